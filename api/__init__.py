@@ -1,0 +1,1 @@
+"""The web's accents: HTTP in, `World` asked, bytes out."""

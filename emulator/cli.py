@@ -1,0 +1,83 @@
+"""The command `webemu`: names its subcommands and loads the room that holds one only when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import typer
+from click import Command, Context
+from typer.core import TyperGroup
+
+from emulator.errors import EmulatorError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("emulator.demo:demo", "Generate a small web that does not exist, serve it, and let an agent use it."),
+    "ingest": ("ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
+    "serve": ("api.command:serve", "Serve a collection over HTTP."),
+    "search": ("agent_client.command:search", "Search a running server."),
+    "fetch": ("agent_client.command:fetch", "Open a page of a running server."),
+    "find": ("agent_client.command:find", "Find text inside a page of a running server."),
+    "quiz": ("rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
+    "sql": ("index.command:sql", "Ask the catalog in SQL."),
+    "stat": ("index.command:stat", "Show what a collection holds and what was dropped."),
+    "snapshots": ("index.command:snapshots", "List, build, switch, remove or verify snapshots."),
+    "generate": ("ingest.synth.command:generate", "Write a web that does not exist as WARC files, with tasks."),
+}
+
+
+class Rooms(TyperGroup):
+    """A group whose commands live in rooms that are imported on demand."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, function = COMMANDS[cmd_name][0].partition(":")
+        try:
+            return _command(cmd_name, getattr(import_module(module), function))
+        except ModuleNotFoundError as error:
+            if error.name and error.name.partition(".")[0] == module.partition(".")[0]:
+                raise
+            raise EmulatorError(
+                f"`webemu {cmd_name}` needs the package {error.name!r}, which is not installed",
+                action="pip install 'webemu[server]'",
+            ) from error
+
+    def format_commands(self, ctx: Context, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _command(name: str, target: Any) -> Command:
+    if isinstance(target, typer.Typer):
+        return typer.main.get_command(target)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name)(target)
+    return typer.main.get_command(app)
+
+
+app = typer.Typer(cls=Rooms, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback(epilog="Start with `webemu demo`. Every command explains itself: webemu COMMAND --help.")
+def _root() -> None:
+    """webemu: the web, emulated from a crawl, for training and evaluating search agents."""
+
+
+def main() -> None:
+    """Entry point; errors of ours are two lines on stderr, never a traceback."""
+    try:
+        app()
+    except EmulatorError as error:
+        print(f"webemu: {error.message}", file=sys.stderr)
+        if error.action:
+            print(f"  -> {error.action}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

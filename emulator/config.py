@@ -1,0 +1,68 @@
+"""The settings of one run: a TOML file, then `WEBEMU_*`, then flags. Passed as an argument, never read at import."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from emulator.errors import BadRequest
+
+COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One run's settings; every field is also `WEBEMU_<FIELD>` in the environment and a key of `webemu.toml`."""
+
+    root: Path = Path("webemu-data")
+    """Folder that holds the collections."""
+    collection: str = "default"
+    """Which collection is worked on."""
+    host: str = "127.0.0.1"
+    """Address the server binds to."""
+    port: int = 8800
+    """Port the server binds to."""
+    workers: int = 1
+    """Processes that serve or ingest."""
+    cache_mb: int = 64
+    """Memory for rendered answers, per serving process, in MB."""
+
+    def __post_init__(self) -> None:
+        if not COLLECTION_NAME.fullmatch(self.collection):
+            raise BadRequest(
+                f"collection name {self.collection!r} is not usable as a folder name",
+                action="use letters, digits, '.', '_' and '-' (at most 64)",
+            )
+
+    @property
+    def folder(self) -> Path:
+        """Where the collection rests."""
+        return self.root / self.collection
+
+
+def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
+    """The config from `webemu.toml` (or the file `WEBEMU_CONFIG` names), the environment, and flags that are not None."""
+    environ = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    path = Path(environ.get("WEBEMU_CONFIG", "webemu.toml"))
+    if path.is_file():
+        values.update(tomllib.loads(path.read_text(encoding="utf-8")))
+    known = {f.name for f in fields(Config)}
+    if unknown := values.keys() - known:
+        raise BadRequest(f"{path}: unknown settings {sorted(unknown)}", action=f"known ones: {sorted(known)}")
+    values.update({n: environ[f"WEBEMU_{n.upper()}"] for n in known if f"WEBEMU_{n.upper()}" in environ})
+    values.update({n: v for n, v in flags.items() if v is not None})
+    return Config(**{name: _typed(name, value) for name, value in values.items()})
+
+
+def _typed(name: str, value: Any) -> Any:
+    default = getattr(Config(), name)
+    try:
+        return type(default)(value) if not isinstance(default, Path) else Path(value)
+    except ValueError as error:
+        raise BadRequest(f"setting {name}={value!r} is not a {type(default).__name__}") from error

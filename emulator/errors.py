@@ -1,0 +1,68 @@
+"""Everything that can go wrong, as one tree.
+
+    EmulatorError
+    +-- BadRequest          the ask cannot be understood                           400
+    +-- NotCaptured         the crawl does not hold it                             404
+    +-- Overloaded          we cannot answer now; retry                            503
+    +-- SourceError         a dump cannot be read at all                           -
+    +-- CatalogError        the catalog is missing, locked or of another version   503
+    +-- SnapshotError       no snapshot, or one that is damaged                    503
+    +-- PayloadError        the capture is known but its bytes are gone or unsafe  502
+
+A message says what happened and where; `action` says what to do next. `reason` is the stable name that clients test.
+An error of ours is never disguised as a result.
+"""
+
+from __future__ import annotations
+
+
+class EmulatorError(Exception):
+    """Base of all errors of the house."""
+
+    status = 500
+    reason = "internal-error"
+
+    def __init__(self, message: str, *, action: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.action = action
+        if reason:
+            self.reason = reason
+
+
+class BadRequest(EmulatorError):
+    status = 400
+    reason = "bad-request"
+
+
+class NotCaptured(EmulatorError):
+    """Reasons: `host-not-captured`, `url-not-captured`, `redirect-not-captured`, `redirect-loop`."""
+
+    status = 404
+    reason = "url-not-captured"
+
+
+class Overloaded(EmulatorError):
+    status = 503
+    reason = "overloaded"
+
+
+class SourceError(EmulatorError):
+    reason = "source-unreadable"
+
+
+class CatalogError(EmulatorError):
+    status = 503
+    reason = "catalog-unavailable"
+
+
+class SnapshotError(EmulatorError):
+    status = 503
+    reason = "snapshot-unavailable"
+
+
+class PayloadError(EmulatorError):
+    """Reasons: `payload-missing`, `payload-too-large`, `payload-undecodable`."""
+
+    status = 502
+    reason = "payload-missing"

@@ -1,0 +1,109 @@
+"""The tables of the catalog, as Arrow schemas: what a worker writes to Parquet and DuckDB stores.
+
+Columns of `captures` up to `crawl` bear the names and meaning of Common Crawl's columnar index (cc-index-table), so that
+SQL written for it works here; those after it are ours. `(source_id, warc_record_offset)` names a capture everywhere.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+CAPTURES = pa.schema(
+    [
+        ("source_id", pa.int64()),
+        ("url_surtkey", pa.string()),
+        ("url", pa.string()),
+        ("url_host_name", pa.string()),
+        ("url_host_tld", pa.string()),
+        ("url_host_registered_domain", pa.string()),
+        ("url_protocol", pa.string()),
+        ("url_port", pa.int32()),
+        ("url_path", pa.string()),
+        ("url_query", pa.string()),
+        ("fetch_time", pa.timestamp("us")),
+        ("fetch_status", pa.int16()),
+        ("fetch_redirect", pa.string()),
+        ("content_digest", pa.string()),
+        ("content_mime_type", pa.string()),
+        ("content_mime_detected", pa.string()),
+        ("content_charset", pa.string()),
+        ("content_languages", pa.string()),
+        ("content_truncated", pa.string()),
+        ("warc_record_id", pa.string()),
+        ("warc_filename", pa.string()),
+        ("warc_record_offset", pa.int64()),
+        ("warc_record_length", pa.int64()),
+        ("crawl", pa.string()),
+        ("warc_record_type", pa.string()),
+        ("request_method", pa.string()),
+        ("refers_to_url", pa.string()),
+        ("refers_to_time", pa.timestamp("us")),
+        ("payload_bytes", pa.int64()),
+    ]
+)
+
+PAGES = pa.schema(
+    [
+        ("source_id", pa.int64()),
+        ("warc_record_offset", pa.int64()),
+        ("url", pa.string()),
+        ("title", pa.string()),
+        ("text", pa.large_string()),
+        ("headings", pa.string()),
+        ("description", pa.string()),
+        ("language", pa.string()),
+        ("published", pa.date32()),
+        ("text_hash", pa.int64()),
+        ("words", pa.int32()),
+        ("link_density", pa.float32()),
+        ("searchable", pa.bool_()),
+    ]
+)
+
+LINKS = pa.schema(
+    [
+        ("source_id", pa.int64()),
+        ("warc_record_offset", pa.int64()),
+        ("target", pa.string()),
+        ("anchor", pa.string()),
+        ("rel", pa.string()),
+    ]
+)
+
+DROPS = pa.schema(
+    [
+        ("source_id", pa.int64()),
+        ("reason", pa.string()),
+        ("records", pa.int64()),
+        ("bytes", pa.int64()),
+        ("first_offset", pa.int64()),
+        ("first_url", pa.string()),
+    ]
+)
+
+SOURCES = pa.schema(
+    [
+        ("source_id", pa.int64()),
+        ("name", pa.string()),
+        ("path", pa.string()),
+        ("copy", pa.string()),
+        ("kind", pa.string()),
+        ("bytes", pa.int64()),
+        ("records", pa.int64()),
+        ("captures", pa.int64()),
+        ("pages", pa.int64()),
+    ]
+)
+
+TABLES: dict[str, pa.Schema] = {
+    "sources": SOURCES,
+    "captures": CAPTURES,
+    "pages": PAGES,
+    "links": LINKS,
+    "drops": DROPS,
+}
+
+MARKER = "done.json"
+"""Written last into a staging folder: its existence means the other files are whole."""

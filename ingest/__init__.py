@@ -1,0 +1,1 @@
+"""How a crawl becomes pages: WARC and other dumps in, captures and pages out, every drop counted."""

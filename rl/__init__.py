@@ -1,0 +1,1 @@
+"""How a guest learns: tasks, verifiers and rewards over the emulated web."""
