@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from click import Command, Context
 from typer.core import TyperGroup
 
 from emulator.errors import EmulatorError
@@ -30,10 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 class Rooms(TyperGroup):
     """A group whose commands live in rooms that are imported on demand."""
 
-    def list_commands(self, ctx: Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
         module, _, function = COMMANDS[cmd_name][0].partition(":")
@@ -47,12 +46,12 @@ class Rooms(TyperGroup):
                 action="pip install 'webemu[server]'",
             ) from error
 
-    def format_commands(self, ctx: Context, formatter: Any) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-def _command(name: str, target: Any) -> Command:
+def _command(name: str, target: Any) -> Any:
     if isinstance(target, typer.Typer):
         return typer.main.get_command(target)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)

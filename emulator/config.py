@@ -46,7 +46,7 @@ class Config:
 
 
 def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
-    """The config from `webemu.toml` (or the file `WEBEMU_CONFIG` names), the environment, and flags that are not None."""
+    """The config from `webemu.toml` (or the file `WEBEMU_CONFIG` names), the environment, and flags unless None."""
     environ = os.environ if environ is None else environ
     values: dict[str, Any] = {}
     path = Path(environ.get("WEBEMU_CONFIG", "webemu.toml"))

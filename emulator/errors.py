@@ -3,6 +3,7 @@
     EmulatorError
     +-- BadRequest          the ask cannot be understood                           400
     +-- NotCaptured         the crawl does not hold it                             404
+    +-- NoView              the capture has no such view (text of a picture)       406
     +-- Overloaded          we cannot answer now; retry                            503
     +-- SourceError         a dump cannot be read at all                           -
     +-- CatalogError        the catalog is missing, locked or of another version   503
@@ -40,6 +41,11 @@ class NotCaptured(EmulatorError):
 
     status = 404
     reason = "url-not-captured"
+
+
+class NoView(EmulatorError):
+    status = 406
+    reason = "no-such-view"
 
 
 class Overloaded(EmulatorError):

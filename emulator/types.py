@@ -109,6 +109,8 @@ class Capture:
     """Bytes of the record inside the file; 0 when the payload is nowhere in the crawl."""
     doc: int
     """Dense id of its page view inside the snapshot, or -1."""
+    head: tuple[str, int, int] | None = None
+    """(file, offset, length) of the revisit record whose HTTP head goes with the payload; None: the payload's own."""
 
 
 @dataclass(frozen=True, slots=True)

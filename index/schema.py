@@ -1,7 +1,7 @@
 """The tables of the catalog, as Arrow schemas: what a worker writes to Parquet and DuckDB stores.
 
-Columns of `captures` up to `crawl` bear the names and meaning of Common Crawl's columnar index (cc-index-table), so that
-SQL written for it works here; those after it are ours. `(source_id, warc_record_offset)` names a capture everywhere.
+Columns of `captures` up to `crawl` bear the names and meaning of Common Crawl's columnar index (cc-index-table), so
+that SQL written for it works here; those after it are ours. `(source_id, warc_record_offset)` names a capture.
 """
 
 from __future__ import annotations

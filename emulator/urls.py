@@ -1,0 +1,81 @@
+"""URL law: which spellings are the same page, and which host and domain a URL belongs to.
+
+Three keys of a URL, from strict to loose: `exact` (WHATWG serialisation, no fragment), `canonical` (w3lib: sorted
+query, normal escapes) and `surt` (Internet Archive's SURT, equal to Common Crawl's url_surtkey). The lookup that uses
+them is in `emulator.world`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import ada_url
+import surt as surt_library
+import tldextract
+from w3lib.url import canonicalize_url
+
+_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+MAX_URL = 16_384
+
+
+def exact(url: str) -> str:
+    """The URL as a browser would send it, without its fragment; as given (trimmed) when it is not a valid URL."""
+    url = url.strip().partition("#")[0]
+    try:
+        return str(ada_url.normalize_url(url))
+    except ValueError:
+        return url
+
+
+def guess(url: str) -> str:
+    """`exact`, after adding the scheme that people leave out (`example.org/a` is `http://example.org/a`)."""
+    url = url.strip()
+    if url.startswith("//"):
+        return exact("http:" + url)
+    if "://" not in url[:12] and not url.startswith(("data:", "dns:", "urn:", "mailto:", "javascript:", "about:")):
+        return exact("http://" + url)
+    return exact(url)
+
+
+def canonical(exact_url: str) -> str:
+    """Sorted query, normal percent-escapes, no scheme: two spellings a server would not tell apart."""
+    try:
+        return str(canonicalize_url(exact_url)).partition("://")[2]
+    except ValueError:
+        return exact_url
+
+
+def surt(url: str) -> str:
+    """SURT key, `org,example)/path?query`; the URL itself where the library cannot read it."""
+    try:
+        key = surt_library.surt(url)
+    except Exception:  # the library raises many kinds on malformed URLs
+        return url
+    return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key)
+
+
+def resolve(base: str, reference: str) -> str:
+    """Absolute URL of a reference, fragment kept out; empty when it cannot be resolved."""
+    try:
+        return str(ada_url.join_url(base, reference.strip())).partition("#")[0]
+    except ValueError:
+        return ""
+
+
+def host(url: str) -> str:
+    """Lower-case host name without port and user, empty if there is none."""
+    rest = url.partition("://")[2]
+    for stop in "/?#":
+        rest = rest.partition(stop)[0]
+    rest = rest.rpartition("@")[2].lower()
+    if rest.startswith("["):
+        return rest.partition("]")[0] + "]"
+    return rest.partition(":")[0].rstrip(".")
+
+
+@lru_cache(maxsize=65_536)
+def domain(host_name: str) -> tuple[str, str]:
+    """(registrable domain, public suffix) by the bundled Public Suffix List; the host itself where it has none."""
+    parts = _suffixes(host_name)
+    registered = parts.top_domain_under_public_suffix
+    return registered or host_name, parts.suffix

@@ -1,0 +1,288 @@
+"""The emulated web as one object: a search or a visit in, an answer by law out.
+
+Which hits of a ranking are shown, which capture answers a URL, which redirects are followed: all of it is here. Where
+things rest and how they are ranked is behind the two ports; how answers look on a wire is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from emulator import urls
+from emulator.dates import day_number
+from emulator.errors import NotCaptured, NoView
+from emulator.query import Parsed, parse
+from emulator.types import Capture, Hit, Match, Page, PageRequest, Payload, Query, Results
+
+PER_DOMAIN = 2
+"""At most so many results of one registrable domain among `BLOCK` results."""
+BLOCK = 10
+WINDOWS = (30, 120, 480)
+"""How much of the ranking is looked at for a block, per block so far, until enough other domains are found."""
+DEEPEST = 1000
+"""Results further down are not served."""
+MAX_HOPS = 20
+FOREVER = 2**62
+_BEGINNING, _END = -(2**31), 2**31
+
+
+class Numbers(Protocol):
+    """Per dense id: when it is visible (seconds), its day number, domain number and duplicate cluster."""
+
+    since: Sequence[int] | memoryview
+    until: Sequence[int] | memoryview
+    day: Sequence[int] | memoryview
+    domain: Sequence[int] | memoryview
+    cluster: Sequence[int] | memoryview
+
+
+class Finder(Protocol):
+    """Port: ranks pages for a parsed query."""
+
+    @property
+    def columns(self) -> Numbers: ...
+
+    def plan(self, parsed: Parsed) -> Any: ...
+
+    def top(self, plan: Any, limit: int) -> tuple[list[tuple[float, int]], bool]: ...
+
+    def hit(self, doc: int, score: float, plan: Any) -> Hit: ...
+
+
+class Shelf(Protocol):
+    """Port: knows the captures of a URL and holds their content."""
+
+    def exact(self, url: str) -> list[Capture]: ...
+
+    def canonical(self, url: str) -> list[Capture]: ...
+
+    def surt(self, url: str) -> list[Capture]: ...
+
+    def knows_host(self, host: str) -> bool: ...
+
+    def text(self, doc: int) -> tuple[str, str]: ...
+
+    def payload(self, capture: Capture) -> Payload: ...
+
+    def html(self, capture: Capture) -> str | None: ...
+
+    def markdown(self, html: str, url: str) -> str: ...
+
+    def links(self, html: str, url: str) -> str: ...
+
+
+class World:
+    """One snapshot, answering. Read-only and thread-safe."""
+
+    def __init__(self, snapshot: str, finder: Finder, shelf: Shelf, figures: dict[str, object]) -> None:
+        self.snapshot = snapshot
+        self._finder = finder
+        self._shelf = shelf
+        self._figures = figures
+
+    def figures(self) -> dict[str, object]:
+        """What the snapshot holds: documents, captures, hosts and so on."""
+        return dict(self._figures)
+
+    def search(self, query: Query) -> Results:
+        """One page of results. Nothing a query says raises."""
+        parsed = parse(query.text)
+        first = (query.page - 1) * query.size
+        last = min(first + query.size, DEEPEST)
+        if first >= last:
+            return Results(query, (), False, self.snapshot)
+        plan = self._finder.plan(parsed)
+        shown = self._shown(plan, parsed, query.as_of, last + 1)
+        hits = tuple(self._finder.hit(doc, score, plan) for score, doc in shown[first:last])
+        return Results(query, hits, len(shown) > last, self.snapshot)
+
+    def _shown(self, plan: Any, parsed: Parsed, as_of: datetime | None, wanted: int) -> list[tuple[float, int]]:
+        """The first `wanted` results after filters, duplicate collapse and domain crowding."""
+        ranking = _Ranking(self._finder, plan, parsed, as_of)
+        if parsed.sites:
+            return ranking.first(wanted)[:wanted]
+        shown: list[tuple[float, int]] = []
+        taken: set[int] = set()
+        for number in range(1, (wanted - 1) // BLOCK + 2):
+            block = self._block(ranking, number, taken)
+            shown += block
+            if len(block) < BLOCK:
+                break
+        return shown[:wanted]
+
+    def _block(self, ranking: _Ranking, number: int, taken: set[int]) -> list[tuple[float, int]]:
+        """The `number`th block of ten: in rank order, at most two of a domain, unless the ranking has no others."""
+        domain = self._finder.columns.domain
+        chosen: list[tuple[float, int]] = []
+        crowded: list[tuple[float, int]] = []
+        for window in WINDOWS:
+            ranked = ranking.first(window * number)
+            per_domain: dict[int, int] = {}
+            chosen, crowded = [], []
+            for entry in ranked:
+                if entry[1] in taken:
+                    continue
+                of_domain = domain[entry[1]]
+                seen = per_domain[of_domain] = per_domain.get(of_domain, 0) + 1
+                (chosen if seen <= PER_DOMAIN else crowded).append(entry)
+                if len(chosen) == BLOCK:
+                    break
+            if len(chosen) == BLOCK or (ranking.complete and len(ranked) < window * number):
+                break
+        chosen += crowded[: BLOCK - len(chosen)]
+        taken.update(doc for _, doc in chosen)
+        return chosen
+
+    def fetch(self, request: PageRequest) -> Page:
+        """A page in a readable view. Raises NotCaptured, NoView or PayloadError."""
+        capture, redirects = self._visit(request)
+        title, text = self._shelf.text(capture.doc) if capture.doc >= 0 else ("", "")
+        if request.view == "text" or (request.view != "html" and not _is_html(capture.mime)):
+            if capture.doc < 0 and not _bears_text(capture.mime):
+                raise NoView(
+                    f"{capture.url} is {capture.mime or 'of unknown type'} and has no text view",
+                    action="ask for format=raw",
+                )
+            return Page(request, capture, redirects, title, text, self.snapshot)
+        html = self._shelf.html(capture)
+        if html is None:
+            raise NoView(f"{capture.url} is {capture.mime} and not text", action="ask for format=raw")
+        if request.view == "html":
+            return Page(request, capture, redirects, title, html, self.snapshot)
+        convert = self._shelf.markdown if request.view == "markdown" else self._shelf.links
+        return Page(request, capture, redirects, title, convert(html, capture.url), self.snapshot)
+
+    def payload(self, request: PageRequest) -> tuple[Capture, Payload]:
+        """The recorded answer itself."""
+        capture, _ = self._visit(request)
+        return capture, self._shelf.payload(capture)
+
+    def find(self, request: PageRequest, pattern: str, limit: int) -> tuple[Page, int, tuple[Match, ...]]:
+        """Where a plain text occurs in the text view: the page, how often, and the first `limit` places."""
+        page = self.fetch(request)
+        places = (
+            [found.start() for found in re.finditer(re.escape(pattern), page.content, re.IGNORECASE)] if pattern else []
+        )
+        return page, len(places), tuple(_matches(page.content, places[:limit], len(pattern)))
+
+    def _visit(self, request: PageRequest) -> tuple[Capture, tuple[str, ...]]:
+        url = urls.guess(request.url)
+        seen: list[str] = []
+        while True:
+            capture = self._locate(url, request.at, seen)
+            if not (request.follow and 300 <= capture.status < 400 and capture.redirect):
+                return capture, tuple(seen)
+            seen.append(url)
+            url = urls.exact(capture.redirect)
+            if url in seen or len(seen) > MAX_HOPS:
+                raise NotCaptured(
+                    f"{seen[0]} was captured as redirects that come back to {url}",
+                    reason="redirect-loop",
+                    action="ask with follow=0 to see the redirect itself",
+                )
+
+    def _locate(self, url: str, at: datetime | None, seen: Sequence[str]) -> Capture:
+        """The capture that answers a URL: its own, else one of the same canonical form, else of the same SURT."""
+        moment = None if at is None else at.timestamp()
+        if captures := self._shelf.exact(url):
+            others = [capture for capture in captures if capture.redirect != url]
+            return _nearest(others or captures, moment)
+        for level in (self._shelf.canonical, self._shelf.surt):
+            if captures := [capture for capture in level(url) if self._leads_on(capture)]:
+                return _nearest(captures, moment)
+        host = urls.host(url)
+        if seen:
+            raise NotCaptured(
+                f"{seen[0]} was captured as a redirect to {url}, which was not captured",
+                reason="redirect-not-captured",
+                action="ask with follow=0 to see the redirect itself",
+            )
+        if self._shelf.knows_host(host):
+            raise NotCaptured(f"{url} was not captured", action=f"search with site:{host} for pages that were")
+        raise NotCaptured(
+            f"nothing of the host {host or url!r} was captured",
+            reason="host-not-captured",
+            action="search for another source",
+        )
+
+    def _leads_on(self, capture: Capture) -> bool:
+        """Whether a capture found by a loose key ends anywhere: a redirect must lead to an exact capture that is none.
+
+        Loose keys merge http and https, www and bare hosts: a redirect between the two would answer itself for ever.
+        """
+        for _ in range(MAX_HOPS):
+            if not (300 <= capture.status < 400 and capture.redirect):
+                return True
+            targets = self._shelf.exact(urls.exact(capture.redirect))
+            if not targets:
+                return False
+            capture = _nearest(targets, None)
+        return False
+
+
+class _Ranking:
+    """The ranking of one query, filtered and without duplicates, read as far as is asked for."""
+
+    def __init__(self, finder: Finder, plan: Any, parsed: Parsed, as_of: datetime | None) -> None:
+        self._finder = finder
+        self._plan = plan
+        self._after = day_number(parsed.after) if parsed.after else _BEGINNING
+        self._before = day_number(parsed.before) if parsed.before else _END
+        self._dated = parsed.dated
+        self._as_of = None if as_of is None else int(as_of.timestamp())
+        self._read: list[tuple[float, int]] = []
+        self._limit = 0
+        self.complete = False
+
+    def first(self, count: int) -> list[tuple[float, int]]:
+        """The first `count` entries, fewer only if there are no more."""
+        limit = count
+        while len(self._read) < count and not self.complete:
+            if limit > self._limit:
+                ranked, self.complete = self._finder.top(self._plan, limit)
+                self._limit = limit
+                self._read = list(self._kept(ranked))
+            limit *= 4
+        return self._read[:count]
+
+    def _kept(self, ranked: list[tuple[float, int]]) -> Iterator[tuple[float, int]]:
+        columns, as_of = self._finder.columns, self._as_of
+        until, cluster, day = columns.until, columns.cluster, columns.day
+        seen: set[int] = set()
+        for entry in ranked:
+            doc = entry[1]
+            if as_of is None:
+                if until[doc] != FOREVER:
+                    continue
+            elif not columns.since[doc] <= as_of < until[doc]:
+                continue
+            if self._dated and not self._after <= day[doc] < self._before:
+                continue
+            if cluster[doc] not in seen:
+                seen.add(cluster[doc])
+                yield entry
+
+
+def _nearest(captures: list[Capture], moment: float | None) -> Capture:
+    """The capture nearest in time, the earlier on a tie; without a time the latest successful one, else the latest."""
+    if moment is None:
+        good = [capture for capture in captures if 0 < capture.status < 400]
+        return max(good or captures, key=lambda c: (c.time, c.kind == "response", c.url))
+    return min(captures, key=lambda c: (abs(c.time - moment), c.time, c.kind != "response", c.url))
+
+
+def _is_html(mime: str) -> bool:
+    return mime in ("text/html", "application/xhtml+xml")
+
+
+def _bears_text(mime: str) -> bool:
+    return mime.startswith("text/") or mime.endswith(("xml", "json")) or mime == "application/pdf"
+
+
+def _matches(text: str, places: list[int], width: int, around: int = 120) -> Iterator[Match]:
+    for start in places:
+        context = text[max(0, start - around) : start + width + around]
+        yield Match(start, text.count("\n", 0, start), " ".join(context.split()))

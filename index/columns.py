@@ -1,0 +1,42 @@
+"""Numbers by dense id that decide which hits are shown: visibility in time, date, domain, duplicate cluster."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+
+from index.blobs import map_file
+
+FOREVER = 2**62
+_TYPES = {"since": "q", "until": "q", "day": "i", "domain": "I", "cluster": "q"}
+
+
+def write_columns(folder: Path, rows: Iterable[tuple[int, int, int, int, int]]) -> None:
+    """Write one file per column from (since, until, day, domain, cluster) rows in dense order."""
+    folder.mkdir()
+    columns = {name: array(code) for name, code in _TYPES.items()}
+    for row in rows:
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+    for name, column in columns.items():
+        (folder / f"{name}.bin").write_bytes(column.tobytes())
+
+
+class Columns:
+    """Read side, memory-mapped.
+
+    `since`, `until`: seconds between which the page is what its URL shows, `until` being FOREVER for the latest;
+    `day`: day number it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        columns: dict[str, memoryview] = {
+            name: map_file(folder / f"{name}.bin").cast(code)  # type: ignore[call-overload]
+            for name, code in _TYPES.items()
+        }
+        self.since = columns["since"]
+        self.until = columns["until"]
+        self.day = columns["day"]
+        self.domain = columns["domain"]
+        self.cluster = columns["cluster"]

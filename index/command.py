@@ -1,0 +1,182 @@
+"""The commands `webemu sql`, `webemu stat` and `webemu snapshots`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import duckdb
+import typer
+
+from emulator.config import Config, load
+from emulator.errors import BadRequest, SnapshotError
+from index.catalog import Catalog
+from index.snapshot import Manifest, build, current_id, read_manifest, switch
+from index.verify import verify_snapshot
+
+Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
+Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
+
+
+def _config(root: Path | None, collection: str | None) -> Config:
+    return load({"root": root, "collection": collection})
+
+
+def sql(
+    query: Annotated[str, typer.Argument(help="SQL, in DuckDB's dialect.")],
+    collection: Collection = None,
+    root: Root = None,
+    form: Annotated[str, typer.Option("--format", help="table, csv, json (one object per line)")] = "table",
+) -> None:
+    """Ask the catalog, read-only.
+
+    Tables: sources, captures (Common Crawl's column names), pages, links, drops. Views: hosts, drop_reasons.
+
+    webemu sql "SELECT url_host_name, count(*) FROM captures WHERE fetch_status = 200 GROUP BY 1 ORDER BY 2 DESC"
+    """
+    if form not in ("table", "csv", "json"):
+        raise BadRequest(f"no such format: {form}", action="use table, csv or json")
+    with Catalog(_config(root, collection).folder, read_only=True) as catalog:
+        try:
+            catalog.db.execute("SET enable_external_access = false")
+            answer = catalog.db.sql(query)
+        except duckdb.Error as error:
+            raise BadRequest(str(error), action='see the columns: webemu sql "DESCRIBE captures"') from error
+        if answer is None:
+            return
+        if form == "table":
+            answer.show(max_width=shutil.get_terminal_size((120, 40)).columns)
+            return
+        _print_rows(answer, form)
+
+
+def _print_rows(answer: duckdb.DuckDBPyRelation, form: str) -> None:
+    writer = csv.writer(sys.stdout)
+    if form == "csv":
+        writer.writerow(answer.columns)
+    while rows := answer.fetchmany(10_000):
+        if form == "csv":
+            writer.writerows(rows)
+        else:
+            for row in rows:
+                print(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str, ensure_ascii=False))
+
+
+_FIGURES = """
+SELECT (SELECT count(*) FROM sources), (SELECT coalesce(sum(bytes), 0) FROM sources), (SELECT count(*) FROM captures),
+       (SELECT count(*) FROM pages), (SELECT count(*) FROM pages WHERE searchable), (SELECT count(*) FROM links),
+       (SELECT count(DISTINCT url_host_name) FROM captures), (SELECT min(fetch_time) FROM captures),
+       (SELECT max(fetch_time) FROM captures)
+"""
+
+
+def stat(collection: Collection = None, root: Root = None) -> None:
+    """Show what a collection holds, and what was dropped under which reason."""
+    folder = _config(root, collection).folder
+    with Catalog(folder, read_only=True) as catalog:
+        row = catalog.db.execute(_FIGURES).fetchone() or ()
+        statuses = catalog.db.execute(
+            "SELECT fetch_status, count(*) FROM captures GROUP BY 1 ORDER BY 2 DESC, 1"
+        ).fetchall()
+        drops = catalog.db.execute("SELECT reason, records, bytes FROM drop_reasons").fetchall()
+    names = ("sources", "bytes read", "captures", "pages", "searchable", "links", "hosts", "first fetch", "last fetch")
+    for name, value in zip(names, row, strict=True):
+        print(f"{name:<12} {value:,}" if isinstance(value, int) else f"{name:<12} {value}")
+    print(f"{'on disk':<12} {sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()):,} bytes")
+    print(f"{'snapshot':<12} {current_id(folder) or 'none: webemu snapshots build'}")
+    print("statuses     " + ", ".join(f"{status}: {count:,}" for status, count in statuses))
+    for reason, count, size in drops:
+        print(f"dropped      {count:,} {reason} ({size:,} bytes)")
+
+
+snapshots = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Snapshots are what is served: immutable, named by content, switched without stopping servers.",
+)
+
+
+def _all(folder: Path) -> list[Manifest]:
+    return [read_manifest(path.parent) for path in sorted(folder.glob("snapshots/*/manifest.json"))]
+
+
+def _known(folder: Path, snapshot: str) -> str:
+    """The full id of a snapshot named by its beginning."""
+    found = [manifest.id for manifest in _all(folder) if manifest.id.startswith(snapshot)]
+    if len(found) != 1:
+        raise SnapshotError(
+            f"{len(found)} snapshots of {folder} begin with {snapshot!r}", action="see them: webemu snapshots list"
+        )
+    return found[0]
+
+
+@snapshots.command("list")
+def list_(collection: Collection = None, root: Root = None) -> None:
+    """List snapshots; the one that is served is marked."""
+    folder = _config(root, collection).folder
+    current = current_id(folder)
+    for manifest in _all(folder):
+        mark = "*" if manifest.id == current else " "
+        print(
+            f"{mark} {manifest.id}  {manifest.sources:,} sources, {manifest.documents:,} documents,"
+            f" {manifest.captures:,} captures, {manifest.hosts:,} hosts"
+        )
+
+
+@snapshots.command("build")
+def build_(
+    collection: Collection = None,
+    root: Root = None,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+) -> None:
+    """Build the snapshot of all that is in the catalog, unless it is there, and serve it."""
+    print(build(_config(root, collection).folder, workers))
+
+
+@snapshots.command("use")
+def use(snapshot: str, collection: Collection = None, root: Root = None) -> None:
+    """Serve this snapshot (the beginning of its id will do); running servers follow within seconds."""
+    folder = _config(root, collection).folder
+    switch(folder, full := _known(folder, snapshot))
+    print(full)
+
+
+@snapshots.command("remove")
+def remove(snapshot: str, collection: Collection = None, root: Root = None) -> None:
+    """Remove a snapshot that is not served, and the shards that no other snapshot has."""
+    folder = _config(root, collection).folder
+    full = _known(folder, snapshot)
+    if full == current_id(folder):
+        raise SnapshotError(f"{full} is being served", action="switch first: webemu snapshots use ID")
+    shutil.rmtree(folder / "snapshots" / full)
+    used = {shard for manifest in _all(folder) for shard in manifest.shards}
+    for shard in (folder / "shards").iterdir():
+        if shard.name not in used:
+            shutil.rmtree(shard)
+    print(f"removed {full}")
+
+
+@snapshots.command("verify")
+def verify(
+    snapshot: Annotated[str | None, typer.Argument(help="[default: the one that is served]")] = None,
+    collection: Collection = None,
+    root: Root = None,
+) -> None:
+    """Read every record, view, key and payload of a snapshot, and say what is damaged or missing."""
+    folder = _config(root, collection).folder
+    full = _known(folder, snapshot or current_id(folder) or "")
+    faults: list[str] = []
+    figures: dict[str, Any] = verify_snapshot(folder, full, faults.append)
+    for name, count in figures.items():
+        print(f"{name:<10} {count:,}")
+    for fault in faults[:20]:
+        print(f"fault      {fault}")
+    if faults:
+        print(f"{len(faults):,} faults")
+        raise typer.Exit(1)
+    print("no faults")

@@ -1,0 +1,118 @@
+"""URL keys to captures, in LMDB: the three levels of the lookup, and which hosts the crawl knows.
+
+Keys are one letter and a 16-byte hash: `e` exact URL, `c` canonical, `s` SURT, `h` host. An `e` value is the URL and
+its captures in time order; `c` and `s` values are the `e` hashes of the URLs that share the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import orjson
+
+from emulator import urls
+from emulator.types import Capture
+
+FILE = "pages.lmdb"
+Row = tuple[Any, ...]
+
+FIELDS = (
+    "time",
+    "status",
+    "mime",
+    "charset",
+    "digest",
+    "redirect",
+    "truncated",
+    "kind",
+    "file",
+    "offset",
+    "length",
+    "doc",
+)
+"""Order of a capture's values at rest; `file` is a number into the manifest's list."""
+
+
+def key(level: str, text: str) -> bytes:
+    return level.encode() + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], size: int) -> tuple[int, int]:
+    """Write the file from rows of (url, head, *FIELDS) ordered by URL and time, and (surt, urls) groups.
+
+    `head` is null, or [file, offset, length] of the record whose HTTP head goes with the payload (revisits).
+    `size` is an upper bound in bytes. Returns how many distinct URLs and hosts there are.
+    """
+    hosts: dict[str, int] = {}
+    canonicals: dict[bytes, bytes] = {}
+    count = 0
+    with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False, writemap=True) as env:
+        with env.begin(write=True) as txn:
+            for url, group in groupby(rows, key=lambda row: row[0]):
+                captures = [[*row[2:], row[1]] if row[1] else list(row[2:]) for row in group]
+                exact = key("e", url)
+                txn.put(exact, orjson.dumps([url, captures]))
+                canonical = key("c", urls.canonical(url))
+                canonicals[canonical] = canonicals.get(canonical, b"") + exact[1:]
+                name = urls.host(url)
+                hosts[name] = hosts.get(name, 0) + len(captures)
+                count += 1
+            for canonical, exacts in canonicals.items():
+                txn.put(canonical, exacts)
+            for surt, members in surts:
+                txn.put(key("s", surt), b"".join(key("e", member)[1:] for member in sorted(members)))
+            for name, captures_of in hosts.items():
+                txn.put(key("h", name), str(captures_of).encode())
+        env.sync(True)
+    return count, len(hosts)
+
+
+class Lookup:
+    """Read side. One read transaction serves all threads: the file never changes."""
+
+    def __init__(self, path: Path, files: list[str]) -> None:
+        self._env = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64)
+        self._files = files
+
+    def _get(self, name: bytes) -> bytes | None:
+        with self._env.begin() as txn:
+            value: bytes | None = txn.get(name)
+            return value
+
+    def exact(self, url: str) -> list[Capture]:
+        """Captures of this very URL, oldest first."""
+        value = self._get(key("e", url))
+        return list(self._captures(value)) if value else []
+
+    def canonical(self, url: str) -> list[Capture]:
+        """Captures of all URLs of the same canonical form."""
+        return self._group(key("c", urls.canonical(url)))
+
+    def surt(self, url: str) -> list[Capture]:
+        """Captures of all URLs with the same SURT key."""
+        return self._group(key("s", urls.surt(url)))
+
+    def knows_host(self, host: str) -> bool:
+        return self._get(key("h", host)) is not None
+
+    def _group(self, name: bytes) -> list[Capture]:
+        members = self._get(name) or b""
+        values = (self._get(b"e" + members[i : i + 16]) for i in range(0, len(members), 16))
+        return [capture for value in values if value for capture in self._captures(value)]
+
+    def _captures(self, value: bytes) -> Iterator[Capture]:
+        url, rows = orjson.loads(value)
+        for row in rows:
+            row[8] = self._files[row[8]]
+            if len(row) > 12:
+                file, offset, length = row[12]
+                row[12] = (self._files[file], offset, length)
+            yield Capture(url, *row)
+
+    def close(self) -> None:
+        self._env.close()

@@ -1,0 +1,90 @@
+"""Opening a snapshot for serving: the two ports of `emulator.world`, filled from files that never change."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from pathlib import Path
+
+import zstandard
+
+from emulator.errors import PayloadError, SnapshotError
+from emulator.types import Capture, Payload
+from emulator.world import World
+from index import views
+from index.blobs import Blobs
+from index.columns import Columns
+from index.engine import Engine
+from index.lookup import FILE as LOOKUP_FILE
+from index.lookup import Lookup
+from index.payloads import decoded, read_payload
+from index.snapshot import FORMAT, Manifest, current_id, read_manifest
+from index.text import open_index, segment_bases
+
+__all__ = ["current_id", "open_snapshot", "open_world"]
+
+
+class Pages(Lookup):
+    """Captures by URL and the content of each."""
+
+    def __init__(self, folder: Path, collection: Path, manifest: Manifest) -> None:
+        super().__init__(folder / LOOKUP_FILE, list(manifest.files))
+        self._collection = collection
+        self._views = [Blobs(collection / "shards" / shard / "views") for shard in manifest.shards]
+        self._bases = manifest.bases
+
+    def text(self, doc: int) -> tuple[str, str]:
+        """(title, text) of a page view."""
+        shard = bisect_right(self._bases, doc) - 1
+        blob = self._views[shard][doc - self._bases[shard]]
+        # A decompressor of its own per call: one shared by threads corrupts data.
+        title, _, text = zstandard.ZstdDecompressor().decompress(blob).decode().partition("\n")
+        return title, text
+
+    def payload(self, capture: Capture) -> Payload:
+        return read_payload(self._collection, capture)
+
+    def html(self, capture: Capture) -> str | None:
+        """The decoded document, None for what has no character encoding."""
+        if not capture.charset:
+            return None
+        body = decoded(self.payload(capture))
+        try:
+            return body.decode(capture.charset, "replace")
+        except LookupError as error:
+            raise PayloadError(
+                f"{capture.url}: unknown encoding {capture.charset}", reason="payload-undecodable"
+            ) from error
+
+    def markdown(self, html: str, url: str) -> str:
+        return views.markdown(html, url)
+
+    def links(self, html: str, url: str) -> str:
+        return views.links(html, url)
+
+
+def open_snapshot(collection: Path, snapshot: str) -> World:
+    """Open one snapshot of a collection. Raises SnapshotError."""
+    folder = collection / "snapshots" / snapshot
+    manifest = read_manifest(folder)
+    if manifest.format != FORMAT:
+        raise SnapshotError(
+            f"{folder} has format {manifest.format}, this version reads {FORMAT}", action="webemu snapshots build"
+        )
+    index = open_index(folder / "text")
+    bases = segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
+    records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
+    engine = Engine(index, bases, records, list(manifest.bases), Columns(folder / "columns"))
+    figures: dict[str, object] = {
+        name: getattr(manifest, name) for name in ("sources", "captures", "urls", "hosts", "pages", "documents")
+    }
+    return World(snapshot, engine, Pages(folder, collection, manifest), {"collection": collection.name, **figures})
+
+
+def open_world(collection: Path) -> World:
+    """Open the snapshot that is CURRENT. Raises SnapshotError when there is none."""
+    snapshot = current_id(collection)
+    if snapshot is None:
+        raise SnapshotError(
+            f"{collection} has no snapshot yet", action="webemu ingest SOURCE... --collection NAME builds one"
+        )
+    return open_snapshot(collection, snapshot)

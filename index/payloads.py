@@ -1,0 +1,77 @@
+"""Recorded answers, read from their WARC file by offset: the bytes as they came, transfer coding removed."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+from emulator.errors import PayloadError
+from emulator.types import Capture, Payload
+from index.http import decode_content, parse
+
+MAX_PAYLOAD = 64 << 20
+"""Bytes of a record block, and of a decoded payload; larger ones are refused."""
+_MAX_HEADER = 1 << 20
+
+
+def read_block(path: Path, offset: int, length: int) -> tuple[dict[str, str], bytes]:
+    """WARC headers (lower-case names, first value) and block of one record of a per-record gzip or plain WARC file."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            packed = file.read(min(length, MAX_PAYLOAD + _MAX_HEADER))
+    except OSError as error:
+        raise PayloadError(
+            f"{path} cannot be read: {error.strerror}", action="put the WARC file back where it was ingested from"
+        ) from error
+    record = packed
+    if packed.startswith(b"\x1f\x8b"):
+        inflate = zlib.decompressobj(31)
+        try:
+            record = inflate.decompress(packed, MAX_PAYLOAD + _MAX_HEADER)
+        except zlib.error as error:
+            raise PayloadError(f"{path} at {offset}: {error}", reason="payload-undecodable") from error
+    head, separator, block = record.partition(b"\r\n\r\n")
+    if not separator or not head.startswith(b"WARC/"):
+        raise PayloadError(f"{path} at {offset}: no WARC record", action="the file changed: ingest it again")
+    headers: dict[str, str] = {}
+    for line in head.decode("utf-8", "replace").split("\r\n")[1:]:
+        name, _, value = line.partition(":")
+        headers.setdefault(name.strip().lower(), value.strip())
+    size = int(headers.get("content-length", "0"))
+    if size > MAX_PAYLOAD:
+        raise PayloadError(f"{path} at {offset}: record of {size} bytes", reason="payload-too-large")
+    return headers, block[:size]
+
+
+def read_payload(folder: Path, capture: Capture) -> Payload:
+    """The recorded answer of a capture; a revisit's own status and headers go with the body it points to."""
+    if not capture.length:
+        raise PayloadError(
+            f"{capture.url} was recorded as unchanged, but what it repeats is not in the crawl",
+            action="ingest the WARC files of the earlier crawl",
+        )
+    headers, block = read_block(folder / capture.file, capture.offset, capture.length)
+    payload = _payload(headers, block)
+    if capture.head is not None:
+        file, offset, length = capture.head
+        _, head = read_block(folder / file, offset, length)
+        if (message := parse(head)) and message.status:
+            return Payload(message.status, message.reason, tuple(message.headers), payload.body, payload.encoding)
+    return payload
+
+
+def _payload(headers: dict[str, str], block: bytes) -> Payload:
+    is_http = headers.get("content-type", "").startswith("application/http")
+    if headers.get("warc-type") in ("response", "revisit") or is_http:
+        message = parse(block)
+        if message and message.status:
+            _, coding = decode_content(message.body, message.headers, MAX_PAYLOAD)
+            return Payload(message.status, message.reason, tuple(message.headers), message.body, coding)
+    kind = headers.get("warc-identified-payload-type") or headers.get("content-type", "")
+    return Payload(200, "OK", ((b"Content-Type", kind.encode()),), block, "")
+
+
+def decoded(payload: Payload) -> bytes:
+    """The body without its content coding, bounded."""
+    return decode_content(payload.body, list(payload.headers), MAX_PAYLOAD)[0]

@@ -1,0 +1,56 @@
+-- Captures as they are served: pages numbered densely over the shards, revisits pointing at the payload they repeat.
+-- Expects the temporary tables shard_of(source_id, shard, base) and file_of(source_id, file).
+CREATE TEMP TABLE doc_of AS
+SELECT p.source_id, p.warc_record_offset,
+       base + row_number() OVER (PARTITION BY shard ORDER BY p.searchable DESC, p.source_id, p.warc_record_offset) - 1 AS doc
+FROM pages p JOIN shard_of USING (source_id);
+
+-- One original per (URL, time), per (URL, digest, time) and per digest; ties by record type, source and offset.
+CREATE TEMP TABLE originals AS
+SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, content_digest, content_mime_detected,
+       content_charset, warc_record_length, fetch_redirect, content_truncated
+FROM captures WHERE warc_record_type IN ('response', 'resource') AND fetch_status NOT IN (0, 304);
+
+CREATE TEMP TABLE revisits AS
+SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, content_digest, refers_to_url, refers_to_time
+FROM captures WHERE warc_record_type = 'revisit' OR fetch_status = 304;
+
+CREATE TEMP TABLE candidates AS
+SELECT r.source_id AS r_source, r.warc_record_offset AS r_offset, 1 AS preference, o.*, 0 AS distance
+FROM revisits r JOIN originals o ON o.url = r.refers_to_url AND o.fetch_time = r.refers_to_time
+WHERE r.content_digest IS NULL OR o.content_digest IS NULL OR r.content_digest = o.content_digest OR r.fetch_status = 304
+UNION ALL
+SELECT r.source_id, r.warc_record_offset, 2, o.*, abs(epoch(o.fetch_time) - epoch(r.fetch_time))
+FROM revisits r JOIN originals o ON o.url = r.url AND o.content_digest = r.content_digest
+UNION ALL
+SELECT r.source_id, r.warc_record_offset, 3, o.*, 0
+FROM revisits r JOIN (
+  SELECT * FROM originals WHERE content_digest IS NOT NULL
+  QUALIFY row_number() OVER (PARTITION BY content_digest ORDER BY fetch_time, source_id, warc_record_offset) = 1
+) o ON o.content_digest = r.content_digest
+UNION ALL
+SELECT r.source_id, r.warc_record_offset, 4, o.*, epoch(r.fetch_time) - epoch(o.fetch_time)
+FROM revisits r JOIN originals o ON o.url = r.url AND o.fetch_time <= r.fetch_time
+WHERE r.fetch_status = 304;
+
+CREATE TEMP TABLE resolved AS
+SELECT * FROM candidates
+QUALIFY row_number() OVER (
+  PARTITION BY r_source, r_offset ORDER BY preference, distance, fetch_time, source_id, warc_record_offset) = 1;
+
+CREATE TEMP TABLE served AS
+SELECT c.url, c.url_surtkey, epoch(c.fetch_time)::BIGINT AS time, c.warc_record_type AS kind, c.content_digest AS digest,
+       CASE WHEN o.source_id IS NOT NULL AND c.fetch_status IN (0, 304) THEN o.fetch_status ELSE c.fetch_status END AS status,
+       coalesce(o.content_mime_detected, c.content_mime_detected) AS mime,
+       coalesce(o.content_charset, c.content_charset) AS charset,
+       coalesce(c.fetch_redirect, o.fetch_redirect) AS redirect,
+       coalesce(o.content_truncated, c.content_truncated) AS truncated,
+       coalesce(o.source_id, c.source_id) AS source_id,
+       coalesce(o.warc_record_offset, c.warc_record_offset) AS warc_record_offset,
+       CASE WHEN o.source_id IS NOT NULL THEN o.warc_record_length
+            WHEN c.warc_record_type = 'revisit' THEN 0 ELSE c.warc_record_length END AS length,
+       CASE WHEN o.source_id IS NOT NULL AND c.fetch_status NOT IN (0, 304) THEN c.source_id END AS head_source,
+       c.warc_record_offset AS head_offset, c.warc_record_length AS head_length,
+       c.source_id AS own_source, c.warc_record_offset AS own_offset
+FROM captures c LEFT JOIN resolved o ON o.r_source = c.source_id AND o.r_offset = c.warc_record_offset
+WHERE c.url_protocol IN ('http', 'https') AND coalesce(c.request_method, 'GET') IN ('GET', 'HEAD');

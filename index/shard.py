@@ -1,0 +1,137 @@
+"""Shards: immutable parts of a snapshot, built once from a set of sources and shared by every snapshot that has them.
+
+Which sources lie together depends on the set of sources alone (a binary trie over their ids), so that any order of
+ingesting ends in the same shards, and a new source rebuilds at most the one shard it falls into.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from emulator.dates import day_number
+from index import analysis
+from index.blobs import BlobWriter
+from index.catalog import Catalog
+from index.records import encode
+from index.schema import SCHEMA_VERSION
+from index.text import TITLE_WEIGHT, Entry, write_index
+
+BUILD_VERSION = 1
+"""Raise it whenever what a shard holds changes for the same pages."""
+SHARD_PAGES = 100_000
+"""Sources are split until a shard holds at most so many pages (one source is never split)."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What `shard.json` says."""
+
+    id: str
+    sources: tuple[int, ...]
+    documents: int
+    """Searchable pages: local ids 0 to documents - 1."""
+    pages: int
+    """All pages with a text view; the unsearchable ones come last."""
+
+
+def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, ...]]:
+    """Groups of source ids, in order, given each source's number of pages."""
+
+    def split(sources: list[int], bit: int) -> list[tuple[int, ...]]:
+        if len(sources) <= 1 or bit < 0 or sum(pages[s] for s in sources) <= limit:
+            return [tuple(sources)] if sources else []
+        low = [s for s in sources if not s >> bit & 1]
+        high = [s for s in sources if s >> bit & 1]
+        return split(low, bit - 1) + split(high, bit - 1)
+
+    return split(sorted(pages), 62)
+
+
+def shard_id(sources: tuple[int, ...]) -> str:
+    """Name by content: what is in it and how it was built."""
+    config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, TITLE_WEIGHT]
+    return blake2b(json.dumps([config, sources]).encode(), digest_size=8).hexdigest()
+
+
+def load(folder: Path) -> Shard:
+    """Read `shard.json`."""
+    values = json.loads((folder / "shard.json").read_text())
+    return Shard(values["id"], tuple(values["sources"]), values["documents"], values["pages"])
+
+
+_ROWS = """
+SELECT p.url, p.title, p.text, p.headings, p.language, p.published, c.fetch_time, c.content_mime_detected AS mime
+FROM pages p JOIN captures c USING (source_id, warc_record_offset)
+WHERE p.source_id = ? AND p.searchable = ? ORDER BY p.warc_record_offset
+"""
+
+
+def _rows(catalog: Catalog, sources: tuple[int, ...], searchable: bool) -> Iterator[Row]:
+    for source in sources:
+        for batch in catalog.db.execute(_ROWS, [source, searchable]).to_arrow_reader(1000):
+            yield from batch.to_pylist()
+
+
+def page_day(row: Row) -> date:
+    """The day a page is dated: published, else fetched."""
+    day = row["published"] or row["fetch_time"].date()
+    assert isinstance(day, date)
+    return day
+
+
+def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
+    """A page view at rest: zstd over title, newline, text (a title has no newline)."""
+    return compressor.compress(f"{title}\n{text}".encode("utf-8", "replace"))
+
+
+def build(root: Path, collection: Path, sources: tuple[int, ...], count: Callable[[], None]) -> Shard:
+    """Build one shard under `root` unless it is there; `count` is called for every page done."""
+    name = shard_id(sources)
+    if (root / name / "shard.json").exists():
+        return load(root / name)
+    folder = root / f".{name}.{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    compressor = zstandard.ZstdCompressor(level=3)
+    with (
+        Catalog(collection, read_only=True) as catalog,
+        BlobWriter(folder / "records") as records,
+        BlobWriter(folder / "views") as views,
+    ):
+        catalog.db.execute("SET threads = 1")
+        catalog.db.execute("SET memory_limit = '2GB'")
+
+        def entries() -> Iterator[Entry]:
+            for row in _rows(catalog, sources, searchable=True):
+                day = page_day(row)
+                title, text = row["title"] or "", row["text"]
+                records.add(encode(row["url"], title or row["url"], day_number(day), text))
+                views.add(view(title, text, compressor))
+                count()
+                yield Entry(
+                    row["url"], title, text, row["headings"] or "", row["mime"] or "", row["language"] or "", str(day)
+                )
+
+        documents = write_index(folder / "text", entries())
+        pages = documents
+        for row in _rows(catalog, sources, searchable=False):
+            views.add(view(row["title"] or "", row["text"], compressor))
+            count()
+            pages += 1
+    shard = Shard(name, sources, documents, pages)
+    (folder / "shard.json").write_text(json.dumps(asdict(shard)))
+    shutil.rmtree(root / name, ignore_errors=True)
+    folder.rename(root / name)
+    return shard

@@ -1,0 +1,238 @@
+"""Snapshots: what is served, derived from the catalog, immutable, named by content, switched by an atomic rename.
+
+    snapshots/<id>/  manifest.json (written last)  text/  pages.lmdb  columns/
+    shards/<id>/     the heavy parts, shared between snapshots (`index.shard`)
+    CURRENT          the id that is served
+
+Only building and bookkeeping is here; opening one for serving is `index.open`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from importlib.resources import files
+from multiprocessing import get_context
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from emulator.dates import day_number
+from emulator.errors import SnapshotError
+from index import shard as shards
+from index.catalog import Catalog
+from index.columns import FOREVER, write_columns
+from index.lookup import FILE as LOOKUP_FILE
+from index.lookup import write_lookup
+from index.text import unite
+
+FORMAT = 1
+"""Raise it whenever the snapshot folder changes for the same shards."""
+Progress = Callable[[str, int, int], None]
+"""Called with (what is being done, pages done, pages in all)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What `manifest.json` says; its existence means that the snapshot is whole."""
+
+    id: str
+    format: int
+    shards: tuple[str, ...]
+    segments: tuple[int, ...]
+    """How many Tantivy segments each shard gave."""
+    bases: tuple[int, ...]
+    """First dense id of each shard."""
+    sources: int
+    documents: int
+    pages: int
+    captures: int
+    urls: int
+    hosts: int
+    files: tuple[str, ...]
+    """Files that payloads are read from, absolute or relative to the collection folder."""
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a snapshot folder."""
+    try:
+        values = json.loads((folder / "manifest.json").read_text())
+    except FileNotFoundError:
+        raise SnapshotError(
+            f"no snapshot in {folder}", action="see the ones there are: webemu snapshots list"
+        ) from None
+    fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    return Manifest(**fields)
+
+
+def current_id(collection: Path) -> str | None:
+    """Which snapshot is served, or None."""
+    try:
+        return (collection / "CURRENT").read_text().strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def switch(collection: Path, snapshot: str) -> None:
+    """Serve this snapshot from now on; running servers follow."""
+    read_manifest(collection / "snapshots" / snapshot)
+    temporary = collection / f".CURRENT.{os.getpid()}"
+    temporary.write_text(snapshot + "\n")
+    temporary.replace(collection / "CURRENT")
+
+
+def build(collection: Path, workers: int = 1, progress: Progress | None = None) -> str:
+    """Build the snapshot of everything in the catalog unless it is there, switch to it, and return its id."""
+    report = progress or (lambda *_: None)
+    with Catalog(collection, read_only=True) as catalog:
+        counted = catalog.db.execute("SELECT source_id, pages FROM sources").fetchall()
+    groups = shards.plan({source: pages or 0 for source, pages in counted})
+    names = [shards.shard_id(group) for group in groups]
+    snapshot = blake2b(json.dumps([FORMAT, names]).encode(), digest_size=8).hexdigest()
+    folder = collection / "snapshots" / snapshot
+    if not (folder / "manifest.json").exists():
+        total = sum(pages or 0 for _, pages in counted)
+        built = _build_shards(collection, groups, workers, lambda done: report("indexing", done, total))
+        report("linking", total, total)
+        _compose(collection, folder, built, len(counted))
+    switch(collection, snapshot)
+    return snapshot
+
+
+_counter: Synchronized[int] | None = None
+
+
+def _start_worker(counter: Synchronized[int]) -> None:
+    global _counter
+    _counter = counter
+
+
+def _count() -> None:
+    if _counter is not None:
+        with _counter.get_lock():
+            _counter.value += 1
+
+
+def _build_one(collection: Path, sources: tuple[int, ...]) -> shards.Shard:
+    return shards.build(collection / "shards", collection, sources, _count)
+
+
+def _build_shards(
+    collection: Path, groups: list[tuple[int, ...]], workers: int, report: Callable[[int], None]
+) -> list[shards.Shard]:
+    context = get_context("spawn")
+    counter = context.Value("q", 0)
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(counter,)) as pool:
+        waiting = [pool.submit(_build_one, collection, group) for group in groups]
+        for future in waiting:
+            while not future.done():
+                try:
+                    future.result(timeout=0.5)
+                except TimeoutError:
+                    report(counter.value)
+        report(counter.value)
+        return [future.result() for future in waiting]
+
+
+def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources: int) -> None:
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    homes = [collection / "shards" / shard.id for shard in built]
+    segments = unite([home / "text" for home in homes], temporary / "text")
+    bases = [sum(shard.pages for shard in built[:i]) for i in range(len(built))]
+    with Catalog(collection, read_only=True) as catalog:
+        paths = _resolve(catalog.db, built, bases)
+        write_columns(temporary / "columns", _column_rows(catalog.db))
+        captures = _scalar(catalog.db, "SELECT count(*) FROM served")
+        bound = (64 << 20) + _scalar(
+            catalog.db, "SELECT count(*) * 2048 + coalesce(sum(length(url)), 0) * 8 FROM served"
+        )
+        surts = _stream(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
+        urls, hosts = write_lookup(temporary / LOOKUP_FILE, _capture_rows(catalog.db), surts, bound)
+    manifest = Manifest(
+        id=folder.name,
+        format=FORMAT,
+        shards=tuple(shard.id for shard in built),
+        segments=tuple(segments),
+        bases=tuple(bases),
+        sources=sources,
+        documents=sum(shard.documents for shard in built),
+        pages=sum(shard.pages for shard in built),
+        captures=captures,
+        urls=urls,
+        hosts=hosts,
+        files=tuple(paths),
+    )
+    (temporary / "manifest.json").write_text(json.dumps(asdict(manifest), indent=1))
+    shutil.rmtree(folder, ignore_errors=True)
+    temporary.rename(folder)
+
+
+def _resolve(db: duckdb.DuckDBPyConnection, built: list[shards.Shard], bases: list[int]) -> list[str]:
+    """Fill the temporary tables of `resolve.sql`; return the files that payloads are read from."""
+    db.execute("SET threads = 2")
+    db.execute("CREATE TEMP TABLE shard_of (source_id BIGINT, shard INTEGER, base BIGINT)")
+    for number, (shard, base) in enumerate(zip(built, bases, strict=True)):
+        for source in shard.sources:
+            db.execute("INSERT INTO shard_of VALUES (?, ?, ?)", [source, number, base])
+    paths: list[str] = []
+    db.execute("CREATE TEMP TABLE file_of (source_id BIGINT, file INTEGER)")
+    rows = db.execute("SELECT source_id, coalesce(copy, path) FROM sources ORDER BY source_id").fetchall()
+    for number, (source, path) in enumerate(rows):
+        db.execute("INSERT INTO file_of VALUES (?, ?)", [source, number])
+        paths.append(path)
+    db.execute(files("index").joinpath("resolve.sql").read_text())
+    return paths
+
+
+def _scalar(db: duckdb.DuckDBPyConnection, sql: str) -> int:
+    row = db.execute(sql).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _stream(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]]:
+    db.execute(sql)
+    while rows := db.fetchmany(10_000):
+        yield from rows
+
+
+_COLUMNS = f"""
+SELECT epoch(c.fetch_time)::BIGINT,
+       CASE WHEN p.searchable THEN coalesce(lead(epoch(c.fetch_time)::BIGINT) OVER (
+         PARTITION BY p.searchable, p.url
+         ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset), {FOREVER})
+       ELSE 0 END,
+       coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, p.text_hash
+FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
+ORDER BY d.doc
+"""
+
+
+def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int, int, int, int]]:
+    domains: dict[str, int] = {}
+    for since, until, day, domain, cluster in _stream(db, _COLUMNS):
+        yield since, until, day_number(day), domains.setdefault(domain or "", len(domains)), cluster
+
+
+_CAPTURES = """
+SELECT url, head_file.file, head_offset, head_length, time, status, coalesce(mime, ''), coalesce(charset, ''),
+       coalesce(digest, ''), coalesce(redirect, ''), coalesce(truncated, ''), kind, file_of.file, s.warc_record_offset,
+       length, coalesce(doc, -1)
+FROM served s JOIN file_of USING (source_id)
+LEFT JOIN file_of AS head_file ON head_file.source_id = head_source
+LEFT JOIN doc_of d ON d.source_id = s.source_id AND d.warc_record_offset = s.warc_record_offset
+ORDER BY url, time, kind = 'response', own_source, own_offset
+"""
+
+
+def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    for url, file, offset, length, *rest in _stream(db, _CAPTURES):
+        yield url, (None if file is None else [file, offset, length]), *rest

@@ -1,0 +1,140 @@
+"""The Tantivy side: the fields, writing one shard's segments, and uniting shards into one index by hard links.
+
+Segments of several folders united under one `meta.json` score exactly as one index of all documents, since BM25's
+statistics are summed over segments. A served folder never has a writer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import tantivy
+
+from emulator.errors import SnapshotError
+from emulator.urls import host
+from index.analysis import NAME, analyzer, spaced
+
+_REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
+HEAP_BYTES = 256 << 20
+TITLE_WEIGHT = 2
+"""How often the title is written into the `all` field: a small title signal that costs a query nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is indexed of one page."""
+
+    url: str
+    title: str
+    text: str
+    headings: str
+    mime: str
+    language: str
+    day: str
+    """YYYY-MM-DD."""
+
+
+def schema() -> tantivy.Schema:
+    """`all`, `title`, `url`: analyzed words; `key`: conditions as prefixed terms; `id`: number inside the shard."""
+    builder = tantivy.SchemaBuilder()
+    for name in ("all", "title", "url"):
+        builder.add_text_field(name, tokenizer_name=NAME, index_option="position")
+    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("id", fast=True)
+    return builder.build()
+
+
+_SUBTYPES = {"text/plain": "txt", "application/xhtml+xml": "html", "text/xml": "xml"}
+
+
+def keys(entry: Entry) -> list[str]:
+    """Conditions a page meets: `h:` its host and every parent of it, `t:` file types, `m:` month, `l:` language."""
+    labels = host(entry.url).split(".")
+    found = ["h:" + ".".join(labels[i:]) for i in range(len(labels))]
+    types = {_SUBTYPES.get(entry.mime, entry.mime.partition("/")[2].rpartition("+")[2])}
+    last = entry.url.partition("?")[0].rpartition("/")[2]
+    if "." in last and len(extension := last.rpartition(".")[2]) <= 5:
+        types.add(extension.lower())
+    found += [f"t:{name}" for name in sorted(types) if name]
+    found.append(f"m:{entry.day[:7]}")
+    if entry.language:
+        found.append(f"l:{entry.language}")
+    return found
+
+
+def write_index(folder: Path, entries: Iterable[Entry]) -> int:
+    """Index the entries, numbered from 0 in their order, by one thread; return how many there were."""
+    folder.mkdir(parents=True)
+    index = tantivy.Index(schema(), path=str(folder))
+    index.register_tokenizer(NAME, analyzer())
+    writer = index.writer(HEAP_BYTES, num_threads=1)
+    number = -1
+    for number, entry in enumerate(entries):
+        document = tantivy.Document()
+        title = spaced(entry.title)
+        for _ in range(TITLE_WEIGHT):
+            document.add_text("all", title)
+        document.add_text("all", spaced(entry.text))
+        document.add_text("title", title)
+        document.add_text("url", spaced(entry.url.partition("://")[2]))
+        for key in keys(entry):
+            document.add_text("key", key)
+        document.add_unsigned("id", number)
+        writer.add_document(document)
+    writer.commit()
+    writer.wait_merging_threads()
+    return number + 1
+
+
+def unite(shards: list[Path], folder: Path) -> list[int]:
+    """One index folder out of several, by hard links and a merged `meta.json`; returns how many segments each gave."""
+    folder.mkdir(parents=True)
+    merged: dict[str, object] = {}
+    segments: list[object] = []
+    counts: list[int] = []
+    for shard in shards:
+        meta = json.loads((shard / "meta.json").read_text())
+        segments += meta["segments"]
+        counts.append(len(meta["segments"]))
+        merged = merged or meta
+        for file in sorted(shard.iterdir()):
+            if file.suffix != ".json" and file.suffix != ".lock":
+                os.link(file, folder / file.name)
+    merged["segments"] = segments
+    (folder / "meta.json").write_text(json.dumps(merged))
+    return counts
+
+
+def open_index(folder: Path) -> tantivy.Index:
+    """The index of a snapshot, ready to search."""
+    try:
+        index = tantivy.Index.open(str(folder))
+    except Exception as error:
+        raise SnapshotError(f"{folder} cannot be opened: {error}", action=_REBUILD) from error
+    index.register_tokenizer(NAME, analyzer())
+    return index
+
+
+def segment_bases(folder: Path, searcher: tantivy.Searcher, segments: list[int], shard_bases: list[int]) -> list[int]:
+    """Dense id of the first document of every segment.
+
+    `segments`: how many each shard gave; `shard_bases`: first dense id of each shard.
+
+    Raises SnapshotError when segments do not lie as they were united.
+    """
+    sizes = [segment["max_doc"] for segment in json.loads((folder / "meta.json").read_text())["segments"]]
+    owners = [base for base, count in zip(shard_bases, segments, strict=True) for _ in range(count)]
+    if not len(sizes) == len(owners) == searcher.num_segments:
+        raise SnapshotError(f"{folder} has {searcher.num_segments} segments, {len(owners)} were built", action=_REBUILD)
+    bases: list[int] = []
+    for number, (size, owner) in enumerate(zip(sizes, owners, strict=True)):
+        ends = [tantivy.DocAddress(number, 0), tantivy.DocAddress(number, size - 1)]
+        first, last = (int(value or 0) for value in searcher.fast_field_values("id", ends))
+        if last - first != size - 1:
+            raise SnapshotError(f"{folder}: segment {number} does not lie as it was built", action=_REBUILD)
+        bases.append(owner + first)
+    return bases

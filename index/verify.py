@@ -1,0 +1,66 @@
+"""Reading a whole snapshot, to know that it is whole. Used by `webemu snapshots verify`, never while serving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import lmdb
+import orjson
+
+from emulator.errors import EmulatorError
+from index import shard as shards
+from index.blobs import Blobs
+from index.lookup import FILE as LOOKUP_FILE
+from index.open import Pages, open_snapshot
+from index.records import hit
+from index.snapshot import Manifest, read_manifest
+
+
+def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None]) -> dict[str, int]:
+    """Check everything; every fault is told in one line. Returns how much was read."""
+    folder = collection / "snapshots" / snapshot
+    manifest = read_manifest(folder)
+    try:
+        open_snapshot(collection, snapshot)
+    except EmulatorError as error:
+        fault(error.message)
+        return {}
+    pages = Pages(folder, collection, manifest)
+    views = sum(1 for doc in range(manifest.pages) if _reads(lambda doc=doc: pages.text(doc), f"view {doc}", fault))  # type: ignore[misc]
+    records = sum(_records(collection, manifest, fault))
+    captures, payloads = 0, 0
+    for url in _urls(folder / LOOKUP_FILE):
+        for capture in pages.exact(url):
+            captures += 1
+            if capture.length:
+                payloads += _reads(lambda c=capture: pages.payload(c), f"{url} ({capture.time})", fault)  # type: ignore[misc]
+    if captures != manifest.captures:
+        fault(f"{captures} captures can be looked up, {manifest.captures} were built")
+    return {"views": views, "records": records, "captures": captures, "payloads": payloads}
+
+
+def _reads(read: Callable[[], object], name: str, fault: Callable[[str], None]) -> bool:
+    try:
+        read()
+    except Exception as error:  # any kind of damage is a fault to be told
+        fault(f"{name}: {error}")
+        return False
+    return True
+
+
+def _records(collection: Path, manifest: Manifest, fault: Callable[[str], None]) -> Iterator[int]:
+    for name in manifest.shards:
+        shard = shards.load(collection / "shards" / name)
+        blobs = Blobs(collection / "shards" / name / "records")
+        if len(blobs) != shard.documents:
+            fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")
+        for number in range(len(blobs)):
+            yield _reads(lambda n=number, b=blobs: hit(b[n], n, 0.0, ()).url, f"record {number} of {name}", fault)  # type: ignore[misc]
+
+
+def _urls(path: Path) -> Iterator[str]:
+    with lmdb.open(str(path), subdir=False, readonly=True, lock=False) as env, env.begin() as txn:
+        for name, value in txn.cursor():
+            if name[:1] == b"e":
+                yield orjson.loads(value)[0]

@@ -1,0 +1,233 @@
+"""One recorded answer becomes one row of `captures`, and where it bears text a row of `pages` and its links."""
+
+from __future__ import annotations
+
+import json
+from base64 import b32encode
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from hashlib import blake2b, sha1
+from typing import Any
+from urllib.parse import urlsplit
+
+from index.http import Message, decode_content, parse
+
+from emulator import urls
+from emulator.errors import PayloadError
+from index.payloads import MAX_PAYLOAD
+from ingest.extract import Extracted, extract
+from ingest.records import Record
+
+MAX_TITLE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What request and metadata records say of a response."""
+
+    method: str | None = None
+    charset: str | None = None
+    languages: tuple[tuple[str, str], ...] = ()
+    """(ISO 639-1, ISO 639-3) codes, most of the text first."""
+
+    def __or__(self, other: Joined) -> Joined:
+        return Joined(self.method or other.method, self.charset or other.charset, self.languages or other.languages)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What became of a record."""
+
+    url: str
+    row: dict[str, Any] | None
+    """Columns of `captures` except source_id and warc_filename; None if the record gives no capture."""
+    page: tuple[Any, ...] | None
+    """Columns of `pages` after warc_record_offset."""
+    links: list[tuple[str, str, str]]
+    drops: list[tuple[str, int]]
+    """(reason, bytes)."""
+
+
+def warc_fields(block: bytes) -> dict[str, str]:
+    """An application/warc-fields block, names in lower case."""
+    pairs = (line.partition(":") for line in block.decode("utf-8", "replace").splitlines())
+    return {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
+
+
+def joined_from(record: Record) -> Joined:
+    """What a request or metadata record says."""
+    if record.type == "request":
+        method = record.block[:16].split(b" ", 1)[0]
+        return Joined(method=method.decode() if method.isalpha() and method.isupper() else None)
+    if not (record.get("Content-Type") or "").startswith("application/warc-fields"):
+        return Joined()
+    fields = warc_fields(record.block)
+    try:
+        found = json.loads(fields.get("languages-cld2", "{}")).get("languages", [])
+        languages = tuple((str(one["code"]), str(one["code-iso-639-3"])) for one in found)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        languages = ()
+    return Joined(charset=fields.get("charset-detected"), languages=languages)
+
+
+def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless: bool = False) -> Read:
+    """Read one response, revisit, resource or conversion record. Never raises on what a record holds."""
+    target = (record.get("WARC-Target-URI") or "").strip().strip("<>")
+    if not target:
+        return Read("", None, None, [], [("no-target-uri", record.declared_length)])
+    url = urls.exact(target)
+    time = warc_time(record.get("WARC-Date"))
+    if time is None:
+        return Read(url, None, None, [], [("no-date", record.declared_length)])
+    if record.oversized:
+        return Read(url, None, None, [], [("oversized-record", record.declared_length)])
+    row = _where(record, url, time, joined, crawl)
+    message = _message(record)
+    if message is None:
+        row["fetch_status"] = 0
+        return Read(url, row, None, [], [("no-http-head", len(record.block))])
+    row["fetch_status"] = message.status
+    row["payload_bytes"] = len(message.body)
+    location = _header(message, b"location")
+    if location and 300 <= message.status < 400:
+        row["fetch_redirect"] = urls.resolve(url, location) or None
+    drops: list[tuple[str, int]] = []
+    if record.type == "revisit":
+        row["content_digest"] = record.get("WARC-Payload-Digest")
+        return Read(url, row, None, [], drops)
+    row["content_digest"] = _digest(record, message)
+    found = None if textless else _text(message, url, row, joined, time.date(), drops)
+    if textless:
+        drops.append(("extractor-crashed", len(message.body)))
+    if found is None or row["url_protocol"] not in ("http", "https"):
+        return Read(url, row, None, [], drops)
+    page = _page(found, url, row, joined, record.type)
+    return Read(url, row, page, found.links if record.type != "conversion" else [], drops)
+
+
+def _where(record: Record, url: str, time: datetime, joined: Joined, crawl: str | None) -> dict[str, Any]:
+    host = urls.host(url)
+    try:
+        parts = urlsplit(url)
+        port, path, query, scheme = parts.port, parts.path, parts.query, parts.scheme
+    except ValueError:
+        port, path, query, scheme = None, "", "", url.partition(":")[0].lower()
+    refers = record.get("WARC-Refers-To-Target-URI")
+    return {
+        "url_surtkey": urls.surt(url),
+        "url": url,
+        "url_host_name": host,
+        "url_host_tld": host.rpartition(".")[2],
+        "url_host_registered_domain": urls.domain(host)[0],
+        "url_protocol": scheme,
+        "url_port": port,
+        "url_path": path,
+        "url_query": query or None,
+        "fetch_time": time,
+        "content_languages": ",".join(code for _, code in joined.languages) or None,
+        "content_truncated": record.get("WARC-Truncated"),
+        "warc_record_id": (record.get("WARC-Record-ID") or "").strip("<>").removeprefix("urn:uuid:") or None,
+        "warc_record_offset": record.offset,
+        "warc_record_length": record.length,
+        "crawl": crawl,
+        "warc_record_type": record.type,
+        "request_method": joined.method,
+        "refers_to_url": urls.exact(refers.strip().strip("<>")) if refers else None,
+        "refers_to_time": warc_time(record.get("WARC-Refers-To-Date")),
+        "payload_bytes": 0,
+    }
+
+
+def _message(record: Record) -> Message | None:
+    """The HTTP answer of a record; resources and conversions are answers of status 200."""
+    if record.type in ("response", "revisit"):
+        message = parse(record.block)
+        if message is not None and message.status:
+            return message
+        if record.type == "response" and (record.get("Content-Type") or "").startswith("application/http"):
+            return None
+    status = 0 if record.type == "revisit" else 200
+    kind = record.get("WARC-Identified-Payload-Type") if record.type == "resource" else None
+    kind = record.get("Content-Type") or kind or ""
+    return Message(status, "OK", [(b"Content-Type", kind.encode())], record.block)
+
+
+def _header(message: Message, name: bytes) -> str:
+    for key, value in message.headers:
+        if key.lower() == name:
+            return value.decode("utf-8", "replace")
+    return ""
+
+
+def _digest(record: Record, message: Message) -> str:
+    stated = record.get("WARC-Payload-Digest")
+    return stated or "sha1:" + b32encode(sha1(message.body).digest()).decode()
+
+
+def _text(
+    message: Message, url: str, row: dict[str, Any], joined: Joined, fetched: date, drops: list[tuple[str, int]]
+) -> Extracted | None:
+    """Decode and extract; fills the content columns of the row."""
+    declared = _header(message, b"content-type")
+    mime, _, parameters = declared.partition(";")
+    row["content_mime_type"] = mime.strip().lower() or None
+    row["content_mime_detected"] = row["content_mime_type"]
+    try:
+        body, _ = decode_content(message.body, message.headers, MAX_PAYLOAD)
+    except PayloadError as error:
+        drops.append((error.reason, len(message.body)))
+        return None
+    charset = parameters.lower().partition("charset=")[2].partition(";")[0].strip("\"' \t") or None
+    found, detected, encoding, reason = extract(
+        body, row["content_mime_type"], charset, url, joined.charset, row["content_truncated"], fetched
+    )
+    row["content_mime_detected"] = detected
+    row["content_charset"] = encoding
+    if reason:
+        drops.append((reason, len(message.body)))
+    return found
+
+
+def _page(found: Extracted, url: str, row: dict[str, Any], joined: Joined, kind: str) -> tuple[Any, ...] | None:
+    title, text = " ".join(found.title.split())[:MAX_TITLE], found.text
+    if kind == "conversion" and not title:
+        title = text.partition("\n")[0][:200].strip()
+    if not text and not title:
+        return None
+    language = joined.languages[0][0] if joined.languages else found.language
+    digest = blake2b(" ".join(text.split()).encode("utf-8", "replace"), digest_size=8).digest()
+    searchable = (
+        (row["fetch_status"] == 200 or kind in ("resource", "conversion"))
+        and bool(text)
+        and not found.noindex
+        and row["url_path"] != "/robots.txt"
+    )
+    return (
+        url,
+        title,
+        text,
+        found.headings,
+        found.description,
+        language,
+        found.published,
+        int.from_bytes(digest) >> 1,
+        found.words,
+        found.link_density,
+        searchable,
+    )
+
+
+def warc_time(text: str | None) -> datetime | None:
+    """WARC-Date (W3C-DTF, any precision of WARC/1.1; 14 digits in some old files) as naive UTC; None if unreadable."""
+    if not text:
+        return None
+    text = text.strip()
+    try:
+        if text.isdigit() and len(text) >= 14:
+            return datetime.strptime(text[:14], "%Y%m%d%H%M%S")
+        if len(text) in (4, 7):
+            text += "-01-01"[: 10 - len(text)]
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=None) if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,75 @@
+"""The command `webemu ingest`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from emulator.config import load
+from emulator.errors import SourceError
+from ingest.run import Report, default_workers, run
+from ingest.sources import expand
+
+
+def ingest(
+    sources: Annotated[
+        list[str],
+        typer.Argument(help="WARC, ARC, WET or WACZ files, folders, globs, *.paths(.gz) lists, or URLs of these."),
+    ],
+    collection: Annotated[
+        str | None, typer.Option(help="Collection to add to; created if new. [default: default]")
+    ] = None,
+    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes. [default: one per core]", min=1)] = None,
+    paths_root: Annotated[
+        Path | None, typer.Option(help="Folder that the lines of a *.paths list are relative to.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="URL that the lines of a *.paths list are relative to; files are downloaded.")
+    ] = None,
+    snapshot: Annotated[bool, typer.Option(help="Build and serve a new snapshot at the end.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
+) -> None:
+    """Read dumps of the web into a collection and build a snapshot that can be served.
+
+    Any crawl will do: Common Crawl, Heritrix, Browsertrix, wget, warcio. What cannot be read is skipped and counted
+    under a name; nothing stops the run. Stopped at any moment (Ctrl-C, power cut), the same command continues where it
+    was, and a file that is already in is not read again.
+
+    webemu ingest crawl/*.warc.gz --collection mine
+
+    webemu ingest warc.paths.gz --base-url https://data.commoncrawl.org/ --collection cc
+
+    webemu ingest warc.paths --paths-root /mnt/commoncrawl --collection cc
+    """
+    config = load({"root": root, "collection": collection})
+    found = expand(sources, paths_root, base_url)
+    if not found.sources:
+        raise SourceError(
+            "no archive among the sources", action="name WARC, ARC, WET or WACZ files, or a folder that has some"
+        )
+    try:
+        report = run(found.sources, config.folder, workers or default_workers(), snapshot=snapshot, quiet=quiet)
+    except KeyboardInterrupt:
+        print("\nStopped. What was ingested stays; run the same command to continue.", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _show(report, config.collection, found.ignored)
+
+
+def _show(report: Report, collection: str, ignored: int) -> None:
+    rate = report.pages / report.seconds if report.seconds else 0.0
+    print(f"sources   {report.added:,} added, {report.known:,} already in, {len(report.failed):,} failed")
+    if ignored:
+        print(f"ignored   {ignored:,} files that are no archives")
+    print(f"captures  {report.captures:,}")
+    print(f"pages     {report.pages:,} ({rate:,.0f}/s, {report.bytes / 1e6:,.1f} MB in {report.seconds:,.1f} s)")
+    for reason, count in report.drops.items():
+        print(f"dropped   {count:,} {reason}")
+    for name, why in report.failed:
+        print(f"failed    {name}: {why}")
+    if report.snapshot:
+        print(f"snapshot  {report.snapshot}")
+        print(f"next      webemu serve --collection {collection}")

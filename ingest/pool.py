@@ -1,0 +1,149 @@
+"""Worker processes that outlive crashes: a record that kills its worker is ingested again without its text.
+
+Each process takes one job at a time over a pipe and keeps what it is at in shared memory, so that the parent knows
+which record was in hand when a process died. Workers leave when their parent does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.sharedctypes import SynchronizedArray
+from pathlib import Path
+
+from emulator.errors import SourceError
+from ingest.repack import detect, readable
+from ingest.worker import Job, work
+
+MAX_CRASHES = 20
+"""A source that kills so many workers is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A source that was worked on."""
+
+    job: Job
+    staging: Path | None
+    """None: given up, and `error` says why."""
+    error: str = ""
+
+
+def _prepare(job: Job, collection: Path) -> Job:
+    """Make the per-record copy if the file needs one."""
+    path = Path(job.path)
+    kind = detect(path)
+    copy = Path("warc") / f"{job.source_id}.warc.gz"
+    (collection / "warc").mkdir(parents=True, exist_ok=True)
+    read_from, skips = readable(path, kind, collection / copy)
+    return replace(job, kind=kind, copy=None if read_from == path else str(copy), skipped=tuple(skips))
+
+
+def _serve(pipe: Connection, collection: Path, state: SynchronizedArray[int], slot: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+
+    def at(offset: int, pages: int) -> None:
+        state[2 * slot], state[2 * slot + 1] = offset, pages
+
+    while True:
+        try:
+            job: Job = pipe.recv()
+        except EOFError:
+            return
+        staging = collection / "staging" / str(job.source_id)
+        own = staging.with_name(f"{staging.name}.{os.getpid()}")
+        try:
+            work(_prepare(job, collection), collection, own, at)
+            own.rename(staging)
+            pipe.send(Done(job, staging))
+        except (SourceError, OSError) as error:
+            shutil.rmtree(own, ignore_errors=True)
+            pipe.send(Done(job, None, str(error)))
+
+
+def _leave_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+class _Slot:
+    """One worker process and the job it has."""
+
+    def __init__(self, number: int, collection: Path, state: SynchronizedArray[int]) -> None:
+        self._start = (number, collection, state)
+        self.job: Job | None = None
+        self.start()
+
+    def start(self) -> None:
+        number, collection, state = self._start
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, collection, state, number), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def give(self, job: Job) -> None:
+        number, _, state = self._start
+        state[2 * number], state[2 * number + 1] = -1, 0
+        self.job = job
+        self.pipe.send(job)
+
+    def at(self) -> tuple[int, int]:
+        number, _, state = self._start
+        return state[2 * number], state[2 * number + 1]
+
+
+def run_jobs(
+    jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, int, int]]], None]
+) -> Iterator[Done]:
+    """Work on all jobs; yields each as it ends. `tick` is told (job, offset, pages) of all in hand, twice a second."""
+    shutil.rmtree(collection / "staging", ignore_errors=True)
+    (collection / "staging").mkdir(parents=True)
+    waiting = deque(jobs)
+    state: SynchronizedArray[int] = get_context("spawn").Array("q", 2 * workers)
+    slots = [_Slot(number, collection, state) for number in range(min(workers, len(jobs)))]
+    try:
+        while waiting or any(slot.job for slot in slots):
+            for slot in slots:
+                if slot.job is None and waiting:
+                    slot.give(waiting.popleft())
+            busy = [slot for slot in slots if slot.job]
+            ready = wait([slot.pipe for slot in busy], timeout=0.5)
+            for slot in busy:
+                if slot.pipe in ready and (done := _collect(slot)):
+                    yield done
+            tick([(slot.job, *slot.at()) for slot in slots if slot.job])
+    finally:
+        for slot in slots:
+            slot.process.terminate()
+        for slot in slots:
+            slot.process.join()
+
+
+def _collect(slot: _Slot) -> Done | None:
+    """The finished job of a slot; None after a crash that is tried again."""
+    job = slot.job
+    assert job is not None
+    slot.job = None
+    try:
+        done: Done = slot.pipe.recv()
+        return done
+    except (EOFError, ConnectionResetError):
+        slot.process.join()
+        code, (offset, _) = slot.process.exitcode, slot.at()
+        slot.start()
+        if offset < 0 or offset in job.textless or len(job.textless) >= MAX_CRASHES:
+            return Done(job, None, f"a worker ended with status {code} at offset {offset}")
+        slot.give(replace(job, textless=job.textless | {offset}))
+        return None

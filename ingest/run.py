@@ -1,0 +1,140 @@
+"""A whole ingest: which sources are new, their workers, the catalog, the snapshot, and what is shown meanwhile."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqdm import tqdm
+
+from emulator.errors import CatalogError, SourceError
+from index.catalog import Catalog
+from index.snapshot import build
+from ingest.download import fetch
+from ingest.pool import run_jobs
+from ingest.sources import Source, fingerprint
+from ingest.worker import Job
+
+
+@dataclass(slots=True)
+class Report:
+    """What an ingest did."""
+
+    added: int = 0
+    known: int = 0
+    """Sources that were in the catalog before, or twice in the list."""
+    bytes: int = 0
+    captures: int = 0
+    pages: int = 0
+    drops: dict[str, int] = field(default_factory=dict)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """(source, why)."""
+    seconds: float = 0.0
+    snapshot: str = ""
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """One ingest per collection at a time; the lock goes with the process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "ingest.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CatalogError(
+                f"another ingest is writing to {folder}",
+                action="wait until it ends, or ingest into another --collection",
+            ) from None
+        yield
+
+
+def run(sources: Sequence[Source], folder: Path, workers: int, *, snapshot: bool = True, quiet: bool = False) -> Report:
+    """Ingest the sources into the collection at `folder` and build its snapshot.
+
+    Interrupted at any moment, the same call continues: sources are in the catalog whole or not at all.
+    """
+    started = time.monotonic()
+    report = Report()
+    with _only_one(folder):
+        with Catalog(folder) as catalog:
+            jobs = list(_new_jobs(sources, folder, catalog.known(), report, quiet))
+            _ingest(jobs, folder, workers, catalog, report, quiet)
+            rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
+            report.drops = dict(rows)
+        if snapshot:
+            report.snapshot = _build(folder, workers, quiet)
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def _new_jobs(sources: Sequence[Source], folder: Path, known: set[int], report: Report, quiet: bool) -> Iterator[Job]:
+    for source in tqdm(sources, desc="checking", unit="file", disable=quiet or len(sources) < 3, leave=False):
+        try:
+            path = _at_hand(source, folder)
+            number = fingerprint(path)
+        except (SourceError, OSError) as error:
+            report.failed.append((source.name, str(error)))
+            continue
+        if number in known:
+            report.known += 1
+            continue
+        known.add(number)
+        yield Job(number, source.name, str(path.resolve()), None, "", path.stat().st_size)
+
+
+def _at_hand(source: Source, folder: Path) -> Path:
+    """The source as a local file, downloaded if need be."""
+    if source.url is None:
+        return source.path
+    target = folder / "downloads" / source.name.lstrip("/")
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fetch(source.url, target, None)
+    return target
+
+
+def _ingest(jobs: list[Job], folder: Path, workers: int, catalog: Catalog, report: Report, quiet: bool) -> None:
+    total = sum(job.bytes for job in jobs)
+    with tqdm(total=total, unit="B", unit_scale=True, desc="ingesting", disable=quiet, file=sys.stderr) as bar:
+        started = time.monotonic()
+
+        def tick(busy: list[tuple[Job, int, int]]) -> None:
+            read = report.bytes + sum(min(max(offset, 0), job.bytes) for job, offset, _ in busy)
+            pages = report.pages + sum(pages for _, _, pages in busy)
+            bar.set_postfix_str(f"{pages:,} pages, {pages / (time.monotonic() - started + 1e-9):,.0f}/s", refresh=False)
+            bar.update(max(0, read - bar.n))
+
+        for done in run_jobs(jobs, folder, workers, tick):
+            if done.staging is None:
+                report.failed.append((done.job.name, done.error))
+                continue
+            catalog.add(done.staging)
+            row = catalog.db.execute(
+                "SELECT captures, pages FROM sources WHERE source_id = ?", [done.job.source_id]
+            ).fetchone() or (0, 0)
+            report.added += 1
+            report.bytes += done.job.bytes
+            report.captures += row[0]
+            report.pages += row[1]
+
+
+def _build(folder: Path, workers: int, quiet: bool) -> str:
+    with tqdm(unit="page", desc="indexing", disable=quiet, file=sys.stderr) as bar:
+
+        def progress(stage: str, done: int, total: int) -> None:
+            bar.set_description(stage)
+            bar.total = total
+            bar.update(done - bar.n)
+
+        return build(folder, workers, progress)
+
+
+def default_workers() -> int:
+    """One worker per processor this process may use."""
+    return max(1, len(os.sched_getaffinity(0)))

@@ -1,0 +1,210 @@
+"""One source file becomes one staging folder: records in, rows of the catalog out. Runs in a process of its own.
+
+A pure function of the file: request and metadata records are joined to the response they belong to, every record that
+gives no capture and every byte skipped is counted. Not here: importing into the catalog, scheduling (`ingest.run`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from index.schema import MARKER, TABLES
+from ingest.capture import Joined, joined_from, read_capture, warc_fields
+from ingest.readers import read
+from ingest.records import Record, Skip
+
+CPU_SECONDS = 60
+"""A record that takes longer to extract kills its worker (SIGPROF) and is then ingested without text."""
+_EARLY = 4096
+"""How many request and metadata records are remembered until their response comes."""
+_ROW_BYTES = 8 << 20
+_ROWS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to know of its source."""
+
+    source_id: int
+    name: str
+    path: str
+    """Where the file is."""
+    copy: str | None
+    """Per-record copy to read instead, relative to the collection folder."""
+    kind: str
+    bytes: int
+    textless: frozenset[int] = frozenset()
+    """Offsets of records whose extraction killed an earlier worker."""
+    skipped: tuple[Skip, ...] = ()
+    """Ranges already lost when the copy was made."""
+
+
+class Tables:
+    """The Parquet files of a staging folder, written in batches of bounded size."""
+
+    def __init__(self, folder: Path) -> None:
+        self._writers = {
+            name: pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd", compression_level=1)
+            for name, schema in TABLES.items()
+        }
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+        self._bytes = 0
+
+    def add(self, table: str, row: tuple[Any, ...], size: int = 0) -> None:
+        self._rows[table].append(row)
+        self._bytes += size
+        if self._bytes > _ROW_BYTES or len(self._rows[table]) >= 50 * _ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        for name, rows in self._rows.items():
+            if rows:
+                schema = TABLES[name]
+                columns = [
+                    pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)
+                ]
+                self._writers[name].write_batch(pa.record_batch(columns, schema=schema))
+                rows.clear()
+        self._bytes = 0
+
+    def close(self) -> None:
+        self.flush()
+        for writer in self._writers.values():
+            writer.close()
+
+
+class Drops:
+    """What was dropped, by reason."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[Any]] = {}
+
+    def count(self, reason: str, offset: int, size: int = 0, url: str | None = None) -> None:
+        row = self.rows.setdefault(reason, [0, 0, offset, url])
+        row[0] += 1
+        row[1] += size
+
+
+class Worker:
+    """Reads one source. `at` is told the offset of the record in hand and how many pages there are so far."""
+
+    def __init__(self, job: Job, staging: Path, at: Callable[[int, int], None]) -> None:
+        self._job = job
+        self._at = at
+        self._drops = Drops()
+        self._tables = Tables(staging)
+        self._crawl: str | None = None
+        self._early: OrderedDict[str, Joined] = OrderedDict()
+        self._waiting: tuple[Record, Joined] | None = None
+        self.records = self.captures = self.pages = 0
+
+    def run(self, path: Path) -> None:
+        for skip in self._job.skipped:
+            self._drops.count(skip.reason, skip.offset, skip.bytes)
+        for record in read(path):
+            if isinstance(record, Skip):
+                self._drops.count(record.reason, record.offset, record.bytes)
+                continue
+            self.records += 1
+            self._at(record.offset, self.pages)
+            self._sort(record)
+        self._release()
+        for reason, (count, size, offset, url) in sorted(self._drops.rows.items()):
+            self._tables.add("drops", (self._job.source_id, reason, count, size, offset, url))
+        job = self._job
+        row = (
+            job.source_id,
+            job.name,
+            job.path,
+            job.copy,
+            job.kind,
+            job.bytes,
+            self.records,
+            self.captures,
+            self.pages,
+        )
+        self._tables.add("sources", row)
+        self._tables.close()
+
+    def _sort(self, record: Record) -> None:
+        if record.type in ("response", "revisit", "resource", "conversion"):
+            self._release()
+            self._waiting = (record, self._joined(record))
+        elif record.type in ("request", "metadata"):
+            self._join(record)
+        elif record.type == "warcinfo":
+            fields = warc_fields(record.block)
+            self._crawl = fields.get("ispartof", self._crawl)
+        else:
+            self._drops.count(f"record-type-{record.type}"[:40], record.offset, record.declared_length)
+
+    def _joined(self, record: Record) -> Joined:
+        """What came before the response and belongs to it."""
+        joined = Joined()
+        own, concurrent = record.get("WARC-Record-ID") or "", record.get("WARC-Concurrent-To") or ""
+        for name in (f"of {own}", concurrent):
+            if earlier := self._early.pop(name, None):
+                joined = joined | earlier
+        return joined
+
+    def _join(self, record: Record) -> None:
+        belongs = record.get("WARC-Concurrent-To") or record.get("WARC-Refers-To")
+        if self._waiting is not None:
+            waiting, joined = self._waiting
+            ids = (waiting.get("WARC-Record-ID"), waiting.get("WARC-Concurrent-To"))
+            if (belongs and belongs in ids) or record.get("WARC-Record-ID") == ids[1]:
+                self._waiting = (waiting, joined | joined_from(record))
+                return
+        name = f"of {belongs}" if belongs else record.get("WARC-Record-ID") or ""
+        self._early[name] = self._early.get(name, Joined()) | joined_from(record)
+        if len(self._early) > _EARLY:
+            self._early.popitem(last=False)
+
+    def _release(self) -> None:
+        """Turn the waiting response into rows."""
+        if self._waiting is None:
+            return
+        record, joined = self._waiting
+        self._waiting = None
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+        self._at(record.offset, self.pages)
+        textless = record.offset in self._job.textless
+        capture = read_capture(record, joined, self._crawl, textless=textless)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        for reason, size in capture.drops:
+            self._drops.count(reason, record.offset, size, capture.url)
+        if capture.row is None:
+            return
+        source = self._job.source_id
+        self.captures += 1
+        self._tables.add("captures", (source, *_named(capture.row, self._job.name)), 500)
+        if capture.page is not None:
+            self.pages += 1
+            self._tables.add("pages", (source, record.offset, *capture.page), 2 * len(capture.page[2]))
+            for link in capture.links:
+                self._tables.add("links", (source, record.offset, *link), 150)
+
+
+def _named(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    return tuple(name if column == "warc_filename" else row.get(column) for column in TABLES["captures"].names[1:])
+
+
+def work(job: Job, collection: Path, staging: Path, at: Callable[[int, int], None]) -> None:
+    """Fill the staging folder of one source; the marker is written last."""
+    staging.mkdir(parents=True, exist_ok=True)
+    worker = Worker(job, staging, at)
+    worker.run(collection / job.copy if job.copy else Path(job.path))
+    with (staging / MARKER).open("w") as marker:
+        json.dump({"pages": worker.pages, "captures": worker.captures}, marker)
+        marker.flush()
+        os.fsync(marker.fileno())

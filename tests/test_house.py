@@ -1,0 +1,117 @@
+"""The law of the house: who may import whom, and what is installed under our name."""
+
+import ast
+import subprocess
+import sys
+from importlib.metadata import files
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parent.parent
+ROOMS = ("emulator", "index", "ingest", "api", "agent_client", "rl")
+MAY_IMPORT = {
+    "emulator": set(),
+    "index": {"emulator"},
+    "ingest": {"emulator", "index"},
+    "api": {"emulator"},
+    "agent_client": set(),
+    "rl": {"agent_client"},
+}
+COMPOSES = {"api/served.py", "api/app.py"}
+"""Where the server is put together: these may import `index`."""
+KNOWS = {
+    "duckdb": {"index"},
+    "tantivy": {"index"},
+    "lmdb": {"index"},
+    "pyarrow": {"index", "ingest"},
+    "warcio": {"ingest"},
+    "fastwarc": {"ingest"},
+    "pypdfium2": {"ingest"},
+    "selectolax": {"ingest", "index"},
+    "resiliparse": {"ingest", "index"},
+    "fastapi": {"api"},
+    "uvicorn": {"api"},
+    "httpx": {"agent_client", "ingest"},
+    "torch": {"rl"},
+    "trl": {"rl"},
+}
+"""Libraries that only some rooms may know of."""
+
+
+def modules() -> list[Path]:
+    return sorted(path for room in ROOMS for path in (HOUSE / room).rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def breaches(path: Path) -> list[str]:
+    name = path.relative_to(HOUSE).as_posix()
+    room = name.partition("/")[0]
+    allowed = MAY_IMPORT[room] | {room} | ({"index"} if name in COMPOSES else set())
+    found = imports(path)
+    rooms = [f"{name} imports {other}" for other in sorted(found & set(ROOMS) - allowed)]
+    return rooms + [f"{name} imports {lib}" for lib in sorted(found & KNOWS.keys()) if room not in KNOWS[lib]]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(HOUSE).as_posix())
+def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
+    assert breaches(path) == []
+
+
+def test_the_law_sees_a_breach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "HOUSE", tmp_path)
+    (tmp_path / "rl").mkdir()
+    (tmp_path / "rl" / "x.py").write_text("import api.app\nfrom duckdb import connect\n")
+    assert breaches(tmp_path / "rl" / "x.py") == ["rl/x.py imports api", "rl/x.py imports duckdb"]
+
+
+def test_every_module_says_its_job() -> None:
+    silent = [
+        str(path) for path in modules() if path.stat().st_size and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
+
+
+def test_no_test_folder_is_a_package() -> None:
+    assert list((HOUSE / "tests").rglob("__init__.py")) == []
+
+
+def test_every_room_has_a_short_readme() -> None:
+    lengths = {room: len((HOUSE / room / "README.md").read_text().splitlines()) for room in ROOMS}
+    assert all(0 < length <= 25 for length in lengths.values()), lengths
+
+
+def test_every_room_is_typed_and_installed_from_here() -> None:
+    for room in ROOMS:
+        assert (HOUSE / room / "py.typed").exists()
+        code = f"import {room}; print({room}.__file__)"
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/").stdout
+        assert Path(out.strip()).resolve() == (HOUSE / room / "__init__.py").resolve()
+
+
+def test_the_distribution_installs_only_our_names() -> None:
+    tops = {path.parts[0] for path in files("webemu") or [] if path.parts[0] != ".."}
+    ours = {*ROOMS}
+    assert {top for top in tops if not top.endswith(".dist-info") and not top.startswith("_")} <= ours
+
+
+def test_the_command_and_the_client_start_without_heavy_packages() -> None:
+    heavy = "{'torch', 'duckdb', 'tantivy', 'pyarrow', 'fastapi', 'numpy', 'lmdb'}"
+    code = f"import sys, emulator.cli, agent_client, rl; print(sorted({heavy} & sys.modules.keys()))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
+def test_serving_imports_no_torch() -> None:
+    code = "import sys, api.app, index.open; print('torch' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"
