@@ -1,0 +1,34 @@
+"""Settings: file, then environment, then flags."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.config import Config, load
+from emulator.errors import BadRequest
+
+
+def test_flags_win_over_environment_over_file(tmp_path: Path) -> None:
+    file = tmp_path / "webemu.toml"
+    file.write_text('port = 1\ncollection = "file"\nroot = "from-file"\n')
+    environ = {"WEBEMU_CONFIG": str(file), "WEBEMU_COLLECTION": "environ", "WEBEMU_PORT": "2"}
+    config = load({"port": 3, "host": None}, environ)
+    assert config == Config(root=Path("from-file"), collection="environ", port=3)
+    assert config.folder == Path("from-file/environ")
+
+
+def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text("prot = 1\n")
+    with pytest.raises(BadRequest, match="prot"):
+        load({}, {"WEBEMU_CONFIG": str(tmp_path / "w.toml")})
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a/b", ".hidden"])
+def test_a_collection_cannot_leave_its_root(name: str) -> None:
+    with pytest.raises(BadRequest):
+        load({"collection": name}, {})
+
+
+def test_a_value_of_the_wrong_type_is_named() -> None:
+    with pytest.raises(BadRequest, match="WEBEMU_PORT|port"):
+        load({}, {"WEBEMU_PORT": "eighty"})

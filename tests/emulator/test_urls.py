@@ -1,0 +1,64 @@
+"""URL law: keys, hosts and domains."""
+
+import pytest
+
+from emulator import urls
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("HTTP://Example.COM:80/a/../b?q=1#frag", "http://example.com/b?q=1"),
+        ("https://example.com", "https://example.com/"),
+        ("https://example.com/a b", "https://example.com/a%20b"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+        ("not a url#x", "not a url"),
+        ("dns:example.com", "dns:example.com"),
+    ],
+)
+def test_exact_is_what_a_browser_sends(given: str, expected: str) -> None:
+    assert urls.exact(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("example.org/a", "http://example.org/a"), ("//example.org", "http://example.org/"), ("data:x", "data:x")],
+)
+def test_guess_adds_the_scheme_people_leave_out(given: str, expected: str) -> None:
+    assert urls.guess(given) == expected
+
+
+def test_canonical_ignores_scheme_and_query_order() -> None:
+    assert urls.canonical("https://x.org/a?b=2&a=1") == urls.canonical("http://x.org/a?a=1&b=2") == "x.org/a?a=1&b=2"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("https://www.Example.com/A/?b=2&a=1", "com,example)/a?a=1&b=2"), ("http://", "http:"), ("http://[", "http://[")],
+)
+def test_surt_is_common_crawls_key(given: str, expected: str) -> None:
+    assert urls.surt(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("https://user:pw@Docs.Example.org:8080/a@b", "docs.example.org"),
+        ("http://[::1]:80/", "[::1]"),
+        ("http://example.org?x", "example.org"),
+        ("nothing", ""),
+    ],
+)
+def test_host(given: str, expected: str) -> None:
+    assert urls.host(given) == expected
+
+
+def test_registrable_domain_needs_no_network() -> None:
+    assert urls.domain("docs.python.co.uk") == ("python.co.uk", "co.uk")
+    assert urls.domain("localhost") == ("localhost", "")
+    assert urls.domain("127.0.0.1") == ("127.0.0.1", "")
+
+
+def test_resolve() -> None:
+    assert urls.resolve("https://a.org/b/c", " ../d?e#f ") == "https://a.org/d?e"
+    assert urls.resolve("https://a.org/", "http://[bad") == ""
