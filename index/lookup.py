@@ -51,7 +51,7 @@ def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, lis
     hosts: dict[str, int] = {}
     canonicals: dict[bytes, bytes] = {}
     count = 0
-    with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False, writemap=True) as env:
+    with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False) as env:
         with env.begin(write=True) as txn:
             for url, group in groupby(rows, key=lambda row: row[0]):
                 captures = [[*row[2:], row[1]] if row[1] else list(row[2:]) for row in group]

@@ -80,7 +80,7 @@ WHERE p.source_id = ? AND p.searchable = ? ORDER BY p.warc_record_offset
 
 def _rows(catalog: Catalog, sources: tuple[int, ...], searchable: bool) -> Iterator[Row]:
     for source in sources:
-        for batch in catalog.db.execute(_ROWS, [source, searchable]).to_arrow_reader(1000):
+        for batch in catalog.db.sql(_ROWS, params=[source, searchable]).to_arrow_reader(1000):
             yield from batch.to_pylist()
 
 
