@@ -1,0 +1,149 @@
+"""What can be asked of the native API: each function gives a `Call`, which knows its request and how to read the reply.
+
+Pure: the clients only send. So sync and async cannot differ in what they ask or understand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+import httpx
+
+from agent_client import replies
+from agent_client.errors import ClientError, InfrastructureError
+from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+QUERY_CHARACTERS = 4096
+"""The server reads no more of a query."""
+BATCH_QUERIES, BATCH_URLS = 4096, 256
+BATCH_BYTES = 4 << 20
+"""Half of what a request may weigh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One question: the path with its parameters, the body of a POST, and the reader of a 200."""
+
+    path: str
+    read: Callable[[httpx.Response], T]
+    body: bytes | None = None
+
+    def request(self, base_url: str, headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Request:
+        """The request, ready for `send`, which adds nothing."""
+        method = "GET" if self.body is None else "POST"
+        extensions = {"timeout": timeout.as_dict()}
+        return httpx.Request(method, base_url + self.path, headers=headers, content=self.body, extensions=extensions)
+
+    def answer(self, response: httpx.Response) -> T:
+        """The reply's value. Raises WebError, or InfrastructureError for what is no reply."""
+        if (found := replies.problem(response)) is not None:
+            raise found
+        try:
+            return self.read(response)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InfrastructureError(
+                f"{response.url} answered what is not the documented JSON ({type(error).__name__}: {error})",
+                status=response.status_code,
+                reason="foreign-answer",
+                action="check that base_url is a webemu server of this version",
+            ) from error
+
+    def then(self, read: Callable[[T], S]) -> Call[S]:
+        """The same question with its answer read further."""
+        return Call(self.path, lambda response: read(self.read(response)), self.body)
+
+
+def search(query: str, page: int = 1, size: int = 10, as_of: str | None = None) -> Call[SearchAnswer]:
+    path = _path("/v1/search", q=query[:QUERY_CHARACTERS], page=page, size=size, as_of=as_of)
+    return Call(path, _json(replies.search_answer))
+
+
+def page(
+    url: str,
+    format: View = "text",
+    at: str | None = None,
+    start: int = 0,
+    length: int = 20000,
+    line: int | None = None,
+    lines: int | None = None,
+    follow: bool = True,
+) -> Call[PageAnswer]:
+    by_line = line is not None or lines is not None
+    window = {"line": line or 0, "lines": lines} if by_line else {"start": start, "length": length}
+    path = _path("/v1/fetch", url=url, format=format, at=at, follow=int(follow), **window)
+    return Call(path, _json(replies.page_answer))
+
+
+def raw(url: str, at: str | None = None) -> Call[RawAnswer]:
+    return Call(_path("/v1/fetch", url=url, format="raw", at=at), replies.raw_answer)
+
+
+def find(url: str, pattern: str, at: str | None = None, limit: int = 20) -> Call[FindAnswer]:
+    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(replies.find_answer))
+
+
+def health() -> Call[Health]:
+    return Call("/health", _json(replies.health))
+
+
+def search_many(
+    queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None
+) -> Iterator[Call[list[SearchAnswer | ClientError]]]:
+    """Batches the server accepts, in order."""
+    asks = [{"q": _clean(query[:QUERY_CHARACTERS]), "page": page, "size": size, "as_of": as_of} for query in queries]
+    for batch in _batches(asks, BATCH_QUERIES):
+        yield _post("/v1/search", {"queries": batch}, len(batch), replies.search_answer)
+
+
+def open_many(
+    urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
+) -> Iterator[Call[list[PageAnswer | ClientError]]]:
+    """Batches the server accepts, in order."""
+    asks = [{"url": _clean(url), "at": at} for url in urls]
+    for batch in _batches(asks, BATCH_URLS):
+        yield _post("/v1/fetch", {"urls": batch, "format": format, "length": length}, len(batch), replies.page_answer)
+
+
+def _path(route: str, **parameters: object) -> str:
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return f"{route}?{urlencode(given, errors='replace')}"
+
+
+def _clean(text: str) -> str:
+    """Models produce lone surrogates, which no JSON reader takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _json(read: Callable[[Mapping[str, Any]], T]) -> Callable[[httpx.Response], T]:
+    return lambda response: read(json.loads(response.content))
+
+
+def _post(
+    path: str, body: Mapping[str, object], count: int, read: Callable[[Mapping[str, Any]], T]
+) -> Call[list[T | ClientError]]:
+    def entries(shape: Mapping[str, Any]) -> list[T | ClientError]:
+        found = replies.answers(shape, count)
+        return [replies.error(entry["error"]) if "error" in entry else read(entry) for entry in found]
+
+    return Call(path, _json(entries), json.dumps(body, ensure_ascii=False).encode())
+
+
+def _batches(asks: Sequence[dict[str, Any]], most: int) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    weight = 0
+    for ask in asks:
+        size = len(json.dumps(ask, ensure_ascii=False).encode())
+        if batch and (len(batch) == most or weight + size > BATCH_BYTES):
+            yield batch
+            batch, weight = [], 0
+        batch.append(ask)
+        weight += size
+    if batch:
+        yield batch

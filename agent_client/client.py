@@ -1,0 +1,212 @@
+"""The two clients, one shape: what they ask and understand is in `calls`, when they ask again in `retry`.
+
+A `Client` may be shared by threads (each has its own connection); an `AsyncClient` belongs to one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from agent_client import calls
+from agent_client.calls import Call
+from agent_client.errors import ClientError, InfrastructureError
+from agent_client.retry import Patience, unanswered
+from agent_client.transport import PooledTransport, ThreadClients, certificates
+from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
+
+T = TypeVar("T")
+
+DEFAULT_URL = "http://127.0.0.1:8800"
+
+
+class _Asker:
+    """What both clients know of their server."""
+
+    def __init__(self, base_url: str, timeout: float, retries: int, session: str | None) -> None:
+        if not base_url.startswith(("http://", "https://")):
+            raise ValueError(f"base_url {base_url!r} does not begin with http:// or https://")
+        self.base_url = base_url.rstrip("/")
+        self._patience = Patience(retries)
+        # No limit on waiting for a free connection: a burst of requests is no failure.
+        self._timeout = httpx.Timeout(timeout, pool=None)
+        self._headers = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "webemu-client"}
+        if session is not None:
+            self._headers["X-Webemu-Session"] = session
+
+    def _request(self, call: Call[Any]) -> httpx.Request:
+        return call.request(self.base_url, self._headers, self._timeout)
+
+
+class Client(_Asker):
+    """The emulated web, asked synchronously."""
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_URL,
+        timeout: float = 30,
+        retries: int = 5,
+        session: str | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        super().__init__(base_url, timeout, retries, session)
+        self._clients = ThreadClients(certificates(base_url), transport)
+
+    def perform(self, call: Call[T]) -> T:
+        """Send, and send again while that may help. Raises WebError or InfrastructureError."""
+        request, attempt = self._request(call), 0
+        while True:
+            try:
+                return call.answer(self._send(request))
+            except InfrastructureError as error:
+                time.sleep(self._patience.pause(request, attempt, error))
+                attempt += 1
+
+    def _send(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return self._clients.mine().send(request)
+        except httpx.RequestError as error:
+            raise unanswered(request, error) from error
+
+    def search(self, query: str, page: int = 1, size: int = 10, as_of: str | None = None) -> SearchAnswer:
+        return self.perform(calls.search(query, page, size, as_of))
+
+    def search_many(
+        self, queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None
+    ) -> list[SearchAnswer | ClientError]:
+        """One answer or error per query, in order; few requests however many queries."""
+        batches = calls.search_many(queries, page, size, as_of)
+        return [answer for batch in batches for answer in self.perform(batch)]
+
+    def open(
+        self,
+        url: str,
+        format: View = "text",
+        at: str | None = None,
+        start: int = 0,
+        length: int = 20000,
+        line: int | None = None,
+        lines: int | None = None,
+        follow: bool = True,
+    ) -> PageAnswer:
+        """A window over a page: in characters, or in lines where `line` or `lines` is given."""
+        return self.perform(calls.page(url, format, at, start, length, line, lines, follow))
+
+    def open_many(
+        self, urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
+    ) -> list[PageAnswer | ClientError]:
+        """One page or error per URL, in order."""
+        batches = calls.open_many(urls, format, at, length)
+        return [answer for batch in batches for answer in self.perform(batch)]
+
+    def raw(self, url: str, at: str | None = None) -> RawAnswer:
+        """The recorded answer, byte for byte; redirects are not followed."""
+        return self.perform(calls.raw(url, at))
+
+    def find(self, url: str, pattern: str, at: str | None = None, limit: int = 20) -> FindAnswer:
+        """Where a plain text occurs in a page, case-insensitively."""
+        return self.perform(calls.find(url, pattern, at, limit))
+
+    def health(self) -> Health:
+        return self.perform(calls.health())
+
+    def close(self) -> None:
+        self._clients.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(_Asker):
+    """The emulated web, asked from one event loop, by hundreds of rollouts at once."""
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_URL,
+        timeout: float = 30,
+        retries: int = 5,
+        session: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        super().__init__(base_url, timeout, retries, session)
+        own = transport or PooledTransport(verify=certificates(base_url))
+        self._client = httpx.AsyncClient(transport=own, trust_env=False)
+
+    async def perform(self, call: Call[T]) -> T:
+        """Send, and send again while that may help. Raises WebError or InfrastructureError."""
+        request, attempt = self._request(call), 0
+        while True:
+            try:
+                return call.answer(await self._send(request))
+            except InfrastructureError as error:
+                await asyncio.sleep(self._patience.pause(request, attempt, error))
+                attempt += 1
+
+    async def _send(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return await self._client.send(request)
+        except httpx.RequestError as error:
+            raise unanswered(request, error) from error
+
+    async def search(self, query: str, page: int = 1, size: int = 10, as_of: str | None = None) -> SearchAnswer:
+        return await self.perform(calls.search(query, page, size, as_of))
+
+    async def search_many(
+        self, queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None
+    ) -> list[SearchAnswer | ClientError]:
+        """One answer or error per query, in order; few requests however many queries."""
+        batches = calls.search_many(queries, page, size, as_of)
+        return [answer for batch in batches for answer in await self.perform(batch)]
+
+    async def open(
+        self,
+        url: str,
+        format: View = "text",
+        at: str | None = None,
+        start: int = 0,
+        length: int = 20000,
+        line: int | None = None,
+        lines: int | None = None,
+        follow: bool = True,
+    ) -> PageAnswer:
+        """A window over a page: in characters, or in lines where `line` or `lines` is given."""
+        return await self.perform(calls.page(url, format, at, start, length, line, lines, follow))
+
+    async def open_many(
+        self, urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
+    ) -> list[PageAnswer | ClientError]:
+        """One page or error per URL, in order."""
+        batches = calls.open_many(urls, format, at, length)
+        return [answer for batch in batches for answer in await self.perform(batch)]
+
+    async def raw(self, url: str, at: str | None = None) -> RawAnswer:
+        """The recorded answer, byte for byte; redirects are not followed."""
+        return await self.perform(calls.raw(url, at))
+
+    async def find(self, url: str, pattern: str, at: str | None = None, limit: int = 20) -> FindAnswer:
+        """Where a plain text occurs in a page, case-insensitively."""
+        return await self.perform(calls.find(url, pattern, at, limit))
+
+    async def health(self) -> Health:
+        return await self.perform(calls.health())
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,167 @@
+"""`webemu search`, `fetch` and `find`: a running server asked from a terminal, by people or (`--json`) programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated, Any, cast
+
+import typer
+
+from agent_client.client import DEFAULT_URL, Client
+from agent_client.errors import ClientError, InfrastructureError
+from agent_client.types import FindAnswer, PageAnswer, RawAnswer, SearchAnswer, View
+
+
+class Format(StrEnum):
+    """How a page is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    html = "html"
+    links = "links"
+    raw = "raw"
+
+
+Server = Annotated[str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
+At = Annotated[str | None, typer.Option("--at", help="The capture nearest to this time, e.g. 2024-11-30.")]
+
+
+def search(
+    query: Annotated[list[str], typer.Argument(help="What to search for.")],
+    page: Annotated[int, typer.Option(help="Page of results, from 1.")] = 1,
+    size: Annotated[int, typer.Option(help="Results per page, at most 100.")] = 10,
+    as_of: Annotated[str | None, typer.Option(help="Only what was captured by then, e.g. 2024-11-30.")] = None,
+    server: Server = DEFAULT_URL,
+    as_json: AsJson = False,
+) -> None:
+    """Search a running server.
+
+    Operators: "exact phrase", -word, site:example.org, intitle:word, filetype:pdf, before:2024-01-31, after:2024.
+
+    \b
+    Example:
+      webemu search 'lighthouse keeper site:example.org'
+      webemu search --json --size 3 lighthouse keeper
+    """
+    with _asking(server) as client:
+        answer = client.search(" ".join(query), page, size, as_of)
+    _print_json(asdict(answer)) if as_json else _print_results(answer)
+
+
+def fetch(
+    url: Annotated[str, typer.Argument(help="The page to open.")],
+    format: Annotated[Format, typer.Option(help="links: text with numbered links; raw: the bytes as recorded.")] = (
+        Format.text
+    ),
+    at: At = None,
+    start: Annotated[int, typer.Option(help="Character to begin at.")] = 0,
+    length: Annotated[int, typer.Option(help="How many characters; 0: all.")] = 20000,
+    follow: Annotated[bool, typer.Option(help="Follow captured redirects.")] = True,
+    server: Server = DEFAULT_URL,
+    as_json: AsJson = False,
+) -> None:
+    """Open a page of a running server.
+
+    \b
+    Example:
+      webemu fetch https://example.org/
+      webemu fetch --format raw https://example.org/logo.png > logo.png
+    """
+    with _asking(server) as client:
+        if format is Format.raw:
+            recorded = client.raw(url, at)
+            _print_json(_recorded(recorded)) if as_json else _write(recorded.body)
+            return
+        page = client.open(url, cast(View, format.value), at, start, length, follow=follow)
+    _print_json(asdict(page)) if as_json else _print_page(page)
+
+
+def find(
+    url: Annotated[str, typer.Argument(help="The page to look into.")],
+    pattern: Annotated[str, typer.Argument(help="Plain text, upper and lower case alike.")],
+    at: At = None,
+    limit: Annotated[int, typer.Option(help="How many places to show, at most 200.")] = 20,
+    server: Server = DEFAULT_URL,
+    as_json: AsJson = False,
+) -> None:
+    """Find text inside a page of a running server.
+
+    \b
+    Example:
+      webemu find https://example.org/ lighthouse
+    """
+    with _asking(server) as client:
+        answer = client.find(url, pattern, at, limit)
+    _print_json(asdict(answer)) if as_json else _print_matches(answer)
+
+
+@contextmanager
+def _asking(server: str) -> Iterator[Client]:
+    """A client whose errors end the command with two lines: what happened, and what to do."""
+    try:
+        with Client(server, retries=1) as client:
+            yield client
+    except (ClientError, ValueError) as error:
+        action = error.action if isinstance(error, ClientError) else f"for example --server {DEFAULT_URL}"
+        if isinstance(error, InfrastructureError) and error.reason == "unreachable":
+            action = "start it with `webemu serve` (or `webemu demo`), or name another with --server"
+        typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
+        if action:
+            typer.echo(f"  -> {action}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _print_results(answer: SearchAnswer) -> None:
+    if not answer.results:
+        typer.echo("No results.")
+    for result in answer.results:
+        typer.echo(f"{result.rank:>3}  {typer.style(' '.join(result.title.split()), bold=True)}")
+        dated = f"  {result.date}" if result.date else ""
+        typer.echo(f"     {typer.style(result.url, fg='cyan')}{typer.style(dated, dim=True)}")
+        typer.echo(_wrapped(result.snippet) + "\n")
+    if answer.more:
+        typer.secho(f"More: --page {answer.page + 1}", dim=True)
+
+
+def _print_page(page: PageAnswer) -> None:
+    typer.secho(page.title or page.final_url, bold=True)
+    typer.echo(f"{typer.style(page.final_url, fg='cyan')}  {page.status}  {page.fetched}\n")
+    typer.echo(page.content)
+    if page.next is not None:
+        shown = f"characters {page.start} to {page.next} of {page.total}"
+        typer.secho(f"\n({shown}; more: --start {page.next})", dim=True)
+
+
+def _print_matches(answer: FindAnswer) -> None:
+    typer.secho(f"{answer.total} of {answer.pattern!r} in {answer.final_url}", bold=True)
+    for match in answer.matches:
+        typer.echo(f"  line {match.line}, --start {match.start}")
+        typer.echo(_wrapped(match.text))
+
+
+def _wrapped(text: str) -> str:
+    width = min(shutil.get_terminal_size().columns, 110)
+    return textwrap.fill(" ".join(text.split()), width, initial_indent="     ", subsequent_indent="     ")
+
+
+def _recorded(answer: RawAnswer) -> dict[str, Any]:
+    """Everything but the body, which is no text."""
+    shown = asdict(answer)
+    return shown | {"body": f"{len(answer.body)} bytes; without --json they go to standard output"}
+
+
+def _write(body: bytes) -> None:
+    sys.stdout.buffer.write(body)
+    sys.stdout.buffer.flush()
+
+
+def _print_json(answer: dict[str, Any]) -> None:
+    typer.echo(json.dumps(answer, ensure_ascii=False, indent=2))

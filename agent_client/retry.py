@@ -1,0 +1,51 @@
+"""When to ask again and how long to wait: exponential backoff with jitter that is a function of what was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import httpx
+
+from agent_client.errors import InfrastructureError
+
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 30.0
+START = "start it with `webemu serve`, or point base_url at where it runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often a question is repeated."""
+
+    retries: int
+
+    def pause(self, request: httpx.Request, attempt: int, error: InfrastructureError) -> float:
+        """Seconds to wait after the failed `attempt` (from 0); raises `error` when it is final."""
+        if not error.again:
+            raise error
+        if attempt >= self.retries:
+            raise _given_up(error, attempt + 1) from error
+        backoff = FIRST_PAUSE * (1 << attempt) * (0.5 + 0.5 * jitter(request, attempt))
+        return min(error.after + backoff, LONGEST_PAUSE)
+
+
+def jitter(request: httpx.Request, attempt: int) -> float:
+    """A number in [0, 1) fixed by session, URL, body and attempt, so that a repeated run waits alike."""
+    session = request.headers.get("X-Webemu-Session", "")
+    about = f"{session}\n{request.url}\n{attempt}\n".encode() + request.content
+    return int.from_bytes(blake2b(about, digest_size=4).digest(), "big") / 2**32
+
+
+def unanswered(request: httpx.Request, error: httpx.RequestError) -> InfrastructureError:
+    """No answer came, or it broke off."""
+    server = f"{request.url.scheme}://{request.url.netloc.decode('ascii', 'replace')}"
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    found = InfrastructureError(f"no answer from {server} ({said})", reason="unreachable", action=START)
+    found.again = not isinstance(error, httpx.UnsupportedProtocol)
+    return found
+
+
+def _given_up(error: InfrastructureError, attempts: int) -> InfrastructureError:
+    message = f"{error.message}, {attempts} attempts"
+    return InfrastructureError(message, status=error.status, reason=error.reason, action=error.action)

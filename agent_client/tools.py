@@ -1,0 +1,225 @@
+"""The tools a model is given, in OpenAI's function format, and the text it sees.
+
+Whatever arguments a model writes, it gets a text that helps; a page that does not exist is such a text too. Only
+`InfrastructureError` is raised, so that a trainer can mask the rollout instead of training on it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agent_client import calls
+from agent_client.calls import Call
+from agent_client.client import AsyncClient, Client
+from agent_client.errors import BadRequest, NotCaptured, NoView, WebError
+from agent_client.types import FindAnswer, PageAnswer, SearchAnswer
+
+RESULTS = 10
+WINDOW = 10_000
+"""Characters of a page shown at once: about 2,500 tokens."""
+MATCHES = 20
+
+
+def _tool(name: str, description: str, required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+_URL = {"type": "string", "description": "Address of the page.", "maxLength": 4096}
+
+TOOLS: list[dict[str, Any]] = [
+    _tool(
+        "search",
+        "Search the web. Gives ten results with title, address, date and an excerpt.",
+        ["query"],
+        query={
+            "type": "string",
+            "description": 'Words; also "exact phrase", -word, site:example.org, before:2024-01-31.',
+        },
+        page={"type": "integer", "description": "Page of results, from 1.", "minimum": 1},
+    ),
+    _tool(
+        "open",
+        f"Open a web page and read its text, {WINDOW:,} characters at a time.",
+        ["url"],
+        url=_URL,
+        start={"type": "integer", "description": "Character to begin at, from 0.", "minimum": 0},
+        format={
+            "type": "string",
+            "enum": ["text", "links"],
+            "description": "`text`, or `links` for the text with its links numbered and their addresses.",
+        },
+    ),
+    _tool(
+        "find",
+        "Find a text inside a web page, upper and lower case alike. Says where to open the page.",
+        ["url", "pattern"],
+        url=_URL,
+        pattern={"type": "string", "description": "The text to find.", "minLength": 1, "maxLength": 1000},
+    ),
+]
+
+_PARAMETERS: dict[str, dict[str, Any]] = {t["function"]["name"]: t["function"]["parameters"] for t in TOOLS}
+
+
+class Misuse(ValueError):
+    """The model's call cannot be made; the message tells it why."""
+
+
+def call(client: Client, name: str, arguments: str | Mapping[str, Any]) -> str:
+    """The text a model sees for one tool call. Raises InfrastructureError only."""
+    try:
+        return client.perform(plan(name, arguments))
+    except (Misuse, WebError) as error:
+        return refusal(error)
+
+
+async def acall(client: AsyncClient, name: str, arguments: str | Mapping[str, Any]) -> str:
+    """`call` for an `AsyncClient`."""
+    try:
+        return await client.perform(plan(name, arguments))
+    except (Misuse, WebError) as error:
+        return refusal(error)
+
+
+def plan(name: str, arguments: str | Mapping[str, Any]) -> Call[str]:
+    """The question a tool call stands for, answered with text. Raises Misuse."""
+    if name not in _PARAMETERS:
+        raise Misuse(f"There is no tool {name!r}. The tools are: {', '.join(_PARAMETERS)}.")
+    given = _checked(name, _read(name, arguments))
+    if name == "search":
+        return calls.search(given["query"], given.get("page", 1), RESULTS).then(results_text)
+    if name == "find":
+        return calls.find(given["url"], given["pattern"], limit=MATCHES).then(matches_text)
+    view = given.get("format", "text")
+    return calls.page(given["url"], view, start=given.get("start", 0), length=WINDOW).then(page_text)
+
+
+def results_text(answer: SearchAnswer) -> str:
+    if not answer.results:
+        return f"No results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")
+    blocks = [f"Results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")]
+    for result in answer.results:
+        dated = f"\n   {result.date}" if result.date else ""
+        blocks.append(f"{result.rank}. {_flat(result.title)}\n   {result.url}{dated}\n   {_flat(result.snippet)}")
+    if answer.more:
+        blocks.append(f"More results: search with page={answer.page + 1}.")
+    return "\n\n".join(blocks)
+
+
+def page_text(page: PageAnswer) -> str:
+    """Where one is, the window, and how to read on."""
+    head = [f"Page: {page.final_url}"]
+    if page.redirects:
+        head.append(f"Redirected from: {page.url}")
+    if page.status >= 400:
+        head.append(f"The site answered with status {page.status}.")
+    end = page.start + len(page.content)
+    if page.start or page.next is not None:
+        head.append(f"Characters {page.start} to {end} of {page.total}.")
+    body = page.content or ("This page has no text." if not page.total else "The page ends before this place.")
+    tail = "" if page.next is None else f"\n\nThe page goes on: open it with start={page.next}."
+    return "\n".join(head) + "\n\n" + body + tail
+
+
+def matches_text(answer: FindAnswer) -> str:
+    if not answer.total:
+        return f"{answer.pattern!r} does not occur in {answer.final_url}."
+    lines = [f"{answer.pattern!r} occurs {_times(answer.total)} in {answer.final_url}:"]
+    lines += [f"{number}. start={match.start}: {match.text}" for number, match in enumerate(answer.matches, 1)]
+    if answer.total > len(answer.matches):
+        lines.append(f"Only the first {len(answer.matches)} are shown.")
+    return "\n".join([*lines, "Open the page with a start a little before the one given to read on from there."])
+
+
+def refusal(error: Misuse | WebError) -> str:
+    """Why there is no result, in the words of a browser rather than of an archive."""
+    if isinstance(error, Misuse):
+        return str(error)
+    if isinstance(error, NotCaptured):
+        return _ABSENT.get(error.reason, "This page does not exist.") + " Search for another one."
+    if isinstance(error, NoView):
+        return "This page has no text: it is a picture or another file."
+    if isinstance(error, BadRequest):
+        return f"That was not understood: {error.message}"
+    return "This page cannot be read. Search for another one."
+
+
+_ABSENT = {
+    "host-not-captured": "This site could not be found.",
+    "redirect-not-captured": "This page redirects to one that does not exist.",
+    "redirect-loop": "This page redirects to itself.",
+}
+
+
+def _read(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError) as error:
+            raise Misuse(f"The arguments of {name} are not valid JSON ({error}). {_usage(name)}") from error
+    if not isinstance(arguments, Mapping):
+        raise Misuse(f"The arguments of {name} must be a JSON object. {_usage(name)}")
+    return arguments
+
+
+def _checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    properties = _PARAMETERS[name]["properties"]
+    given = {key: value for key, value in arguments.items() if value is not None}
+    if unknown := sorted(str(key) for key in given.keys() - properties.keys()):
+        raise Misuse(f"{name} does not take {', '.join(unknown)}. {_usage(name)}")
+    if missing := [key for key in _PARAMETERS[name]["required"] if key not in given]:
+        raise Misuse(f"{name} needs {', '.join(missing)}. {_usage(name)}")
+    return {key: _value(name, key, value, properties[key]) for key, value in given.items()}
+
+
+def _value(tool: str, key: str, value: Any, law: Mapping[str, Any]) -> Any:
+    """The value in its type: a number written as text and a list of one are understood as what they mean."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    read = _integer(value) if law["type"] == "integer" else _string(value)
+    if read is None:
+        raise Misuse(f"{key} of {tool} must be one {law['type']}. {_usage(tool)}")
+    if "enum" in law and read not in law["enum"]:
+        raise Misuse(f"{key} of {tool} must be one of {', '.join(law['enum'])}.")
+    if isinstance(read, int) and not law["minimum"] <= read < 2**31:
+        raise Misuse(f"{key} of {tool} must be {law['minimum']} or more, and below {2**31}.")
+    if isinstance(read, str) and not law.get("minLength", 0) <= len(read) <= law.get("maxLength", len(read)):
+        raise Misuse(f"{key} of {tool} must have {law.get('minLength', 0)} to {law['maxLength']} characters.")
+    return read
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value):
+        return int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+        return int(value)
+    return None
+
+
+def _string(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value)
+
+
+def _usage(name: str) -> str:
+    law = _PARAMETERS[name]
+    names = [key if key in law["required"] else f"[{key}]" for key in law["properties"]]
+    return f"Call it as {name}({', '.join(names)})."
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
