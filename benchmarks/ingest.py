@@ -16,6 +16,7 @@ from datetime import date
 from pathlib import Path
 
 from index.http import parse
+
 from ingest.extract import extract
 
 
@@ -60,9 +61,8 @@ def main(paths: list[str]) -> None:
         ("snapshot", build_s, build_mb),
         ("ingest and snapshot", ingest_s + build_s, max(ingest_mb, build_mb)),
     ):
-        print(
-            f"{name:<30} {pages / seconds:7,.0f} pages/core-s   {floor_s / seconds:.2f} of the floor   peak {memory:,.0f} MB"
-        )
+        share = floor_s / seconds
+        print(f"{name:<30} {pages / seconds:7,.0f} pages/core-s   {share:.2f} of the floor   peak {memory:,.0f} MB")
 
 
 if __name__ == "__main__":

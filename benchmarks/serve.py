@@ -2,9 +2,9 @@
 
 python -m benchmarks.serve COLLECTION_FOLDER
 
-Unit: requests per core-second of the server (its CPU time while a load of another process runs), beside the bare engine's
-queries per core-second in process; latencies as the client saw them at 1 and at 64 connections. The answer cache is off,
-and every query of the load is different from the one before.
+Unit: requests per core-second of the server (its CPU time while a load of another process runs), beside the bare
+engine's queries per core-second in process; latencies as the client saw them at 1 and at 64 connections. The answer
+cache is off.
 """
 
 from __future__ import annotations
@@ -137,14 +137,13 @@ def main(folder: Path) -> None:
                 found = measure(process, port, connections, paths)
                 share = f"   {found['per_core_s'] / floor:.2f} of the engine" if name == "search" else ""
                 print(
-                    f"HTTP {name:<11} c={connections:<3} {found['per_core_s']:8,.0f} /core-s   p50 {found['p50_ms']:.2f} ms"
-                    f"   p99 {found['p99_ms']:.2f} ms   {found['requests'] / found['wall_s']:,.0f} /s"
+                    f"HTTP {name:<11} c={connections:<3} {found['per_core_s']:8,.0f} /core-s"
+                    f"   p50 {found['p50_ms']:.2f} ms   p99 {found['p99_ms']:.2f} ms"
+                    f"   {found['requests'] / found['wall_s']:,.0f} /s"
                     f"   {found['good'] / found['requests']:.1%} answered 200{share}"
                 )
-        memory = process.memory_info().rss / 1e6
-        print(
-            f"server start {seconds:.2f} s, memory {memory:,.0f} MB; bare engine process {psutil.Process().memory_info().rss / 1e6:,.0f} MB"
-        )
+        served, own = (one.memory_info().rss / 1e6 for one in (process, psutil.Process()))
+        print(f"server start {seconds:.2f} s, memory {served:,.0f} MB; bare engine process {own:,.0f} MB")
 
 
 if __name__ == "__main__":
