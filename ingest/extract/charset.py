@@ -1,0 +1,150 @@
+"""Which encoding a document is in, by the HTML standard's precedence: BOM, transport, declaration, guess.
+
+Answers name Python codecs that decode what browsers decode, under WHATWG names where Python knows them. Sources:
+encoding.spec.whatwg.org (labels), html.spec.whatwg.org "determining the character encoding" (prescan).
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
+
+PRESCAN_BYTES = 1024
+_LATE_META_BYTES = 16_384
+_BOMS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xfe\xff", "utf-16be"),
+    (b"\xff\xfe", "utf-16le"),
+)
+_NAMES = {
+    "cp1252": "windows-1252",
+    "gbk": "gb18030",  # WHATWG decodes gbk and gb2312 with gb18030's decoder
+    "shift_jis": "windows-31j",  # a label of Shift_JIS; Python's own shift_jis lacks the extensions browsers decode
+    "euc_kr": "cp949",  # WHATWG's euc-kr is windows-949, which Python knows under this name only
+    "big5": "big5hkscs",
+    "euc_jp": "euc-jp",
+    "iso2022_jp": "iso-2022-jp",
+    "iso8859-11": "cp874",
+    "mac-roman": "macintosh",
+    "utf-16-le": "utf-16le",
+    "utf-16-be": "utf-16be",
+    "cp866": "ibm866",
+}
+_LABELS = {
+    "x-mac-cyrillic": "mac-cyrillic",
+    "x-mac-ukrainian": "mac-cyrillic",
+    "x-user-defined": "windows-1252",
+}
+_TAG = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<meta[\s/](?P<meta>(?:[^>\"']|\"[^\"]*\"|'[^']*')*)|</?[a-z](?:[^>\"']|\"[^\"]*\"|'[^']*')*|<[!/?][^>]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(rb"([^\s\"'>/=]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
+_CONTENT_CHARSET = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"']+))", re.IGNORECASE)
+_XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([^\"'>]+)[\"']")
+
+
+def canonical(label: str | bytes | None) -> str | None:
+    """The codec of an encoding label, None if it is no label browsers know."""
+    if not label:
+        return None
+    text = (label.decode("latin-1") if isinstance(label, bytes) else label).strip().lower()
+    known = _LABELS.get(text)
+    if known is None:
+        mapped = map_encoding_to_html5(text, False) if text.isascii() else None
+        if mapped is None:
+            return None
+        known = _NAMES.get(mapped) or _whatwg(mapped)
+    try:
+        codecs.lookup(known)
+    except LookupError:
+        return None
+    return known
+
+
+def _whatwg(codec: str) -> str:
+    if codec.startswith("cp125"):
+        return "windows-" + codec[2:]
+    return codec.replace("iso8859", "iso-8859")
+
+
+def sniff(body: bytes, http_charset: str | None = None, hint: str | None = None, kind: str = "text/html") -> str:
+    """Encoding of a text body; `kind` is its media type, `hint` what an earlier detector said. Never raises."""
+    for bom, name in _BOMS:
+        if body.startswith(bom):
+            return name
+    if kind.endswith("json"):
+        return "utf-8"
+    return canonical(http_charset) or _declared(body, kind) or _believable(hint, body) or _guess(body)
+
+
+def _declared(body: bytes, kind: str) -> str | None:
+    if body.startswith((b"<\0?\0x\0", b"\0<\0?\0x")):
+        return "utf-16le" if body[0] else "utf-16be"
+    if kind == "text/plain":
+        return None
+    return _meta(body[:PRESCAN_BYTES]) or _xml(body[:PRESCAN_BYTES], kind) or _late_meta(body)
+
+
+def _xml(head: bytes, kind: str) -> str | None:
+    if not head.startswith(b"<?xml"):
+        return None
+    if found := _XML.match(head):
+        return _declarable(canonical(found[1]))
+    return "utf-8" if kind.endswith("xml") else None
+
+
+def _late_meta(body: bytes) -> str | None:
+    """A declaration after the prescan: the parser restarts when it meets one ("change the encoding")."""
+    head = body[:_LATE_META_BYTES]
+    if len(body) <= PRESCAN_BYTES or b"charset" not in head[PRESCAN_BYTES - 16 :].lower():
+        return None
+    return _meta(head)
+
+
+def _meta(head: bytes) -> str | None:
+    if b"charset" not in head.lower():
+        return None
+    for tag in _TAG.finditer(head):
+        if (attributes := tag["meta"]) is not None and (name := _declarable(_meta_charset(attributes))):
+            return name
+    return None
+
+
+def _declarable(name: str | None) -> str | None:
+    """A declaration that could be read as ASCII cannot be in UTF-16."""
+    return "utf-8" if name in ("utf-16le", "utf-16be") else name
+
+
+def _meta_charset(attributes: bytes) -> str | None:
+    found: dict[bytes, bytes] = {}
+    for match in _ATTRIBUTE.finditer(attributes):
+        found.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
+    if b"charset" in found:
+        return canonical(found[b"charset"])
+    if found.get(b"http-equiv", b"").lower() == b"content-type":
+        charset = _CONTENT_CHARSET.search(found.get(b"content", b""))
+        return canonical(charset[1] or charset[2] or charset[3]) if charset else None
+    return None
+
+
+def _believable(hint: str | None, body: bytes) -> str | None:
+    """The hint, unless the bytes plainly contradict it."""
+    name = canonical(hint)
+    return None if name == "utf-8" and not _is_utf8(body[:65_536]) else name
+
+
+def _guess(body: bytes) -> str:
+    if _is_utf8(body[:65_536]):
+        return "utf-8"
+    return canonical(detect_encoding(body[:131_072])) or "windows-1252"
+
+
+def _is_utf8(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,29 @@
+"""Publication dates as documents write them: ISO 8601 and its look-alikes, RFC 2822, English month names."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+EARLIEST = date(1990, 1, 1)
+_NUMERIC = re.compile(r"\s*(\d{4})([-/.]?)(\d{1,2})\2(\d{1,2})(?!\d)|\s*(\d{4})(\d\d)(\d\d)\d{4,6}(?!\d)")
+_DAY_MONTH = re.compile(r"(?:^|\D)(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3})[a-z]*\.?,?[\s-]+(\d{4})(?!\d)")
+_MONTH_DAY = re.compile(r"([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+_MONTHS = {name: 1 + i for i, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split())}
+
+
+def parse_day(text: str, latest: date | None = None) -> date | None:
+    """The calendar day a text names, in its own time zone; None if unreadable or not from 1990 to `latest`."""
+    text = text[:100]
+    year = month = day = 0
+    if found := _NUMERIC.match(text):
+        year, month, day = (int(found[n]) for n in ((1, 3, 4) if found[1] else (5, 6, 7)))
+    elif found := _DAY_MONTH.search(text):
+        year, month, day = int(found[3]), _MONTHS.get(found[2].lower(), 0), int(found[1])
+    elif found := _MONTH_DAY.search(text):
+        year, month, day = int(found[3]), _MONTHS.get(found[1].lower(), 0), int(found[2])
+    try:
+        named = date(year, month, day)
+    except ValueError:
+        return None
+    return named if named >= EARLIEST and (latest is None or named <= latest) else None

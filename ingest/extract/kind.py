@@ -1,0 +1,108 @@
+"""Which media type a body really is: magic bytes first, then the header, as browsers do (mimesniff.spec.whatwg.org)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+_MAGIC = (
+    (b"%PDF-", "application/pdf"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"\x1f\x8b\x08", "application/gzip"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\0\0\1\0", "image/x-icon"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"OggS\0", "application/ogg"),
+    (b"ID3", "audio/mpeg"),
+    (b"\x1aE\xdf\xa3", "video/webm"),
+    (b"Rar!\x1a\x07", "application/x-rar-compressed"),
+    (b"\x28\xb5\x2f\xfd", "application/zstd"),
+)
+_PROLOGUE = rb"(?>(?><!--.*?-->|<\?[^>]*>)\s*)*"
+_HTML_TAG = re.compile(
+    _PROLOGUE
+    + rb"<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link)[\s>/]",
+    re.IGNORECASE | re.DOTALL,
+)
+_ROOT = re.compile(_PROLOGUE + rb"(?><![^>]*>\s*)?" + _PROLOGUE + rb"<([a-z][\w:.-]*)", re.IGNORECASE | re.DOTALL)
+_ROOTS = {
+    b"html": "application/xhtml+xml",
+    b"rss": "application/rss+xml",
+    b"rdf:rdf": "application/rdf+xml",
+    b"feed": "application/atom+xml",
+    b"svg": "image/svg+xml",
+}
+_VAGUE = frozenset(
+    "text/plain application/octet-stream application/unknown unknown/unknown */* binary/octet-stream text "
+    "application/x-download application/force-download content/unknown".split()
+) | {""}
+_SUFFIXES = {
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".json": "application/json",
+    ".xml": "application/xml",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".csv": "text/csv",
+}
+
+
+def kind_of(body: bytes, declared: str | None, url: str) -> str:
+    """Media type, lower case. Never raises."""
+    header = (declared or "").partition(";")[0].strip().lower()
+    if magic := _by_magic(body):
+        # Office documents and e-books are ZIP files too: a header that says more is believed.
+        return header if magic == "application/zip" and header not in _VAGUE else magic
+    head = body[:2048]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        head = head[2:].replace(b"\0", b"")
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\t\n\f\r ")
+    if head.startswith(b"<") and (markup := _markup(head, header)):
+        return markup
+    return header if header not in _VAGUE else _by_content(body, header, url)
+
+
+def _by_magic(body: bytes) -> str | None:
+    for magic, kind in _MAGIC:
+        if body.startswith(magic):
+            return kind
+    if body[:4] == b"RIFF" and body[8:12] == b"WEBP":
+        return "image/webp"
+    if body[4:8] == b"ftyp":
+        return "video/mp4"
+    return None
+
+
+def _markup(head: bytes, header: str) -> str | None:
+    """The kind of a body that begins with a tag; None where the header knows better (scripts hold markup too)."""
+    is_xml = head.startswith(b"<?xml")
+    if header in HTML and not is_xml:
+        return header
+    root = found[1].lower() if (found := _ROOT.match(head)) else b""
+    if (is_xml or header in _VAGUE) and root in _ROOTS and (root != b"html" or is_xml):
+        return header if header in HTML and root == b"html" else _ROOTS[root]
+    if header not in _VAGUE and header.startswith(("text/", "application/")):
+        return None
+    if _HTML_TAG.match(head):
+        return "text/html"
+    return "application/xml" if is_xml else None
+
+
+def _by_content(body: bytes, header: str, url: str) -> str:
+    """The kind of a body that neither its header nor its first bytes name."""
+    if b"\0" in body[:1024] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "application/octet-stream"
+    if header == "text/plain":
+        return header
+    if not body:
+        return header or "application/octet-stream"
+    try:
+        path = urlsplit(url).path.lower()
+    except ValueError:
+        path = ""
+    return _SUFFIXES.get(path[path.rfind(".") :], "text/plain")

@@ -1,0 +1,47 @@
+"""Languages as ISO 639-1 codes: normalised from what a document declares, or detected from its text."""
+
+from __future__ import annotations
+
+from resiliparse.parse.lang import detect_fast
+
+_CODES = frozenset(
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
+    "ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik "
+    "io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml "
+    "mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd "
+    "se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi "
+    "vo wa wo xh yi yo za zh zu ".split()
+)
+_OLD = {
+    "iw": "he",
+    "in": "id",
+    "ji": "yi",
+    "eng": "en",
+    "deu": "de",
+    "fra": "fr",
+    "spa": "es",
+    "jpn": "ja",
+    "zho": "zh",
+}
+_ENOUGH = 200
+"""Characters without which no detection is believed."""
+_SURE = 800
+"""Distance above which the detector is guessing."""
+_READ = 4000
+
+
+def iso_639_1(tag: str | None) -> str | None:
+    """The two-letter code of a language tag (BCP 47, or a locale), None if it has none."""
+    if not tag:
+        return None
+    primary = tag.strip().partition(",")[0].replace("_", "-").partition("-")[0].strip().lower()
+    primary = _OLD.get(primary, primary)
+    return primary if primary in _CODES else None
+
+
+def detected(text: str) -> str | None:
+    """The language a text is written in, None when the detector is not sure."""
+    if len(text) < _ENOUGH:
+        return None
+    code, distance = detect_fast(text[:_READ])
+    return iso_639_1(code) if distance < _SURE else None

@@ -1,0 +1,133 @@
+"""Documents that are not HTML become readable text: plain text, XML and feeds, JSON, PDF. Each reader is bounded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html import escape, unescape
+from typing import Any
+
+import pypdfium2
+
+from ingest.extract.html import MAX_CHARACTERS, words
+from ingest.extract.language import detected
+from ingest.extract.text import tidy
+from ingest.extract.types import Extracted
+
+MAX_PDF_BYTES = 64 << 20
+MAX_PDF_PAGES = 200
+_MAX_JSON_LINES = 100_000
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+_UNREAD = re.compile(
+    r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^<>\[]*+(?:>|\[.*?(?:\]\s*>|\Z))", re.DOTALL | re.IGNORECASE
+)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_TITLE = re.compile(r"<(?:\w{1,20}:)?title(?:\s[^<>]*)?>([^<]*)", re.IGNORECASE)
+_PRINTABLE = str.maketrans({c: None for c in range(32) if c not in (9, 10)} | {127: None, 0xFEFF: None, 0xFFFE: None})
+
+
+def _document(title: str, text: str, cut: str | None = None) -> Extracted:
+    if len(text) > MAX_CHARACTERS:
+        text, cut = text[:MAX_CHARACTERS], "text-too-large"
+    return Extracted(title=title, text=text, language=detected(text), words=words(text), cut=cut)
+
+
+def clean(text: str) -> str:
+    """Line ends made one, control characters gone, surrogates replaced."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_PRINTABLE)
+    return text.encode("utf-8", "replace").decode()
+
+
+def extract_plain(source: str) -> Extracted:
+    """Plain text as it is."""
+    return _document("", clean(source[: MAX_CHARACTERS + 1]).strip())
+
+
+def extract_xml(source: str) -> Extracted:
+    """Text content of any XML, well-formed or not, and its first title. Markup inside content is removed."""
+    cut = "text-too-large" if len(source) > MAX_CHARACTERS else None
+    source = _CDATA.sub(lambda found: escape(found[1], quote=False), source[:MAX_CHARACTERS])
+    source = _UNREAD.sub("", source)
+    title = _TITLE.search(source)
+    text = unescape(_TAG.sub("\n", source))
+    if "<" in text:
+        text = unescape(_TAG.sub(" ", text))
+    lines = (" ".join(line.split()) for line in clean(text).split("\n"))
+    found = _document(_one_line(title[1]) if title else "", "\n".join(line for line in lines if line))
+    return replace(found, cut=found.cut or cut)
+
+
+def _one_line(markup: str) -> str:
+    return " ".join(clean(_TAG.sub(" ", unescape(markup))).split())[:1000]
+
+
+def extract_json(source: str) -> Extracted:
+    """`key: value` lines, indented by depth; what is no JSON is read as plain text."""
+    if len(source) > MAX_CHARACTERS:
+        return extract_plain(source)
+    try:
+        value = json.loads(source)
+    except (ValueError, RecursionError):
+        return extract_plain(source)
+    lines: list[str] = []
+    for line in _lines(value):
+        lines.append(line)
+        if len(lines) >= _MAX_JSON_LINES:
+            return _document("", clean("\n".join(lines)), "text-too-large")
+    return _document("", clean("\n".join(lines)))
+
+
+def _lines(value: Any) -> Iterator[str]:
+    """Depth first without recursion: a stack of (indent, label, value)."""
+    stack: list[tuple[int, str, Any]] = [(0, "", value)]
+    while stack:
+        indent, label, one = stack.pop()
+        margin = "  " * min(indent, 20)
+        if isinstance(one, dict | list):
+            if label:
+                yield f"{margin}{label}:"
+            pairs = list(one.items()) if isinstance(one, dict) else [("", inner) for inner in one]
+            stack.extend((indent + bool(label), key, inner) for key, inner in reversed(pairs))
+        elif one is not None and one != "":
+            yield margin + (f"{label}: {one}" if label else str(one))
+
+
+def extract_pdf(body: bytes, truncated: str | None) -> tuple[Extracted | None, str | None]:
+    """(extraction, drop reason). A file cut by the crawler is not parsed unless it plainly ends where it should."""
+    if truncated and b"%%EOF" not in body[-1024:]:
+        return None, "pdf-truncated"
+    if len(body) > MAX_PDF_BYTES:
+        return None, "pdf-too-large"
+    try:
+        title, text, cut = _pdf_text(body)
+    except Exception:  # pdfium reports damage in several ways, and ctypes adds its own
+        return None, "pdf-unreadable"
+    found = _document(title, tidy(clean(text)), cut)
+    return found, found.cut or (None if found.text else "no-text")
+
+
+def _pdf_text(body: bytes) -> tuple[str, str, str | None]:
+    document = pypdfium2.PdfDocument(body)
+    try:
+        title = " ".join(clean(document.get_metadata_value("Title")).split())[:1000]
+        texts: list[str] = []
+        size = 0
+        for number in range(min(len(document), MAX_PDF_PAGES)):
+            texts.append(_pdf_page(document, number))
+            size += len(texts[-1])
+            if size > MAX_CHARACTERS:
+                break
+        return title, "\n\n".join(texts), "pdf-too-long" if len(document) > len(texts) else None
+    finally:
+        document.close()
+
+
+def _pdf_page(document: pypdfium2.PdfDocument, number: int) -> str:
+    """Text of a page; a damaged page is empty, not the end of its document."""
+    try:
+        page = document[number]
+        return str(page.get_textpage().get_text_range())
+    except pypdfium2.PdfiumError:
+        return ""
