@@ -66,7 +66,7 @@ class Results:
     query: Query
     hits: tuple[Hit, ...]
     more: bool
-    """Whether a next page holds at least one result."""
+    """False if no result follows these; True if the ranking goes on."""
     snapshot: str
 
 

@@ -7,8 +7,9 @@ things rest and how they are ranked is behind the two ports; how answers look on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, Protocol
 
 from emulator import urls
@@ -20,13 +21,19 @@ from emulator.types import Capture, Hit, Match, Page, PageRequest, Payload, Quer
 PER_DOMAIN = 2
 """At most so many results of one registrable domain among `BLOCK` results."""
 BLOCK = 10
-WINDOWS = (30, 120, 480)
-"""How much of the ranking is looked at for a block, per block so far, until enough other domains are found."""
+WINDOW = 50
+"""Other domains are looked for in this much of the ranking, per block so far; crowded results fill what is left."""
+WIDEST = 100_000
+"""The ranking is read no further than this, however few of its entries pass the filters."""
 DEEPEST = 1000
 """Results further down are not served."""
 MAX_HOPS = 20
 FOREVER = 2**62
-_BEGINNING, _END = -(2**31), 2**31
+
+
+Entry = tuple[float, int]
+"""(score, dense id)."""
+Keep = Callable[[Iterator[Entry]], Iterator[Entry]]
 
 
 class Numbers(Protocol):
@@ -47,7 +54,7 @@ class Finder(Protocol):
 
     def plan(self, parsed: Parsed) -> Any: ...
 
-    def top(self, plan: Any, limit: int) -> tuple[list[tuple[float, int]], bool]: ...
+    def top(self, plan: Any, limit: int) -> tuple[Iterator[tuple[float, int]], bool]: ...
 
     def hit(self, doc: int, score: float, plan: Any) -> Hit: ...
 
@@ -95,46 +102,64 @@ class World:
         if first >= last:
             return Results(query, (), False, self.snapshot)
         plan = self._finder.plan(parsed)
-        shown = self._shown(plan, parsed, query.as_of, last + 1)
-        hits = tuple(self._finder.hit(doc, score, plan) for score, doc in shown[first:last])
-        return Results(query, hits, len(shown) > last, self.snapshot)
+        shown, more = self._shown(plan, parsed, query.as_of, last)
+        hits = tuple([self._finder.hit(doc, score, plan) for score, doc in shown[first:last]])
+        return Results(query, hits, more and last < DEEPEST, self.snapshot)
 
-    def _shown(self, plan: Any, parsed: Parsed, as_of: datetime | None, wanted: int) -> list[tuple[float, int]]:
-        """The first `wanted` results after filters, duplicate collapse and domain crowding."""
-        ranking = _Ranking(self._finder, plan, parsed, as_of)
+    def _shown(self, plan: Any, parsed: Parsed, as_of: datetime | None, wanted: int) -> tuple[list[Entry], bool]:
+        """The first `wanted` results after filters, duplicate collapse and domain crowding; and whether more follow."""
+        keep = _filter(self._finder.columns, parsed, as_of)
         if parsed.sites:
-            return ranking.first(wanted)[:wanted]
-        shown: list[tuple[float, int]] = []
+            shown = self._plain(plan, keep, wanted + 1)
+            return shown[:wanted], len(shown) > wanted
+        shown, more = [], True
         taken: set[int] = set()
         for number in range(1, (wanted - 1) // BLOCK + 2):
-            block = self._block(ranking, number, taken)
+            block, more = self._block(plan, keep, number, taken)
             shown += block
-            if len(block) < BLOCK:
+            if not more:
                 break
-        return shown[:wanted]
+            taken.update(doc for _, doc in block)
+        return shown[:wanted], more or len(shown) > wanted
 
-    def _block(self, ranking: _Ranking, number: int, taken: set[int]) -> list[tuple[float, int]]:
-        """The `number`th block of ten: in rank order, at most two of a domain, unless the ranking has no others."""
+    def _plain(self, plan: Any, keep: Keep, wanted: int) -> list[Entry]:
+        """The first `wanted` results whatever their domain: the query asked for a site."""
+        limit = max(WINDOW, 2 * wanted)
+        while True:
+            ranked, complete = self._finder.top(plan, limit)
+            shown = list(islice(keep(ranked), wanted))
+            if len(shown) == wanted or complete or limit >= WIDEST:
+                return shown
+            limit *= 4
+
+    def _block(self, plan: Any, keep: Keep, number: int, taken: set[int]) -> tuple[list[Entry], bool]:
+        """The `number`th block of ten, and whether the ranking goes on after it.
+
+        In rank order, at most two of a domain unless the block's window has no others.
+        """
         domain = self._finder.columns.domain
-        chosen: list[tuple[float, int]] = []
-        crowded: list[tuple[float, int]] = []
-        for window in WINDOWS:
-            ranked = ranking.first(window * number)
+        limit = WINDOW * number
+        while True:
+            ranked, complete = self._finder.top(plan, limit)
             per_domain: dict[int, int] = {}
-            chosen, crowded = [], []
-            for entry in ranked:
+            chosen: list[Entry] = []
+            crowded: list[Entry] = []
+            kept = keep(ranked)
+            for entry in kept:
                 if entry[1] in taken:
                     continue
                 of_domain = domain[entry[1]]
                 seen = per_domain[of_domain] = per_domain.get(of_domain, 0) + 1
-                (chosen if seen <= PER_DOMAIN else crowded).append(entry)
+                if seen > PER_DOMAIN:
+                    crowded.append(entry)
+                    continue
+                chosen.append(entry)
                 if len(chosen) == BLOCK:
-                    break
-            if len(chosen) == BLOCK or (ranking.complete and len(ranked) < window * number):
-                break
-        chosen += crowded[: BLOCK - len(chosen)]
-        taken.update(doc for _, doc in chosen)
-        return chosen
+                    return chosen, bool(crowded) or not complete or any(entry[1] not in taken for entry in kept)
+            if len(chosen) + len(crowded) >= BLOCK or complete or limit >= WIDEST:
+                room = BLOCK - len(chosen)
+                return chosen + crowded[:room], len(crowded) > room or not complete
+            limit *= 4
 
     def fetch(self, request: PageRequest) -> Page:
         """A page in a readable view. Raises NotCaptured, NoView or PayloadError."""
@@ -223,47 +248,28 @@ class World:
         return False
 
 
-class _Ranking:
-    """The ranking of one query, filtered and without duplicates, read as far as is asked for."""
+def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
+    """What of a ranking may be shown: visible at that time, inside the dates asked for, no duplicate of one before."""
+    since, until, cluster, day = columns.since, columns.until, columns.cluster, columns.day
+    moment = None if as_of is None else int(as_of.timestamp())
+    after = day_number(parsed.after) if parsed.after else -(2**31)
+    before = day_number(parsed.before) if parsed.before else 2**31
 
-    def __init__(self, finder: Finder, plan: Any, parsed: Parsed, as_of: datetime | None) -> None:
-        self._finder = finder
-        self._plan = plan
-        self._after = day_number(parsed.after) if parsed.after else _BEGINNING
-        self._before = day_number(parsed.before) if parsed.before else _END
-        self._dated = parsed.dated
-        self._as_of = None if as_of is None else int(as_of.timestamp())
-        self._read: list[tuple[float, int]] = []
-        self._limit = 0
-        self.complete = False
+    dated = parsed.dated
 
-    def first(self, count: int) -> list[tuple[float, int]]:
-        """The first `count` entries, fewer only if there are no more."""
-        limit = count
-        while len(self._read) < count and not self.complete:
-            if limit > self._limit:
-                ranked, self.complete = self._finder.top(self._plan, limit)
-                self._limit = limit
-                self._read = list(self._kept(ranked))
-            limit *= 4
-        return self._read[:count]
-
-    def _kept(self, ranked: list[tuple[float, int]]) -> Iterator[tuple[float, int]]:
-        columns, as_of = self._finder.columns, self._as_of
-        until, cluster, day = columns.until, columns.cluster, columns.day
+    def keep(ranked: Iterator[Entry]) -> Iterator[Entry]:
         seen: set[int] = set()
         for entry in ranked:
             doc = entry[1]
-            if as_of is None:
-                if until[doc] != FOREVER:
-                    continue
-            elif not columns.since[doc] <= as_of < until[doc]:
+            if until[doc] != FOREVER if moment is None else not since[doc] <= moment < until[doc]:
                 continue
-            if self._dated and not self._after <= day[doc] < self._before:
+            if dated and not after <= day[doc] < before:
                 continue
             if cluster[doc] not in seen:
                 seen.add(cluster[doc])
                 yield entry
+
+    return keep
 
 
 def _nearest(captures: list[Capture], moment: float | None) -> Capture:

@@ -87,13 +87,12 @@ def _stoppers() -> tuple[TextAnalyzer, ...]:
 def without_stop_words(text: str) -> str:
     """The text without the stop words of its language: the one that accounts for most of them, English on a tie.
 
-    Another language than English must account for two words at least. A text of stop words alone is kept whole.
+    Another language must account for two words at least, and is tried only where English accounts for fewer. A text of
+    stop words alone is kept whole.
     """
     plain, english, *others = _stoppers()
     words = plain.analyze(text)
     best = english.analyze(text)
-    for stopper in others:
-        kept = stopper.analyze(text)
-        if len(kept) < len(best) and len(kept) <= len(words) - 2:
-            best = kept
+    if len(best) > len(words) - 2:
+        best = min([best, *(kept for stop in others if len(kept := stop.analyze(text)) <= len(words) - 2)], key=len)
     return " ".join(best) if best else text

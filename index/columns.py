@@ -9,11 +9,11 @@ from pathlib import Path
 from index.blobs import map_file
 
 FOREVER = 2**62
-_TYPES = {"since": "q", "until": "q", "day": "i", "domain": "I", "cluster": "q"}
+_TYPES = {"since": "q", "until": "q", "day": "i", "domain": "I", "cluster": "q", "order": "I"}
 
 
-def write_columns(folder: Path, rows: Iterable[tuple[int, int, int, int, int]]) -> None:
-    """Write one file per column from (since, until, day, domain, cluster) rows in dense order."""
+def write_columns(folder: Path, rows: Iterable[tuple[int, ...]]) -> None:
+    """Write one file per column from (since, until, day, domain, cluster, order) rows in dense order."""
     folder.mkdir()
     columns = {name: array(code) for name, code in _TYPES.items()}
     for row in rows:
@@ -27,7 +27,8 @@ class Columns:
     """Read side, memory-mapped.
 
     `since`, `until`: seconds between which the page is what its URL shows, `until` being FOREVER for the latest;
-    `day`: day number it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text.
+    `day`: day number it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text;
+    `order`: place of its URL among all, for ties.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -40,3 +41,4 @@ class Columns:
         self.day = columns["day"]
         self.domain = columns["domain"]
         self.cluster = columns["cluster"]
+        self.order = columns["order"]

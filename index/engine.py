@@ -7,6 +7,7 @@ most telling terms. What is shown of the ranking is `emulator.world`'s law.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -21,7 +22,7 @@ from index.analysis import terms as analyze
 from index.analysis import without_stop_words
 from index.blobs import Blobs
 from index.columns import Columns
-from index.records import address, hit, term_hash
+from index.records import hit, term_hash
 
 MAX_TERMS = 16
 """A longer query is cut to the terms with the highest count x idf."""
@@ -148,28 +149,39 @@ class Engine:
         share = sum(self._frequency("key", f"m:{month}") for month in months)
         return months if share <= NARROW * self.documents else []
 
-    def top(self, plan: Plan, limit: int) -> tuple[list[tuple[float, int]], bool]:
-        """The best `limit` (score, dense id) by score, then URL, and whether the list is complete.
+    def top(self, plan: Plan, limit: int) -> tuple[Iterator[tuple[float, int]], bool]:
+        """The best `limit` (score, dense id) by score, then URL, read lazily; and whether there are no more.
 
-        Unless complete, hits that tie with the last one are left out, since others of their tie may not be in the list.
+        Unless there are no more, hits that tie with the last one are left out: others of their tie may not be in the
+        list (but where all tie, as in a query without words, they stand in the order of the index).
         """
         if plan.query is None:
-            return [], True
-        bases = self._bases
+            return iter(()), True
         found = self._searcher.search(plan.query, limit, count=False).hits
-        hits = [(score, bases[place.segment_ord] + place.doc) for score, place in found]
-        complete = len(hits) < limit
-        if not complete and limit < self.documents:
-            last = hits[-1][0]
-            cut = next((i for i in range(len(hits) - 1, -1, -1) if hits[i][0] != last), -1) + 1
-            hits = hits[:cut] if cut else hits
-        return self._in_order(hits), complete or limit >= self.documents
+        complete = len(found) < limit or limit >= self.documents
+        if not complete:
+            last = found[-1][0]
+            end = len(found)
+            while end and found[end - 1][0] == last:
+                end -= 1
+            found = found[:end] or found
+        return self._in_order(found), complete
 
-    def _in_order(self, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
-        """Ties by URL."""
-        if any(hits[i][0] == hits[i + 1][0] for i in range(len(hits) - 1)):
-            hits.sort(key=lambda entry: (-entry[0], address(self._record(entry[1]))))
-        return hits
+    def _in_order(self, found: list[tuple[float, tantivy.DocAddress]]) -> Iterator[tuple[float, int]]:
+        """Dense ids, ties by URL."""
+        bases, order = self._bases, self.columns.order
+
+        def by_url(entry: tuple[float, int]) -> int:
+            return order[entry[1]]
+
+        tie: list[tuple[float, int]] = []
+        for score, place in found:
+            entry = (score, bases[place.segment_ord] + place.doc)
+            if tie and tie[0][0] != score:
+                yield from tie if len(tie) == 1 else sorted(tie, key=by_url)
+                tie = []
+            tie.append(entry)
+        yield from sorted(tie, key=by_url)
 
     def _record(self, doc: int) -> memoryview:
         bases = self._record_bases

@@ -126,10 +126,3 @@ def _passages_with(record: memoryview, terms: int, hashes: Sequence[int]) -> int
             mask = masks[place]
             best = (best & mask or best) if best else mask
     return best
-
-
-def address(record: memoryview) -> bytes:
-    """The URL of a record as its JSON body, for ordering ties."""
-    terms, count, url_bytes, _, _ = _HEAD.unpack_from(record)
-    at = 12 + 10 * terms + 4 * (count + 1)
-    return bytes(record[at : at + url_bytes])

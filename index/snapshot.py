@@ -210,16 +210,17 @@ SELECT epoch(c.fetch_time)::BIGINT,
          PARTITION BY p.searchable, p.url
          ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset), {FOREVER})
        ELSE 0 END,
-       coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, p.text_hash
+       coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, p.text_hash,
+       row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1
 FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
 ORDER BY d.doc
 """
 
 
-def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int, int, int, int]]:
+def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, ...]]:
     domains: dict[str, int] = {}
-    for since, until, day, domain, cluster in _stream(db, _COLUMNS):
-        yield since, until, day_number(day), domains.setdefault(domain or "", len(domains)), cluster
+    for since, until, day, domain, cluster, order in _stream(db, _COLUMNS):
+        yield since, until, day_number(day), domains.setdefault(domain or "", len(domains)), cluster, order
 
 
 _CAPTURES = """

@@ -34,7 +34,11 @@ def test_canonical_ignores_scheme_and_query_order() -> None:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("https://www.Example.com/A/?b=2&a=1", "com,example)/a?a=1&b=2"), ("http://", "http:"), ("dns:x.org", "dns:x.org")],
+    [
+        ("https://www.Example.com/A/?b=2&a=1", "com,example)/a?a=1&b=2"),
+        ("http://", "http:"),
+        ("dns:x.org", "dns:x.org"),
+    ],
 )
 def test_surt_is_common_crawls_key(given: str, expected: str) -> None:
     assert urls.surt(given) == expected

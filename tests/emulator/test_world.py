@@ -5,6 +5,7 @@ tested in tests/index.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -81,9 +82,9 @@ class Finder:
     def plan(self, parsed: Any) -> Any:
         return parsed
 
-    def top(self, plan: Any, limit: int) -> tuple[list[tuple[float, int]], bool]:
+    def top(self, plan: Any, limit: int) -> tuple[Iterator[tuple[float, int]], bool]:
         ranked = [(1.0 / (number + 1), number) for number in range(len(self.documents))]
-        return ranked[:limit], limit >= len(ranked)
+        return iter(ranked[:limit]), limit >= len(ranked)
 
     def hit(self, doc: int, score: float, plan: Any) -> Hit:
         return Hit(doc, score, b"http://x/%d" % doc, b"t", b"s", "2024-01-01")
@@ -143,7 +144,9 @@ def test_unknown_hosts_and_pages_are_told_apart() -> None:
     assert (page.value.reason, host.value.reason) == ("url-not-captured", "host-not-captured")
 
 
-@pytest.mark.parametrize(("at", "time"), [(None, 2000), (0, 1000), (1400, 1000), (1600, 2000), (2600, 3000), (9999, 3000)])
+@pytest.mark.parametrize(
+    ("at", "time"), [(None, 2000), (0, 1000), (1400, 1000), (1600, 2000), (2600, 3000), (9999, 3000)]
+)
 def test_the_capture_nearest_in_time_answers(at: int | None, time: int) -> None:
     web = world(*(capture("http://a.org/", time=t, status=200 if t < 3000 else 503) for t in (1000, 2000, 3000)))
     moment = None if at is None else datetime.fromtimestamp(at, UTC)
