@@ -56,7 +56,8 @@ def parse(text: str) -> Parsed:
     found: dict[str, list[str]] = {"words": [], "phrases": [], "without": [], "sites": [], "without_sites": []}
     found |= {"titles": [], "urls": [], "types": []}
     days: dict[str, date] = {}
-    for match in _ITEM.finditer(text[:MAX_CHARS].translate(_QUOTES)):
+    text = text[:MAX_CHARS].encode("utf-8", "replace").decode().translate(_QUOTES)
+    for match in _ITEM.finditer(text):
         _sort(match, found, days)
     lists = {name: tuple(values) for name, values in found.items() if name != "words"}
     return Parsed(words=" ".join(found["words"]), before=days.get("before"), after=days.get("after"), **lists)

@@ -39,11 +39,20 @@ Keep = Callable[[Iterator[Entry]], Iterator[Entry]]
 class Numbers(Protocol):
     """Per dense id: when it is visible (seconds), its day number, domain number and duplicate cluster."""
 
-    since: Sequence[int] | memoryview
-    until: Sequence[int] | memoryview
-    day: Sequence[int] | memoryview
-    domain: Sequence[int] | memoryview
-    cluster: Sequence[int] | memoryview
+    @property
+    def since(self) -> Sequence[int]: ...
+
+    @property
+    def until(self) -> Sequence[int]: ...
+
+    @property
+    def day(self) -> Sequence[int]: ...
+
+    @property
+    def domain(self) -> Sequence[int]: ...
+
+    @property
+    def cluster(self) -> Sequence[int]: ...
 
 
 class Finder(Protocol):

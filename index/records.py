@@ -13,10 +13,10 @@ The best passage holds the rarest query term, and among those the next rarest, a
 
 from __future__ import annotations
 
-import re
 import struct
 from array import array
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from zlib import crc32
 
@@ -32,49 +32,57 @@ READ_CHARS = 16_384
 MAX_PASSAGES = 64
 PASSAGE_CHARS = 260
 MAX_TITLE = 300
-_BREAK = re.compile(r"(?<=[.!?。！？;:])\s+|\n+|(?<=[。！？])")
+
+
+class _Hashes(dict[str, int]):
+    """16-bit hashes of terms; the same few words make most of all text, so they are kept."""
+
+    def __missing__(self, term: str) -> int:
+        if len(self) > 1 << 20:
+            self.clear()
+        value = self[term] = crc32(term.encode()) & 0xFFFF
+        return value
+
+
+_HASHES = _Hashes()
+_ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
 
 
 def term_hash(term: str) -> int:
     """16-bit hash of a term."""
-    return crc32(term.encode()) & 0xFFFF
+    return _HASHES[term]
 
 
 def passages(text: str) -> list[str]:
-    """Cut a text into passages of at most `PASSAGE_CHARS`, at line and sentence ends where there are any."""
+    """Cut a text into passages of at most `PASSAGE_CHARS`, in their later half at a line, sentence or word end."""
     found: list[str] = []
-    current = ""
-    for piece in _BREAK.split(text[:READ_CHARS]):
-        piece = " ".join(piece.split())
-        if current and len(current) + len(piece) >= PASSAGE_CHARS:
-            found.append(current)
-            current = ""
-        while len(piece) > PASSAGE_CHARS:
-            cut = piece.rfind(" ", PASSAGE_CHARS // 2, PASSAGE_CHARS) + 1 or PASSAGE_CHARS
-            found.append(piece[:cut].rstrip())
-            piece = piece[cut:]
-        current = f"{current} {piece}" if current and piece else current or piece
-        if len(found) >= MAX_PASSAGES:
-            return found[:MAX_PASSAGES]
-    if current:
-        found.append(current)
-    return found[:MAX_PASSAGES]
+    text = text[:READ_CHARS]
+    start, size = 0, len(text)
+    while start < size and len(found) < MAX_PASSAGES:
+        end = start + PASSAGE_CHARS
+        if end < size:
+            half = start + PASSAGE_CHARS // 2
+            cut = text.rfind("\n", half, end) + 1 or max(text.rfind(mark, half, end) for mark in _ENDS) + 1
+            end = cut or text.rfind(" ", half, end) + 1 or end
+        if passage := " ".join(text[start:end].split()):
+            found.append(passage)
+        start = end
+    return found
 
 
 def _body(text: str) -> bytes:
-    return orjson.dumps(text.encode("utf-8", "replace").decode())[1:-1]
+    return orjson.dumps(text)[1:-1]
 
 
 def encode(url: str, title: str, day: int, text: str) -> bytes:
     """The record of one page."""
     parts = passages(text)
     analyze = analyzer().analyze
-    masks: dict[int, int] = {}
+    masks: defaultdict[int, int] = defaultdict(int)
     for number, part in enumerate(parts):
         bit = 1 << number
-        for term in set(analyze(spaced(part))):
-            key = crc32(term.encode()) & 0xFFFF
-            masks[key] = masks.get(key, 0) | bit
+        for key in map(_HASHES.__getitem__, set(analyze(spaced(part)))):
+            masks[key] |= bit
     hashes = sorted(masks)
     bodies = [_body(part) for part in parts]
     offsets = array("I", [0])

@@ -1,0 +1,66 @@
+"""Result records: what is put in comes out, and the snippet shows the query."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from index.analysis import terms
+from index.records import MAX_PASSAGES, PASSAGE_CHARS, encode, hit, passages, term_hash
+
+TEXT = (
+    "Velmora lies on the river Tash.\nIt was founded in 1204 by merchants. "
+    + "Nothing of note happened there for a long time. " * 12
+    + "In 1987 the mayor opened the lighthouse museum on the northern pier."
+)
+
+
+def shown(text: str, query: str, title: str = "t") -> str:
+    hashes = [term_hash(term) for term in terms(query)]
+    return hit(memoryview(encode("http://x.org/", title, 19_000, text)), 0, 1.0, hashes).snippet
+
+
+def test_fields_survive_json_and_unicode() -> None:
+    found = hit(memoryview(encode('http://x.org/"q"', 'A "title" — ü\u2028', 19_723, 'say "hi"\tthere')), 7, 2.5, [])
+    assert (found.url, found.title, found.snippet) == ('http://x.org/"q"', 'A "title" — ü\u2028', 'say "hi" there')
+    assert (found.doc, found.score, found.date) == (7, 2.5, "2024-01-01")
+
+
+def test_the_snippet_holds_the_rarest_terms() -> None:
+    assert "lighthouse museum" in shown(TEXT, "lighthouse founded")
+    assert "founded in 1204" in shown(TEXT, "founded lighthouse")
+
+
+def test_terms_narrow_a_passage_before_the_first_wins() -> None:
+    text = "\n".join(f"alpha item {n} " + "filler " * 30 + ("beta" if n == 3 else "") for n in range(6))
+    assert "alpha item 3" in shown(text, "alpha beta")
+    assert "alpha item 0" in shown(text, "alpha")
+
+
+def test_stemmed_and_cjk_terms_are_found() -> None:
+    assert "running" in shown("x " * 200 + "\nThe dogs were running home", "dog runs")
+    assert "東京都" in shown("x " * 200 + "\n日本の首都は東京都です", "東京都")
+
+
+def test_no_term_shows_the_beginning() -> None:
+    assert shown(TEXT, "zebra").startswith("Velmora lies")
+
+
+def test_an_empty_page_has_an_empty_snippet() -> None:
+    assert shown("", "x") == ""
+
+
+@given(st.text(max_size=3000))
+def test_passages_lose_no_word_and_stay_short(text: str) -> None:
+    found = passages(text)
+    assert all(0 < len(part) <= PASSAGE_CHARS for part in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
+
+
+def test_passages_are_bounded() -> None:
+    assert len(passages("word. " * 100_000)) <= MAX_PASSAGES
+    assert all(len(part) <= PASSAGE_CHARS for part in passages("x" * 10_000))
+
+
+@given(st.text(max_size=400), st.text(max_size=400), st.lists(st.text(max_size=10), max_size=5))
+def test_any_text_makes_a_record(title: str, text: str, words: list[str]) -> None:
+    found = hit(memoryview(encode("http://x.org/", title, 0, text)), 0, 0.0, [term_hash(word) for word in words])
+    assert isinstance(found.title + found.snippet, str)
