@@ -1,0 +1,150 @@
+"""The server put together: the world, the cache, the threads, the routes and their documentation.
+
+The routes of the API are found by one look into a table before FastAPI is asked; FastAPI serves what documents them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from api.answer import Answer, Message, Receive, Scope, Send, all_headers, send_answer
+from api.cache import Cache
+from api.counters import Counters
+from api.errors import error_answer, internal_error, method_not_allowed, no_such_route, too_large
+from api.openapi import DESCRIPTION, add_docs
+from api.pool import Pool
+from api.routes import Route, Routes
+from api.served import Served
+from emulator.config import Config, load
+from emulator.errors import EmulatorError
+from emulator.world import World
+
+MAX_BODY = 8_000_000
+OTHER = "other"
+"""What `/v1/stats` calls every address that is not in the table."""
+
+
+class App(FastAPI):
+    """FastAPI with the API's own table in front."""
+
+    def __init__(self, served: Served, cache: Cache, pool: Pool) -> None:
+        self._served = served
+        self._pool = pool
+        self._counters = Counters()
+        self._table = Routes(served, cache, pool, self._counters).table
+        super().__init__(
+            title="webemu",
+            description=DESCRIPTION,
+            docs_url=None,
+            redoc_url=None,
+            lifespan=_lifespan,
+            exception_handlers={HTTPException: _http_error, Exception: _unknown_error},
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (methods := self._table.get(scope["path"])) is not None:
+            await self._answer(methods, scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+    async def _answer(self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send) -> None:
+        method, path = scope["method"], scope["path"]
+        try:
+            if (route := methods.get(method)) is None:
+                raise method_not_allowed(method, path, ", ".join(methods))
+            asked = scope["query_string"] if method != "POST" else await _read_body(scope, receive)
+            if asked is None:
+                return
+            answer = await route(asked)
+        except Exception as error:
+            answer = self.error(error, f"{method} {path}?{scope['query_string'][:500]!r}")
+        self._counters.count(path, answer.status)
+        await send_answer(answer, send, bodiless=method == "HEAD")
+
+    def error(self, error: Exception, asked: str) -> Answer:
+        """Any exception in the one error shape."""
+        known = error if isinstance(error, EmulatorError) else internal_error(error, asked)
+        return error_answer(known, self._served.snapshot)
+
+    def other_error(self, error: Exception, request: Request) -> Response:
+        """The same for what FastAPI was asked."""
+        answer = self.error(error, f"{request.method} {request.url.path}")
+        self._counters.count(OTHER, answer.status)
+        response = Response(answer.body, answer.status)
+        response.raw_headers = all_headers(answer)
+        return response
+
+
+async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
+    """The whole body, None if the asker left. Raises HttpError on one that is too large, before it is read whole."""
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit() and int(value) > MAX_BODY:
+            raise too_large(MAX_BODY)
+    body = bytearray()
+    while True:
+        message: Message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY:
+            raise too_large(MAX_BODY)
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    app, path = request.app, request.url.path
+    assert isinstance(app, App)
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        return app.other_error(method_not_allowed(request.method, path, "GET, HEAD"), request)
+    return app.other_error(no_such_route(path), request)
+
+
+async def _unknown_error(request: Request, error: Exception) -> Response:
+    assert isinstance(request.app, App)
+    return request.app.other_error(error, request)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    assert isinstance(app, App)
+    await app._served.refresh()
+    following = asyncio.create_task(app._served.follow())
+    try:
+        yield
+    finally:
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+        app._pool.close()
+
+
+def create_app(config: Config, world: World | None = None) -> App:
+    """The server of a collection; given a world, of that world, whatever the collection becomes."""
+    threads = max(2, min(8, os.cpu_count() or 2))
+    app = App(Served(config.folder, world), Cache(config.cache_mb), Pool(threads))
+    add_docs(app)
+    return app
+
+
+def from_environment() -> App:
+    """What each serving process calls: the config is in `WEBEMU_*`."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    return create_app(load({}))
+
+
+def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+    """A worker whose supervisor was killed must not go on holding the port."""
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,76 @@
+"""The one error shape of the native API, and what HTTP itself can get wrong.
+
+Tracebacks go to the log under a request number; the asker sees the number only.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from itertools import count
+
+import orjson
+
+from api.answer import Answer, Header
+from emulator.errors import EmulatorError
+
+log = logging.getLogger("webemu.api")
+
+INFRASTRUCTURE: Header = (b"x-webemu-failure", b"infrastructure")
+"""Tells a trainer that the failure is ours, not the web's: the rollout should be masked."""
+OF_THE_CRAWL = ("payload-too-large", "payload-undecodable")
+"""502s that say what the crawl holds, the same on every try: a page that cannot be read, and no failure of ours."""
+_RETRY: Header = (b"retry-after", b"1")
+_numbers = count(1)
+
+
+class HttpError(EmulatorError):
+    """An ask that HTTP cannot carry to a route: `no-such-route`, `method-not-allowed`, `request-too-large`."""
+
+    def __init__(self, status: int, reason: str, message: str, action: str, headers: tuple[Header, ...] = ()) -> None:
+        super().__init__(message, action=action, reason=reason)
+        self.status = status
+        self.headers = headers
+
+
+def no_such_route(path: str) -> HttpError:
+    return HttpError(404, "no-such-route", f"{path[:200]} is not an address of this API", "see /docs for those it has")
+
+
+def method_not_allowed(method: str, path: str, allowed: str) -> HttpError:
+    headers = ((b"allow", allowed.encode()),)
+    return HttpError(405, "method-not-allowed", f"{path} does not take {method}", f"use {allowed}", headers)
+
+
+def too_large(limit: int) -> HttpError:
+    return HttpError(413, "request-too-large", f"the body is over {limit:,} bytes", "send it in several requests")
+
+
+def error_fields(error: EmulatorError) -> dict[str, object]:
+    """The `error` member of the shape."""
+    return {"status": error.status, "reason": error.reason, "message": error.message, "action": error.action}
+
+
+def is_ours(error: EmulatorError) -> bool:
+    """Whether the server failed, rather than the ask or the crawl."""
+    return error.status >= 500 and error.reason not in OF_THE_CRAWL
+
+
+def error_answer(error: EmulatorError, snapshot: str) -> Answer:
+    """The error as a whole answer."""
+    body = orjson.dumps({"error": error_fields(error), "snapshot": snapshot or None})
+    headers = error.headers if isinstance(error, HttpError) else ()
+    if is_ours(error):
+        headers += (INFRASTRUCTURE,)
+    if error.status == 503:
+        headers += (_RETRY,)
+    return Answer(body, snapshot, error.status, headers=headers)
+
+
+def internal_error(cause: BaseException, asked: str) -> EmulatorError:
+    """A defect of ours, logged; what the asker is told names the log line and nothing else."""
+    number = f"{os.getpid()}-{next(_numbers)}"
+    log.error("request %s failed: %s", number, asked, exc_info=cause)
+    return EmulatorError(
+        f"the server failed on request {number}", action="retry; if it stays, report the server's log of that request"
+    )

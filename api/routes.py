@@ -1,0 +1,135 @@
+"""The routes of the native API: each takes an ask, asks the world, and gives an `Answer`.
+
+Search and text are answered in the event loop, being quicker than a change of thread; all else goes to the pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+import orjson
+
+from api import native
+from api.answer import Answer
+from api.ask import read_body, read_query
+from api.cache import Cache
+from api.counters import Counters
+from api.errors import INFRASTRUCTURE, is_ours
+from api.native import Hunt, Visit
+from api.pool import Pool
+from api.served import Served
+from emulator.errors import BadRequest, EmulatorError
+from emulator.types import Query
+from emulator.world import World
+
+Asked = TypeVar("Asked", Query, Visit)
+Route = Callable[[bytes], Awaitable[Answer]]
+"""Given the query string, or for POST the body."""
+Rendered = tuple[bytes, bool]
+"""A member of a batch, and whether it is a failure of ours."""
+
+
+class Routes:
+    """The table of addresses, and what they share."""
+
+    def __init__(self, served: Served, cache: Cache, pool: Pool, counters: Counters) -> None:
+        self._served = served
+        self._cache = cache
+        self._pool = pool
+        self._counters = counters
+        self.table: Mapping[str, Mapping[str, Route]] = {
+            "/v1/search": {"GET": self.search, "HEAD": self.search, "POST": self.searches},
+            "/v1/fetch": {"GET": self.fetch, "HEAD": self.fetch, "POST": self.fetches},
+            "/v1/find": {"GET": self.find, "HEAD": self.find},
+            "/v1/stats": {"GET": self.stats, "HEAD": self.stats},
+            "/health": {"GET": self.health, "HEAD": self.health},
+        }
+
+    async def search(self, query: bytes) -> Answer:
+        world = self._served.world
+        key = (world.snapshot, "/v1/search", query)
+        body = self._cache.get(key)
+        if body is None:
+            body = native.render_results(world.search(native.parse_search(query)))
+            self._cache.put(key, body)
+        return Answer(body, world.snapshot)
+
+    async def fetch(self, query: bytes) -> Answer:
+        world = self._served.world
+        key = (world.snapshot, "/v1/fetch", query)
+        body = self._cache.get(key)
+        if body is None:
+            visit = native.parse_fetch(query)
+            if visit.request.view == "raw":
+                return await self._pool.run(partial(_payload, world, visit))
+            if visit.request.view == "text":
+                body = _page(world, visit)
+            else:
+                body = await self._pool.run(partial(_page, world, visit))
+            self._cache.put(key, body)
+        return Answer(body, world.snapshot)
+
+    async def find(self, query: bytes) -> Answer:
+        world = self._served.world
+        hunt = native.parse_find(query)
+        return Answer(await self._pool.run(partial(_matches, world, hunt)), world.snapshot)
+
+    async def searches(self, body: bytes) -> Answer:
+        world = self._served.world
+        asked = await self._pool.run(lambda: native.parse_searches(read_body(body)))
+        return await self._batch(asked, partial(_results, world), world.snapshot)
+
+    async def fetches(self, body: bytes) -> Answer:
+        world = self._served.world
+        asked = await self._pool.run(lambda: native.parse_fetches(read_body(body)))
+        return await self._batch(asked, partial(_page, world), world.snapshot)
+
+    async def _batch(
+        self, asked: Sequence[Asked | BadRequest], render: Callable[[Asked], bytes], snapshot: str
+    ) -> Answer:
+        """All answers in order; rollouts of one group ask the same, so equal members are answered once."""
+        distinct = list(dict.fromkeys(asked))
+        rendered = await self._pool.map(partial(_member, render), distinct)
+        of = dict(zip(distinct, rendered, strict=True))
+        members = [of[one] for one in asked]
+        failed = any(ours for _, ours in members)
+        body = native.render_batch([body for body, _ in members], snapshot)
+        return Answer(body, snapshot, headers=(INFRASTRUCTURE,) if failed else ())
+
+    async def stats(self, query: bytes) -> Answer:
+        read_query(query, ())
+        world = self._served.world
+        process = {**self._counters.figures(), "cache": self._cache.figures()}
+        figures = {**world.figures(), "snapshot": world.snapshot, "process": process}
+        return Answer(orjson.dumps(figures), world.snapshot)
+
+    async def health(self, query: bytes) -> Answer:
+        snapshot = self._served.world.snapshot
+        return Answer(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
+
+
+def _results(world: World, query: Query) -> bytes:
+    return native.render_results(world.search(query))
+
+
+def _page(world: World, visit: Visit) -> bytes:
+    return native.render_page(world.fetch(visit.request), visit.window)
+
+
+def _payload(world: World, visit: Visit) -> Answer:
+    return native.render_payload(*world.payload(visit.request), world.snapshot)
+
+
+def _matches(world: World, hunt: Hunt) -> bytes:
+    return native.render_matches(hunt, *world.find(hunt.request, hunt.pattern, hunt.limit))
+
+
+def _member(render: Callable[[Asked], bytes], asked: Asked | BadRequest) -> Rendered:
+    if isinstance(asked, BadRequest):
+        return native.render_error(asked), False
+    try:
+        return render(asked), False
+    except EmulatorError as error:
+        return native.render_error(error), is_ours(error)

@@ -1,0 +1,82 @@
+"""The world that is being served: follows the collection's CURRENT snapshot while requests go on.
+
+A request takes the world once and ends on it; the switch, back or forth, is one assignment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from emulator.errors import EmulatorError, SnapshotError
+from emulator.world import World
+from index.open import current_id, open_snapshot
+
+__all__ = ["Served", "current_id"]
+
+log = logging.getLogger("webemu.api")
+
+PERIOD = 1.0
+"""Seconds between two looks at CURRENT."""
+
+
+class Served:
+    """Holds the open world. Given one at the start, it serves that and follows nothing."""
+
+    def __init__(self, folder: Path, world: World | None = None) -> None:
+        self._folder = folder
+        self._world = world
+        self._fixed = world is not None
+        self._problem = ("the snapshot is not open yet", "retry after a second")
+        # A snapshot may be asked for again (rollback) while requests still hold it: LMDB forbids to open a file twice.
+        self._open: WeakValueDictionary[str, World] = WeakValueDictionary()
+
+    @property
+    def world(self) -> World:
+        """The open world. Raises SnapshotError while there is none."""
+        if self._world is None:
+            message, action = self._problem
+            raise SnapshotError(message, action=action)
+        return self._world
+
+    @property
+    def snapshot(self) -> str:
+        """Its id, empty while there is none."""
+        return "" if self._world is None else self._world.snapshot
+
+    async def follow(self) -> None:
+        """Look at CURRENT for ever."""
+        while not self._fixed:
+            await asyncio.sleep(PERIOD)
+            await self.refresh()
+
+    async def refresh(self) -> None:
+        """Switch to the CURRENT snapshot if it is another; on any failure the old world stays."""
+        if self._fixed:
+            return
+        try:
+            await asyncio.to_thread(self._switch)
+        except EmulatorError as error:
+            self._report(error.message, error.action)
+        except Exception as error:
+            self._report(f"the snapshot of {self._folder} cannot be opened: {error!r}", "webemu snapshots verify")
+
+    def _switch(self) -> None:
+        current = current_id(self._folder)
+        if current is None and self._world is None:
+            raise SnapshotError(
+                f"the collection in {self._folder} has no snapshot yet",
+                action=f"run: webemu ingest SOURCE... --collection {self._folder.name}",
+            )
+        if current is None or current == self.snapshot:
+            return
+        world = self._open.get(current) or open_snapshot(self._folder, current)
+        self._open[current] = world
+        self._world = world
+
+    def _report(self, message: str, action: str) -> None:
+        if self._problem[0] != message:
+            log.warning("%s (%s)", message, action)
+        self._problem = (message, action)

@@ -1,0 +1,148 @@
+"""The wire format of docs/api.md, to the byte: golden files, windows, batches."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+Ask = Callable[..., httpx.Response]
+Golden = Callable[[str, Any], None]
+GETS = {
+    "search": "/v1/search?q=river+port",
+    "search_page": "/v1/search?q=one+two+three+four+five&page=2&size=2&as_of=2024-11",
+    "search_nothing": "/v1/search?q=",
+    "fetch_text": "/v1/fetch?url=https://a.example/x",
+    "fetch_redirected": "/v1/fetch?url=https://a.example/old&start=13&length=30",
+    "fetch_lines": "/v1/fetch?url=https://a.example/x&line=2&lines=2",
+    "fetch_markdown": "/v1/fetch?url=https://a.example/x&format=markdown&length=0",
+    "fetch_html": "/v1/fetch?url=https://a.example/x&format=html&at=2024",
+    "fetch_links": "/v1/fetch?url=https://a.example/x&format=links",
+    "find": "/v1/find?url=https://a.example/x&pattern=the&limit=1",
+    "health": "/health",
+}
+POSTS = {
+    "searches": ("/v1/search", {"queries": ["b", {"q": "a b c", "page": 2, "size": 2, "as_of": None}, 7], "size": 1}),
+    "fetches": ("/v1/fetch", {"urls": ["https://a.example/x", {"url": "gone", "at": "2024"}, {}], "length": 9}),
+}
+
+
+@pytest.mark.parametrize("name", GETS)
+def test_answers_are_as_they_were(ask: Ask, golden: Golden, name: str) -> None:
+    answer = ask("GET", GETS[name])
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-webemu-snapshot"] == answer.json()["snapshot"]
+    golden(name, answer.json())
+
+
+@pytest.mark.parametrize("name", POSTS)
+def test_batches_are_as_they_were(ask: Ask, golden: Golden, name: str) -> None:
+    path, body = POSTS[name]
+    golden(name, ask("POST", path, json=body).json())
+
+
+def test_raw_is_the_payload_and_its_headers(ask: Ask, golden: Golden) -> None:
+    answer = ask("GET", "/v1/fetch?url=https://a.example/old&format=raw")
+    assert answer.content == b"\x1f\x8b\x00payload"
+    golden("fetch_raw_headers", [[name.decode(), value.decode("latin-1")] for name, value in answer.headers.raw])
+
+
+def test_texts_are_escaped_wherever_they_are_pasted(ask: Ask) -> None:
+    text = 'a "b" \\ \n\x00 🚢 </script>'
+    answer = ask("GET", "/v1/search", params={"q": text}).json()
+    assert answer["query"] == text
+    assert answer["results"][0]["title"] == 'Port "0"'
+    assert answer["results"][0]["snippet"] == "Fähre\n"
+
+
+def test_stats_hold_the_world_and_the_process(ask: Ask) -> None:
+    for path in ("/v1/search?q=a", "/v1/search?q=a", "/v1/search", "/nowhere"):
+        ask("GET", path)
+    stats = ask("GET", "/v1/stats").json()
+    assert stats["collection"] == "small"
+    assert stats["process"]["requests"] == {"/v1/search": {"200": 2, "400": 1}, "other": {"404": 1}}
+    assert (stats["process"]["cache"]["hits"], stats["process"]["cache"]["entries"]) == (1, 1)
+
+
+def test_a_cached_answer_is_the_same_bytes(ask: Ask, small: Any) -> None:
+    first, second = (ask("GET", "/v1/search?q=river+port&size=3") for _ in range(2))
+    assert first.content == second.content
+    assert first.headers == second.headers
+    assert len(small.searched) == 1
+
+
+def read_on(ask: Ask, text: str, by: str, cursor: str, options: str) -> str:
+    read, place = "", 0
+    while place is not None:
+        answer = ask("GET", f"/v1/fetch?url=x&{by}={place}&{options}").json()
+        assert answer["length"] == len(answer["content"])
+        assert text[answer["start"] : answer["start"] + answer["length"]] == answer["content"]
+        read += answer["content"]
+        place = answer[cursor]
+    return read
+
+
+@pytest.mark.parametrize("length", [1, 7, 20, 200])
+def test_reading_on_by_characters_gives_the_whole_page(ask: Ask, page_text: str, length: int) -> None:
+    assert read_on(ask, page_text, "start", "next", f"length={length}") == page_text
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 100])
+def test_reading_on_by_lines_gives_the_whole_page(ask: Ask, page_text: str, lines: int) -> None:
+    assert read_on(ask, page_text, "line", "next_line", f"lines={lines}") == page_text
+
+
+def test_a_window_beyond_the_end_is_empty(ask: Ask, page_text: str) -> None:
+    for beyond in ("start=999999999", "line=999999999"):
+        answer = ask("GET", f"/v1/fetch?url=x&{beyond}").json()
+        assert (answer["content"], answer["next"], answer["next_line"]) == ("", None, None)
+        assert answer["total"] == answer["start"] == len(page_text)
+
+
+def test_a_batch_keeps_its_order_and_asks_equal_queries_once(ask: Ask, small: Any) -> None:
+    queries = [f"word {number % 700}" for number in range(4096)]
+    answers = ask("POST", "/v1/search", json={"queries": queries, "size": 2}).json()["answers"]
+    assert [answer["query"] for answer in answers] == queries
+    assert len(small.searched) == 700
+
+
+def test_a_member_answers_as_get_does(ask: Ask) -> None:
+    batch = ask("POST", "/v1/search", json={"queries": [{"q": "a b c", "size": 2}]}).content
+    single = ask("GET", "/v1/search?q=a+b+c&size=2").content
+    assert batch == b'{"snapshot":"5d0c0ffee5d0c0ff","answers":[' + single + b"]}"
+
+
+def test_head_has_the_length_of_get_and_no_body(ask: Ask) -> None:
+    for path in ("/v1/search?q=a", "/v1/fetch?url=x", "/health", "/v1/fetch?url=x&format=raw"):
+        head, get = ask("HEAD", path), ask("GET", path)
+        assert head.content == b""
+        assert int(head.headers["content-length"]) == len(get.content)
+
+
+def test_the_documentation_describes_what_is_answered(ask: Ask) -> None:
+    document = ask("GET", "/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    pairs: list[tuple[str, httpx.Response]] = [
+        ("SearchAnswer", ask("GET", "/v1/search?q=a")),
+        ("FetchAnswer", ask("GET", "/v1/fetch?url=x")),
+        ("FindAnswer", ask("GET", "/v1/find?url=x&pattern=a")),
+        ("SearchAnswers", ask("POST", "/v1/search", json={"queries": []})),
+        ("FetchAnswers", ask("POST", "/v1/fetch", json={"urls": []})),
+        ("ErrorAnswer", ask("GET", "/v1/search")),
+        ("Health", ask("GET", "/health")),
+        ("Stats", ask("GET", "/v1/stats")),
+    ]
+    for name, answer in pairs:
+        assert list(schemas[name]["properties"]) == list(answer.json()) or name == "Stats"
+        assert set(schemas[name]["properties"]) == set(answer.json())
+    assert list(schemas["Result"]["properties"]) == list(pairs[0][1].json()["results"][0])
+
+
+def test_the_documentation_loads_nothing_from_elsewhere(ask: Ask) -> None:
+    page = ask("GET", "/docs").text
+    assert "http:" not in page
+    assert "https:" not in page
+    for file in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        assert f"/docs/files/{file}" in page
+        assert ask("GET", f"/docs/files/{file}").status_code == 200
