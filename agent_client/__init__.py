@@ -8,7 +8,6 @@ from agent_client.errors import (
     InfrastructureError,
     NotCaptured,
     NoView,
-    Unreadable,
     WebError,
 )
 from agent_client.tools import TOOLS, acall, call
@@ -34,7 +33,6 @@ __all__ = [
     "SearchResult",
     "Step",
     "Trajectory",
-    "Unreadable",
     "WebError",
     "acall",
     "call",

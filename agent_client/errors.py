@@ -2,11 +2,10 @@
 
     ClientError
     +-- WebError                 the answer is no, and asking again gives the same answer
-    |   +-- BadRequest           400, 405, 413: the ask cannot be understood
+    |   +-- BadRequest           400, 413: the ask cannot be understood
     |   +-- NotCaptured          404: the page, its host or the target of its redirect does not exist
     |   +-- NoView               406: the page is a picture or the like and has no text
-    |   +-- Unreadable           502 `payload-*`: the page exists, what it holds cannot be read
-    +-- InfrastructureError      no usable answer after all retries: a trainer masks the rollout
+    +-- InfrastructureError      5xx, no answer after all retries, or none of webemu's: a trainer masks the rollout
 
 `reason` is the stable name to test; `action` says what to do next. No results is an answer, never an error.
 """
@@ -40,10 +39,6 @@ class NotCaptured(WebError):
 
 class NoView(WebError):
     """The page has no such view; `Client.raw` gives its bytes."""
-
-
-class Unreadable(WebError):
-    """Reasons: `payload-missing`, `payload-too-large`, `payload-undecodable`."""
 
 
 class InfrastructureError(ClientError):

@@ -13,14 +13,13 @@ from agent_client.errors import (
     InfrastructureError,
     NotCaptured,
     NoView,
-    Unreadable,
     WebError,
 )
 from agent_client.types import FindAnswer, Health, Match, PageAnswer, RawAnswer, SearchAnswer, SearchResult
 
 Shape = Mapping[str, Any]
 """A JSON object as received."""
-KINDS: dict[int, type[WebError]] = {400: BadRequest, 404: NotCaptured, 406: NoView, 413: BadRequest, 502: Unreadable}
+KINDS: dict[int, type[WebError]] = {400: BadRequest, 404: NotCaptured, 406: NoView, 413: BadRequest}
 RECORDED = b"x-archive-orig-"
 
 
@@ -75,23 +74,20 @@ def problem(response: httpx.Response) -> ClientError | None:
     shape = _error_shape(response)
     if shape is None:
         return _foreign(response)
-    found = error(shape, ours="X-Webemu-Failure" in response.headers)
+    found = error(shape)
     if isinstance(found, InfrastructureError):
         found.after = _seconds(response.headers.get("Retry-After", ""))
     return found
 
 
-def error(shape: Shape, ours: bool = False) -> ClientError:
-    """An error out of its documented shape; `ours`: the server marked it as a failure of its own."""
+def error(shape: Shape) -> ClientError:
+    """An error out of its documented shape. Damaged payloads stay damaged, so they are not asked for again."""
     status, reason = int(shape["status"]), str(shape["reason"])
     message, action = str(shape["message"]), str(shape.get("action", ""))
-    unreadable = reason.startswith("payload-")
-    if reason in ("no-such-route", "method-not-allowed"):
-        action = action or "the server is of another version than this client"
-    elif status < 500 or (unreadable and not ours):
+    if status < 500 and reason not in ("no-such-route", "method-not-allowed"):
         return KINDS.get(status, WebError)(message, status=status, reason=reason, action=action)
     found = InfrastructureError(message, status=status, reason=reason, action=action)
-    found.again = status >= 500 and not unreadable
+    found.again = status >= 500 and not reason.startswith("payload-")
     return found
 
 

@@ -150,7 +150,7 @@ def refusal(error: Misuse | WebError) -> str:
         return "This page has no text: it is a picture or another file."
     if isinstance(error, BadRequest):
         return f"That was not understood: {error.message}"
-    return "This page cannot be read. Search for another one."
+    return "This page cannot be shown. Search for another one."
 
 
 _ABSENT = {

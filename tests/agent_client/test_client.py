@@ -23,7 +23,6 @@ from agent_client import (
     NoView,
     PageAnswer,
     SearchAnswer,
-    Unreadable,
     WebError,
 )
 from agent_client.replies import problem
@@ -193,7 +192,6 @@ def test_nobody_there(ask: Ask) -> None:
         (404, "redirect-loop", NotCaptured),
         (406, "no-such-view", NoView),
         (413, "request-too-large", BadRequest),
-        (502, "payload-missing", Unreadable),
         (451, "something-new", WebError),
     ],
 )
@@ -211,7 +209,7 @@ def test_refusals_of_the_web_are_final(web: Any, ask: Ask, status: int, reason: 
     "mood",
     [
         refusal(404, "no-such-route"),
-        refusal(502, "payload-missing", **{"X-Webemu-Failure": "infrastructure"}),
+        refusal(502, "payload-missing"),
         (404, {}, b"<html>nginx"),
         (403, {}, b""),
         (301, {"Location": "/login"}, b""),
@@ -219,7 +217,7 @@ def test_refusals_of_the_web_are_final(web: Any, ask: Ask, status: int, reason: 
         (200, SHAPE, b'{"results": 3}'),
         (200, SHAPE, b"[]"),
     ],
-    ids=["route", "marked", "html", "proxy", "redirect", "no json", "other json", "list"],
+    ids=["route", "payload", "html", "proxy", "redirect", "no json", "other json", "list"],
 )
 def test_what_is_no_answer_of_the_web_is_infrastructure_at_once(web: Any, ask: Ask, mood: Any) -> None:
     web.moods = [mood]

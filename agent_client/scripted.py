@@ -1,0 +1,90 @@
+"""An agent without a model: it searches, opens pages, follows links and reads tables, as the question's form says.
+
+Deterministic, and it knows nothing but the question and what the tools show. A policy keeps no state, so the script is
+played again from the first step each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from agent_client import reading
+from agent_client.agent import Action, Step
+from agent_client.questions import Look, understand
+from agent_client.reading import Cell
+
+MAX_STEPS = 16
+"""Enough for three hops with a wrong turn on each."""
+_TRIES, _WINDOWS = 3, 4
+"""Pages opened in search of a title, and windows read of each."""
+
+
+def scripted(question: str, steps: tuple[Step, ...]) -> Action:
+    """The next action after these steps: a `Policy`."""
+    script = _script(question)
+    action = next(script)
+    for step in steps:
+        action = script.send(step.observation)
+    return action
+
+
+def _script(question: str) -> Generator[Action, str, None]:
+    plan = understand(question)
+    if plan is None:
+        yield Action("search", {"query": question})
+        yield _answer("")
+        return
+    found = yield from _by_title(plan.title, plan.looks[0])
+    for look in plan.looks[1:]:
+        if found is None:
+            break
+        found = yield from _by_link(found, look)
+    yield _answer(found.text if found else "")
+
+
+def _answer(text: str) -> Action:
+    return Action("answer", {"text": text})
+
+
+def _by_link(cell: Cell, look: Look) -> Generator[Action, str, Cell | None]:
+    """What the page behind a value says, or where it has no link, the page of that name."""
+    if cell.url:
+        found = yield from _on_page(cell.url, look)
+        if found:
+            return found
+    return (yield from _by_title(cell.text, look))
+
+
+def _by_title(title: str, look: Look) -> Generator[Action, str, Cell | None]:
+    """What the page with a title says: searched for in plain words, then as a phrase, then with what is looked for."""
+    tried: list[str] = []
+    for query in (title, f'"{title}"', f"{title} {look.label}"):
+        shown = reading.results((yield Action("search", {"query": query})))
+        titled = [url for name, url in shown if reading.is_titled(name, title) and url not in tried]
+        for url in titled[:_TRIES]:
+            tried.append(url)
+            found = yield from _on_page(url, look)
+            if found:
+                return found
+    return None
+
+
+def _on_page(url: str, look: Look) -> Generator[Action, str, Cell | None]:
+    """What a page says, read window by window until the value is there with the address behind it."""
+    text, start = "", 0
+    for _ in range(_WINDOWS):
+        arguments = {"url": url, "format": "links"} | ({"start": start} if start else {})
+        observation = yield Action("open", arguments)
+        text += reading.content(observation)
+        found = _read(text, look)
+        following = reading.next_start(observation)
+        if following is None or (found and not look.largest and bool(found.url) == found.linked):
+            break
+        start = following
+    return found or (None if look.year else reading.in_sentence(text, look.label))
+
+
+def _read(text: str, look: Look) -> Cell | None:
+    if look.largest:
+        return reading.largest(text, look.label, look.year)
+    return reading.in_table(text, look.label, look.year) if look.year else reading.value(text, look.label)

@@ -1,0 +1,75 @@
+"""Whether an answer is right: exact match and token F1 after SQuAD's normalisation (Rajpurkar et al. 2016).
+
+Before it, full dates become one spelling, and so do numbers: separators of thousands, trailing zeros, `1.2 million`.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_DAY_FIRST = re.compile(rf"\b{_DAY}(?: of)? {_MONTH},? (\d{{4}})\b")
+_MONTH_FIRST = re.compile(rf"\b{_MONTH} {_DAY},? (\d{{4}})\b")
+_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_NUMBER = re.compile(
+    r"(?<![\w.])([-−]?)(\d{1,3}(?:[,'’ _]\d{3})+|\d+)(\.\d+)?(?:\s(thousand|million|billion|trillion)\b)?(?![.,]?\d)"
+)
+_SCALE = {"": 1, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+def exact(answer: str, accepted: Iterable[str]) -> bool:
+    """Whether the answer is one of the accepted ones, up to normalisation."""
+    given = normalise(answer)
+    return any(given == normalise(gold) for gold in accepted)
+
+
+def f1(answer: str, accepted: Iterable[str]) -> float:
+    """The best F1 of the answer's tokens against an accepted answer's, in [0, 1]."""
+    return max((_overlap(normalise(answer).split(), normalise(gold).split()) for gold in accepted), default=0.0)
+
+
+def normalise(text: str) -> str:
+    """Lower case, one spelling of dates and numbers, no punctuation, no English articles, single spaces."""
+    text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    text = _ISO.sub(lambda m: _date(m[1], int(m[2]), m[3]), text)
+    text = _DAY_FIRST.sub(lambda m: _date(m[3], _month(m[2]), m[1]), text)
+    text = _MONTH_FIRST.sub(lambda m: _date(m[3], _month(m[1]), m[2]), text)
+    text = _NUMBER.sub(_number, text)
+    text = "".join(c for c in text if c not in string.punctuation and unicodedata.category(c)[0] != "P")
+    return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def _overlap(given: list[str], gold: list[str]) -> float:
+    if not given or not gold:
+        return float(given == gold)
+    common = sum((Counter(given) & Counter(gold)).values())
+    return 2 * common / (len(given) + len(gold))
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3]) + 1
+
+
+def _date(year: str, month: int, day: str) -> str:
+    """One token that survives the removal of punctuation and is no number."""
+    return f"date{year}{month:02}{int(day):02}"
+
+
+def _number(found: re.Match[str]) -> str:
+    sign, whole, fraction, scale = (part or "" for part in found.groups())
+    digits = re.sub(r"\D", "", whole)
+    if not fraction and not scale:
+        return ("minus" if sign else "") + digits
+    value = Decimal(digits + fraction) * _SCALE[scale]
+    return ("minus" if sign else "") + f"{value.normalize():f}".replace(".", "point")
