@@ -23,6 +23,8 @@ S = TypeVar("S")
 QUERY_CHARACTERS = 4096
 """The server reads no more of a query."""
 BATCH_QUERIES, BATCH_URLS = 4096, 256
+BATCH_RESULTS = 100_000
+"""What one batch may ask for in all."""
 BATCH_BYTES = 4 << 20
 """Half of what a request may weigh."""
 
@@ -98,7 +100,7 @@ def search_many(
 ) -> Iterator[Call[list[SearchAnswer | ClientError]]]:
     """Batches the server accepts, in order."""
     asks = [{"q": _clean(query[:QUERY_CHARACTERS]), "page": page, "size": size, "as_of": as_of} for query in queries]
-    for batch in _batches(asks, BATCH_QUERIES):
+    for batch in _batches(asks, min(BATCH_QUERIES, BATCH_RESULTS // max(size, 1))):
         yield _post("/v1/search", {"queries": batch}, len(batch), replies.search_answer)
 
 

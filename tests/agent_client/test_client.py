@@ -143,6 +143,8 @@ def test_search_many_fits_the_server(web: Any, ask: Ask) -> None:
     answers = ask(web.url, "search_many", queries)
     assert [answer.query for answer in answers if isinstance(answer, SearchAnswer)] == queries
     assert len(web.asked) == 3
+    assert len(ask(web.url, "search_many", ["x"] * 1001, size=100)) == 1001
+    assert len(web.asked) == 5
     assert ask(web.url, "search_many", []) == []
 
 
