@@ -1,0 +1,38 @@
+"""Records of a per-record gzip or plain WARC file, whatever its state; every byte is a record's or a named skip's.
+
+FastWARC reads ahead and each of its records is checked against the file. Where a check or FastWARC itself fails, the
+careful reader takes over from the last good offset for a stretch. Other containers: `ingest.repack`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from ingest.readers.careful import read_carefully
+from ingest.readers.fast import read_fast
+from ingest.records import MAX_BLOCK, Record, Skip
+
+_STRETCH = 64
+"""Records the careful reader reads before FastWARC is tried again."""
+
+
+def read(path: Path, max_block: int = MAX_BLOCK) -> Iterator[Record | Skip]:
+    """All records and skips, in the order of the file; their lengths add up to its size.
+
+    A record with a block over `max_block` bytes is handed out without it, marked oversized.
+    """
+    with path.open("rb", buffering=0) as file:
+        fd, size, at = file.fileno(), os.fstat(file.fileno()).st_size, 0
+        if size == 0:
+            yield Skip("empty-file", 0, 0)
+        is_gzip = os.pread(fd, 2, 0) == b"\x1f\x8b"
+        while at < size:
+            for record in read_fast(path, fd, at, size, is_gzip, max_block):
+                at = record.offset + record.length
+                yield record
+            for found in islice(read_carefully(fd, at, size, is_gzip, max_block), _STRETCH):
+                at = found.offset + (found.length if isinstance(found, Record) else found.bytes)
+                yield found

@@ -1,0 +1,72 @@
+"""The fast path: FastWARC's records, each checked to be exactly one gzip member or one stretch of a plain file.
+
+FastWARC alone reads over the end of a member, joins records with bare line feeds into one, takes a cut block for a
+whole one and stops at an empty member, all in silence. The check costs one `pread` per record: a gzip member ends with the
+size of what it holds (RFC 1952), which head, block and two line ends must add up to.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastwarc.warc import ArchiveIterator, WarcRecord
+
+from ingest.records import MAX_HEAD, Record
+
+
+def read_fast(path: Path, fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record]:
+    """Records from offset `at` on while all is regular; ends without a word at the first that is not."""
+    is_whole = _is_member if is_gzip else _is_stretch
+    held: tuple[Record, int] | None = None
+    with path.open("rb") as file:
+        file.seek(at)
+        try:
+            for found in ArchiveIterator(file, parse_http=False, auto_decode="none", max_header_len=MAX_HEAD):
+                offset = found.stream_pos
+                if held is not None:
+                    record, inflated = held
+                    if not is_whole(fd, record.offset, offset, inflated):
+                        return
+                    record.length = offset - record.offset
+                    yield record
+                elif offset != at:
+                    return
+                held = _record(found, offset, max_block)
+                if held is None:
+                    return
+        except OSError:
+            return
+    if held is not None and is_whole(fd, held[0].offset, size, held[1]):
+        held[0].length = size - held[0].offset
+        yield held[0]
+
+
+def _record(found: WarcRecord, offset: int, max_block: int) -> tuple[Record, int] | None:
+    """The record and the size it must inflate to; None if it needs the careful reader."""
+    headers = list(found.headers.items())
+    names = dict(headers)
+    kind, length = names.get("WARC-Type"), names.get("Content-Length", "")
+    if kind is None or not length.isdecimal() or int(length) > max_block:
+        return None
+    if len(names) != len(headers) and sum(name.lower() == "content-length" for name, _ in headers) != 1:
+        return None
+    text = "".join([name + value for name, value in headers])
+    if not text.isascii() or "\n" in text or "\r" in text:
+        return None
+    block = found.reader.read()
+    if len(block) != int(length):
+        return None
+    # Version line, then ": " and a line end per header, an empty line, the block, two line ends.
+    inflated = len(found.headers.status_line) + 2 + len(text) + 4 * len(headers) + 2 + len(block) + 4
+    return Record(offset, 0, kind.lower(), headers, block, len(block)), inflated
+
+
+def _is_member(fd: int, start: int, end: int, inflated: int) -> bool:
+    edge = os.pread(fd, 7, end - 4)
+    return end > start and int.from_bytes(edge[:4], "little") == inflated and edge[4:] in (b"\x1f\x8b\x08", b"")
+
+
+def _is_stretch(fd: int, start: int, end: int, inflated: int) -> bool:
+    return end - start == inflated and os.pread(fd, 9, end - 4) in (b"\r\n\r\nWARC/", b"\r\n\r\n")

@@ -1,0 +1,102 @@
+"""The head of a record, and whether its block is as long as it says: what both careful readers judge by."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b32encode
+from collections.abc import Callable
+
+from ingest.records import MAX_HEAD
+
+_VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r?\n")
+_HEAD_END = re.compile(rb"\n(?:\r?\n|WARC/\d+\.\d+[ \t]*\r?\n)")
+_LENGTH = re.compile(r"\d{1,18}")
+VERSION_SIZE = 16
+"""Bytes that show whether a version line begins."""
+
+
+class Unreadable(Exception):
+    """A record that cannot be handed out."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], bytes]:
+    """Headers of the record that `read` gives next, and what was read beyond its head. Leading empty lines pass."""
+    buffer, step, searched = b"", 1 << 13, 0
+    while more := read(step):
+        buffer = (buffer + more).lstrip(b"\r\n") if not searched else buffer + more
+        if not b"WARC/".startswith(buffer[:5]) and not begins_record(buffer):
+            raise Unreadable("not-a-record", repr(buffer[:40]))
+        if end := _HEAD_END.search(buffer, searched):
+            if end[0].startswith(b"\nWARC"):
+                raise Unreadable("bad-head", repr(buffer[:80]))
+            return _headers(buffer[: end.start()]), buffer[end.end() :]
+        if len(buffer) > MAX_HEAD:
+            raise Unreadable("oversized-head", repr(buffer[:80]))
+        searched, step = max(0, len(buffer) - VERSION_SIZE), min(4 * step, MAX_HEAD)
+    raise Unreadable("truncated-record" if buffer else "empty-member", repr(buffer[:80]))
+
+
+def begins_record(text: bytes) -> bool:
+    """Whether a version line is here; one that is cut by the end of what was read counts."""
+    return bool(_VERSION.match(text)) or (b"\n" not in text and len(text) < VERSION_SIZE and text.startswith(b"WARC/"))
+
+
+def _headers(head: bytes) -> list[tuple[str, str]]:
+    """Header lines as pairs: folded ones joined, those without a colon left out; UTF-8, else Latin-1."""
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError:
+        text = head.decode("latin-1")
+    headers: list[tuple[str, str]] = []
+    for line in text.split("\n")[1:]:
+        if line[:1] in (" ", "\t") and headers:
+            name, value = headers[-1]
+            headers[-1] = (name, f"{value} {line.strip()}".strip())
+            continue
+        name, colon, value = line.partition(":")
+        if colon and name.strip():
+            headers.append((name.strip(), value.strip()))
+    return headers
+
+
+def values(headers: list[tuple[str, str]], name: str) -> list[str]:
+    return [value for key, value in headers if key.lower() == name]
+
+
+def kind(headers: list[tuple[str, str]]) -> str:
+    return next(iter(values(headers, "warc-type")), "").lower() or "unknown"
+
+
+def declared_length(headers: list[tuple[str, str]]) -> int:
+    stated = set(values(headers, "content-length"))
+    if len(stated) != 1 or not _LENGTH.fullmatch(text := stated.pop()):
+        raise Unreadable("bad-content-length", repr(values(headers, "content-length"))[:80])
+    return int(text)
+
+
+def agrees(headers: list[tuple[str, str]], block: bytes) -> bool | None:
+    """Whether the block has the digest its head states; None if that cannot be told."""
+    algorithm, _, digest = next(iter(values(headers, "warc-block-digest")), "").partition(":")
+    algorithm = algorithm.lower().replace("-", "")
+    if algorithm not in ("sha1", "md5", "sha256", "sha512"):
+        return None
+    found = hashlib.new(algorithm, block, usedforsecurity=False).digest()
+    return digest.strip().lower() in (found.hex(), b32encode(found).decode().lower())
+
+
+def ends_here(after: bytes, digest: Callable[[], bool | None]) -> bool:
+    """Whether a block ends where its head says, by what comes after it.
+
+    In doubt (neither the end nor another record follows) the digest decides, and without one an empty line does.
+    """
+    following = after.lstrip(b"\r\n")
+    if not following or begins_record(following):
+        return True
+    verdict = digest()
+    return after.startswith((b"\r\n\r\n", b"\n\n")) if verdict is None else verdict

@@ -1,0 +1,88 @@
+"""Records of an uncompressed WARC file, one stretch of bytes each."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from ingest.readers.heads import VERSION_SIZE, Unreadable, agrees, declared_length, ends_here, kind, take_head
+from ingest.records import Record, Skip
+
+_BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r?\n", re.MULTILINE)
+_WINDOW = 1 << 20
+
+
+def read_stretch(fd: int, at: int, size: int, max_block: int) -> Iterator[Record | Skip]:
+    """The record at `at`, or the skip up to the next."""
+    try:
+        yield _record(fd, at, size, max_block)
+    except Unreadable as error:
+        end = _next_record(fd, at + 1, size)
+        reason = error.reason
+        if reason in ("not-a-record", "empty-member"):
+            reason = "junk-between-records"
+        elif end < size and reason == "truncated-record":
+            reason = "content-length-mismatch"
+        yield Skip(reason, at, end - at, error.detail)
+
+
+def _record(fd: int, at: int, size: int, max_block: int) -> Record:
+    position = at
+
+    def take(count: int) -> bytes:
+        nonlocal position
+        part = os.pread(fd, count, position)
+        position += len(part)
+        return part
+
+    if os.pread(fd, 5, at) != b"WARC/":
+        raise Unreadable("not-a-record", repr(os.pread(fd, 40, at)))
+    headers, beyond = take_head(take)
+    declared = declared_length(headers)
+    start = position - len(beyond)
+    end = start + declared
+    if end > size:
+        raise Unreadable("truncated-record", f"{size - start} of {declared} bytes")
+    if not ends_here(os.pread(fd, 64, end), lambda: agrees(headers, _block(fd, start, declared, max_block))):
+        raise Unreadable("content-length-mismatch", f"declared {declared}")
+    length = _after_line_ends(fd, end, size) - at
+    block = _block(fd, start, declared, max_block)
+    return Record(at, length, kind(headers), headers, block, declared, oversized=declared > max_block)
+
+
+def _block(fd: int, start: int, declared: int, max_block: int) -> bytes:
+    if declared > max_block:
+        return b""
+    parts: list[bytes] = []
+    end = start + declared
+    while start < end:
+        parts.append(os.pread(fd, end - start, start))
+        start += len(parts[-1])
+    return b"".join(parts)
+
+
+def _after_line_ends(fd: int, at: int, size: int) -> int:
+    step = 64
+    while at < size:
+        window = os.pread(fd, step, at)
+        rest = window.lstrip(b"\r\n")
+        at += len(window) - len(rest)
+        if rest:
+            break
+        step = _WINDOW
+    return at
+
+
+def _next_record(fd: int, at: int, size: int) -> int:
+    """Where the next version line begins, or the end of the file."""
+    at -= 1
+    while at < size:
+        window = os.pread(fd, _WINDOW, at)
+        # The first byte only shows whether a line begins at the second.
+        if found := _BEGIN.search(window, 0 if window[:1] == b"\n" else 1):
+            return at + found.start()
+        if at + len(window) >= size:
+            break
+        at += len(window) - VERSION_SIZE
+    return size
