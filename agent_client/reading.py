@@ -36,6 +36,12 @@ def is_titled(shown: str, title: str) -> bool:
     return any(_fold(shown[:end]) == _fold(title) for end in [*ends, len(shown)])
 
 
+def is_namesake(shown: str, title: str) -> bool:
+    """Whether a page's title is this one with something in brackets after it."""
+    bare, bracket, _ = shown.partition(" (")
+    return bool(bracket) and _fold(bare) == _fold(title)
+
+
 def content(observation: str) -> str:
     """The window of the page in the text of the tool `open`."""
     body = observation.partition("\n\n")[2]

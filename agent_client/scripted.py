@@ -60,8 +60,9 @@ def _by_title(title: str, look: Look) -> Generator[Action, str, Cell | None]:
     tried: list[str] = []
     for query in (title, f'"{title}"', f"{title} {look.label}"):
         shown = reading.results((yield Action("search", {"query": query})))
-        titled = [url for name, url in shown if reading.is_titled(name, title) and url not in tried]
-        for url in titled[:_TRIES]:
+        titled = [url for name, url in shown if reading.is_titled(name, title)]
+        titled += [url for name, url in shown if reading.is_namesake(name, title)]
+        for url in [url for url in titled if url not in tried][:_TRIES]:
             tried.append(url)
             found = yield from _on_page(url, look)
             if found:
