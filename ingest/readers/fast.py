@@ -1,14 +1,15 @@
 """The fast path: FastWARC's records, each checked to be exactly one gzip member or one stretch of a plain file.
 
 FastWARC alone reads over the end of a member, joins records with bare line feeds into one, takes a cut block for a
-whole one and stops at an empty member, all in silence. The check costs one `pread` per record: a gzip member ends with the
-size of what it holds (RFC 1952), which head, block and two line ends must add up to.
+whole one and stops at an empty member, all in silence. The check costs one `pread` per record: a gzip member ends with
+the size of what it holds (RFC 1952), which head, block and two line ends must add up to.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
@@ -52,14 +53,14 @@ def _record(found: WarcRecord, offset: int, max_block: int) -> tuple[Record, int
         return None
     if len(names) != len(headers) and sum(name.lower() == "content-length" for name, _ in headers) != 1:
         return None
-    text = "".join([name + value for name, value in headers])
+    text = "\0".join(chain.from_iterable(headers))
     if not text.isascii() or "\n" in text or "\r" in text:
         return None
     block = found.reader.read()
     if len(block) != int(length):
         return None
-    # Version line, then ": " and a line end per header, an empty line, the block, two line ends.
-    inflated = len(found.headers.status_line) + 2 + len(text) + 4 * len(headers) + 2 + len(block) + 4
+    # Version line, then ": " (half of it in `text`) and a line end per header, an empty line, the block, two line ends.
+    inflated = len(found.headers.status_line or "") + 2 + len(text) + 1 + 2 * len(headers) + 2 + len(block) + 4
     return Record(offset, 0, kind.lower(), headers, block, len(block)), inflated
 
 

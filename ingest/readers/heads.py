@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from ingest.records import MAX_HEAD
 
-_VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r?\n")
-_HEAD_END = re.compile(rb"\n(?:\r?\n|WARC/\d+\.\d+[ \t]*\r?\n)")
+_VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r?\n", re.IGNORECASE)
+_HEAD_END = re.compile(rb"\n(?:\r?\n|WARC/\d+\.\d+[ \t]*\r?\n)", re.IGNORECASE)
 _LENGTH = re.compile(r"\d{1,18}")
 VERSION_SIZE = 16
 """Bytes that show whether a version line begins."""
@@ -30,10 +30,10 @@ def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], byte
     buffer, step, searched = b"", 1 << 13, 0
     while more := read(step):
         buffer = (buffer + more).lstrip(b"\r\n") if not searched else buffer + more
-        if not b"WARC/".startswith(buffer[:5]) and not begins_record(buffer):
+        if not b"WARC/".startswith(buffer[:5].upper()) and not begins_record(buffer):
             raise Unreadable("not-a-record", repr(buffer[:40]))
         if end := _HEAD_END.search(buffer, searched):
-            if end[0].startswith(b"\nWARC"):
+            if len(end[0]) > 3:
                 raise Unreadable("bad-head", repr(buffer[:80]))
             return _headers(buffer[: end.start()]), buffer[end.end() :]
         if len(buffer) > MAX_HEAD:
@@ -44,7 +44,9 @@ def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], byte
 
 def begins_record(text: bytes) -> bool:
     """Whether a version line is here; one that is cut by the end of what was read counts."""
-    return bool(_VERSION.match(text)) or (b"\n" not in text and len(text) < VERSION_SIZE and text.startswith(b"WARC/"))
+    return bool(_VERSION.match(text)) or (
+        b"\n" not in text and len(text) < VERSION_SIZE and text[:5].upper() == b"WARC/"
+    )
 
 
 def _headers(head: bytes) -> list[tuple[str, str]]:

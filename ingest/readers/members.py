@@ -14,7 +14,7 @@ _MAGIC = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
 _WINDOW = 1 << 20
 _STEP = 1 << 16
 _BOMB_BYTES = 256 << 20
-_BOMB_RATIO = 200
+_BOMB_RATIO = 500
 """A member that has inflated to more than both is not read to its end."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ingest.readers.heads import VERSION_SIZE, Unreadable, agrees, declared_length, ends_here, kind, take_head
 from ingest.records import Record, Skip
 
-_BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r?\n", re.MULTILINE)
+_BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r?\n", re.MULTILINE | re.IGNORECASE)
 _WINDOW = 1 << 20
 
 
@@ -36,7 +36,7 @@ def _record(fd: int, at: int, size: int, max_block: int) -> Record:
         position += len(part)
         return part
 
-    if os.pread(fd, 5, at) != b"WARC/":
+    if os.pread(fd, 5, at).upper() != b"WARC/":
         raise Unreadable("not-a-record", repr(os.pread(fd, 40, at)))
     headers, beyond = take_head(take)
     declared = declared_length(headers)
