@@ -130,7 +130,7 @@ def page_text() -> str:
     return TEXT
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def grow() -> Callable[[Path, int, str], str]:
     return add_source
 

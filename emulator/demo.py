@@ -1,0 +1,168 @@
+"""The command `webemu demo`: the other commands run one after another, each printed first, so that it also teaches.
+
+It imports no room. What it starts it ends: a signal at any moment ends the running command with all its processes.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from emulator.config import load
+
+PAGES, SEED = 2000, 7
+TASKS = 12
+GRACE = 20.0
+"""Seconds that a command has to end by itself when it is told to."""
+TRY = """
+The server is up at {address} until Ctrl-C. To try, in another terminal:
+
+    webemu search mayor of the town --server {address}
+    curl '{address}/v1/search?q=mayor+of+the+town&size=3'
+    webemu sql "SELECT * FROM hosts" --collection {collection} --root {root}
+    {address}/docs in a browser
+"""
+
+
+def demo(
+    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; another is taken if it is in use. [default: 8800]")] = None,
+    pages: Annotated[int, typer.Option(help="Pages of the web to invent.", min=100)] = PAGES,
+    seed: Annotated[int, typer.Option(help="Which web to invent.")] = SEED,
+    once: Annotated[bool, typer.Option("--once", help="Stop at the end instead of leaving the server up.")] = False,
+) -> None:
+    """Generate a small web that does not exist, serve it, and let an agent use it."""
+    config = load({"root": root, "port": port})
+    name = "demo" if (pages, seed) == (PAGES, SEED) else f"demo-{pages}-{seed}"
+    web, marker = config.root / f"{name}-web", config.root / f"{name}-web.done"
+    place = ["--root", str(config.root), "--collection", name]
+    script = Script()
+    try:
+        if not marker.exists():
+            script.run("generate", str(web), "--pages", str(pages), "--seed", str(seed))
+            marker.touch()
+        script.run("ingest", str(web), *place)
+        free = str(free_port(config.port))
+        address = f"http://127.0.0.1:{free}"
+        server = script.start("serve", *place, "--host", "127.0.0.1", "--port", free)
+        script.wait_until_healthy(server, int(free))
+        script.run("quiz", str(web / "tasks.jsonl"), "--limit", str(TASKS), "--show", "1", "--server", address)
+        if not once:
+            print(TRY.format(address=address, collection=name, root=shlex.quote(str(config.root))), flush=True)
+            script.wait(server, until_stopped=True)
+    except Ended as ended:
+        raise typer.Exit(ended.code) from None
+    finally:
+        script.close()
+
+
+class Ended(Exception):
+    """The demo is over before its last line."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Script:
+    """Commands of ours, each in a process group of its own, so that it can be ended with all that it started.
+
+    Signals are noted and looked at between polls: an exception inside `Popen` could lose a process just begun.
+    """
+
+    def __init__(self) -> None:
+        self._stopped_by = 0
+        self._running: list[subprocess.Popen[bytes]] = []
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, _: object) -> None:
+        self._stopped_by = number
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Begin a command and go on."""
+        print(f"\n$ {shlex.join(['webemu', *arguments])}", flush=True)
+        # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
+        command = [sys.executable, "-P", "-m", "emulator.cli", *arguments]
+        process = subprocess.Popen(command, start_new_session=True)
+        self._running.append(process)
+        return process
+
+    def run(self, *arguments: str) -> None:
+        """Do a command. Raises Ended if it fails."""
+        self.wait(self.start(*arguments))
+
+    def wait(self, process: subprocess.Popen[bytes], *, until_stopped: bool = False) -> None:
+        """Until it ends. Raises Ended if it failed, or on a signal, which is a good end where it is waited for."""
+        while process.poll() is None:
+            self._look(good=until_stopped)
+        self._end(process)
+        if process.returncode or until_stopped:
+            raise Ended(max(1, process.returncode))
+
+    def wait_until_healthy(self, server: subprocess.Popen[bytes], port: int) -> None:
+        """Until the server answers. Raises Ended."""
+        while not is_healthy(port):
+            if server.poll() is not None:
+                raise Ended(max(1, server.returncode))
+            self._look()
+
+    def _look(self, *, good: bool = False) -> None:
+        if self._stopped_by:
+            raise Ended(0 if good else 128 + self._stopped_by)
+        time.sleep(0.05)
+
+    def close(self) -> None:
+        """End all that still runs."""
+        for process in reversed(self._running.copy()):
+            self._end(process)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """End a command, gently, then surely, and whatever it left behind."""
+        if process.poll() is None:
+            _signal(process, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
+        _signal(process, signal.SIGKILL)
+        process.wait()
+        self._running.remove(process)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """To the whole group, which may outlive the process that led it."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def is_healthy(port: int) -> bool:
+    """Whether a server answers there. Without urllib, which would ask the user's proxy for it."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def free_port(wanted: int) -> int:
+    """The wanted port, or another if it is taken."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                return int(probe.getsockname()[1])
+    return wanted

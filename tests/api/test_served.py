@@ -1,0 +1,239 @@
+"""The whole server as a process on a real socket, over snapshots that `index` builds: switching, workers, ending."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from index.snapshot import switch
+
+Grow = Callable[[Path, int, str], str]
+SEARCH = "/v1/search?q=river+port&size=7"
+PATIENCE = 30.0
+"""Seconds until something that must happen is taken not to."""
+
+
+@dataclass
+class Running:
+    """A server process and where it listens."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+    line: str
+
+    def get(self, path: str, connection: http.client.HTTPConnection | None = None) -> tuple[int, str, bytes]:
+        """(status, snapshot, body)."""
+        connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.headers.get("X-Webemu-Snapshot", ""), response.read()
+
+    def pids(self, wanted: int) -> dict[int, bytes]:
+        """What each process answers to the same search."""
+        found: dict[int, bytes] = {}
+        until(lambda: len(found) == wanted, lambda: self._meet(found))
+        return found
+
+    def _meet(self, found: dict[int, bytes]) -> None:
+        connections = [http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE) for _ in range(16)]
+        for connection in connections:
+            connection.connect()
+        for connection in connections:
+            pid = json.loads(self.get("/v1/stats", connection)[2])["process"]["pid"]
+            found[pid] = self.get(SEARCH, connection)[2]
+            connection.close()
+
+
+def until(happened: Callable[[], bool], meanwhile: Callable[[], object] = lambda: time.sleep(0.05)) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        meanwhile()
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "emulator.cli", "serve", *arguments]
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[Running]:
+    where = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0"]
+    process = subprocess.Popen(command(*where, *arguments), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        port = int(line.partition("http://127.0.0.1:")[2].partition(" ")[0])
+        yield Running(process, port, line)
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("root") / "one"
+
+
+@pytest.fixture(scope="module")
+def snapshots(collection: Path, grow: Grow) -> tuple[str, str]:
+    """Two snapshots of the collection, the second holding more."""
+    return grow(collection, 1, "river port"), grow(collection, 2, "river bridge port")
+
+
+class Load:
+    """Threads that search without a pause and keep what they got."""
+
+    def __init__(self, server: Running, threads: int) -> None:
+        self.got: list[tuple[int, str, bytes]] = []
+        self.failed: list[Exception] = []
+        self._stop = threading.Event()
+        self._server = server
+        self._threads = [threading.Thread(target=self._run) for _ in range(threads)]
+
+    def _run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=PATIENCE)
+        try:
+            while not self._stop.is_set():
+                self.got.append(self._server.get(SEARCH, connection))
+        except (OSError, http.client.HTTPException) as error:
+            self.failed.append(error)
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def test_switching_forth_and_back_under_load_drops_nothing(collection: Path, snapshots: tuple[str, str]) -> None:
+    first, second = snapshots
+    switch(collection, first)
+    with serving(collection, "--cache-mb", "0") as server, Load(server, 4) as load:
+        for wanted in (second, first, second, first):
+            switch(collection, wanted)
+            until(lambda wanted=wanted: bool(load.got) and load.got[-1][1] == wanted)
+    assert load.failed == []
+    assert {status for status, _, _ in load.got} == {200}
+    assert {snapshot for _, snapshot, _ in load.got} == {first, second}
+    assert all(json.loads(body)["snapshot"] == snapshot for _, snapshot, body in set(load.got))
+    assert len(set(load.got)) == 2, "one snapshot and one request gave different bytes"
+
+
+def test_workers_and_restarts_give_the_same_bytes(collection: Path, snapshots: tuple[str, str]) -> None:
+    switch(collection, snapshots[0])
+    with serving(collection, "--workers", "2") as server:
+        of_two = server.pids(2)
+    with serving(collection) as server:
+        of_one = server.pids(1)
+    assert len(of_two.keys() | of_one.keys()) == 3
+    assert len({*of_two.values(), *of_one.values()}) == 1
+
+
+def test_a_server_without_a_snapshot_waits_for_one(tmp_path: Path, grow: Grow) -> None:
+    folder = tmp_path / "later"
+    with serving(folder) as server:
+        status, _, body = server.get("/health")
+        assert status == 503
+        assert "webemu ingest" in json.loads(body)["error"]["action"]
+        assert "no snapshot yet" in server.line
+        grow(folder, 1, "river port")
+        until(lambda: server.get("/health")[0] == 200)
+        assert json.loads(server.get(SEARCH)[2])["results"]
+
+
+def test_a_snapshot_that_cannot_be_opened_leaves_the_old_one(collection: Path, snapshots: tuple[str, str]) -> None:
+    switch(collection, snapshots[0])
+    with serving(collection) as server:
+        assert server.get("/health")[0] == 200
+        (collection / "CURRENT").write_text("0123456789abcdef\n")
+        time.sleep(2.5)
+        assert server.get(SEARCH)[:2] == (200, snapshots[0])
+        switch(collection, snapshots[1])
+        until(lambda: server.get(SEARCH)[1] == snapshots[1])
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_stop_it_ends_in_peace(
+    collection: Path, snapshots: tuple[str, str], number: signal.Signals, workers: str
+) -> None:
+    with serving(collection, "--workers", workers) as server:
+        server.get("/health")
+        server.process.send_signal(number)
+        assert server.process.wait(PATIENCE) == 0
+        with pytest.raises(OSError):
+            socket.create_connection(("127.0.0.1", server.port), timeout=1)
+
+
+def test_a_request_in_flight_is_answered_before_the_end(collection: Path, snapshots: tuple[str, str]) -> None:
+    with serving(collection) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+        body = json.dumps({"queries": ["river port"]}).encode()
+        connection.putrequest("POST", "/v1/search")
+        connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body[:5])
+        server.get("/health")
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        connection.send(body[5:])
+        assert connection.getresponse().status == 200
+        assert server.process.wait(PATIENCE) == 0
+
+
+def test_workers_end_with_a_killed_supervisor(collection: Path, snapshots: tuple[str, str]) -> None:
+    with serving(collection, "--workers", "2") as server:
+        pids = server.pids(2)
+        server.process.kill()
+        server.process.wait()
+        until(lambda: not any(alive(pid) for pid in pids))
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_the_line_tells_how_to_try_it(collection: Path, snapshots: tuple[str, str]) -> None:
+    switch(collection, snapshots[0])
+    with serving(collection) as server:
+        for said in ("one", snapshots[0], f"http://127.0.0.1:{server.port}", "curl"):
+            assert said in server.line
+
+
+def test_a_taken_port_is_said_in_two_lines(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        ended = subprocess.run(command("--root", str(tmp_path), "--port", port), capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in ended.stderr
+    assert "--port 0" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_an_open_address_is_warned_of(tmp_path: Path) -> None:
+    arguments = command("--root", str(tmp_path), "--port", "0", "--host", "0.0.0.0")
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    assert "not a loopback address" in process.stderr.readline()
+    process.terminate()
+    process.communicate(timeout=PATIENCE)

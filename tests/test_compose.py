@@ -1,0 +1,92 @@
+"""The container files: valid by the Compose specification, closed where they must be, and calling what there is.
+
+No engine is needed. `data/compose_spec.json` is the Compose specification's own schema as docker-compose 1.29.2 carries
+it (Apache License 2.0).
+"""
+
+import json
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+from typer.testing import CliRunner
+
+from emulator.cli import COMMANDS, app
+from emulator.config import Config
+
+HOUSE = Path(__file__).parent.parent
+VALIDATOR = Draft7Validator(json.loads((Path(__file__).parent / "data" / "compose_spec.json").read_text()))
+ENVIRONMENT = {f"WEBEMU_{field.name.upper()}" for field in fields(Config)} | {"WEBEMU_SERVER"}
+
+
+@pytest.fixture
+def compose() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((HOUSE / "docker-compose.yml").read_text())
+    return loaded
+
+
+@pytest.fixture
+def dockerfile() -> dict[str, list[str]]:
+    """What each instruction says, by its name."""
+    said: dict[str, list[str]] = {}
+    text = (HOUSE / "Dockerfile").read_text().replace("\\\n", " ")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, _, rest = line.partition(" ")
+            said.setdefault(name, []).append(rest.strip())
+    return said
+
+
+def test_the_compose_file_is_valid(compose: dict[str, Any]) -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(compose)] == []
+
+
+def test_the_schema_sees_a_mistake(compose: dict[str, Any]) -> None:
+    compose["services"]["agent"]["netwroks"] = {}
+    compose["networks"]["offline"]["internal"] = "perhaps"
+    assert len(list(VALIDATOR.iter_errors(compose))) == 2
+
+
+def test_the_agent_reaches_nothing_but_the_server(compose: dict[str, Any]) -> None:
+    agent = compose["services"]["agent"]
+    assert "network_mode" not in agent
+    assert "ports" not in agent
+    assert all(compose["networks"][name].get("internal") for name in agent["networks"])
+    others = [name for name, service in compose["services"].items() if service.get("networks", {}).keys() & {"offline"}]
+    assert others == ["webemu", "agent"]
+
+
+def test_the_port_is_published_to_this_machine_only(compose: dict[str, Any]) -> None:
+    server = compose["services"]["webemu"]
+    assert all(port.startswith("127.0.0.1:") for port in server["ports"])
+    assert any(not (compose["networks"][name] or {}).get("internal") for name in server["networks"])
+
+
+def test_services_call_commands_and_settings_there_are(compose: dict[str, Any]) -> None:
+    for service in compose["services"].values():
+        assert service.get("command", ["serve"])[0] in COMMANDS
+        assert service.get("environment", {}).keys() <= ENVIRONMENT
+
+
+def test_the_image_is_what_the_project_can_build(dockerfile: dict[str, list[str]]) -> None:
+    assert dockerfile["FROM"] == ["python:3.11-slim"]
+    assert dockerfile["USER"] == ["webemu"]
+    assert dockerfile["VOLUME"] == ["/data"]
+    assert "/health" in dockerfile["HEALTHCHECK"][0]
+    install = next(line for line in dockerfile["RUN"] if "pip install" in line)
+    assert "-c constraints.txt" in install
+    assert (HOUSE / "constraints.txt").exists()
+    extras = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert "'.[server]'" in install
+    assert "server" in extras
+
+
+def test_the_image_starts_with_flags_there_are(dockerfile: dict[str, list[str]]) -> None:
+    assert json.loads(dockerfile["ENTRYPOINT"][0]) == ["webemu"]
+    name, *flags = json.loads(dockerfile["CMD"][0])
+    shown = CliRunner().invoke(app, [name, "--help"]).output
+    assert [flag for flag in flags if flag.startswith("--") and flag not in shown] == []
