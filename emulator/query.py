@@ -47,6 +47,11 @@ class Parsed:
     """Pages dated on this day or later."""
 
     @property
+    def conditional(self) -> bool:
+        """Whether anything but words was asked."""
+        return self != Parsed(words=self.words)
+
+    @property
     def dated(self) -> bool:
         return self.before is not None or self.after is not None
 

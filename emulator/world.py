@@ -33,7 +33,7 @@ FOREVER = 2**62
 
 Entry = tuple[float, int]
 """(score, dense id)."""
-Keep = Callable[[Iterator[Entry]], Iterator[Entry]]
+Keep = Callable[[list[Entry]], Iterator[Entry]]
 
 
 class Numbers(Protocol):
@@ -63,7 +63,7 @@ class Finder(Protocol):
 
     def plan(self, parsed: Parsed) -> Any: ...
 
-    def top(self, plan: Any, limit: int) -> tuple[Iterator[tuple[float, int]], bool]: ...
+    def top(self, plan: Any, limit: int) -> tuple[list[Entry], bool]: ...
 
     def hit(self, doc: int, score: float, plan: Any) -> Hit: ...
 
@@ -266,7 +266,7 @@ def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
 
     dated = parsed.dated
 
-    def keep(ranked: Iterator[Entry]) -> Iterator[Entry]:
+    def keep(ranked: list[Entry]) -> Iterator[Entry]:
         seen: set[int] = set()
         for entry in ranked:
             doc = entry[1]

@@ -7,11 +7,11 @@ most telling terms. What is shown of the ranking is `emulator.world`'s law.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from math import log
+from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
@@ -33,6 +33,19 @@ NARROW = 0.15
 MAX_MONTHS = 36
 
 Clause = tuple[Occur, Query]
+
+
+class _Word(NamedTuple):
+    """One term of a query, ordered by how rare it is."""
+
+    frequency: int
+    term: str
+    hash: int
+    clause: Clause
+
+
+def _everything() -> Query:
+    return Query.const_score_query(Query.all_query(), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +78,30 @@ class Engine:
         self.columns = columns
         self.documents: int = self._searcher.num_docs
         self._frequency = lru_cache(maxsize=1 << 17)(self._doc_freq)
+        self._word = lru_cache(maxsize=1 << 17)(self._make_word)
 
     def _doc_freq(self, field: str, term: str) -> int:
         return int(self._searcher.doc_freq(field, term))
 
+    def _make_word(self, term: str, count: int) -> _Word:
+        query = Query.term_query(self._schema, "all", term)
+        if count > 1:
+            query = Query.boost_query(query, float(count))
+        return _Word(self._frequency("all", term), term, term_hash(term), (Occur.Should, query))
+
     def plan(self, parsed: Parsed) -> Plan:
         """Build the query. Total: whatever was parsed gives a plan."""
         weights = self._terms(parsed.words)
-        known = [term for term in weights if self._frequency("all", term)]
-        known.sort(key=lambda term: (self._frequency("all", term), term))
-        conditions = self._conditions(parsed)
-        hashes = tuple(term_hash(term) for term in known)
-        if weights and not known:
+        words = sorted(self._word(term, count) for term, count in weights.items())
+        if words and not words[0].frequency:
+            words = [word for word in words if word.frequency]
+        conditions = self._conditions(parsed) if parsed.conditional else []
+        if (weights and not words) or not (words or any(occur == Occur.Must for occur, _ in conditions)):
             return Plan(None, ())
-        if not weights and not any(occur == Occur.Must for occur, _ in conditions):
-            return Plan(None, ())
-        words = [(Occur.Should, self._word(term, weights[term])) for term in known]
+        hashes = tuple([word.hash for word in words])
         if not conditions:
-            return Plan(words[0][1] if len(words) == 1 else Query.boolean_query(words), hashes)
-        body = Query.boolean_query(words) if words else Query.const_score_query(Query.all_query(), 1.0)
+            return Plan(Query.boolean_query([word.clause for word in words]), hashes)
+        body = Query.boolean_query([word.clause for word in words]) if words else _everything()
         return Plan(Query.boolean_query([(Occur.Must, body), *conditions]), hashes)
 
     def _terms(self, words: str) -> dict[str, int]:
@@ -99,10 +117,6 @@ class Engine:
             return -counted[term] * log(1 + (documents - frequency + 0.5) / (frequency + 0.5)) if frequency else 0.0
 
         return {term: counted[term] for term in sorted(counted, key=lambda term: (telling(term), term))[:MAX_TERMS]}
-
-    def _word(self, term: str, count: int) -> Query:
-        query = Query.term_query(self._schema, "all", term)
-        return query if count == 1 else Query.boost_query(query, float(count))
 
     def _conditions(self, parsed: Parsed) -> list[Clause]:
         wanted = [self._sequence("all", phrase) for phrase in parsed.phrases]
@@ -149,14 +163,14 @@ class Engine:
         share = sum(self._frequency("key", f"m:{month}") for month in months)
         return months if share <= NARROW * self.documents else []
 
-    def top(self, plan: Plan, limit: int) -> tuple[Iterator[tuple[float, int]], bool]:
-        """The best `limit` (score, dense id) by score, then URL, read lazily; and whether there are no more.
+    def top(self, plan: Plan, limit: int) -> tuple[list[tuple[float, int]], bool]:
+        """The best `limit` (score, dense id) by score, then URL; and whether there are no more.
 
         Unless there are no more, hits that tie with the last one are left out: others of their tie may not be in the
         list (but where all tie, as in a query without words, they stand in the order of the index).
         """
         if plan.query is None:
-            return iter(()), True
+            return [], True
         found = self._searcher.search(plan.query, limit, count=False).hits
         complete = len(found) < limit or limit >= self.documents
         if not complete:
@@ -165,23 +179,12 @@ class Engine:
             while end and found[end - 1][0] == last:
                 end -= 1
             found = found[:end] or found
-        return self._in_order(found), complete
-
-    def _in_order(self, found: list[tuple[float, tantivy.DocAddress]]) -> Iterator[tuple[float, int]]:
-        """Dense ids, ties by URL."""
-        bases, order = self._bases, self.columns.order
-
-        def by_url(entry: tuple[float, int]) -> int:
-            return order[entry[1]]
-
-        tie: list[tuple[float, int]] = []
-        for score, place in found:
-            entry = (score, bases[place.segment_ord] + place.doc)
-            if tie and tie[0][0] != score:
-                yield from tie if len(tie) == 1 else sorted(tie, key=by_url)
-                tie = []
-            tie.append(entry)
-        yield from sorted(tie, key=by_url)
+        bases = self._bases
+        hits = [(score, bases[place.segment_ord] + place.doc) for score, place in found]
+        if len({score for score, _ in hits}) < len(hits):
+            order = self.columns.order
+            hits.sort(key=lambda entry: (-entry[0], order[entry[1]]))
+        return hits, complete
 
     def _record(self, doc: int) -> memoryview:
         bases = self._record_bases

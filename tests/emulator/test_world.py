@@ -5,7 +5,6 @@ tested in tests/index.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -82,9 +81,9 @@ class Finder:
     def plan(self, parsed: Any) -> Any:
         return parsed
 
-    def top(self, plan: Any, limit: int) -> tuple[Iterator[tuple[float, int]], bool]:
+    def top(self, plan: Any, limit: int) -> tuple[list[tuple[float, int]], bool]:
         ranked = [(1.0 / (number + 1), number) for number in range(len(self.documents))]
-        return iter(ranked[:limit]), limit >= len(ranked)
+        return ranked[:limit], limit >= len(ranked)
 
     def hit(self, doc: int, score: float, plan: Any) -> Hit:
         return Hit(doc, score, b"http://x/%d" % doc, b"t", b"s", "2024-01-01")
