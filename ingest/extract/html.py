@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from itertools import accumulate
+from operator import sub
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -19,14 +21,28 @@ from ingest.extract.types import Extracted
 
 MAX_CHARACTERS = 4 << 20
 MAX_DEPTH = 1000
-_DEEP_TAGS = 5000
-"""Documents of fewer tags than this parse fast however they are nested."""
-_NESTING = re.compile(
-    r"<(/?)(?!(?:p|li|dt|dd|option|t[rdh]|tbody|thead|tfoot|html|head|body|br|img|input|meta|link|hr|wbr|area|base|col|source"
-    r"|optgroup|colgroup|param|embed|track|r[pt])\b)[a-z]",
-    re.IGNORECASE,
+_MANY_TAGS, _MANY_OPEN = 20_000, 4000
+"""Documents of fewer tags, or fewer without an end, parse in bearable time however they are nested."""
+_TAG = re.compile(r"</?[a-zA-Z]{1,12}")
+_FLAT = frozenset(
+    "p li dt dd option optgroup tr td th tbody thead tfoot colgroup rp rt html head body "
+    "br img input meta link hr wbr area base col source param embed track".split()
 )
+"""Elements that need no end tag: an open one does not make what follows deeper."""
 
+
+class _Steps(dict[str, int]):
+    """How much deeper a tag leads: 1, 0 or -1."""
+
+    def __missing__(self, tag: str) -> int:
+        end = tag.startswith("</")
+        step = 0 if tag.lower().strip("</") in _FLAT else -1 if end else 1
+        if len(self) < 1000:
+            self[tag] = step
+        return step
+
+
+_STEPS = _Steps()
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -37,8 +53,7 @@ def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
     base = base_of(tree, url)
     links, link_characters = links_of(tree, url, base)
     said = declared(tree, html, base, fetched + timedelta(days=1) if fetched else None)
-    visible = len(tree.body.text()) if tree.body else 0
-    text = readable(html)
+    text, density = readable(tree, link_characters)
     return Extracted(
         title=said.title,
         text=text,
@@ -50,7 +65,7 @@ def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
         canonical=said.canonical,
         noindex=said.noindex,
         words=words(text),
-        link_density=min(1.0, link_characters / visible) if visible else 0.0,
+        link_density=density,
         cut=cut,
     )
 
@@ -66,21 +81,20 @@ def bounded(html: str) -> tuple[str, str | None]:
         html.encode()
     except UnicodeEncodeError:
         html = html.encode("utf-8", "replace").decode()
-    if html.count("<") > _DEEP_TAGS and (end := _too_deep(html)) is not None:
+    tags = html.count("<")
+    if (tags > _MANY_TAGS or tags - 2 * html.count("</") > _MANY_OPEN) and (end := _too_deep(html)) is not None:
         html, cut = html[:end], "markup-too-deep"
     return html, cut
 
 
 def _too_deep(html: str) -> int | None:
-    depth = 0
-    for tag in _NESTING.finditer(html):
-        if tag[1]:
-            depth = max(0, depth - 1)
-        else:
-            depth += 1
-            if depth > MAX_DEPTH:
-                return tag.start()
-    return None
+    """Where elements are nested deeper than MAX_DEPTH, None if nowhere. End tags of what is not open do not count."""
+    depths = list(accumulate(map(_STEPS.__getitem__, _TAG.findall(html))))
+    if max(map(sub, depths, accumulate(depths, min))) <= MAX_DEPTH:
+        return None
+    lowest = accumulate(depths, min)
+    found = zip(_TAG.finditer(html), depths, lowest, strict=True)
+    return next(tag.start() for tag, depth, low in found if depth - low > MAX_DEPTH)
 
 
 def words(text: str) -> int:

@@ -7,6 +7,7 @@ from functools import lru_cache
 import ada_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from ingest.extract.text import size_of
 from ingest.extract.types import Link
 
 MAX_LINKS = 5000
@@ -35,21 +36,21 @@ def base_of(tree: LexborHTMLParser, url: str) -> str:
 
 
 def links_of(tree: LexborHTMLParser, url: str, base: str) -> tuple[list[Link], int]:
-    """(links in document order without repeats or links to itself, characters of all anchor text)."""
+    """(links in document order without repeats or links to itself, non-blank characters of all anchors)."""
     folder = join(base, ".") or base
     own = url.partition("#")[0]
     found: dict[tuple[str, str], str] = {}
-    characters = 0
+    texts: list[str] = []
     for node in tree.css("a[href],area[href]"):
         text = node.text()
-        characters += len(text)
+        texts.append(text)
         attributes = node.attributes
         target = _target(base, folder, attributes["href"] or "")
         if not target or target == own or len(found) >= MAX_LINKS:
             continue
         anchor = " ".join(text.split())[:MAX_ANCHOR] or _described(node, attributes)
         found.setdefault((target, anchor), attributes.get("rel") or "")
-    return [(target, anchor, rel) for (target, anchor), rel in found.items()], characters
+    return [(target, anchor, rel) for (target, anchor), rel in found.items()], size_of("".join(texts))
 
 
 def _target(base: str, folder: str, href: str) -> str:
