@@ -18,7 +18,7 @@ def read_stretch(fd: int, at: int, size: int, max_block: int) -> Iterator[Record
     try:
         yield _record(fd, at, size, max_block)
     except Unreadable as error:
-        end = _next_record(fd, at + 1, size)
+        end = next_record(fd, at + 1, size)
         reason = error.reason
         if reason in ("not-a-record", "empty-member"):
             reason = "junk-between-records"
@@ -74,7 +74,7 @@ def _after_line_ends(fd: int, at: int, size: int) -> int:
     return at
 
 
-def _next_record(fd: int, at: int, size: int) -> int:
+def next_record(fd: int, at: int, size: int) -> int:
     """Where the next version line begins, or the end of the file."""
     at -= 1
     while at < size:
