@@ -1,0 +1,207 @@
+"""Files over HTTP, whole or not at all: resumed where they broke off, checked, and only then given their name."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+import httpx
+
+from emulator.errors import SourceError
+from ingest.readers.heads import Unreadable
+from ingest.readers.members import Member
+
+Progress = Callable[[int, int], None]
+"""Told bytes so far and bytes in all (0: unknown)."""
+
+_ATTEMPTS = 8
+"""Failures in a row, without a byte gained, after which a file is given up."""
+_LONGEST_WAIT = 120.0
+_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 509})
+_STEP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Which state of the remote file a part belongs to."""
+
+    url: str
+    validator: str = ""
+    """Strong ETag or Last-Modified; without one a part cannot be continued."""
+    size: int = 0
+    """0: the server did not say."""
+
+
+class _Again(Exception):
+    """This attempt failed, another may not."""
+
+    def __init__(self, why: str, after: float | None = None) -> None:
+        super().__init__(why)
+        self.after = after
+
+
+def fetch(
+    url: str, destination: Path, progress: Progress | None = None, *, pause: Callable[[float], None] = time.sleep
+) -> None:
+    """Download to `destination`, continuing `<destination>.part` where the server allows it.
+
+    Raises SourceError when the server refuses the file or keeps failing; the part is kept for the next run.
+    """
+    part = destination.with_name(destination.name + ".part")
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    timeout = httpx.Timeout(30.0, read=60.0)
+    failures, is_second_look = 0, False
+    with httpx.Client(follow_redirects=True, timeout=timeout, headers={"Accept-Encoding": "identity"}) as client:
+        while True:
+            before = _size(part)
+            try:
+                _attempt(client, url, part, progress)
+            except (_Again, httpx.TransportError) as error:
+                failures = 0 if _size(part) > before else failures + 1
+                if failures >= _ATTEMPTS:
+                    raise _given_up(url, error) from error
+                pause(_wait(failures, getattr(error, "after", None)))
+                continue
+            if is_second_look or ends_whole(part):
+                break
+            # Cut, although of the size the server states: one more look tells a bad copy from a bad original.
+            is_second_look = True
+            _forget(part)
+    _note(part).unlink(missing_ok=True)
+    part.replace(destination)
+
+
+def _given_up(url: str, error: Exception) -> SourceError:
+    why = str(error) or type(error).__name__
+    return SourceError(f"{url}: {why}, {_ATTEMPTS} times in a row", action="run the same command later: it continues")
+
+
+def _attempt(client: httpx.Client, url: str, part: Path, progress: Progress | None) -> None:
+    """One request; returns when the part is as long as the remote file."""
+    version, have = _known(part, url), _size(part)
+    if version.size and have == version.size:
+        return
+    headers = {}
+    if have and version.validator:
+        headers = {"Range": f"bytes={have}-", "If-Range": version.validator}
+    with client.stream("GET", url, headers=headers) as response:
+        if response.status_code == 416:
+            _forget(part)
+            raise _Again("the part is longer than the file")
+        _check_status(url, response)
+        if response.status_code == 206 and not _continues(response, have, version):
+            _forget(part)
+            raise _Again("the file changed")
+        if response.status_code != 206:
+            have, version = 0, _version(url, response)
+            _note(part).write_text(json.dumps(asdict(version)))
+        _write(response, part, have, version, progress)
+    if version.size and _size(part) != version.size:
+        if _size(part) > version.size:
+            _forget(part)
+        raise _Again(f"{_size(part)} of {version.size} bytes came")
+
+
+def _check_status(url: str, response: httpx.Response) -> None:
+    status = response.status_code
+    if status in _RETRIED:
+        raise _Again(f"HTTP {status}", _retry_after(response.headers.get("Retry-After", "")))
+    if status not in (200, 206):
+        raise SourceError(f"{url}: HTTP {status} {response.reason_phrase}", action="check the address")
+
+
+def _version(url: str, response: httpx.Response) -> Version:
+    tag = response.headers.get("ETag", "")
+    validator = response.headers.get("Last-Modified", "") if not tag or tag.startswith("W/") else tag
+    length = response.headers.get("Content-Length", "")
+    is_plain = not response.headers.get("Content-Encoding", "")
+    return Version(url, validator, int(length) if length.isdigit() and is_plain else 0)
+
+
+def _continues(response: httpx.Response, have: int, version: Version) -> bool:
+    """Whether a 206 is the rest of what we have."""
+    span, _, total = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+    is_same = not version.size or total in ("*", str(version.size))
+    return is_same and span.partition("-")[0] == str(have)
+
+
+def _write(response: httpx.Response, part: Path, have: int, version: Version, progress: Progress | None) -> None:
+    with part.open("r+b" if have else "wb") as file:
+        file.seek(have)
+        for piece in response.iter_raw(_STEP):
+            file.write(piece)
+            have += len(piece)
+            if progress is not None:
+                progress(have, version.size)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _retry_after(value: str) -> float | None:
+    """Seconds of a Retry-After in either form (RFC 9110 section 10.2.3)."""
+    if value.strip().isdigit():
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _wait(failures: int, asked: float | None) -> float:
+    return min(_LONGEST_WAIT, 0.5 * 2.0**failures if asked is None else asked)
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _note(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _known(part: Path, url: str) -> Version:
+    """What the part is a part of; of nothing known, if its note is missing or damaged."""
+    try:
+        version = Version(**json.loads(_note(part).read_text()))
+    except (OSError, ValueError, TypeError):
+        return Version(url)
+    return version if version.url == url else Version(url)
+
+
+def _forget(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _note(part).unlink(missing_ok=True)
+
+
+def ends_whole(path: Path) -> bool:
+    """Whether a gzip file ends with a whole member; true of any other file."""
+    with path.open("rb", buffering=0) as file:
+        fd, size = file.fileno(), os.fstat(file.fileno()).st_size
+        if os.pread(fd, 2, 0) != b"\x1f\x8b":
+            return True
+        end = size
+        while end > 0:
+            start = max(0, end - _STEP)
+            window = os.pread(fd, end - start + 2, start)
+            found = window.rfind(b"\x1f\x8b\x08")
+            while found >= 0:
+                if _reaches(fd, start + found, size):
+                    return True
+                found = window.rfind(b"\x1f\x8b\x08", 0, found + 2)
+            end = start
+    return False
+
+
+def _reaches(fd: int, at: int, size: int) -> bool:
+    member = Member(fd, at)
+    try:
+        member.drain()
+    except (zlib.error, Unreadable):
+        return False
+    return member.is_whole and member.end == size

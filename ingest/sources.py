@@ -1,0 +1,211 @@
+"""What the user named, as single archive files: files, folders, globs, Common Crawl path lists, URLs."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from urllib.parse import urljoin, urlsplit
+
+from emulator.errors import SourceError
+from ingest.download import fetch
+from ingest.kinds import detect
+
+SUFFIX = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORECASE)
+"""Names that are taken for archives inside folders and globs."""
+_LIST = re.compile(r"\.paths(\.gz)?$")
+_KINDS = "WARC, ARC, WET, WAT or WACZ files, folders and globs of these, *.paths(.gz) lists, or URLs of these"
+_STEP = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One archive file to ingest."""
+
+    path: Path
+    """Where it is; for one that is still to be downloaded, its name."""
+    name: str
+    """What the catalog calls it: relative to the folder named, the line of the list, host and path of the URL, or its
+    own name. Never absolute, and without `..`."""
+    url: str | None = None
+
+
+@dataclass(slots=True)
+class Found:
+    """What an `expand` came to."""
+
+    sources: list[Source] = field(default_factory=list)
+    ignored: int = 0
+    """Files inside folders and globs that are no archives by their name."""
+    missing: list[str] = field(default_factory=list)
+    """Lines of path lists that are not below their root: a mirror may hold a part of a crawl."""
+
+
+def expand(arguments: Sequence[str], root: Path | None = None, base_url: str | None = None) -> Found:
+    """Every archive the arguments mean, in order, each once. Raises SourceError for what is missing or no archive.
+
+    Lines of a path list are files below `root`; those not there are downloaded from `base_url` where it is given.
+    """
+    found = Found()
+    unique: dict[str, Source] = {}
+    for argument in arguments:
+        for source in _expand(argument, root, base_url, found):
+            unique.setdefault(source.url or os.path.realpath(source.path), source)
+    found.sources = list(unique.values())
+    return found
+
+
+def _expand(argument: str, root: Path | None, base_url: str | None, found: Found) -> Iterator[Source]:
+    path = Path(argument)
+    if is_url(argument):
+        if _LIST.search(urlsplit(argument).path):
+            base = base_url or (None if root else urljoin(argument, "/"))
+            yield from _listed(_lines_at(argument), argument, root, base, found)
+        else:
+            yield from_url(argument)
+    elif path.is_dir():
+        yield from _inside(path, found)
+    elif path.is_file():
+        if _LIST.search(path.name):
+            lines = _lines(path.read_bytes(), argument)
+            below = root or (None if base_url else _guess_root(path, lines))
+            yield from _listed(lines, argument, below, base_url, found)
+        else:
+            yield _named(path)
+    elif glob.has_magic(argument):
+        yield from _matching(argument, found)
+    else:
+        raise SourceError(f"{argument} does not exist", action=f"name {_KINDS}")
+
+
+def is_url(text: str) -> bool:
+    return text.lower().startswith(("http://", "https://"))
+
+
+def from_url(url: str) -> Source:
+    """The file at a URL; its name is host and path, so that files of one name from several places stay apart."""
+    parts = urlsplit(url)
+    name = _safe(f"{parts.netloc.rpartition('@')[2]}/{parts.path.lstrip('/')}".replace(":", "_"), url)
+    if parts.query:
+        name = f"{name}.{blake2b(parts.query.encode(), digest_size=4).hexdigest()}"
+    return Source(Path(name), name, url)
+
+
+def _safe(name: str, where: str) -> str:
+    """A name as a relative path that stays below its folder."""
+    path = PurePosixPath(name.strip().lstrip("/"))
+    if ".." in path.parts or not path.parts or "\0" in name:
+        raise SourceError(f"{where}: {name!r} leads out of its folder", action="correct the list or the URL")
+    return str(path)
+
+
+def _named(path: Path) -> Source:
+    if not SUFFIX.search(path.name) and detect(path) == "unknown":
+        raise SourceError(f"{path} is no archive that can be read", action=f"name {_KINDS}")
+    return Source(path, path.name)
+
+
+def _inside(folder: Path, found: Found) -> Iterator[Source]:
+    def refuse(error: OSError) -> None:
+        raise SourceError(f"{error.filename} cannot be read: {error.strerror}", action="check its permissions")
+
+    for where, folders, files in os.walk(folder, onerror=refuse):
+        folders.sort()
+        yield from _archives([Path(where, name) for name in sorted(files)], folder, found)
+
+
+def _matching(pattern: str, found: Found) -> Iterator[Source]:
+    fixed = Path(*_before_magic(Path(pattern).parts))
+    # Not Path.glob: that refuses absolute patterns.
+    matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
+    if not matches:
+        raise SourceError(f"nothing matches {pattern}", action="check the pattern, and quote it so that ** works")
+    yield from _archives([match for match in matches if match.is_file()], fixed, found)
+
+
+def _before_magic(parts: Sequence[str]) -> Iterator[str]:
+    for part in parts[:-1]:
+        if glob.has_magic(part):
+            return
+        yield part
+
+
+def _archives(files: Sequence[Path], folder: Path, found: Found) -> Iterator[Source]:
+    for file in files:
+        if SUFFIX.search(file.name):
+            yield Source(file, file.relative_to(folder).as_posix())
+        else:
+            found.ignored += 1
+
+
+def _lines_at(url: str) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "list")
+        fetch(url, path, None)
+        return _lines(path.read_bytes(), url)
+
+
+def _lines(packed: bytes, where: str) -> list[str]:
+    try:
+        text = zlib.decompress(packed, 31) if packed.startswith(b"\x1f\x8b") else packed
+        return [line for line in map(str.strip, text.decode("utf-8").splitlines()) if line]
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise SourceError(f"{where} is no list of paths: {error}", action="download it again") from error
+
+
+def _guess_root(path: Path, lines: list[str]) -> Path | None:
+    """Mirrors keep a list at its place in the tree: the folder above it in which the first lines are found."""
+    for folder in (Path(), *path.absolute().parents):
+        if any((folder / _relative(line)).is_file() for line in lines[:100]):
+            return folder
+    return None
+
+
+def _relative(line: str) -> str:
+    return line.removeprefix("s3://commoncrawl/").lstrip("/")
+
+
+def _listed(lines: list[str], where: str, root: Path | None, base_url: str | None, found: Found) -> Iterator[Source]:
+    if root is None and base_url is None:
+        raise SourceError(
+            f"{where}: where its files are is not known",
+            action="give --paths-root (a folder) or --base-url (such as https://data.commoncrawl.org/)",
+        )
+    missing = 0
+    for line in lines:
+        if is_url(line):
+            yield from_url(line)
+            continue
+        name = _safe(_relative(line), where)
+        if root is not None and (root / name).is_file():
+            yield Source(root / name, name)
+        elif base_url is not None:
+            yield Source(Path(name), name, urljoin(base_url.rstrip("/") + "/", name))
+        else:
+            found.missing.append(name)
+            missing += 1
+    if lines and missing == len(lines):
+        raise SourceError(
+            f"{where}: none of its {missing} files is below {root}",
+            action="point --paths-root at the folder that the lines are relative to, or give --base-url",
+        )
+
+
+def fingerprint(path: Path, progress: Callable[[int], None] | None = None) -> int:
+    """63 bits of blake2b over the whole file: the same bytes are one source under any name.
+
+    Progress is told how many bytes each step read.
+    """
+    digest = blake2b(digest_size=8)
+    with path.open("rb", buffering=0) as file:
+        while part := file.read(_STEP):
+            digest.update(part)
+            if progress is not None:
+                progress(len(part))
+    return int.from_bytes(digest.digest()) >> 1
