@@ -30,6 +30,8 @@ _MAX_DICTIONARY = 64 << 20
 _MAX_WINDOW = 128 << 20
 _PROBES = 64
 _START = 1 << 16
+_GZIP_START = 1 << 12
+"""Less, since damage further on must not hide what the file is."""
 
 
 def detect(path: Path) -> str:
@@ -63,24 +65,23 @@ def _plain_kind(start: bytes) -> str:
 
 
 def _gzip_kind(fd: int, size: int) -> str:
-    """By what the first member that holds anything holds; if it is damaged, by the next that begins with a record."""
+    """By what the first sound member that holds anything holds."""
     at = 0
     for _ in range(_PROBES):
         member = Member(fd, at)
         try:
-            start = member.read(_START).lstrip(b"\r\n")
-            kind = _plain_kind(start)
+            kind = _plain_kind(start := member.read(_GZIP_START).lstrip(b"\r\n"))
             if kind == "arc":
                 return "arc.gz"
             if kind == "warc":
                 return "warc.gz" if _is_aligned(fd, at, size) else "warc.gz-one-member"
-            if start:
-                break
             member.drain()
+            at = member.end if not start else next_member(fd, member.end, size)
         except (zlib.error, Unreadable):
-            break
-        at = member.end
-    return "warc.gz" if next_member(fd, 1, size) < size else "unknown"
+            at = next_member(fd, at + 1, size)
+        if at >= size:
+            return "unknown"
+    return "warc.gz" if next_member(fd, at, size) < size else "unknown"
 
 
 def _is_aligned(fd: int, at: int, size: int) -> bool:
@@ -88,14 +89,8 @@ def _is_aligned(fd: int, at: int, size: int) -> bool:
     for _ in range(_PROBES):
         member = Member(fd, at)
         try:
-            headers, beyond = take_head(member.read)
-            left = declared_length(headers) - len(beyond)
-            if left > MAX_BLOCK:
-                return True
-            after = beyond[len(beyond) + left :] if left < 0 else b""
-            is_short = left > 0 and len(member.read(left)) < left
-            after += member.read(64)
-            if begins_record(after.lstrip(b"\r\n")):
+            holds = _holds(member)
+            if holds == "several":
                 return False
             member.drain()
         except (zlib.error, Unreadable):
@@ -103,9 +98,26 @@ def _is_aligned(fd: int, at: int, size: int) -> bool:
         if not member.is_whole or member.end >= size:
             return True
         at = member.end
-        if is_short and os.pread(fd, 3, at) == b"\x1f\x8b\x08" and next_member(fd, at, at + 1) != at:
+        if holds == "part" and os.pread(fd, 3, at) == b"\x1f\x8b\x08" and next_member(fd, at, at + 1) != at:
             return False
     return True
+
+
+def _holds(member: Member) -> str:
+    """Whether a member that begins with a record holds one, a part of one, or several."""
+    try:
+        headers, beyond = take_head(member.read)
+    except Unreadable as error:
+        if error.reason == "truncated-record":
+            return "part"
+        raise
+    left = declared_length(headers) - len(beyond)
+    if left > MAX_BLOCK:
+        return "one"
+    if left > 0 and len(member.read(left)) < left:
+        return "part"
+    after = beyond[left:] if left < 0 else b""
+    return "several" if begins_record((after + member.read(64)).lstrip(b"\r\n")) else "one"
 
 
 def _zstd_start(path: Path) -> bytes:

@@ -126,13 +126,17 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> 
     limit = max(4 << 30, _MAX_RATIO * entry.compress_size)
     try:
         with archive.open(entry) as packed, target.open("wb") as file:
+            # A failed checksum would take the last step with it; the records have checksums of their own.
+            packed._expected_crc = None  # type: ignore[attr-defined]
+            checksum = 0
             while part := packed.read(_STEP):
                 file.write(part)
+                checksum = zlib.crc32(part, checksum)
                 if file.tell() > limit:
-                    return Skip("oversized-archive", 0, 0, entry.filename)
+                    return Skip("oversized-archive", entry.header_offset, 0, entry.filename)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        return Skip("damaged-zip", entry.header_offset, entry.compress_size, f"{entry.filename}: {error}")
-    return None
+        return Skip("damaged-zip", entry.header_offset, 0, f"{entry.filename}: {error}")
+    return None if checksum == entry.CRC else Skip("damaged-zip", entry.header_offset, 0, f"{entry.filename}: checksum")
 
 
 def _span(fd: int, start: int, length: int) -> Iterator[bytes]:

@@ -16,7 +16,9 @@ from ingest.readers.heads import Unreadable, begins_record
 from ingest.readers.members import Member, next_member
 from ingest.records import Skip
 
-_STEP = 1 << 20
+_STEP = 1 << 16
+"""What is unpacked at a time, and what damage takes with it at most."""
+_WINDOW = 1 << 20
 _MAX_BYTES = 4 << 30
 _MAX_RATIO = 200
 """Unpacking ends where it has given more than both: so many bytes, so many times the size of the file."""
@@ -86,7 +88,7 @@ def _zstd(path: Path) -> Iterator[bytes | Skip]:
 def _next_frame(file: BinaryIO, at: int, size: int, dictionary: zstandard.ZstdCompressionDict | None) -> int:
     """Where the next frame that begins with a record begins, or the end of the file."""
     while at < size:
-        window = os.pread(file.fileno(), _STEP, at)
+        window = os.pread(file.fileno(), _WINDOW, at)
         found = window.find(ZSTD_MAGIC)
         while found >= 0:
             file.seek(at + found)

@@ -41,10 +41,15 @@ class Member:
         return self._at - len(self._inflate.unused_data)
 
     def read(self, count: int) -> bytes:
-        """`count` bytes, fewer only at the end. Raises zlib.error on damage, Unreadable on a bomb."""
+        """`count` bytes, fewer only at the end or before damage. Raises zlib.error at damage, Unreadable on a bomb."""
         parts: list[bytes] = []
         while count > 0 and not self._inflate.eof:
-            part = self._inflate.decompress(self._packed or self._more(), count)
+            try:
+                part = self._inflate.decompress(self._packed or self._more(), count)
+            except zlib.error:
+                if parts:
+                    break
+                raise
             self._packed = self._inflate.unconsumed_tail
             if not part and self.is_cut:
                 break
