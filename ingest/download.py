@@ -134,7 +134,8 @@ def _continues(response: httpx.Response, have: int, version: Version) -> bool:
 def _write(response: httpx.Response, part: Path, have: int, version: Version, progress: Progress | None) -> None:
     with part.open("r+b" if have else "wb") as file:
         file.seek(have)
-        for piece in response.iter_raw(_STEP):
+        # As it comes: gathered into larger pieces, what came before a break would be lost.
+        for piece in response.iter_raw():
             file.write(piece)
             have += len(piece)
             if progress is not None:
