@@ -1,27 +1,20 @@
-"""An HTTP answer as a crawler recorded it: head and body told apart, transfer and content coding removed.
+"""An HTTP answer as a crawler recorded it: head and body told apart, chunked framing removed.
 
 Bytes are trusted over headers: many crawls store decoded bodies below the old headers, or cut ones. Nothing here raises
-on what a record holds, except that a decoded body over its bound is refused.
+on what a record holds. Content coding: `index.codings`.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import brotli  # type: ignore[import-untyped]
-import zstandard
+from index.codings import Headers, content_coding, decode_content, tokens
 
-from emulator.errors import PayloadError
-
-Headers = Sequence[tuple[bytes, bytes]]
+__all__ = ["Headers", "Message", "content_coding", "dechunk", "decode_content", "parse", "split_head"]
 
 MAX_HEAD = 1 << 20
 """Bytes of an HTTP head; a block without an end of head within them has none."""
-_WINDOW = 8 << 20
-"""Most a zstd body may ask us to remember (RFC 9659)."""
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _STATUS = re.compile(rb"(?:HTTP(?:/\d+(?:\.\d+)?)?|ICY)[ \t]+(\d{3})(?!\d)[ \t]*(.*)", re.IGNORECASE)
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -121,17 +114,12 @@ def _value(raw: bytes) -> bytes:
     return value.replace(b"\r", b" ").replace(b"\0", b" ") if b"\r" in value or b"\0" in value else value
 
 
-def _tokens(headers: Headers, wanted: bytes) -> list[bytes]:
-    values = b",".join(value for name, value in headers if name.lower() == wanted)
-    return [token for part in values.lower().split(b",") if (token := part.strip())]
-
-
 def _payload(body: bytes, headers: Headers) -> bytes:
-    if b"chunked" in _tokens(headers, b"transfer-encoding"):
+    if b"chunked" in tokens(headers, b"transfer-encoding"):
         plain = dechunk(body)
         return body if plain is None else plain
     # The writer of CC-MAIN-2018-34 put an empty line too many before the payload.
-    if body.startswith(b"\r\n") and _tokens(headers, b"content-length") == [b"%d" % (len(body) - 2)]:
+    if body.startswith(b"\r\n") and tokens(headers, b"content-length") == [b"%d" % (len(body) - 2)]:
         return body[2:]
     return body
 
@@ -165,117 +153,3 @@ def _ends(body: bytes, at: int) -> bool:
         trailers, rest = b"", body[at:]
     is_trailer = all(b":" in line for line in trailers.strip(b"\n").split(b"\n") if line)
     return is_trailer and not rest.strip(b"\r\n")
-
-
-def decode_content(body: bytes, headers: Headers, limit: int) -> tuple[bytes, str]:
-    """Remove content coding; answers the decoded body and the codings it really had, in the order they were applied.
-
-    A body that is not coded as its headers say is answered as it is. A cut body gives what can be decoded. Raises
-    PayloadError (`payload-too-large`) when the decoded body is larger than `limit` bytes.
-    """
-    applied: list[str] = []
-    tokens = _tokens(headers, b"content-encoding") + _tokens(headers, b"transfer-encoding")
-    for token in reversed(tokens):
-        for name, decode in _decoders(token):
-            plain = decode(body, limit)
-            if plain is not None:
-                if len(plain) > limit:
-                    raise PayloadError(f"a body decodes to more than {limit} bytes", reason="payload-too-large")
-                body = plain
-                applied.insert(0, name)
-                break
-    return body, ", ".join(applied)
-
-
-Decoder = Callable[[bytes, int], bytes | None]
-"""Decodes at most a little more than so many bytes; None if the body is not in this coding."""
-
-
-def _decoders(token: bytes) -> Iterator[tuple[str, Decoder]]:
-    """What a body under this coding may really be; gzip is so often mislabelled that its magic is always tried."""
-    token = token.removeprefix(b"x-")
-    if token == b"br":
-        yield "br", _br
-    if token == b"zstd":
-        yield "zstd", _zstd
-    if token in (b"gzip", b"deflate", b"br", b"zstd"):
-        yield "gzip", _gzip
-    if token == b"deflate":
-        yield "deflate", _deflate
-
-
-def _gzip(body: bytes, limit: int) -> bytes | None:
-    """All members of a gzip body; what follows them is no part of it."""
-    parts: list[bytes] = []
-    size, at, is_whole = 0, 0, True
-    while is_whole and size <= limit and body.startswith(b"\x1f\x8b\x08", at):
-        part, at, is_whole = _inflate(body, at, 31, limit + 1 - size)
-        if not parts and not part and not is_whole:
-            return None
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts) if parts else None
-
-
-def _inflate(body: bytes, at: int, wbits: int, limit: int) -> tuple[bytes, int, bool]:
-    """At most `limit` bytes of the stream at `at`, where it ends, whether it is whole; damage keeps what it can."""
-    inflate = zlib.decompressobj(wbits)
-    view = memoryview(body)
-    parts: list[bytes] = []
-    size, step = 0, 1 << 10
-    while at < len(body) and size < limit:
-        try:
-            parts.append(inflate.decompress(view[at : at + step], limit - size))
-        except zlib.error:
-            break
-        size += len(parts[-1])
-        at = min(at + step, len(body)) - len(inflate.unused_data)
-        if inflate.eof:
-            break
-        step = min(4 * step, 1 << 16)
-    return b"".join(parts), at, inflate.eof
-
-
-def _deflate(body: bytes, limit: int) -> bytes | None:
-    """Both readings of `deflate`: with the zlib wrapper (RFC 9110) and, as many servers sent it, bare."""
-    if body[:1] and body[0] & 0x0F == 8 and int.from_bytes(body[:2]) % 31 == 0:
-        plain, _, is_whole = _inflate(body, 0, 15, limit + 1)
-        if plain or is_whole:
-            return plain
-    plain, _, is_whole = _inflate(body, 0, -15, limit + 1)
-    return plain if is_whole or len(plain) > limit else None
-
-
-def _br(body: bytes, limit: int) -> bytes | None:
-    decoder = brotli.Decompressor()
-    parts: list[bytes] = []
-    size = 0
-    feed = body
-    try:
-        while size <= limit and not decoder.is_finished():
-            part = decoder.process(feed, output_buffer_limit=limit + 1 - size)
-            feed = b""
-            if not part:
-                break
-            parts.append(part)
-            size += len(part)
-    except brotli.error:
-        return None
-    # A cut stream raises nothing; plain text that happens to raise nothing gives next to nothing.
-    return b"".join(parts) if decoder.is_finished() or size > max(len(body), 1) else None
-
-
-def _zstd(body: bytes, limit: int) -> bytes | None:
-    if not body.startswith(b"\x28\xb5\x2f\xfd"):
-        return None
-    parts: list[bytes] = []
-    size = 0
-    # One per call: a decompressor shared by threads corrupts what it decodes.
-    reader = zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(body, read_across_frames=True)
-    try:
-        while size <= limit and (part := reader.read(min(1 << 20, limit + 1 - size))):
-            parts.append(part)
-            size += len(part)
-    except zstandard.ZstdError:
-        pass
-    return b"".join(parts) if parts else None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.errors import PayloadError
-from index.http import Message, dechunk, decode_content, parse
+from index.http import Message, content_coding, dechunk, decode_content, parse
 
 LIMIT = 1 << 20
 TEXT = b"<!doctype html><title>Harbour</title><p>Boats come in at noon.</p>" * 20
@@ -202,12 +202,14 @@ def test_codings_are_removed_and_named(coding: bytes) -> None:
     plain, applied = decode_content(CODINGS[coding], [(b"content-encoding", coding)], LIMIT)
     assert plain == TEXT
     assert applied == coding.decode().lower().removeprefix("x-").replace(",gzip", ", gzip")
+    assert content_coding(CODINGS[coding], [(b"content-encoding", coding)]) == applied
 
 
 @pytest.mark.parametrize("coding", [b"gzip", b"br", b"deflate", b"zstd", b"gzip, br", b"utf-8", b"identity", b""])
 @pytest.mark.parametrize("body", [TEXT, b"", b"ok", b"\x1f\x8b"])
 def test_a_plain_body_below_a_coding_header_stays(coding: bytes, body: bytes) -> None:
     assert decode_content(body, [(b"Content-Encoding", coding)], LIMIT) == (body, "")
+    assert content_coding(body * 1000, [(b"Content-Encoding", coding)]) == ""
 
 
 @pytest.mark.parametrize("coding", [b"br", b"deflate", b"zstd"])
@@ -244,6 +246,7 @@ def test_a_bomb_is_refused_and_its_limit_is_exact(coding: bytes) -> None:
         with pytest.raises(PayloadError) as refused:
             decode_content(pack(b"\0" * size), headers, LIMIT)
         assert refused.value.reason == "payload-too-large"
+        assert content_coding(pack(b"\0" * size), headers) == coding.decode()
 
 
 def test_a_bomb_of_many_members_is_refused() -> None:
