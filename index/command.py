@@ -43,27 +43,25 @@ def sql(
     with Catalog(_config(root, collection).folder, read_only=True) as catalog:
         try:
             catalog.db.execute("SET enable_external_access = false")
-            answer = catalog.db.sql(query)
+            if form != "table":
+                _print_rows(catalog.db.execute(query), form)
+            elif (answer := catalog.db.sql(query)) is not None:
+                answer.show(max_width=shutil.get_terminal_size((120, 40)).columns)
         except duckdb.Error as error:
             raise BadRequest(str(error), action='see the columns: webemu sql "DESCRIBE captures"') from error
-        if answer is None:
-            return
-        if form == "table":
-            answer.show(max_width=shutil.get_terminal_size((120, 40)).columns)
-            return
-        _print_rows(answer, form)
 
 
-def _print_rows(answer: duckdb.DuckDBPyRelation, form: str) -> None:
+def _print_rows(answer: duckdb.DuckDBPyConnection, form: str) -> None:
+    columns = [column[0] for column in answer.description or ()]
     writer = csv.writer(sys.stdout)
     if form == "csv":
-        writer.writerow(answer.columns)
+        writer.writerow(columns)
     while rows := answer.fetchmany(10_000):
         if form == "csv":
             writer.writerows(rows)
         else:
             for row in rows:
-                print(json.dumps(dict(zip(answer.columns, row, strict=True)), default=str, ensure_ascii=False))
+                print(json.dumps(dict(zip(columns, row, strict=True)), default=str, ensure_ascii=False))
 
 
 _FIGURES = """

@@ -119,7 +119,7 @@ def _payload(body: bytes, headers: Headers) -> bytes:
         plain = dechunk(body)
         return body if plain is None else plain
     # The writer of CC-MAIN-2018-34 put an empty line too many before the payload.
-    if body.startswith(b"\r\n") and tokens(headers, b"content-length") == [b"%d" % (len(body) - 2)]:
+    if len(body) > 2 and body.startswith(b"\r\n") and tokens(headers, b"content-length") == [b"%d" % (len(body) - 2)]:
         return body[2:]
     return body
 

@@ -13,7 +13,7 @@ FROM captures WHERE warc_record_type IN ('response', 'resource') AND fetch_statu
 
 CREATE TEMP TABLE revisits AS
 SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, content_digest, refers_to_url, refers_to_time
-FROM captures WHERE warc_record_type = 'revisit' OR fetch_status = 304;
+FROM captures WHERE warc_record_type = 'revisit';
 
 CREATE TEMP TABLE candidates AS
 SELECT r.source_id AS r_source, r.warc_record_offset AS r_offset, 1 AS preference, o.*, 0 AS distance
@@ -53,4 +53,7 @@ SELECT c.url, c.url_surtkey, epoch(c.fetch_time)::BIGINT AS time, c.warc_record_
        c.warc_record_offset AS head_offset, c.warc_record_length AS head_length,
        c.source_id AS own_source, c.warc_record_offset AS own_offset
 FROM captures c LEFT JOIN resolved o ON o.r_source = c.source_id AND o.r_offset = c.warc_record_offset
-WHERE c.url_protocol IN ('http', 'https') AND coalesce(c.request_method, 'GET') IN ('GET', 'HEAD');
+WHERE c.url_protocol IN ('http', 'https')
+-- An answer to POST is an answer of its URL only where there is none to GET.
+QUALIFY coalesce(c.request_method, 'GET') = 'GET'
+        OR NOT bool_or(coalesce(c.request_method, 'GET') = 'GET') OVER (PARTITION BY c.url);

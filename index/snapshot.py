@@ -33,7 +33,7 @@ from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import write_lookup
 from index.text import unite
 
-FORMAT = 1
+FORMAT = 2
 """Raise it whenever the snapshot folder changes for the same shards."""
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, pages done, pages in all)."""

@@ -11,7 +11,7 @@ import typer
 from emulator.config import load
 from emulator.errors import SourceError
 from ingest.run import Report, default_workers, run
-from ingest.sources import expand
+from ingest.sources import Found, expand
 
 
 def ingest(
@@ -56,14 +56,16 @@ def ingest(
     except KeyboardInterrupt:
         print("\nStopped. What was ingested stays; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
-    _show(report, config.collection, found.ignored)
+    _show(report, config.collection, found)
 
 
-def _show(report: Report, collection: str, ignored: int) -> None:
+def _show(report: Report, collection: str, found: Found) -> None:
     rate = report.pages / report.seconds if report.seconds else 0.0
     print(f"sources   {report.added:,} added, {report.known:,} already in, {len(report.failed):,} failed")
-    if ignored:
-        print(f"ignored   {ignored:,} files that are no archives")
+    if found.ignored:
+        print(f"ignored   {found.ignored:,} files that are no archives by their name")
+    if found.missing:
+        print(f"missing   {len(found.missing):,} lines of path lists, the first: {found.missing[0]}")
     print(f"captures  {report.captures:,}")
     print(f"pages     {report.pages:,} ({rate:,.0f}/s, {report.bytes / 1e6:,.1f} MB in {report.seconds:,.1f} s)")
     for reason, count in report.drops.items():

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from emulator.errors import SourceError
 from ingest.repack import detect, readable
+from ingest.records import Skip
 from ingest.worker import Job, work
 
 MAX_CRASHES = 20
@@ -43,7 +44,10 @@ def _prepare(job: Job, collection: Path) -> Job:
     kind = detect(path)
     copy = Path("warc") / f"{job.source_id}.warc.gz"
     (collection / "warc").mkdir(parents=True, exist_ok=True)
-    read_from, skips = readable(path, kind, collection / copy)
+    try:
+        read_from, skips = readable(path, kind, collection / copy)
+    except SourceError as error:
+        return replace(job, kind="unreadable", skipped=(Skip("unreadable-source", 0, job.bytes, error.message),))
     return replace(job, kind=kind, copy=None if read_from == path else str(copy), skipped=tuple(skips))
 
 
@@ -66,7 +70,7 @@ def _serve(pipe: Connection, collection: Path, state: SynchronizedArray[int], sl
             work(_prepare(job, collection), collection, own, at)
             own.rename(staging)
             pipe.send(Done(job, staging))
-        except (SourceError, OSError) as error:
+        except OSError as error:
             shutil.rmtree(own, ignore_errors=True)
             pipe.send(Done(job, None, str(error)))
 
@@ -108,8 +112,7 @@ def run_jobs(
     jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, int, int]]], None]
 ) -> Iterator[Done]:
     """Work on all jobs; yields each as it ends. `tick` is told (job, offset, pages) of all in hand, twice a second."""
-    shutil.rmtree(collection / "staging", ignore_errors=True)
-    (collection / "staging").mkdir(parents=True)
+    _sweep(collection)
     waiting = deque(jobs)
     state: SynchronizedArray[int] = get_context("spawn").Array("q", 2 * workers)
     slots = [_Slot(number, collection, state) for number in range(min(workers, len(jobs)))]
@@ -129,6 +132,16 @@ def run_jobs(
             slot.process.terminate()
         for slot in slots:
             slot.process.join()
+
+
+def _sweep(collection: Path) -> None:
+    """Remove what killed runs left half done."""
+    shutil.rmtree(collection / "staging", ignore_errors=True)
+    (collection / "staging").mkdir(parents=True)
+    for scratch in (collection / "warc").glob("tmp*"):
+        shutil.rmtree(scratch)
+    for part in (collection / "warc").glob(".*.part"):
+        part.unlink()
 
 
 def _collect(slot: _Slot) -> Done | None:

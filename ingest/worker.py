@@ -111,7 +111,7 @@ class Worker:
     def run(self, path: Path) -> None:
         for skip in self._job.skipped:
             self._drops.count(skip.reason, skip.offset, skip.bytes)
-        for record in read(path):
+        for record in read(path) if self._job.kind != "unreadable" else ():
             if isinstance(record, Skip):
                 self._drops.count(record.reason, record.offset, record.bytes)
                 continue

@@ -1,0 +1,157 @@
+"""Real archives of many writers: every intact answer is given back as it was recorded, whatever stands beside it."""
+
+import base64
+import csv
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from emulator import urls
+from emulator.types import PageRequest, Payload
+from emulator.world import World
+from index.catalog import Catalog
+from index.http import dechunk
+from index.open import open_world
+from index.payloads import MAX_PAYLOAD
+from ingest.capture import warc_time
+from ingest.run import Report, run
+from ingest.sources import expand
+
+SHARED = os.environ.get("WEBEMU_SHARED")
+pytestmark = pytest.mark.skipif(SHARED is None, reason="WEBEMU_SHARED does not name the folder of real archives")
+ARCHIVES = Path(SHARED or ".") / "data" / "warc"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A response as warcio reads it."""
+
+    where: str
+    url: str
+    time: int
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+    digest: str
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
+    folder = tmp_path_factory.mktemp("corpus") / "c"
+    return folder, run(expand([str(ARCHIVES)]).sources, folder, 2, quiet=True)
+
+
+@pytest.fixture(scope="session")
+def web(corpus: tuple[Path, Report]) -> World:
+    return open_world(corpus[0])
+
+
+def sha1(body: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(body).digest()).decode()
+
+
+def both_read(path: Path) -> bool:
+    """Whether two independent readers found the same records in a file, by the inventory beside the archives."""
+    with (ARCHIVES / "INVENTORY.tsv").open(encoding="utf-8") as file:
+        rows = {row["path"]: row for row in csv.DictReader(file, delimiter="\t")}
+    row = rows.get(path.relative_to(ARCHIVES).as_posix())
+    return row is not None and row["records_warcio"] == row["records_fastwarc"] and not row["warcio_error"]
+
+
+def intact() -> Iterator[Recorded]:
+    """Responses whose payload digest verifies, of files that both readers agree on."""
+    for path in sorted(ARCHIVES.rglob("*.warc*")):
+        if path.suffix not in (".gz", ".warc") or not both_read(path):
+            continue
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file):
+                if record.rec_type != "response" or not record.http_headers:
+                    continue
+                body = record.raw_stream.read()
+                digest = record.rec_headers.get_header("WARC-Payload-Digest") or ""
+                time = warc_time(record.rec_headers.get_header("WARC-Date"))
+                if time is None or len(body) > MAX_PAYLOAD or digest not in (sha1(body), sha1(dechunk(body) or b"\0")):
+                    continue
+                yield Recorded(
+                    f"{path.name}:{record.rec_headers.get_header('WARC-Target-URI')}",
+                    urls.exact(record.rec_headers.get_header("WARC-Target-URI").strip("<>")),
+                    int(time.replace(tzinfo=UTC).timestamp()),
+                    int(record.http_headers.get_statuscode()),
+                    record.http_headers.headers,
+                    body,
+                    digest,
+                )
+
+
+def text(value: bytes) -> str:
+    try:
+        return value.decode().strip()
+    except UnicodeDecodeError:
+        return value.decode("latin-1").strip()
+
+
+def same(payload: Payload, recorded: Recorded) -> bool:
+    """Whether a payload is what was recorded: status, headers in order, and the bytes its writer hashed."""
+    headers = [(text(name), text(value)) for name, value in payload.headers]
+    whole = sha1(payload.body) == recorded.digest or payload.body == dechunk(recorded.body)
+    return whole and payload.status == recorded.status and headers == recorded.headers
+
+
+def test_no_archive_stops_the_run_and_every_drop_is_counted(corpus: tuple[Path, Report]) -> None:
+    folder, report = corpus
+    assert report.failed == []
+    assert report.added >= 190
+    with Catalog(folder, read_only=True) as catalog:
+        rows = catalog.db.execute(
+            "SELECT s.name FROM sources s LEFT JOIN drops d USING (source_id) WHERE s.records = 0 AND d.reason IS NULL"
+        )
+        assert rows.fetchall() == []
+
+
+def test_every_intact_answer_comes_back_as_recorded(web: World) -> None:
+    shelf = web._shelf
+    checked, wrong = 0, []
+    for recorded in intact():
+        captures = [capture for capture in shelf.exact(recorded.url) if capture.time == recorded.time]
+        checked += 1
+        if not any(same(shelf.payload(capture), recorded) for capture in captures if capture.length):
+            wrong.append(recorded.where)
+    assert wrong == []
+    assert checked > 500
+
+
+def test_the_recrawl_of_gov_uk_gives_full_bodies(corpus: tuple[Path, Report], web: World) -> None:
+    """55 records of the second file say only that nothing changed since the first."""
+    with Catalog(corpus[0], read_only=True) as catalog:
+        rows = catalog.db.execute(
+            "SELECT url, fetch_time, content_digest FROM captures WHERE warc_record_type = 'revisit'"
+            " AND url_protocol LIKE 'http%' AND warc_filename LIKE '%gov.uk-revisit%'"
+        ).fetchall()
+    assert len(rows) == 55
+    for url, time, digest in rows:
+        at = time.replace(tzinfo=UTC)
+        capture, payload = web.payload(PageRequest(url, "raw", at=at, follow=False))
+        assert (capture.kind, capture.time) == ("revisit", int(at.timestamp()))
+        assert sha1(payload.body) == digest or payload.encoding, url
+
+
+def test_old_common_crawl_bodies_are_read_whatever_their_headers_say(corpus: tuple[Path, Report], web: World) -> None:
+    """2014: headers say gzip, bodies are plain, and a mark of truncation stands on whole pages."""
+    with Catalog(corpus[0], read_only=True) as catalog:
+        rows = catalog.db.execute(
+            "SELECT url FROM captures WHERE warc_filename LIKE '%web_data_vu/sample.warc.gz' AND fetch_status = 200"
+        ).fetchall()
+    assert rows
+    for (url,) in rows:
+        capture, payload = web.payload(PageRequest(url, "raw"))
+        assert (b"gzip" in dict(payload.headers).get(b"Content-Encoding", b""), payload.encoding) in (
+            (True, ""),
+            (False, ""),
+        )
+        assert len(web.fetch(PageRequest(url)).content) > 100
