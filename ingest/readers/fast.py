@@ -16,6 +16,8 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 
 from ingest.records import MAX_HEAD, Record
 
+_VERSION_LINE = len(b"WARC/1.0\r\n")
+
 
 def read_fast(path: Path, fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record]:
     """Records from offset `at` on while all is regular; ends without a word at the first that is not."""
@@ -49,24 +51,22 @@ def _record(found: WarcRecord, offset: int, max_block: int) -> tuple[Record, int
     headers = list(found.headers.items())
     names = dict(headers)
     kind, length = names.get("WARC-Type"), names.get("Content-Length", "")
-    if kind is None or not length.isdecimal() or int(length) > max_block:
-        return None
-    if len(names) != len(headers) and sum(name.lower() == "content-length" for name, _ in headers) != 1:
+    if kind is None or not length.isdecimal() or (size := int(length)) > max_block:
         return None
     text = "\0".join(chain.from_iterable(headers))
-    if not text.isascii() or "\n" in text or "\r" in text:
+    if not text.isascii() or "\n" in text or "\r" in text or text.lower().count("content-length\0") != 1:
         return None
     block = found.reader.read()
-    if len(block) != int(length):
+    if len(block) != size:
         return None
     # Version line, then ": " (half of it in `text`) and a line end per header, an empty line, the block, two line ends.
-    inflated = len(found.headers.status_line or "") + 2 + len(text) + 1 + 2 * len(headers) + 2 + len(block) + 4
-    return Record(offset, 0, kind.lower(), headers, block, len(block)), inflated
+    inflated = _VERSION_LINE + len(text) + 1 + 2 * len(headers) + 2 + size + 4
+    return Record(offset, 0, kind.lower(), headers, block, size), inflated
 
 
 def _is_member(fd: int, start: int, end: int, inflated: int) -> bool:
-    edge = os.pread(fd, 7, end - 4)
-    return end > start and int.from_bytes(edge[:4], "little") == inflated and edge[4:] in (b"\x1f\x8b\x08", b"")
+    ending = inflated.to_bytes(4, "little")
+    return end > start and os.pread(fd, 7, end - 4) in (ending + b"\x1f\x8b\x08", ending)
 
 
 def _is_stretch(fd: int, start: int, end: int, inflated: int) -> bool:

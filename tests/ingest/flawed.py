@@ -193,6 +193,10 @@ def lengths_that_differ() -> bytes:
     return packed(BEFORE, record(b"hello", headers=(("Content-Length", "2"),)), AFTER)
 
 
+def lengths_that_differ_in_case() -> bytes:
+    return packed(BEFORE, record(b"hello", headers=(("content-length", "2"),)), AFTER)
+
+
 def head_without_end() -> bytes:
     odd = record(b"", url="http://odd.example/", tail=b"").replace(b"\r\n\r\n", b"\r\n")
     return BEFORE + odd + AFTER

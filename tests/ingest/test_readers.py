@@ -94,6 +94,7 @@ def test_odd_but_whole_records_are_all_read(data: bytes, count: int, tmp_path: P
         (flawed.length("0x1", gz=False), ["bad-content-length"]),
         (flawed.length_missing(), ["bad-content-length"]),
         (flawed.lengths_that_differ(), ["bad-content-length"]),
+        (flawed.lengths_that_differ_in_case(), ["bad-content-length"]),
         (flawed.head_without_end(), ["bad-head"]),
         (flawed.endless_head(3 * MAX_HEAD), ["oversized-head"]),
         (flawed.endless_head(3 * MAX_HEAD, gz=False), ["oversized-head"]),
