@@ -145,7 +145,7 @@ def test_old_common_crawl_bodies_are_read_whatever_their_headers_say(corpus: tup
     """2014: headers say gzip, bodies are plain, and a mark of truncation stands on whole pages."""
     with Catalog(corpus[0], read_only=True) as catalog:
         rows = catalog.db.execute(
-            "SELECT url FROM captures WHERE warc_filename LIKE '%web_data_vu/sample.warc.gz' AND fetch_status = 200"
+            "SELECT url FROM captures WHERE warc_filename LIKE '%WDPS-Group-3/CommonCrawl-sample.warc' AND fetch_status = 200"
         ).fetchall()
     assert rows
     for (url,) in rows:
