@@ -7,7 +7,8 @@ from pathlib import Path
 
 from emulator.errors import PayloadError
 from emulator.types import Capture, Payload
-from index.http import decode_content, parse
+from index.codings import content_coding, decode_content
+from index.http import parse, split_head
 
 MAX_PAYLOAD = 64 << 20
 """Bytes of a record block, and of a decoded payload; larger ones are refused."""
@@ -31,11 +32,11 @@ def read_block(path: Path, offset: int, length: int) -> tuple[dict[str, str], by
             record = inflate.decompress(packed, MAX_PAYLOAD + _MAX_HEADER)
         except zlib.error as error:
             raise PayloadError(f"{path} at {offset}: {error}", reason="payload-undecodable") from error
-    head, separator, block = record.partition(b"\r\n\r\n")
-    if not separator or not head.startswith(b"WARC/"):
+    head, block = split_head(record)
+    if head is None or head[:5].upper() != b"WARC/":
         raise PayloadError(f"{path} at {offset}: no WARC record", action="the file changed: ingest it again")
     headers: dict[str, str] = {}
-    for line in head.decode("utf-8", "replace").split("\r\n")[1:]:
+    for line in head.decode("utf-8", "replace").split("\n")[1:]:
         name, _, value = line.partition(":")
         headers.setdefault(name.strip().lower(), value.strip())
     size = int(headers.get("content-length", "0"))
@@ -66,7 +67,7 @@ def _payload(headers: dict[str, str], block: bytes) -> Payload:
     if headers.get("warc-type") in ("response", "revisit") or is_http:
         message = parse(block)
         if message and message.status:
-            _, coding = decode_content(message.body, message.headers, MAX_PAYLOAD)
+            coding = content_coding(message.body, message.headers)
             return Payload(message.status, message.reason, tuple(message.headers), message.body, coding)
     kind = headers.get("warc-identified-payload-type") or headers.get("content-type", "")
     return Payload(200, "OK", ((b"Content-Type", kind.encode()),), block, "")
