@@ -25,6 +25,8 @@ PAGES, SEED = 2000, 7
 TASKS = 12
 GRACE = 20.0
 """Seconds that a command has to end by itself when it is told to."""
+PATIENCE = 60.0
+"""Seconds that the server has to answer."""
 TRY = """
 The server is up at {address} until Ctrl-C. To try, in another terminal:
 
@@ -112,10 +114,14 @@ class Script:
             raise Ended(max(1, process.returncode))
 
     def wait_until_healthy(self, server: subprocess.Popen[bytes], port: int) -> None:
-        """Until the server answers. Raises Ended."""
+        """Until the server answers. Raises Ended if it ends, or has nothing to serve."""
+        deadline = time.monotonic() + PATIENCE
         while not is_healthy(port):
             if server.poll() is not None:
                 raise Ended(max(1, server.returncode))
+            if time.monotonic() > deadline:
+                print("webemu: the server does not get ready; see its messages above", file=sys.stderr)
+                raise Ended(1)
             self._look()
 
     def _look(self, *, good: bool = False) -> None:
