@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import lmdb
 import orjson
@@ -72,11 +74,26 @@ def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, lis
     return count, len(hosts)
 
 
+_OPEN: WeakValueDictionary[Path, lmdb.Environment] = WeakValueDictionary()
+_OPENING = Lock()
+
+
+def _open(path: Path) -> lmdb.Environment:
+    """The file's environment: LMDB allows one per process and file, and a rolled-back snapshot may still be open."""
+    path = path.resolve()
+    with _OPENING:
+        env = _OPEN.get(path)
+        if env is None:
+            env = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64)
+            _OPEN[path] = env
+        return env
+
+
 class Lookup:
-    """Read side. One read transaction serves all threads: the file never changes."""
+    """Read side. Thread-safe: every look is a transaction of its own, and the file never changes."""
 
     def __init__(self, path: Path, files: list[str]) -> None:
-        self._env = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64)
+        self._env = _open(path)
         self._files = files
 
     def _get(self, name: bytes) -> bytes | None:
@@ -114,5 +131,9 @@ class Lookup:
                 row[12] = (self._files[file], offset, length)
             yield Capture(url, *row)
 
-    def close(self) -> None:
-        self._env.close()
+    def urls(self) -> Iterator[str]:
+        """Every exact URL, in the order of the file."""
+        with self._env.begin() as txn:
+            for name, value in txn.cursor():
+                if name[:1] == b"e":
+                    yield orjson.loads(value)[0]

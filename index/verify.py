@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import lmdb
-import orjson
-
 from emulator.errors import EmulatorError
 from index import shard as shards
 from index.blobs import Blobs
-from index.lookup import FILE as LOOKUP_FILE
 from index.open import Pages, open_snapshot
 from index.records import hit
 from index.snapshot import Manifest, read_manifest
@@ -30,7 +26,7 @@ def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None
     views = sum(1 for doc in range(manifest.pages) if _reads(lambda doc=doc: pages.text(doc), f"view {doc}", fault))  # type: ignore[misc]
     records = sum(_records(collection, manifest, fault))
     captures, payloads = 0, 0
-    for url in _urls(folder / LOOKUP_FILE):
+    for url in pages.urls():
         for capture in pages.exact(url):
             captures += 1
             if capture.length:
@@ -57,10 +53,3 @@ def _records(collection: Path, manifest: Manifest, fault: Callable[[str], None])
             fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")
         for number in range(len(blobs)):
             yield _reads(lambda n=number, b=blobs: hit(b[n], n, 0.0, ()).url, f"record {number} of {name}", fault)  # type: ignore[misc]
-
-
-def _urls(path: Path) -> Iterator[str]:
-    with lmdb.open(str(path), subdir=False, readonly=True, lock=False) as env, env.begin() as txn:
-        for name, value in txn.cursor():
-            if name[:1] == b"e":
-                yield orjson.loads(value)[0]

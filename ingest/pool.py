@@ -20,8 +20,8 @@ from multiprocessing.sharedctypes import SynchronizedArray
 from pathlib import Path
 
 from emulator.errors import SourceError
-from ingest.repack import detect, readable
 from ingest.records import Skip
+from ingest.repack import detect, readable
 from ingest.worker import Job, work
 
 MAX_CRASHES = 20

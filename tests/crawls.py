@@ -1,0 +1,62 @@
+"""Small crawls for tests: WARC files written record by record with warcio, and collections made of them."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from ingest.run import Report, run
+from ingest.sources import expand
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One record of a crawl."""
+
+    url: str
+    body: str | bytes = ""
+    day: int = 1
+    status: str = "200 OK"
+    kind: str = "response"
+    mime: str = "text/html; charset=utf-8"
+    headers: tuple[tuple[str, str], ...] = ()
+    warc: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def date(self) -> str:
+        return f"2024-01-{self.day:02d}T12:00:00Z"
+
+
+def html(title: str, *paragraphs: str, head: str = "") -> str:
+    return f"<!doctype html><html><head><title>{title}</title>{head}</head><body><main>" + "".join(
+        f"<p>{text}</p>" for text in paragraphs
+    )
+
+
+def write(path: Path, records: Sequence[Seen]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=True)
+        for seen in records:
+            body = seen.body.encode() if isinstance(seen.body, str) else seen.body
+            headers = [("Content-Type", seen.mime), *seen.headers]
+            head = StatusAndHeaders(seen.status, headers, protocol="HTTP/1.1")
+            is_http = seen.kind in ("response", "revisit")
+            writer.write_record(
+                writer.create_warc_record(
+                    seen.url,
+                    seen.kind,
+                    payload=io.BytesIO(body),
+                    http_headers=head if is_http else None,
+                    warc_headers_dict={"WARC-Date": seen.date, **seen.warc},
+                    warc_content_type="" if is_http else seen.mime,
+                )
+            )
+    return path
+
+
+def ingest(folder: Path, *paths: Path, snapshot: bool = True) -> Report:
+    return run(expand([str(path) for path in paths]).sources, folder, 1, snapshot=snapshot, quiet=True)
