@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from index.markup import MAX_CHARACTERS
 from ingest.extract.charset import sniff
-from ingest.extract.html import MAX_CHARACTERS, extract_html
+from ingest.extract.html import extract_html
 from ingest.extract.kind import HTML, kind_of
 from ingest.extract.other import extract_json, extract_pdf, extract_plain, extract_xml
 from ingest.extract.types import Extracted

@@ -11,7 +11,8 @@ from typing import Any
 
 import pypdfium2
 
-from ingest.extract.html import MAX_CHARACTERS, words
+from index.markup import MAX_CHARACTERS
+from ingest.extract.html import words
 from ingest.extract.language import detected
 from ingest.extract.text import tidy
 from ingest.extract.types import Extracted
