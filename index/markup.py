@@ -52,7 +52,7 @@ def bounded(html: str) -> tuple[str, str | None]:
 def _too_deep(html: str) -> int | None:
     """Where elements are nested deeper than MAX_DEPTH, None if nowhere. End tags of what is not open do not count."""
     depths = list(accumulate(map(_STEPS.__getitem__, _TAG.findall(html))))
-    if max(map(sub, depths, accumulate(depths, min))) <= MAX_DEPTH:
+    if max(map(sub, depths, accumulate(depths, min)), default=0) <= MAX_DEPTH:
         return None
     lowest = accumulate(depths, min)
     found = zip(_TAG.finditer(html), depths, lowest, strict=True)

@@ -14,7 +14,8 @@ from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _ROOT_CLASSES = frozenset(
-    "entry entry-content post-content post-body article-body article-content article-text articleBody story-body".split()
+    "entry entry-content post-content post-body article-body article-content article-text articleBody "
+    "story-body".split()
 )
 _ROOT_IDS = frozenset("article article-body article-content articleBody articleText story story-body".split())
 _LATE_ROOT_IDS = frozenset("content main-content bodyContent mw-content-text".split())
