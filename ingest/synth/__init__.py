@@ -1,0 +1,71 @@
+"""A web that does not exist: an invented knowledge graph, sites that tell of it, and the crawl of them as WARC files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.errors import SourceError
+from ingest.synth.atlas import draw_atlas
+from ingest.synth.crawl import visits
+from ingest.synth.invent import invent
+from ingest.synth.sites import all_sites
+from ingest.synth.tasks import graph_lines, task_lines
+from ingest.synth.warcs import write_crawl
+
+GRAPH, TASKS, CRAWL = "graph.jsonl", "tasks.jsonl", "crawl-data"
+STORIES = 0.18
+"""News stories per page of the web."""
+DENSITY = 0.87
+"""Size of the graph for which entities, sites and stories together make the wanted number of pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was written."""
+
+    hosts: int
+    pages: int
+    visits: int
+    """Pages, robots.txt, sitemaps, feeds, redirects, errors and second visits."""
+    tasks: int
+    files: int
+    """WARC files."""
+    bytes: int
+
+
+def generate(
+    out: Path, seed: int = 7, pages: int = 2000, progress: Callable[[int, int], None] | None = None
+) -> Summary:
+    """Write the web of that seed and size (about `pages` pages, at least some 400) to the folder `out`.
+
+    All or nothing: it appears under its name when it is whole, and replaces an earlier one. `progress` is called with
+    (visits written, all visits). Raises SourceError where `out` is something else.
+    """
+    if out.exists() and not (out / TASKS).exists() and (not out.is_dir() or any(out.iterdir())):
+        raise SourceError(f"{out} exists and is no generated web", action="name a folder that does not exist yet")
+    unfinished = out.with_name(f"{out.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    atlas = draw_atlas(invent(seed, round(pages * DENSITY)), round(pages * STORIES))
+    sites = all_sites(atlas)
+    crawl = list(visits(seed, sites))
+    done = 0
+
+    def tick(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress:
+            progress(done, len(crawl))
+
+    files = write_crawl(unfinished, seed, crawl, tick)
+    tasks = list(task_lines(atlas))
+    (unfinished / GRAPH).write_text("".join(graph_lines(atlas)), encoding="utf-8")
+    (unfinished / TASKS).write_text("".join(tasks), encoding="utf-8")
+    size = sum(path.stat().st_size for path in files)
+    shutil.rmtree(out, ignore_errors=True)
+    unfinished.replace(out)
+    found = sum(len(list(site.leaves(site))) for site in sites)
+    return Summary(len(sites), found, len(crawl), len(tasks), len(files), size)

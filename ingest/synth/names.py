@@ -1,0 +1,148 @@
+"""Invents proper names: three tongues of syllables, a register that keeps names unique, and address forms of a name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+
+@dataclass(frozen=True, slots=True)
+class Tongue:
+    """The sounds of one country."""
+
+    places: tuple[str, ...]
+    endings: tuple[str, ...]
+    women: tuple[str, ...]
+    men: tuple[str, ...]
+    families: tuple[str, ...]
+    family_endings: tuple[str, ...]
+    rivers: tuple[str, ...]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+NORTH = Tongue(
+    _words(
+        "Halver Brenna Keld Thorsk Marlo Askel Wendle Fallow Ostren Grimsel Hexa Lingar Stannel Rothe Calda Birken Elder"
+        " Fenna Holme Skell Tarne Wick Yarrow Lunder Dunna Penner Orrin Sedge Quill Raven Harrow Tolla Brack Cutha Wharra"
+    ),
+    _words(
+        "ton wick ford by thorpe mere stead holm ness dale gate combe bury minster haven bridge well low mouth field"
+    ),
+    _words(
+        "Anna Ilse Maren Greta Edith Sigrid Clara Hanne Ruth Freya Ingrid Marit Astrid Nora Judith Helga Tilda Karin Solveig"
+        " Agnes Beatrix Linnea Thea Vera Wilma Elin Petra Johanna Ragna Dagny"
+    ),
+    _words(
+        "Anders Tobias Emil Henrik Oskar Magnus Jonas Rolf Felix Edmund Stellan Arvid Gustav Leif Marius Nils Torben Viggo"
+        " Walter Erik Harald Hugo Kasper Lorens Mathis Otto Ragnar Sven Ulrik Halvard"
+    ),
+    _words(
+        "Tervo Holm Brand Lund Vester Halver Skar Kjell Ander Mork Dahl Ost Rand Thorn Fjel Berg Wend Grim Hag Lind Stell Nord"
+        " Varn Krog Eks Hart Ulf Oster Bram Falk"
+    ),
+    _words("sen dal strand gaard en mark quist by ersen rup vik stad mann hoff wick"),
+    _words(
+        "Tesk Orla Wenn Halse Brathe Skerne Yare Lode Mirk Thole Ulse Fenn Garra Isk Kell Nidd Sorrow Wharl Alder Eske"
+    ),
+)
+SOUTH = Tongue(
+    _words(
+        "Val Monte Sera Ori Casta Bella Luce Torre Mira Cora Palma Arda Villa Rocca Fonte Santa Gran Alta Bosca Campi Gera Lava"
+        " Nova Piera Ripa Sola Terra Uva Verda Zarra Olme Cerva Doma Fresa Lira"
+    ),
+    _words(
+        "vento nara stella mira corso lune rossa tella dorra gano vane zuela monte bruna lago viva seca rena sol dena"
+    ),
+    _words(
+        "Lucia Elena Marta Chiara Ines Paola Rosa Carla Teresa Bianca Sofia Livia Alba Noemi Irene Clelia Dora Flavia Gilda"
+        " Isaura Marisa Nerea Olivia Pilar Renata Silvia Tecla Viola Zita Amara"
+    ),
+    _words(
+        "Marco Dario Luca Pietro Rafael Tomas Andrea Bruno Carlo Diego Enzo Fabio Gino Hector Ivo Julio Leandro Mauro Nico"
+        " Orlando Paolo Quinto Renzo Sandro Tito Ugo Vasco Elio Amadeo Cesar"
+    ),
+    _words(
+        "Bell Cast Mar Ross Valen Mont Fer Cor Sal Tor Gall Brun Luc Mora Pell Riv Sant Vall Zan Cald Dell Font Gav Lom Mel Nav"
+        " Olm Per Quin Ser"
+    ),
+    _words("ini etti ano ello ese aro oni ucci ada izo otti ena ardo ales iero"),
+    _words(
+        "Arno-Vell Serra Luvia Tamara Orbe Calva Mirra Dolna Neva Sessa Torla Varra Zelia Ambra Ripa Frella Gessa Olona Prisa Bruna"
+    ),
+)
+EAST = Tongue(
+    _words(
+        "Drav Kost Vel Zor Mir Pras Rud Tav Lub Bol Nov Jas Star Vish Kron Ostr Belo Dobr Grod Hlav Kam Lesk Mor Olsh Pol Rak"
+        " Slav Trn Ust Vrat Zel Brod Chel Dub Jez"
+    ),
+    _words("ograd enka ovice itz insk ava een owo ice any ovo aly ets ushka ino ary ovka iska and yne"),
+    _words(
+        "Milena Katya Danica Zora Irena Ludmila Vesna Tatjana Olga Jadwiga Hana Sonja Mirka Nadia Bozena Alina Dragana Eva"
+        " Halina Ivana Jelena Kamila Lenka Marika Natasza Radka Svetla Tereza Vlasta Zuzana"
+    ),
+    _words(
+        "Pavel Tomasz Milan Igor Bogdan Jan Viktor Stefan Radek Lech Marek Dusan Andrej Borys Cyril Damir Emil Franek Goran"
+        " Henryk Ivan Josip Karel Lubos Mirek Nikola Ondrej Petar Roman Vaclav"
+    ),
+    _words(
+        "Kow Nov Petr Mil Drag Zel Stan Bor Kral Vuk Jan Pol Rad Sok Tich Urb Vlc Wis Zah Bron Cern Dvor Hor Jez Kub Lis Mas Ned"
+        " Ors Pav"
+    ),
+    _words("alski ovic enko ek ansky ak ova-Lis inski aty ic ovec yk ar anek uk"),
+    _words(
+        "Morvina Odra-Sel Vistra Drona Kamen Lubra Sazna Tisla Uhra Vlta Zbruna Bystra Dunava Iskra Jizna Nareva Opava-Lu Prutna Rabna Struma"
+    ),
+)
+TONGUES = (NORTH, SOUTH, EAST)
+
+
+class Register:
+    """Names already given: `take` draws until a name is new, and falls back to numbering it in Roman fashion."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def take(self, draw: Callable[[], str], again: Callable[[str, int], str]) -> str:
+        for _ in range(12):
+            if (name := draw()).casefold() not in self._taken:
+                self._taken.add(name.casefold())
+                return name
+        name = draw()
+        for n in range(2, 10_000):
+            if (other := again(name, n)).casefold() not in self._taken:
+                self._taken.add(other.casefold())
+                return other
+        raise OverflowError(f"no free name near {name!r}")
+
+
+def place(rng: Random, tongue: Tongue) -> str:
+    start, end = rng.choice(tongue.places), rng.choice(tongue.endings)
+    if start[-1] in "aeo" and end[0] in "aeiou":
+        start = start[:-1]
+    return start + end
+
+
+def family(rng: Random, tongue: Tongue) -> str:
+    return rng.choice(tongue.families) + rng.choice(tongue.family_endings)
+
+
+def slug(text: str) -> str:
+    """The name as it stands in a web address: ASCII, lower case, hyphens."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain.replace("'", "")).strip("-")
+
+
+def an(words: str) -> str:
+    """`words` with its indefinite article."""
+    return ("an " if words[:1].lower() in "aeiou" else "a ") + words
+
+
+def listing(items: list[str]) -> str:
+    """`a, b and c`."""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""
