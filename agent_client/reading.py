@@ -91,10 +91,11 @@ def in_table(page: str, column: str, year: str) -> Cell | None:
 
 
 def largest(page: str, column: str, year: str) -> Cell | None:
-    """The cell of a column in the row with the greatest number in column `year`."""
+    """The cell of a column in the row with the greatest number in the column that names `year`."""
     for header, rows in tables(page):
-        if column in header and year in header:
-            best = max(rows, key=lambda row: _number(row, header.index(year)), default=None)
+        by = next((n for n, cell in enumerate(header) if year in cell), None)
+        if column in header and by is not None:
+            best = max(rows, key=lambda row: _number(row, by), default=None)
             return _cell(page, best[header.index(column)]) if best else None
     return None
 

@@ -42,7 +42,7 @@ def links(html: str, url: str) -> str:
             continue
         number = targets.setdefault(target, len(targets) + 1)
         words = " ".join(anchor.text(separator=" ").split())
-        anchor.replace_with(f" [{number}]{words} ")
+        anchor.replace_with(f" [{number}]{words}")
     text = str(extract_plain_text(tree.html or "", main_content=False, alt_texts=False)).strip()
     if not targets:
         return text

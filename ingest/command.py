@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from emulator.config import load
+from emulator.config import Config, load
 from emulator.errors import SourceError
 from ingest.run import Report, default_workers, run
 from ingest.sources import Found, expand
@@ -56,10 +57,10 @@ def ingest(
     except KeyboardInterrupt:
         print("\nStopped. What was ingested stays; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
-    _show(report, config.collection, found)
+    _show(report, config, found, root)
 
 
-def _show(report: Report, collection: str, found: Found) -> None:
+def _show(report: Report, config: Config, found: Found, root: Path | None) -> None:
     rate = report.pages / report.seconds if report.seconds else 0.0
     print(f"sources   {report.added:,} added, {report.known:,} already in, {len(report.failed):,} failed")
     if found.ignored:
@@ -74,4 +75,5 @@ def _show(report: Report, collection: str, found: Found) -> None:
         print(f"failed    {name}: {why}")
     if report.snapshot:
         print(f"snapshot  {report.snapshot}")
-        print(f"next      webemu serve --collection {collection}")
+        place = ["--collection", config.collection] + (["--root", str(config.root)] if root else [])
+        print(f"next      webemu serve {shlex.join(place)}")
