@@ -21,7 +21,7 @@ _BOMS = (
 _NAMES = {
     "cp1252": "windows-1252",
     "gbk": "gb18030",  # WHATWG decodes gbk and gb2312 with gb18030's decoder
-    "shift_jis": "windows-31j",  # a label of Shift_JIS; Python's own shift_jis lacks the extensions browsers decode
+    "shift_jis": "cp932",  # Python's own shift_jis lacks the extensions browsers decode
     "euc_kr": "cp949",  # WHATWG's euc-kr is windows-949, which Python knows under this name only
     "big5": "big5hkscs",
     "euc_jp": "euc-jp",
@@ -144,7 +144,8 @@ def _guess(body: bytes) -> str:
 
 def _is_utf8(head: bytes) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return False
-    return True
+    # A cut character at the end is no evidence where it is the only one.
+    return not text.isascii() or len(text) == len(head)
