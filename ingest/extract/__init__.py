@@ -33,8 +33,8 @@ def extract(
     """(extraction, detected media type, charset, drop reason). Never raises.
 
     The extraction is None where the type bears no text; the charset is None for binary types. A drop reason beside an
-    extraction says that only a part was read (`text-too-large`, `markup-too-deep`, `pdf-too-long`) or that there was
-    nothing to read (`no-text`); without one: `pdf-truncated`, `pdf-too-large`, `pdf-unreadable`.
+    extraction says that only a part was read (`text-too-large`, `markup-too-deep`, `tag-too-large`, `pdf-too-long`) or
+    that there was nothing to read (`no-text`); without one: `pdf-truncated`, `pdf-too-large`, `pdf-unreadable`.
     """
     kind = kind_of(body, declared_mime, url)
     if kind == "application/pdf":

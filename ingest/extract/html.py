@@ -18,12 +18,18 @@ from ingest.extract.links import base_of, links_of
 from ingest.extract.text import readable
 from ingest.extract.types import Extracted
 
+_LARGE = 40_000
+"""Characters up to which no tag has so many attributes that it takes a second to parse."""
+_LARGE_TAG = re.compile(r"""<[a-zA-Z][^\s<>"']*+(?:(?:\s++|"[^"]*+"|'[^']*+')[^\s<>"']*+){1000}+""")
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
     """Extract a decoded document; `fetched` bounds its publication date. Raises nothing."""
     html, cut = bounded(html)
+    # Parsers compare each attribute of a tag with all before it: 200,000 take minutes.
+    if len(html) > _LARGE and (tag := _LARGE_TAG.search(html)):
+        html, cut = html[: tag.start()], "tag-too-large"
     tree = LexborHTMLParser(html)
     base = base_of(tree, url)
     links, link_characters = links_of(tree, url, base)

@@ -37,6 +37,8 @@ _ROOTS = {
     b"feed": "application/atom+xml",
     b"svg": "image/svg+xml",
 }
+_HEADER_END = re.compile(r"[;,\s]")
+"""Not only the semicolon: `text/html charset=utf-8` is a common mistake, and browsers read it."""
 _VAGUE = frozenset(
     "text/plain application/octet-stream application/unknown unknown/unknown */* binary/octet-stream text "
     "application/x-download application/force-download content/unknown".split()
@@ -54,7 +56,7 @@ _SUFFIXES = {
 
 def kind_of(body: bytes, declared: str | None, url: str) -> str:
     """Media type, lower case. Never raises."""
-    header = (declared or "").partition(";")[0].strip().lower()
+    header = _HEADER_END.split((declared or "").strip(), maxsplit=1)[0].lower()
     if magic := _by_magic(body):
         # Office documents and e-books are ZIP files too: a header that says more is believed.
         return header if magic == "application/zip" and header not in _VAGUE else magic

@@ -29,4 +29,6 @@ class Extracted:
     link_density: float = 0.0
     """Share of the visible characters that are link text, 0 to 1."""
     cut: str | None = None
-    """Why only the first part was read: `text-too-large`, `markup-too-deep`, `pdf-too-long`; None if whole."""
+    """Why only the first part was read: `text-too-large`, `markup-too-deep`, `tag-too-large`, `pdf-too-long`.
+
+    None if all was."""
