@@ -111,10 +111,7 @@ def body(atlas: Atlas, story: Story) -> str:
     details = voice.some(DETAILS[story.kind], 3, 5, **slots)
     country = atlas.papers[story.paper].country
     named = f"{rng.choice(tongue_of(country).women)} {family(rng, tongue_of(country))}, {rng.choice(('who lives nearby', 'a commuter', 'one of the organisers', 'a nurse'))},"
-    sayings = [
-        voice.say(QUOTES, q=voice.say(SAYINGS[story.section]), speaker=who)
-        for who in (escape(named), rng.choice(SPEAKERS))
-    ]
+    sayings = [_quote(voice, story.section, who) for who in (escape(named), rng.choice(SPEAKERS))]
     text = paragraph(lead, details[0]) + paragraph(*details[1:3]) + paragraph(sayings[0])
     return text + paragraph(*details[3:], sayings[1]) + _links(atlas, story)
 
