@@ -10,10 +10,9 @@ from hashlib import blake2b, sha1
 from typing import Any
 from urllib.parse import urlsplit
 
-from index.http import Message, decode_content, parse
-
 from emulator import urls
 from emulator.errors import PayloadError
+from index.http import Message, decode_content, parse
 from index.payloads import MAX_PAYLOAD
 from ingest.extract import Extracted, extract
 from ingest.records import Record

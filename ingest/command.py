@@ -58,6 +58,8 @@ def ingest(
         print("\nStopped. What was ingested stays; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
     _show(report, config, found, root)
+    if report.failed:
+        raise typer.Exit(1)
 
 
 def _show(report: Report, config: Config, found: Found, root: Path | None) -> None:

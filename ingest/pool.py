@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections import deque
@@ -51,7 +52,7 @@ def _prepare(job: Job, collection: Path) -> Job:
     return replace(job, kind=kind, copy=None if read_from == path else str(copy), skipped=tuple(skips))
 
 
-def _serve(pipe: Connection, collection: Path, state: SynchronizedArray[int], slot: int) -> None:
+def _serve(pipe: Connection, collection: Path, staging: Path, state: SynchronizedArray[int], slot: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
@@ -64,15 +65,24 @@ def _serve(pipe: Connection, collection: Path, state: SynchronizedArray[int], sl
             job: Job = pipe.recv()
         except EOFError:
             return
-        staging = collection / "staging" / str(job.source_id)
-        own = staging.with_name(f"{staging.name}.{os.getpid()}")
         try:
-            work(_prepare(job, collection), collection, own, at)
-            own.rename(staging)
-            pipe.send(Done(job, staging))
+            done = _work(job, collection, staging, at)
         except OSError as error:
-            shutil.rmtree(own, ignore_errors=True)
-            pipe.send(Done(job, None, str(error)))
+            done = Done(job, None, str(error))
+        try:
+            pipe.send(done)
+        except BrokenPipeError:
+            return
+
+
+def _work(job: Job, collection: Path, staging: Path, at: Callable[[int, int], None]) -> Done:
+    own = staging / f"{job.source_id}.{os.getpid()}"
+    try:
+        work(_prepare(job, collection), collection, own, at)
+        return Done(job, own.rename(staging / str(job.source_id)))
+    except OSError:
+        shutil.rmtree(own, ignore_errors=True)
+        raise
 
 
 def _leave_with(parent: int) -> None:
@@ -84,27 +94,27 @@ def _leave_with(parent: int) -> None:
 class _Slot:
     """One worker process and the job it has."""
 
-    def __init__(self, number: int, collection: Path, state: SynchronizedArray[int]) -> None:
-        self._start = (number, collection, state)
+    def __init__(self, number: int, collection: Path, staging: Path, state: SynchronizedArray[int]) -> None:
+        self._start = (number, collection, staging, state)
         self.job: Job | None = None
         self.start()
 
     def start(self) -> None:
-        number, collection, state = self._start
+        number, collection, staging, state = self._start
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, collection, state, number), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, collection, staging, state, number), daemon=True)
         self.process.start()
         theirs.close()
 
     def give(self, job: Job) -> None:
-        number, _, state = self._start
+        number, *_, state = self._start
         state[2 * number], state[2 * number + 1] = -1, 0
         self.job = job
         self.pipe.send(job)
 
     def at(self) -> tuple[int, int]:
-        number, _, state = self._start
+        number, *_, state = self._start
         return state[2 * number], state[2 * number + 1]
 
 
@@ -112,10 +122,10 @@ def run_jobs(
     jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, int, int]]], None]
 ) -> Iterator[Done]:
     """Work on all jobs; yields each as it ends. `tick` is told (job, offset, pages) of all in hand, twice a second."""
-    _sweep(collection)
+    staging = _sweep(collection)
     waiting = deque(jobs)
     state: SynchronizedArray[int] = get_context("spawn").Array("q", 2 * workers)
-    slots = [_Slot(number, collection, state) for number in range(min(workers, len(jobs)))]
+    slots = [_Slot(number, collection, staging, state) for number in range(min(workers, len(jobs)))]
     try:
         while waiting or any(slot.job for slot in slots):
             for slot in slots:
@@ -132,16 +142,20 @@ def run_jobs(
             slot.process.terminate()
         for slot in slots:
             slot.process.join()
+        shutil.rmtree(staging, ignore_errors=True)
 
 
-def _sweep(collection: Path) -> None:
-    """Remove what killed runs left half done."""
+def _sweep(collection: Path) -> Path:
+    """Remove what killed runs left half done. Returns a staging folder of this run alone: workers outlive a killed
+    parent by half a second, and what they then finish must not meet ours.
+    """
     shutil.rmtree(collection / "staging", ignore_errors=True)
-    (collection / "staging").mkdir(parents=True)
+    (collection / "staging").mkdir(parents=True, exist_ok=True)
     for scratch in (collection / "warc").glob("tmp*"):
-        shutil.rmtree(scratch)
+        shutil.rmtree(scratch, ignore_errors=True)
     for part in (collection / "warc").glob(".*.part"):
-        part.unlink()
+        part.unlink(missing_ok=True)
+    return Path(tempfile.mkdtemp(dir=collection / "staging"))
 
 
 def _collect(slot: _Slot) -> Done | None:

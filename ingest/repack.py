@@ -37,7 +37,7 @@ def readable(path: Path, kind: str, copy_to: Path) -> tuple[Path, list[Skip]]:
         return path, []
     if kind == "unknown":
         raise SourceError(f"{path} is no WARC, ARC, WET, WAT or WACZ file", action="check the file, or leave it out")
-    part = copy_to.with_name(f".{copy_to.name}.part")
+    part = copy_to.with_name(f".{copy_to.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as copy, tempfile.TemporaryDirectory(dir=copy_to.parent) as scratch:
             skips = _copy(path, kind, copy, Path(scratch))
