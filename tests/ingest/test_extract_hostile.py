@@ -69,7 +69,7 @@ ATTRIBUTES = " ".join(f"a{n}=1" for n in range(200_000))
         ("<p>top</p>" + "<svg><a>" * 100_000, "top", "markup-too-deep"),
         ("<p>top</p>" + "<table><tr><td>" * 50_000, "top", "markup-too-deep"),
         (f"<p>top</p><p {ATTRIBUTES}>bottom", "top", "tag-too-large"),
-        ("<p>top</p><p " + ATTRIBUTES.replace("1", "'<>'") + ">bottom", "top", "tag-too-large"),
+        ("<p>top</p><p " + ATTRIBUTES.replace("=1", "='<>'") + ">bottom", "top", "tag-too-large"),
         ("<p>top</p><p title='" + "a" * 3_000_000 + "'>bottom</p>", "top\n\nbottom", None),
         ("<p>top</p><p title='" + " a='" * 100_000 + "'>bottom</p>", "top", "tag-too-large"),
         ("top" + "<!--" * 500_000, "top", None),
@@ -86,6 +86,17 @@ def test_hostile_markup_is_read_up_to_where_it_is_hostile(markup: str, text: str
     found, kind, _, reason = read(markup.encode(), "text/html")
     assert found is not None
     assert (kind, found.text, found.cut, reason) == ("text/html", text, cut, cut)
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["<script>for (i = 0; i <n; i++) x = 'WORDS'</script>", '<a href="/forum>talk</a><p title="x">said "WORDS"'],
+    ids=["script", "quote"],
+)
+def test_what_only_looks_like_a_large_tag_is_not_cut(before: str) -> None:
+    found, _, _, reason = read((before.replace("WORDS", "word " * 20_000) + "<p>bottom").encode(), "text/html")
+    assert found is not None
+    assert (found.text.rpartition("\n")[2], reason) == ("bottom", None)
 
 
 @pytest.mark.parametrize("mime", ["text/html", "application/xml", "text/plain", "application/json"])
