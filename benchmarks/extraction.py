@@ -1,0 +1,106 @@
+"""Text extraction on real article pages whose text is known, beside trafilatura on the same pages.
+
+WEBEMU_SHARED=DIR python -m benchmarks.extraction     (DIR/data/warc/_gold/realpages.tsv, DIR/data/warc/_derived)
+
+A text is its bag of words, without case: precision is the share of its words that the known text has too, recall the
+share of the known text's words that it has. Means over pages. Ours does more per page (title, links, dates, language),
+and keeps what the known texts leave out and questions are asked about: bylines, dates, captions, comments.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import mean
+
+import trafilatura
+from selectolax.lexbor import LexborHTMLParser
+from warcio.archiveiterator import ArchiveIterator
+
+from ingest.extract import extract_html, sniff
+
+PAGES = "_derived/ccstyle_realpages_share.warc.gz"
+_WORD = re.compile(r"\w+")
+Extractor = Callable[[str, str], str]
+"""Text of a decoded page and its URL."""
+
+
+def ours(html: str, url: str) -> str:
+    return extract_html(html, url).text
+
+
+def theirs(html: str, url: str) -> str:
+    return trafilatura.extract(html, url=url, include_comments=False) or ""
+
+
+def theirs_recall(html: str, url: str) -> str:
+    return trafilatura.extract(html, url=url, include_comments=False, favor_recall=True) or ""
+
+
+EXTRACTORS: dict[str, Extractor] = {"webemu": ours, "trafilatura": theirs, "trafilatura favor_recall": theirs_recall}
+
+
+def golds(folder: Path) -> Iterator[tuple[str, str]]:
+    """(URL, known text); pages without one are left out, and those with a remark in capitals in its place."""
+    with (folder / "realpages.tsv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            path = folder / row[3].removeprefix("tests/testdata/")
+            if not row[3] or not path.exists():
+                continue
+            text = path.read_text(encoding="utf-8")
+            if path.suffix == ".html":
+                text = LexborHTMLParser(text).text(separator=" ")
+            if text.strip() and not text.isupper():
+                yield row[0], text
+
+
+def pages(archive: Path) -> Iterator[tuple[str, str]]:
+    """(URL, decoded body) of all responses."""
+    with archive.open("rb") as file:
+        for record in ArchiveIterator(file):
+            if record.rec_type == "response":
+                declared = record.http_headers.get_header("Content-Type") or ""
+                body = record.content_stream().read()
+                charset = sniff(body, declared.lower().partition("charset=")[2] or None)
+                yield record.rec_headers.get_header("WARC-Target-URI"), body.decode(charset, "replace")
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(text.casefold()))
+
+
+def score(found: str, gold: str) -> tuple[float, float, float]:
+    """(precision, recall, F1)."""
+    given, wanted = words(found), words(gold)
+    common = (given & wanted).total()
+    if not common:
+        return 0.0, 0.0, 0.0
+    precision, recall = common / given.total(), common / wanted.total()
+    return precision, recall, 2 * precision * recall / (precision + recall)
+
+
+def main() -> None:
+    root = os.environ.get("WEBEMU_SHARED")
+    if not root:
+        raise SystemExit("WEBEMU_SHARED is not set: it names the folder that holds data/warc")
+    archives = Path(root) / "data" / "warc"
+    known = dict(golds(archives / "_gold"))
+    documents = [(url, html) for url, html in dict(pages(archives / PAGES)).items() if url in known]
+    print(f"{len(documents)} pages, {sum(len(html) for _, html in documents) / 1e6:.1f} million characters")
+    for name, extractor in EXTRACTORS.items():
+        started = time.process_time()
+        texts = [extractor(html, url) for url, html in documents]
+        rate = len(documents) / (time.process_time() - started)
+        scores = [score(text, known[url]) for text, (url, _) in zip(texts, documents, strict=True)]
+        figures = zip(("precision", "recall", "F1"), zip(*scores, strict=True), strict=True)
+        means = "   ".join(f"{measure} {mean(values):.3f}" for measure, values in figures)
+        print(f"{name:<25}{means}   {rate:,.0f} pages/s of one core", flush=True)
+
+
+if __name__ == "__main__":
+    main()
