@@ -16,7 +16,6 @@ from datetime import date
 from pathlib import Path
 
 from index.http import parse
-
 from ingest.extract import extract
 
 

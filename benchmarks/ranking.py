@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ir_measures
-from ingest.sources import expand
 from ir_measures import AP, R, nDCG
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -28,6 +27,7 @@ from emulator.query import parse
 from index.catalog import Catalog
 from index.open import open_world
 from ingest.run import run
+from ingest.sources import expand
 
 MEASURES = [AP, nDCG @ 10, R @ 100]
 NAMES = ("cranfield", "vaswani", "xquad_en", "xquad_de")

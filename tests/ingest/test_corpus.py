@@ -136,7 +136,7 @@ def test_the_recrawl_of_gov_uk_gives_full_bodies(corpus: tuple[Path, Report], we
     assert len(rows) == 55
     for url, time, digest in rows:
         at = time.replace(tzinfo=UTC)
-        capture, payload = web.payload(PageRequest(url, "raw", at=at, follow=False))
+        _, payload = web.payload(PageRequest(url, "raw", at=at, follow=False))
         assert (capture.kind, capture.time) == ("revisit", int(at.timestamp()))
         assert sha1(payload.body) == digest or payload.encoding, url
 
@@ -145,13 +145,13 @@ def test_old_common_crawl_bodies_are_read_whatever_their_headers_say(corpus: tup
     """2014: headers say gzip, bodies are plain, and a mark of truncation stands on whole pages."""
     with Catalog(corpus[0], read_only=True) as catalog:
         rows = catalog.db.execute(
-            "SELECT url FROM captures WHERE warc_filename LIKE '%WDPS-Group-3/CommonCrawl-sample.warc' AND fetch_status = 200"
+            "SELECT url FROM captures WHERE fetch_status = 200"
+            " AND warc_filename LIKE '%WDPS-Group-3/CommonCrawl-sample.warc'"
         ).fetchall()
-    assert rows
+    claims = []
     for (url,) in rows:
-        capture, payload = web.payload(PageRequest(url, "raw"))
-        assert (b"gzip" in dict(payload.headers).get(b"Content-Encoding", b""), payload.encoding) in (
-            (True, ""),
-            (False, ""),
-        )
+        _, payload = web.payload(PageRequest(url, "raw"))
+        claims.append(dict(payload.headers).get(b"Content-Encoding"))
+        assert payload.encoding == ""
         assert len(web.fetch(PageRequest(url)).content) > 100
+    assert b"gzip" in claims
