@@ -136,7 +136,7 @@ def test_the_recrawl_of_gov_uk_gives_full_bodies(corpus: tuple[Path, Report], we
     assert len(rows) == 55
     for url, time, digest in rows:
         at = time.replace(tzinfo=UTC)
-        _, payload = web.payload(PageRequest(url, "raw", at=at, follow=False))
+        capture, payload = web.payload(PageRequest(url, "raw", at=at, follow=False))
         assert (capture.kind, capture.time) == ("revisit", int(at.timestamp()))
         assert sha1(payload.body) == digest or payload.encoding, url
 
