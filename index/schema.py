@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 CAPTURES = pa.schema(
     [
@@ -94,8 +94,10 @@ SOURCES = pa.schema(
         ("records", pa.int64()),
         ("captures", pa.int64()),
         ("pages", pa.int64()),
+        ("content_hash", pa.int64()),
     ]
 )
+"""`content_hash` is of all captures and pages as they were read, so that a better reader makes another snapshot."""
 
 TABLES: dict[str, pa.Schema] = {
     "sources": SOURCES,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from hashlib import blake2b
@@ -59,10 +59,10 @@ def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, 
     return split(sorted(pages), 62)
 
 
-def shard_id(sources: tuple[int, ...]) -> str:
-    """Name by content: what is in it and how it was built."""
+def shard_id(contents: Sequence[tuple[int, int | None]]) -> str:
+    """Name by content: (id, hash of its captures and pages) of each source in it, and how it was built."""
     config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, TITLE_WEIGHT]
-    return blake2b(json.dumps([config, sources]).encode(), digest_size=8).hexdigest()
+    return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 
 
 def load(folder: Path) -> Shard:
@@ -96,9 +96,8 @@ def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
     return compressor.compress(f"{title}\n{text}".encode("utf-8", "replace"))
 
 
-def build(root: Path, collection: Path, sources: tuple[int, ...], count: Callable[[], None]) -> Shard:
-    """Build one shard under `root` unless it is there; `count` is called for every page done."""
-    name = shard_id(sources)
+def build(root: Path, collection: Path, name: str, sources: tuple[int, ...], count: Callable[[], None]) -> Shard:
+    """Build the shard of that name under `root` unless it is there; `count` is called for every page done."""
     if (root / name / "shard.json").exists():
         return load(root / name)
     folder = root / f".{name}.{os.getpid()}"

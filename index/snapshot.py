@@ -92,14 +92,16 @@ def build(collection: Path, workers: int = 1, progress: Progress | None = None) 
     """Build the snapshot of everything in the catalog unless it is there, switch to it, and return its id."""
     report = progress or (lambda *_: None)
     with Catalog(collection, read_only=True) as catalog:
-        counted = catalog.db.execute("SELECT source_id, pages FROM sources").fetchall()
-    groups = shards.plan({source: pages or 0 for source, pages in counted})
-    names = [shards.shard_id(group) for group in groups]
+        counted = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
+    groups = shards.plan({source: pages or 0 for source, pages, _ in counted})
+    contents = {source: content for source, _, content in counted}
+    names = [shards.shard_id([(source, contents[source]) for source in group]) for group in groups]
     snapshot = blake2b(json.dumps([FORMAT, names]).encode(), digest_size=8).hexdigest()
     folder = collection / "snapshots" / snapshot
     if not (folder / "manifest.json").exists():
-        total = sum(pages or 0 for _, pages in counted)
-        built = _build_shards(collection, groups, workers, lambda done: report("indexing", done, total))
+        total = sum(pages or 0 for _, pages, _ in counted)
+        named = dict(zip(names, groups, strict=True))
+        built = _build_shards(collection, named, workers, lambda done: report("indexing", done, total))
         report("linking", total, total)
         _compose(collection, folder, built, len(counted))
     switch(collection, snapshot)
@@ -120,17 +122,17 @@ def _count() -> None:
             _counter.value += 1
 
 
-def _build_one(collection: Path, sources: tuple[int, ...]) -> shards.Shard:
-    return shards.build(collection / "shards", collection, sources, _count)
+def _build_one(collection: Path, name: str, sources: tuple[int, ...]) -> shards.Shard:
+    return shards.build(collection / "shards", collection, name, sources, _count)
 
 
 def _build_shards(
-    collection: Path, groups: list[tuple[int, ...]], workers: int, report: Callable[[int], None]
+    collection: Path, named: dict[str, tuple[int, ...]], workers: int, report: Callable[[int], None]
 ) -> list[shards.Shard]:
     context = get_context("spawn")
     counter = context.Value("q", 0)
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(counter,)) as pool:
-        waiting = [pool.submit(_build_one, collection, group) for group in groups]
+        waiting = [pool.submit(_build_one, collection, name, group) for name, group in named.items()]
         for future in waiting:
             while not future.done():
                 try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b32encode
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -18,6 +19,7 @@ from ingest.extract import Extracted, extract
 from ingest.records import Record
 
 MAX_TITLE = 1000
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +170,15 @@ def _text(
 ) -> Extracted | None:
     """Decode and extract; fills the content columns of the row."""
     declared = _header(message, b"content-type")
-    mime, _, parameters = declared.partition(";")
-    row["content_mime_type"] = mime.strip().lower() or None
+    row["content_mime_type"] = declared.partition(";")[0].strip().lower() or None
     row["content_mime_detected"] = row["content_mime_type"]
     try:
         body, _ = decode_content(message.body, message.headers, MAX_PAYLOAD)
     except PayloadError as error:
         drops.append((error.reason, len(message.body)))
         return None
-    charset = parameters.lower().partition("charset=")[2].partition(";")[0].strip("\"' \t") or None
+    named = _CHARSET.search(declared)
+    charset = named[1].lower() if named else None
     found, detected, encoding, reason = extract(
         body, row["content_mime_type"], charset, url, joined.charset, row["content_truncated"], fetched
     )

@@ -12,6 +12,7 @@ import signal
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,7 @@ class Worker:
         self._crawl: str | None = None
         self._early: OrderedDict[str, Joined] = OrderedDict()
         self._waiting: tuple[Record, Joined] | None = None
+        self._content = blake2b(digest_size=8)
         self.records = self.captures = self.pages = 0
 
     def run(self, path: Path) -> None:
@@ -132,6 +134,7 @@ class Worker:
             self.records,
             self.captures,
             self.pages,
+            int.from_bytes(self._content.digest(), "big", signed=True),
         )
         self._tables.add("sources", row)
         self._tables.close()
@@ -185,6 +188,7 @@ class Worker:
             self._drops.count(reason, record.offset, size, capture.url)
         if capture.row is None:
             return
+        self._content.update(repr((capture.row, capture.page)).encode("utf-8", "surrogatepass"))
         source = self._job.source_id
         self.captures += 1
         self._tables.add("captures", (source, *_named(capture.row, self._job.name)), 500)

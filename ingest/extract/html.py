@@ -18,24 +18,12 @@ from ingest.extract.links import base_of, links_of
 from ingest.extract.text import readable
 from ingest.extract.types import Extracted
 
-_LARGE = 100_000
-"""Characters up to which no tag has so many attributes that it takes more than two seconds to parse."""
-_ATTRIBUTE = r"""[\s/]*+=?[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+))?+"""
-_BEARABLE = re.compile(
-    r"(?:[^<]++|<(?![a-zA-Z])|<script[\s>](?:[^<]++|<(?!/script))*+"
-    rf"|<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE}){{0,1999}}+(?!{_ATTRIBUTE}))*+",
-    re.IGNORECASE,
-)
-"""All up to a tag of 2,000 attributes; what scripts hold only looks like tags. In one match, so that it is linear."""
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
     """Extract a decoded document; `fetched` bounds its publication date. Raises nothing."""
     html, cut = bounded(html)
-    # Parsers compare each attribute of a tag with all before it: 200,000 take minutes.
-    if len(html) > _LARGE and (whole := _BEARABLE.match(html)) and whole.end() < len(html):
-        html, cut = whole[0], "tag-too-large"
     tree = LexborHTMLParser(html)
     base = base_of(tree, url)
     links, link_characters = links_of(tree, url, base)

@@ -29,4 +29,5 @@ def test_a_large_source_stands_alone() -> None:
 
 
 def test_a_shard_is_named_by_its_sources() -> None:
-    assert shard_id((1, 2)) == shard_id((1, 2)) != shard_id((1, 3))
+    assert shard_id([(1, 7), (2, 8)]) == shard_id([(1, 7), (2, 8)])
+    assert len({shard_id([(1, 7), (n, content)]) for n, content in ((2, 8), (3, 8), (2, 9))}) == 3
