@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import quote
 
+from ingest.synth.dice import dice
 from ingest.synth.graph import Company, Entity, Graph, Town, University, Work
 from ingest.synth.names import slug
 from ingest.synth.stories import Paper, Story, chronicle, papers_of
@@ -121,3 +122,12 @@ def _index(atlas: Atlas) -> None:
         atlas.products.setdefault(graph.companies[product.company].key, []).append(n)
     for n, town in enumerate(graph.towns):
         atlas.towns_in.setdefault(graph.regions[town.region].key, []).append(n)
+
+
+def some_towns(atlas: Atlas, what: str, per_2000: int) -> list[Town]:
+    """That many of the towns for every 2,000 pages, drawn for one purpose, in their order."""
+    towns = atlas.graph.towns
+    picked = dice(atlas.graph.seed, what).sample(
+        range(len(towns)), min(len(towns), max(6, round(per_2000 * atlas.scale)))
+    )
+    return [towns[n] for n in sorted(picked)]

@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
@@ -155,3 +156,12 @@ def test_old_common_crawl_bodies_are_read_whatever_their_headers_say(corpus: tup
         assert payload.encoding == ""
         assert len(web.fetch(PageRequest(url)).content) > 100
     assert b"gzip" in claims
+
+
+def test_the_docs_show_these_drops(corpus: tuple[Path, Report]) -> None:
+    page = (Path(__file__).parents[2] / "docs/corpus.md").read_text(encoding="utf-8")
+    shown = page.partition("## By reason")[2].partition("```")[0]
+    rows = re.findall(r"^\| ([\w-]+) \| (\d+) \| \d+ \| \d+ \|$", shown, re.MULTILINE)
+    assert {reason: int(count) for reason, count in rows} == corpus[1].drops
+    assert f"| all | {corpus[1].added} | " in page
+    assert f" | {corpus[1].captures} | {corpus[1].pages} |\n" in page

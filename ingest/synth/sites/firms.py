@@ -187,7 +187,6 @@ def _university(atlas: Atlas, school: University) -> Site:
 
 
 def _campus(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
-    staff = [person for person in atlas.graph.people if person.employer == school.key]
     rector = atlas.graph.people[school.rector]
     front = paragraph(
         f"The {escape(school.name)} was established in {school.established}.", f"Some {number(school.students)} students are enrolled.",
@@ -202,6 +201,31 @@ def _campus(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
     yield Leaf(
         "/rectorate", partial(page, site, f"Rectorate - {school.name}", f"<h1>Rectorate</h1>\n{office}"), "2023-10-01"
     )
+    yield from _staff(atlas, school, site)
+    yield Leaf(
+        "/research",
+        partial(
+            page,
+            site,
+            f"Research - {school.name}",
+            "<h1>Research projects</h1>\n" + bullets(topic.capitalize() for topic in TOPICS[:8]),
+        ),
+        "2024-02-02",
+    )
+    study = paragraph(
+        "Applications are open from March to May.",
+        "There are no fees in the first four years.",
+        "Courses are held in two languages.",
+        "Advice is given in the hall every weekday morning.",
+    )
+    yield Leaf(
+        "/study", partial(page, site, f"Study - {school.name}", f"<h1>Study with us</h1>\n{study}"), "2024-02-20"
+    )
+    yield from common(site)
+
+
+def _staff(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
+    staff = [person for person in atlas.graph.people if person.employer == school.key]
     rows = [
         (anchor(f"/people/{slug(person.title)}", person.name), person.occupation, f"{n + 11}.{n % 4}")
         for n, person in enumerate(staff)
@@ -224,23 +248,3 @@ def _campus(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
             partial(page, site, f"{person.name} - {school.name}", f"<h1>{escape(person.name)}</h1>\n{text}{link}"),
             "2024-04-02",
         )
-    yield Leaf(
-        "/research",
-        partial(
-            page,
-            site,
-            f"Research - {school.name}",
-            "<h1>Research projects</h1>\n" + bullets(topic.capitalize() for topic in TOPICS[:8]),
-        ),
-        "2024-02-02",
-    )
-    study = paragraph(
-        "Applications are open from March to May.",
-        "There are no fees in the first four years.",
-        "Courses are held in two languages.",
-        "Advice is given in the hall every weekday morning.",
-    )
-    yield Leaf(
-        "/study", partial(page, site, f"Study - {school.name}", f"<h1>Study with us</h1>\n{study}"), "2024-02-20"
-    )
-    yield from common(site)
