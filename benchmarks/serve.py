@@ -143,8 +143,10 @@ def main(folder: Path) -> None:
                     f"   {found['requests'] / found['wall_s']:,.0f} /s"
                     f"   {found['good'] / found['requests']:.1%} answered 200{share}"
                 )
-        served, own = (one.memory_info().rss / 1e6 for one in (process, psutil.Process()))
-        print(f"server start {seconds:.2f} s, memory {served:,.0f} MB; bare engine process {own:,.0f} MB")
+        print(f"server start {seconds:.2f} s")
+        for name, one in (("server", process), ("bare engine", psutil.Process())):
+            memory = one.memory_full_info()
+            print(f"memory of the {name:<12} {memory.uss / 1e6:,.0f} MB, with mapped files {memory.rss / 1e6:,.0f} MB")
 
 
 if __name__ == "__main__":

@@ -23,10 +23,11 @@ from pathlib import Path
 from emulator.errors import SourceError
 from ingest.records import Skip
 from ingest.repack import detect, readable
-from ingest.worker import Job, work
+from ingest.worker import At, Job, work
 
 MAX_CRASHES = 20
 """A source that kills so many workers is given up."""
+_WIDTH = len(At._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ def _serve(pipe: Connection, collection: Path, staging: Path, state: Synchronize
     parent = os.getppid()
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
-    def at(offset: int, pages: int) -> None:
-        state[2 * slot], state[2 * slot + 1] = offset, pages
+    def at(now: At) -> None:
+        state[_WIDTH * slot : _WIDTH * (slot + 1)] = now
 
     while True:
         try:
@@ -75,7 +76,7 @@ def _serve(pipe: Connection, collection: Path, staging: Path, state: Synchronize
             return
 
 
-def _work(job: Job, collection: Path, staging: Path, at: Callable[[int, int], None]) -> Done:
+def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -> Done:
     own = staging / f"{job.source_id}.{os.getpid()}"
     try:
         work(_prepare(job, collection), collection, own, at)
@@ -109,22 +110,22 @@ class _Slot:
 
     def give(self, job: Job) -> None:
         number, *_, state = self._start
-        state[2 * number], state[2 * number + 1] = -1, 0
+        state[_WIDTH * number : _WIDTH * (number + 1)] = At(-1, 0, 0)
         self.job = job
         self.pipe.send(job)
 
-    def at(self) -> tuple[int, int]:
+    def at(self) -> At:
         number, *_, state = self._start
-        return state[2 * number], state[2 * number + 1]
+        return At(*state[_WIDTH * number : _WIDTH * (number + 1)])
 
 
 def run_jobs(
-    jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, int, int]]], None]
+    jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, At]]], None]
 ) -> Iterator[Done]:
-    """Work on all jobs; yields each as it ends. `tick` is told (job, offset, pages) of all in hand, twice a second."""
+    """Work on all jobs; yields each as it ends. `tick` is told how far all in hand are, twice a second."""
     staging = _sweep(collection)
     waiting = deque(jobs)
-    state: SynchronizedArray[int] = get_context("spawn").Array("q", 2 * workers)
+    state: SynchronizedArray[int] = get_context("spawn").Array("q", _WIDTH * workers)
     slots = [_Slot(number, collection, staging, state) for number in range(min(workers, len(jobs)))]
     try:
         while waiting or any(slot.job for slot in slots):
@@ -136,7 +137,7 @@ def run_jobs(
             for slot in busy:
                 if slot.pipe in ready and (done := _collect(slot)):
                     yield done
-            tick([(slot.job, *slot.at()) for slot in slots if slot.job])
+            tick([(slot.job, slot.at()) for slot in slots if slot.job])
     finally:
         for slot in slots:
             slot.process.terminate()
@@ -168,7 +169,7 @@ def _collect(slot: _Slot) -> Done | None:
         return done
     except (EOFError, ConnectionResetError):
         slot.process.join()
-        code, (offset, _) = slot.process.exitcode, slot.at()
+        code, offset = slot.process.exitcode, slot.at().offset
         slot.start()
         if offset < 0 or offset in job.textless or len(job.textless) >= MAX_CRASHES:
             return Done(job, None, f"a worker ended with status {code} at offset {offset}")

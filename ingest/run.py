@@ -19,7 +19,7 @@ from index.snapshot import build
 from ingest.download import fetch
 from ingest.pool import run_jobs
 from ingest.sources import Source, fingerprint
-from ingest.worker import Job
+from ingest.worker import At, Job
 
 
 @dataclass(slots=True)
@@ -99,15 +99,23 @@ def _at_hand(source: Source, folder: Path) -> Path:
     return target
 
 
+_COUNTS = """
+SELECT captures, pages, (SELECT coalesce(sum(records), 0) FROM drops WHERE source_id = s.source_id)::BIGINT
+FROM sources s WHERE source_id = ?
+"""
+
+
 def _ingest(jobs: list[Job], folder: Path, workers: int, catalog: Catalog, report: Report, quiet: bool) -> None:
     total = sum(job.bytes for job in jobs)
     with tqdm(total=total, unit="B", unit_scale=True, desc="ingesting", disable=quiet, file=sys.stderr) as bar:
-        started = time.monotonic()
+        started, drops = time.monotonic(), 0
 
-        def tick(busy: list[tuple[Job, int, int]]) -> None:
-            read = report.bytes + sum(min(max(offset, 0), job.bytes) for job, offset, _ in busy)
-            pages = report.pages + sum(pages for _, _, pages in busy)
-            bar.set_postfix_str(f"{pages:,} pages, {pages / (time.monotonic() - started + 1e-9):,.0f}/s", refresh=False)
+        def tick(busy: list[tuple[Job, At]]) -> None:
+            read = report.bytes + sum(min(max(at.offset, 0), job.bytes) for job, at in busy)
+            pages = report.pages + sum(at.pages for _, at in busy)
+            dropped = drops + sum(at.drops for _, at in busy)
+            rate = pages / (time.monotonic() - started + 1e-9)
+            bar.set_postfix_str(f"{pages:,} pages, {rate:,.0f}/s, {dropped:,} dropped", refresh=False)
             bar.update(max(0, read - bar.n))
 
         for done in run_jobs(jobs, folder, workers, tick):
@@ -115,13 +123,12 @@ def _ingest(jobs: list[Job], folder: Path, workers: int, catalog: Catalog, repor
                 report.failed.append((done.job.name, done.error))
                 continue
             catalog.add(done.staging)
-            row = catalog.db.execute(
-                "SELECT captures, pages FROM sources WHERE source_id = ?", [done.job.source_id]
-            ).fetchone() or (0, 0)
+            row = catalog.db.execute(_COUNTS, [done.job.source_id]).fetchone() or (0, 0, 0)
             report.added += 1
             report.bytes += done.job.bytes
             report.captures += row[0]
             report.pages += row[1]
+            drops += row[2]
 
 
 def _build(folder: Path, workers: int, quiet: bool) -> str:

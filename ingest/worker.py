@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,6 +30,15 @@ _EARLY = 4096
 """How many request and metadata records are remembered until their response comes."""
 _ROW_BYTES = 8 << 20
 _ROWS = 2000
+
+
+class At(NamedTuple):
+    """How far a worker is in its source."""
+
+    offset: int
+    """Of the record in hand, -1 before the first."""
+    pages: int
+    drops: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +98,19 @@ class Drops:
 
     def __init__(self) -> None:
         self.rows: dict[str, list[Any]] = {}
+        self.total = 0
 
     def count(self, reason: str, offset: int, size: int = 0, url: str | None = None) -> None:
         row = self.rows.setdefault(reason, [0, 0, offset, url])
         row[0] += 1
         row[1] += size
+        self.total += 1
 
 
 class Worker:
-    """Reads one source. `at` is told the offset of the record in hand and how many pages there are so far."""
+    """Reads one source. `at` is told of every record in hand."""
 
-    def __init__(self, job: Job, staging: Path, at: Callable[[int, int], None]) -> None:
+    def __init__(self, job: Job, staging: Path, at: Callable[[At], None]) -> None:
         self._job = job
         self._at = at
         self._drops = Drops()
@@ -118,7 +129,7 @@ class Worker:
                 self._drops.count(record.reason, record.offset, record.bytes)
                 continue
             self.records += 1
-            self._at(record.offset, self.pages)
+            self._at(At(record.offset, self.pages, self._drops.total))
             self._sort(record)
         self._release()
         for reason, (count, size, offset, url) in sorted(self._drops.rows.items()):
@@ -180,7 +191,7 @@ class Worker:
         record, joined = self._waiting
         self._waiting = None
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
-        self._at(record.offset, self.pages)
+        self._at(At(record.offset, self.pages, self._drops.total))
         textless = record.offset in self._job.textless
         capture = read_capture(record, joined, self._crawl, textless=textless)
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -203,7 +214,7 @@ def _named(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:
     return tuple(name if column == "warc_filename" else row.get(column) for column in TABLES["captures"].names[1:])
 
 
-def work(job: Job, collection: Path, staging: Path, at: Callable[[int, int], None]) -> None:
+def work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -> None:
     """Fill the staging folder of one source; the marker is written last."""
     staging.mkdir(parents=True, exist_ok=True)
     worker = Worker(job, staging, at)
