@@ -31,6 +31,7 @@ from index.catalog import Catalog
 from index.columns import FOREVER, write_columns
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import write_lookup
+from index.parent import leave_with
 from index.text import unite
 
 FORMAT = 2
@@ -111,9 +112,10 @@ def build(collection: Path, workers: int = 1, progress: Progress | None = None) 
 _counter: Synchronized[int] | None = None
 
 
-def _start_worker(counter: Synchronized[int]) -> None:
+def _start_worker(counter: Synchronized[int], parent: int) -> None:
     global _counter
     _counter = counter
+    leave_with(parent)
 
 
 def _count() -> None:
@@ -131,7 +133,9 @@ def _build_shards(
 ) -> list[shards.Shard]:
     context = get_context("spawn")
     counter = context.Value("q", 0)
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(counter,)) as pool:
+    with ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_start_worker, initargs=(counter, os.getpid())
+    ) as pool:
         waiting = [pool.submit(_build_one, collection, name, group) for name, group in named.items()]
         for future in waiting:
             while not future.done():

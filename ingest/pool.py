@@ -10,8 +10,6 @@ import os
 import shutil
 import signal
 import tempfile
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +19,7 @@ from multiprocessing.sharedctypes import SynchronizedArray
 from pathlib import Path
 
 from emulator.errors import SourceError
+from index.parent import leave_with
 from ingest.records import Skip
 from ingest.repack import detect, readable
 from ingest.worker import At, Job, work
@@ -53,10 +52,11 @@ def _prepare(job: Job, collection: Path) -> Job:
     return replace(job, kind=kind, copy=None if read_from == path else str(copy), skipped=tuple(skips))
 
 
-def _serve(pipe: Connection, collection: Path, staging: Path, state: SynchronizedArray[int], slot: int) -> None:
+def _serve(
+    pipe: Connection, collection: Path, staging: Path, state: SynchronizedArray[int], slot: int, parent: int
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    leave_with(parent)
 
     def at(now: At) -> None:
         state[_WIDTH * slot : _WIDTH * (slot + 1)] = now
@@ -86,12 +86,6 @@ def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -
         raise
 
 
-def _leave_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
 class _Slot:
     """One worker process and the job it has."""
 
@@ -104,7 +98,9 @@ class _Slot:
         number, collection, staging, state = self._start
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, collection, staging, state, number), daemon=True)
+        self.process = context.Process(
+            target=_serve, args=(theirs, collection, staging, state, number, os.getpid()), daemon=True
+        )
         self.process.start()
         theirs.close()
 

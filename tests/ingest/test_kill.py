@@ -9,6 +9,7 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+import psutil
 import pytest
 
 from index.catalog import Catalog
@@ -22,7 +23,8 @@ KILLS = int(os.environ.get("WEBEMU_KILLS", "5"))
 
 def ingest(web: Path, root: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "emulator.cli", "ingest", str(web), "--root", str(root), "--workers", "2", "-q"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    marked = {**os.environ, "WEBEMU_KILL_TEST": str(root)}
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True, env=marked)
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -54,3 +56,11 @@ def test_a_killed_ingest_continues_to_the_same_end(tmp_path: Path) -> None:
         assert content(root / "default") == clean, f"kill {number}"
         assert current_id(root / "default") == snapshot
     assert killed > KILLS // 2
+    assert not [other for other in psutil.process_iter() if str(tmp_path) in str(environment(other))]
+
+
+def environment(process: psutil.Process) -> dict[str, str]:
+    try:
+        return process.environ() if process.status() != psutil.STATUS_ZOMBIE else {}
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return {}
