@@ -9,8 +9,9 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import ssl
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
 from fastapi import FastAPI, Request, Response
@@ -19,11 +20,14 @@ from starlette.exceptions import HTTPException
 from api.answer import Answer, Message, Receive, Scope, Send, all_headers, send_answer
 from api.cache import Cache
 from api.counters import Counters
+from api.doors.authority import Contexts
+from api.doors.gate import Doors
 from api.errors import error_answer, internal_error, method_not_allowed, no_such_route, too_large
 from api.openapi import DESCRIPTION, add_docs
 from api.pool import Pool
 from api.routes import Route, Routes
 from api.served import Served
+from api.web import Web, host_of, is_own
 from emulator.config import Config, load
 from emulator.errors import EmulatorError
 from emulator.world import World
@@ -36,11 +40,13 @@ OTHER = "other"
 class App(FastAPI):
     """FastAPI with the API's own table in front."""
 
-    def __init__(self, served: Served, cache: Cache, pool: Pool) -> None:
+    def __init__(self, served: Served, cache: Cache, pool: Pool, contexts: Callable[[str], ssl.SSLContext]) -> None:
         self._served = served
         self._pool = pool
         self._counters = Counters()
         self._table = Routes(served, cache, pool, self._counters).table
+        self._web = Web(served, pool, self._counters)
+        self.doors = Doors(self.proxied, self._web.knows, contexts)
         super().__init__(
             title="webemu",
             description=DESCRIPTION,
@@ -51,6 +57,17 @@ class App(FastAPI):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not is_own(host := host_of(scope)) and self._web.knows(host):
+            await self._web(scope, receive, send)
+        else:
+            await self._api(scope, receive, send)
+
+    async def proxied(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Requests that came through a proxy's door: for the web, unless they name this server."""
+        door = self._api if is_own(host_of(scope)) else self._web
+        await door(scope, receive, send)
+
+    async def _api(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (methods := self._table.get(scope["path"])) is not None:
             await self._answer(methods, scope, receive, send)
         else:
@@ -131,7 +148,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def create_app(config: Config, world: World | None = None) -> App:
     """The server of a collection; given a world, of that world, whatever the collection becomes."""
     threads = max(2, min(8, os.cpu_count() or 2))
-    app = App(Served(config.folder, world), Cache(config.cache_mb), Pool(threads))
+    app = App(Served(config.folder, world), Cache(config.cache_mb), Pool(threads), Contexts(config.root))
     add_docs(app)
     return app
 

@@ -17,6 +17,8 @@ import typer
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from api.doors.authority import ensure
+from api.doors.gate import Gate
 from api.served import current_id
 from emulator.config import Config, load
 from emulator.errors import BadRequest
@@ -52,6 +54,7 @@ def serve(
     flags = {"root": root, "collection": collection, "host": host, "port": port}
     config = load({**flags, "workers": workers, "cache_mb": cache_mb})
     listener = listen(config.host, config.port)
+    ensure(config.root)
     announce(config, listener)
     for field in fields(config):
         os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
@@ -66,7 +69,7 @@ def _run(workers: int, listener: socket.socket) -> None:
         factory=True,
         interface="asgi3",
         loop="auto",
-        http="httptools",
+        http=Gate,
         ws="none",
         lifespan="on",
         workers=workers,

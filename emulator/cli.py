@@ -18,6 +18,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("agent_client.command:search", "Search a running server."),
     "fetch": ("agent_client.command:fetch", "Open a page of a running server."),
     "find": ("agent_client.command:find", "Find text inside a page of a running server."),
+    "env": ("api.doors.command:env", "Print the settings that put programs onto the emulated web."),
+    "ca": ("api.doors.command:ca", "Show the certificate authority that the server ends TLS with."),
     "quiz": ("rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
     "sql": ("index.command:sql", "Ask the catalog in SQL."),
     "stat": ("index.command:stat", "Show what a collection holds and what was dropped."),

@@ -79,9 +79,13 @@ class Shelf(Protocol):
 
     def knows_host(self, host: str) -> bool: ...
 
+    def missing(self, host: str) -> list[Capture]: ...
+
     def text(self, doc: int) -> tuple[str, str]: ...
 
     def payload(self, capture: Capture) -> Payload: ...
+
+    def decoded(self, payload: Payload) -> bytes: ...
 
     def html(self, capture: Capture) -> str | None: ...
 
@@ -192,6 +196,22 @@ class World:
     def payload(self, request: PageRequest) -> tuple[Capture, Payload]:
         """The recorded answer itself."""
         capture, _ = self._visit(request)
+        return capture, self._shelf.payload(capture)
+
+    def decoded(self, payload: Payload) -> bytes:
+        """The body without its content coding. Raises PayloadError."""
+        return self._shelf.decoded(payload)
+
+    def knows_host(self, host: str) -> bool:
+        """Whether anything of the host was captured."""
+        return self._shelf.knows_host(host)
+
+    def missing(self, host: str, at: datetime | None = None) -> tuple[Capture, Payload] | None:
+        """How the host says that a page is not there, as it once said it of another; None if that was never seen."""
+        captures = [capture for capture in self._shelf.missing(host) if capture.status == 404]
+        if not captures:
+            return None
+        capture = _nearest(captures, None if at is None else at.timestamp())
         return capture, self._shelf.payload(capture)
 
     def find(self, request: PageRequest, pattern: str, limit: int) -> tuple[Page, int, tuple[Match, ...]]:

@@ -1,7 +1,8 @@
 """URL keys to captures, in LMDB: the three levels of the lookup, and which hosts the crawl knows.
 
-Keys are one letter and a 16-byte hash: `e` exact URL, `c` canonical, `s` SURT, `h` host. An `e` value is the URL and
-its captures in time order; `c` and `s` values are the `e` hashes of the URLs that share the key.
+Keys are one letter and a 16-byte hash: `e` exact URL, `c` canonical, `s` SURT, `h` host, `m` host again. An `e` value
+is the URL and its captures in time order; `c` and `s` values are the `e` hashes of the URLs that share the key, an `m`
+value that of a URL of the host that answered 404.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ FIELDS = (
     "doc",
 )
 """Order of a capture's values at rest; `file` is a number into the manifest's list."""
+_STATUS = FIELDS.index("status")
 
 
 def key(level: str, text: str) -> bytes:
@@ -51,6 +53,7 @@ def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, lis
     `size` is an upper bound in bytes. Returns how many distinct URLs and hosts there are.
     """
     hosts: dict[str, int] = {}
+    missing: dict[str, bytes] = {}
     canonicals: dict[bytes, bytes] = {}
     count = 0
     with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False) as env:
@@ -63,6 +66,8 @@ def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, lis
                 canonicals[canonical] = canonicals.get(canonical, b"") + exact[1:]
                 name = urls.host(url)
                 hosts[name] = hosts.get(name, 0) + len(captures)
+                if captures[-1][_STATUS] == 404:
+                    missing.setdefault(name, exact[1:])
                 count += 1
             for canonical, exacts in canonicals.items():
                 txn.put(canonical, exacts)
@@ -70,6 +75,8 @@ def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, lis
                 txn.put(key("s", surt), b"".join(key("e", member)[1:] for member in sorted(members)))
             for name, captures_of in hosts.items():
                 txn.put(key("h", name), str(captures_of).encode())
+            for name, exact in missing.items():
+                txn.put(key("m", name), exact)
         env.sync(True)
     return count, len(hosts)
 
@@ -116,6 +123,10 @@ class Lookup:
 
     def knows_host(self, host: str) -> bool:
         return self._get(key("h", host)) is not None
+
+    def missing(self, host: str) -> list[Capture]:
+        """Captures of a URL of the host that was not found there, if the crawl met one."""
+        return self._group(key("m", host))
 
     def _group(self, name: bytes) -> list[Capture]:
         members = self._get(name) or b""

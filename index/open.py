@@ -43,6 +43,9 @@ class Pages(Lookup):
     def payload(self, capture: Capture) -> Payload:
         return read_payload(self._collection, capture)
 
+    def decoded(self, payload: Payload) -> bytes:
+        return decoded(payload)
+
     def html(self, capture: Capture) -> str | None:
         """The decoded document, None for what has no character encoding."""
         if not capture.charset:

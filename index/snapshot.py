@@ -34,7 +34,7 @@ from index.lookup import write_lookup
 from index.parent import leave_with
 from index.text import unite
 
-FORMAT = 2
+FORMAT = 3
 """Raise it whenever the snapshot folder changes for the same shards."""
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, pages done, pages in all)."""

@@ -127,7 +127,7 @@ def _visit_odds(seed: int, site: Site) -> Iterator[Visit]:
 
 
 REASONS = {
-    301: "Moved Permanently", 302: "Found", 404: "Not Found", 410: "Gone", 500: "Internal Server Error",
+    301: "Moved Permanently", 302: "Found", 304: "Not Modified", 404: "Not Found", 410: "Gone", 500: "Internal Server Error",
     502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
 }  # fmt: skip
 

@@ -42,6 +42,12 @@ class Shelf:
     def knows_host(self, host: str) -> bool:
         return host in self.hosts
 
+    def missing(self, host: str) -> list[Capture]:
+        return []
+
+    def decoded(self, payload: Payload) -> bytes:
+        return payload.body
+
     def text(self, doc: int) -> tuple[str, str]:
         return "", ""
 

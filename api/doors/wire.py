@@ -1,0 +1,42 @@
+"""uvicorn's HTTP protocol for the emulated web: reasons, and headers in the spelling they were recorded in.
+
+ASGI has no place for a reason phrase and uvicorn writes names in lower case; an answer of `api.web` that brings a
+`reason` is written here as it is. All else (parsing, keep-alive, flow control, shutting down) remains uvicorn's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+
+class WireCycle(RequestResponseCycle):
+    async def send(self, message: Any) -> None:
+        if message["type"] != "http.response.start" or "reason" not in message:
+            await super().send(message)
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        self.response_started = True
+        self.waiting_for_100_continue = False
+        self.chunked_encoding = False
+        lines = [b"HTTP/1.1 %d %s\r\n" % (message["status"], message["reason"])]
+        for name, value in message["headers"]:
+            lines += (name, b": ", value, b"\r\n")
+            if name == b"Content-Length":
+                self.expected_content_length = int(value)
+        if message["status"] == 304:
+            self.expected_content_length = 0
+        lines.append(b"\r\n" if self.keep_alive else b"Connection: close\r\n\r\n")
+        self.transport.write(b"".join(lines))
+
+
+class Wire(HttpToolsProtocol):
+    """A connection of the emulated web, over plain TCP or TLS."""
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        cycle.__class__ = WireCycle
+        super()._start_asgi_task(cycle, app)

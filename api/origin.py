@@ -1,0 +1,153 @@
+"""A recorded answer given again as its origin would: one that keeps its headers and understands the client's.
+
+RFC 9110: conditional requests (section 13), ranges (14), content codings (8.4, 12.5.3). Common Crawl stores bodies
+decoded and puts `X-Crawler-` before the headers that spoke of the coding; what they say is true again of what is sent
+here, or not said. Pure: no clock, no store.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from emulator.errors import PayloadError
+from emulator.types import Payload
+
+Headers = list[tuple[bytes, bytes]]
+Asked = Mapping[bytes, bytes]
+"""Request headers by lower-case name; of repeated ones, all values joined by commas."""
+
+_MASK = b"x-crawler-"
+_HOP_BY_HOP = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding"
+    b" upgrade".split()
+)
+"""RFC 9110, section 7.6.1: of the connection, not of the answer."""
+_OF_304 = frozenset(b"cache-control content-location date etag expires last-modified vary set-cookie server".split())
+_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_RANGE = re.compile(rb"\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*")
+_ENCODED = frozenset((b"gzip", b"x-gzip", b"br", b"deflate", b"zstd"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes over the wire."""
+
+    status: int
+    reason: bytes
+    headers: Headers
+    """In the order and spelling of the origin, `Content-Length` true."""
+    body: bytes
+
+
+def replay(payload: Payload, method: str, asked: Asked, decode: Callable[[Payload], bytes]) -> Reply:
+    """The answer to a GET or HEAD for what was recorded; for HEAD the body is that of GET, to be left out.
+
+    `decode` takes the content coding off a body, or raises PayloadError.
+    """
+    headers, body = _body(payload, asked.get(b"accept-encoding", b""), decode)
+    reason = payload.reason.encode("latin-1", "replace")
+    if payload.status != 200 or method not in ("GET", "HEAD"):
+        return Reply(payload.status, reason, _sized(headers, body), body)
+    if _not_modified(headers, asked):
+        kept = [(name, value) for name, value in headers if name.lower() in _OF_304]
+        return Reply(304, b"Not Modified", kept, b"")
+    span = _range(headers, asked, len(body)) if method == "GET" else None
+    if span is None:
+        return Reply(200, reason, _sized(headers, body), body)
+    start, end = span
+    if start >= end:
+        told = [(b"Content-Range", b"bytes */%d" % len(body))]
+        return Reply(416, b"Range Not Satisfiable", _sized([*headers, *told], b""), b"")
+    told = [(b"Content-Range", b"bytes %d-%d/%d" % (start, end - 1, len(body)))]
+    return Reply(206, b"Partial Content", _sized([*headers, *told], body[start:end]), body[start:end])
+
+
+def _body(payload: Payload, accepted: bytes, decode: Callable[[Payload], bytes]) -> tuple[Headers, bytes]:
+    """Headers without what they say of the connection, and the body in a coding that the client takes."""
+    body, coding = payload.body, payload.encoding.encode()
+    headers: Headers = []
+    said = b""
+    for name, value in payload.headers:
+        lower = name.lower()
+        if lower.startswith(_MASK):
+            name, lower = name[len(_MASK) :], lower[len(_MASK) :]
+        if lower == b"content-encoding":
+            said = said or value.strip().lower()
+            if (b"Content-Encoding", b"") not in headers:
+                headers.append((b"Content-Encoding", b""))
+        elif lower == b"content-length":
+            if (b"Content-Length", b"") not in headers:
+                headers.append((b"Content-Length", b""))
+        elif lower not in _HOP_BY_HOP and _NAME.fullmatch(name) and not any(c in value for c in b"\r\n\0"):
+            headers.append((name, value))
+    if coding and not _takes(accepted, coding):
+        with suppress(PayloadError):  # what cannot be decoded goes out as it came
+            body, coding = decode(payload), b""
+    if not coding and body and said in _ENCODED and _takes(accepted, b"gzip"):
+        body, coding = _gzip(body), b"gzip"
+    true = [(name, coding) if name == b"Content-Encoding" else (name, value) for name, value in headers]
+    if coding and not any(name == b"Content-Encoding" for name, _ in true):
+        true.append((b"Content-Encoding", coding))
+    return [(name, value) for name, value in true if value or name != b"Content-Encoding"], body
+
+
+def _gzip(body: bytes) -> bytes:
+    squeeze = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return squeeze.compress(body) + squeeze.flush()
+
+
+def _takes(accepted: bytes, coding: bytes) -> bool:
+    """Whether `Accept-Encoding` lists the coding with a weight over nought."""
+    for part in accepted.lower().split(b","):
+        name, _, weight = part.partition(b";")
+        if name.strip() in (coding, b"x-" + coding, b"*"):
+            return not re.fullmatch(rb"\s*q\s*=\s*0(\.0*)?\s*", weight)
+    return False
+
+
+def _sized(headers: Headers, body: bytes) -> Headers:
+    length = b"%d" % len(body)
+    if any(name == b"Content-Length" for name, _ in headers):
+        return [(name, length) if name == b"Content-Length" else (name, value) for name, value in headers]
+    return [*headers, (b"Content-Length", length)]
+
+
+def _first(headers: Headers, wanted: bytes) -> bytes:
+    return next((value.strip() for name, value in headers if name.lower() == wanted), b"")
+
+
+def _not_modified(headers: Headers, asked: Asked) -> bool:
+    if (wanted := asked.get(b"if-none-match")) is not None:
+        tag = _first(headers, b"etag").removeprefix(b"W/")
+        return bool(tag) and (
+            wanted.strip() == b"*" or tag in [one.strip().removeprefix(b"W/") for one in wanted.split(b",")]
+        )
+    return _is_since(_first(headers, b"last-modified"), asked.get(b"if-modified-since", b""))
+
+
+def _is_since(modified: bytes, date: bytes) -> bool:
+    try:
+        return parsedate_to_datetime(modified.decode("ascii")) <= parsedate_to_datetime(date.decode("ascii"))
+    except (ValueError, TypeError):
+        return False
+
+
+def _range(headers: Headers, asked: Asked, size: int) -> tuple[int, int] | None:
+    """First and past-the-last byte of the one range asked for; None where the whole is to be sent."""
+    found = _RANGE.fullmatch(asked.get(b"range", b""))
+    if found is None or not any(found.groups()):
+        return None
+    if (condition := asked.get(b"if-range")) is not None:
+        tag, modified = _first(headers, b"etag"), _first(headers, b"last-modified")
+        if not condition.strip() or condition.strip() not in (tag, modified) or condition.startswith(b"W/"):
+            return None
+    first, last = found.groups()
+    if not first:
+        return max(0, size - int(last)), size
+    end = min(int(last) + 1, size) if last else size
+    return None if last and int(last) < int(first) else (int(first), end)
