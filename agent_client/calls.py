@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import httpx
 
 from agent_client import replies
-from agent_client.errors import ClientError, InfrastructureError
+from agent_client.errors import BadRequest, ClientError, InfrastructureError
 from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 T = TypeVar("T")
@@ -38,10 +38,15 @@ class Call(Generic[T]):
     body: bytes | None = None
 
     def request(self, base_url: str, headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Request:
-        """The request, ready for `send`, which adds nothing."""
+        """The request, ready for `send`, which adds nothing. Raises BadRequest on what is too long for a URL."""
         method = "GET" if self.body is None else "POST"
         extensions = {"timeout": timeout.as_dict()}
-        return httpx.Request(method, base_url + self.path, headers=headers, content=self.body, extensions=extensions)
+        try:
+            return httpx.Request(
+                method, base_url + self.path, headers=headers, content=self.body, extensions=extensions
+            )
+        except httpx.InvalidURL as error:
+            raise BadRequest(f"the request cannot be sent: {error}", reason="bad-request") from error
 
     def answer(self, response: httpx.Response) -> T:
         """The reply's value. Raises WebError, or InfrastructureError for what is no reply."""

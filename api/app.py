@@ -22,7 +22,7 @@ from api.cache import Cache
 from api.counters import Counters
 from api.doors.authority import Contexts
 from api.doors.gate import Doors
-from api.errors import error_answer, internal_error, method_not_allowed, no_such_route, too_large
+from api.errors import error_answer, internal_error, method_not_allowed, no_such_route, ours, too_large
 from api.openapi import DESCRIPTION, add_docs
 from api.pool import Pool
 from api.routes import Route, Routes
@@ -57,14 +57,13 @@ class App(FastAPI):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not is_own(host := host_of(scope)) and self._web.knows(host):
-            await self._web(scope, receive, send)
-        else:
-            await self._api(scope, receive, send)
+        is_site = scope["type"] == "http" and not is_own(host := host_of(scope["headers"])) and self._web.knows(host)
+        door = self._web if is_site else self._api
+        await door(scope, receive, send)
 
     async def proxied(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Requests that came through a proxy's door: for the web, unless they name this server."""
-        door = self._api if is_own(host_of(scope)) else self._web
+        door = self._api if is_own(host_of(scope["headers"])) else self._web
         await door(scope, receive, send)
 
     async def _api(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,8 +81,8 @@ class App(FastAPI):
             if asked is None:
                 return
             answer = await route(asked)
-        except Exception as error:
-            answer = self.error(error, f"{method} {path}?{scope['query_string'][:500]!r}")
+        except BaseException as error:
+            answer = self.error(ours(error), f"{method} {path}?{scope['query_string'][:500]!r}")
         self._counters.count(path, answer.status)
         await send_answer(answer, send, bodiless=method == "HEAD")
 

@@ -5,6 +5,7 @@ Nothing is guessed: an unknown name, a repeated one or an unreadable value is a 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -52,12 +53,23 @@ def read_object(item: Mapping[str, Any], known: Collection[str]) -> dict[str, st
 def read_body(body: bytes) -> dict[str, Any]:
     """The JSON object of a request body."""
     try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        value = _loads(body)
+    except ValueError as error:
         raise BadRequest(f"the body is not JSON: {error}", action="send a JSON object; see /docs") from error
     if not isinstance(value, dict):
         raise BadRequest("the body is not a JSON object", action="see /docs for its members")
     return value
+
+
+def _loads(body: bytes) -> Any:
+    """JSON, also with lone surrogates in it (Python writes them, orjson refuses them): they become question marks."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        if b"\\u" not in body:
+            raise
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+        return orjson.loads(text.encode("utf-8", "replace"))
 
 
 def read_list(body: Mapping[str, Any], name: str, most: int) -> list[Any]:
@@ -71,8 +83,8 @@ def read_list(body: Mapping[str, Any], name: str, most: int) -> list[Any]:
 
 
 def required(params: Params, name: str) -> str:
-    """A parameter that must be there."""
-    if name not in params:
+    """A parameter that must be there and say something."""
+    if not params.get(name):
         raise BadRequest(f"parameter {name!r} is missing", action=f"add {name}=...; see /docs")
     return params[name]
 

@@ -51,6 +51,15 @@ def error_fields(error: EmulatorError) -> dict[str, object]:
     return {"status": error.status, "reason": error.reason, "message": error.message, "action": error.action}
 
 
+def ours(error: BaseException) -> Exception:
+    """The error, or it is raised again where it is to end what runs. A panic of a Rust library is no `Exception`."""
+    if isinstance(error, Exception):
+        return error
+    if type(error).__name__ != "PanicException":
+        raise error
+    return RuntimeError(f"panic: {error}")
+
+
 def is_ours(error: EmulatorError) -> bool:
     """Whether the server failed, rather than the ask or the crawl."""
     return error.status >= 500 and error.reason not in OF_THE_CRAWL

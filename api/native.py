@@ -66,7 +66,10 @@ def parse_search(query: bytes) -> Query:
 def parse_fetch(query: bytes) -> Visit:
     """`GET /v1/fetch`."""
     params = read_query(query, FETCH)
-    return Visit(_request(params), _window(params))
+    request, window = _request(params), _window(params)
+    if request.view == "raw" and any(params.get(name) for name in ("start", "length", "line", "lines")):
+        raise BadRequest("format=raw has no window", action="leave out start, length, line and lines")
+    return Visit(request, window)
 
 
 def parse_find(query: bytes) -> Hunt:
@@ -80,6 +83,7 @@ def parse_searches(body: Mapping[str, Any]) -> list[Query | BadRequest]:
     """`POST /v1/search`: a query, or why it is none, for each asked. Raises BadRequest for the batch as a whole."""
     items = read_list(body, "queries", MAX_QUERIES)
     shared = read_object({name: value for name, value in body.items() if name != "queries"}, SEARCHES[1:])
+    _query({**shared, "q": "checked"})
     parsed = [_member(item, "q", SEARCH, shared) for item in items]
     queries = [params if isinstance(params, BadRequest) else _attempt(params) for params in parsed]
     if (wanted := sum(query.size for query in queries if isinstance(query, Query))) > MAX_RESULTS:
@@ -102,7 +106,7 @@ def parse_fetches(body: Mapping[str, Any]) -> list[Visit | BadRequest]:
         raise BadRequest("a batch has no format=raw", action="fetch each with GET /v1/fetch?format=raw")
     window = Window(0, whole_number(shared, "length", LENGTH, 1, MAX_LENGTH))
     shared = {name: value for name, value in shared.items() if name != "length"}
-    _request({**shared, "url": ""})
+    _request({**shared, "url": "checked"})
     return [_visit(_member(item, "url", ("url", "at"), shared), window) for item in items]
 
 
@@ -129,11 +133,16 @@ def _member(item: Any, name: str, known: Sequence[str], shared: Params) -> Param
 
 def _query(params: Params) -> Query:
     return Query(
-        text=required(params, "q"),
+        text=_said(params, "q"),
         page=whole_number(params, "page", 1, 1),
         size=whole_number(params, "size", SIZE, 1, MAX_SIZE),
         as_of=_moment(params, "as_of"),
     )
+
+
+def _said(params: Params, name: str) -> str:
+    """A parameter that must be there and may be empty: a search for nothing finds nothing."""
+    return params[name] if name in params else required(params, name)
 
 
 def _request(params: Params) -> PageRequest:
@@ -150,8 +159,8 @@ def _view(name: str) -> View:
 
 
 def _window(params: Params) -> Window:
-    lines = "line" in params or "lines" in params
-    if lines and ("start" in params or "length" in params):
+    lines = bool(params.get("line") or params.get("lines"))
+    if lines and (params.get("start") or params.get("length")):
         raise BadRequest("a window is by characters or by lines", action="give start and length, or line and lines")
     if lines:
         return Window(whole_number(params, "line", 0, 0), whole_number(params, "lines", LINES, 0), by_lines=True)

@@ -248,7 +248,7 @@ def add_docs(app: FastAPI) -> None:
     app.openapi = lambda: described  # type: ignore[method-assign]
     app.mount("/docs/files", StaticFiles(directory=str(files("fastapi_offline") / "static")))
 
-    @app.get("/docs", include_in_schema=False)
+    @app.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
     async def docs(request: Request) -> HTMLResponse:
         return get_swagger_ui_html(
             openapi_url="/openapi.json",

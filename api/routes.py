@@ -106,6 +106,7 @@ class Routes:
         return Answer(orjson.dumps(figures), world.snapshot)
 
     async def health(self, query: bytes) -> Answer:
+        read_query(query, ())
         snapshot = self._served.world.snapshot
         return Answer(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
 

@@ -14,7 +14,7 @@ from http import HTTPStatus
 
 from api.answer import Receive, Scope, Send
 from api.counters import Counters
-from api.errors import INFRASTRUCTURE, internal_error, is_ours
+from api.errors import INFRASTRUCTURE, internal_error, is_ours, ours
 from api.origin import Headers, Reply, replay
 from api.pool import Pool
 from api.served import Served
@@ -41,7 +41,8 @@ class Web:
         url = _url(scope, asked)
         try:
             reply = await self._pool.run(partial(self._answer, method, url, asked))
-        except Exception as error:
+        except BaseException as failure:
+            error = ours(failure)
             reply = _failed(error if isinstance(error, EmulatorError) else internal_error(error, f"{method} {url}"))
         self._counters.count(PLACE, reply.status)
         start = {
@@ -107,13 +108,18 @@ def _plain(status: int, reason: bytes, text: str, headers: Headers) -> Reply:
     return Reply(status, reason, [*told, *headers], body)
 
 
-def host_of(scope: Scope) -> str:
+def host_of(headers: Headers) -> str:
     """The host that is asked for, without its port; empty if none is named."""
-    for name, value in scope["headers"]:
+    for name, value in headers:
         if name == b"host":
-            text: str = value.decode("latin-1").lower()
-            return text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0].rstrip(".")
+            return _bare(value)
     return ""
+
+
+@lru_cache(4096)
+def _bare(value: bytes) -> str:
+    text = value.decode("latin-1").lower()
+    return text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0].rstrip(".")
 
 
 @lru_cache(4096)

@@ -38,6 +38,10 @@ class Config:
                 f"collection name {self.collection!r} is not usable as a folder name",
                 action="use letters, digits, '.', '_' and '-' (at most 64)",
             )
+        if not 0 <= self.port <= 65_535:
+            raise BadRequest(f"setting port={self.port} is no port", action="use a number from 0 to 65535")
+        if self.workers < 1:
+            raise BadRequest(f"setting workers={self.workers} is less than 1", action="use 1 or more")
 
     @property
     def folder(self) -> Path:
@@ -51,7 +55,10 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> 
     values: dict[str, Any] = {}
     path = Path(environ.get("WEBEMU_CONFIG", "webemu.toml"))
     if path.is_file():
-        values.update(tomllib.loads(path.read_text(encoding="utf-8")))
+        try:
+            values.update(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise BadRequest(f"{path}: {error}", action="correct the file; it is TOML") from error
     known = {f.name for f in fields(Config)}
     if unknown := values.keys() - known:
         raise BadRequest(f"{path}: unknown settings {sorted(unknown)}", action=f"known ones: {sorted(known)}")
@@ -64,5 +71,5 @@ def _typed(name: str, value: Any) -> Any:
     default = getattr(Config(), name)
     try:
         return type(default)(value) if not isinstance(default, Path) else Path(value)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise BadRequest(f"setting {name}={value!r} is not a {type(default).__name__}") from error

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
+from emulator import urls
 from emulator.dates import parse_span
 
 MAX_CHARS = 4096
@@ -106,6 +107,8 @@ def _operator(name: str, minus: bool, value: str, found: dict[str, list[str]], d
 
 
 def _site(value: str) -> str:
-    """Host (and path, if any) of what people write after `site:`, lower case, `*.` and scheme removed."""
-    value = value.lower().partition("://")[2] or value.lower()
-    return value.removeprefix("*").strip("./")
+    """Host (and path, if any) of what people write after `site:`: lower case, ASCII, no `*.`, scheme or port."""
+    value = (value.lower().partition("://")[2] or value.lower()).removeprefix("*").strip("./")
+    host, slash, path = value.partition("/")
+    host = host.partition(":")[0]
+    return (host if host.isascii() else urls.host(urls.exact(f"http://{host}"))) + slash + path

@@ -7,6 +7,7 @@ them is in `emulator.world`.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import ada_url
@@ -32,9 +33,16 @@ def guess(url: str) -> str:
     url = url.strip()
     if url.startswith("//"):
         return exact("http:" + url)
+    if mistyped := _SLASHES.match(url):
+        return exact(f"{mistyped[1]}://{url[mistyped.end() :]}")
     if "://" not in url[:12] and not url.startswith(("data:", "dns:", "urn:", "mailto:", "javascript:", "about:")):
-        return exact("http://" + url)
+        secure = url.partition("/")[0].endswith(":443")
+        return exact(f"{'https' if secure else 'http'}://{url}")
     return exact(url)
+
+
+_SLASHES = re.compile(r"(https?):/?(?!/)", re.IGNORECASE)
+"""A scheme with too few slashes after it, which browsers mend."""
 
 
 def canonical(exact_url: str) -> str:

@@ -232,8 +232,9 @@ class World:
             seen.append(url)
             url = urls.exact(capture.redirect)
             if url in seen or len(seen) > MAX_HOPS:
+                where = f"that come back to {url}" if url in seen else f"of more than {MAX_HOPS} steps"
                 raise NotCaptured(
-                    f"{seen[0]} was captured as redirects that come back to {url}",
+                    f"{seen[0]} was captured as redirects {where}",
                     reason="redirect-loop",
                     action="ask with follow=0 to see the redirect itself",
                 )
@@ -244,7 +245,8 @@ class World:
         if captures := self._shelf.exact(url):
             others = [capture for capture in captures if capture.redirect != url]
             return _nearest(others or captures, moment)
-        for level in (self._shelf.canonical, self._shelf.surt):
+        is_page = url.startswith(("http://", "https://"))
+        for level in (self._shelf.canonical, self._shelf.surt) if is_page else ():
             if captures := [capture for capture in level(url) if self._leads_on(capture)]:
                 return _nearest(captures, moment)
         host = urls.host(url)

@@ -6,6 +6,7 @@ One source file is one transaction: after a kill, a source is in whole or not at
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -82,6 +83,12 @@ class Catalog:
         """Ids of the sources already in."""
         return {row[0] for row in self.db.execute("SELECT source_id FROM sources").fetchall()}
 
+    def moved(self, source: int, path: Path) -> None:
+        """A known source was met at this path: read it there from now on if it is no more where it was."""
+        row = self.db.execute("SELECT path FROM sources WHERE source_id = ? AND copy IS NULL", [source]).fetchone()
+        if row and not Path(row[0]).exists():
+            self.db.execute("UPDATE sources SET path = ? WHERE source_id = ?", [str(path), source])
+
     def add(self, staging: Path) -> None:
         """Import one worker's staging folder in a single transaction, then remove it. Known sources change nothing."""
         if not (staging / MARKER).exists():
@@ -95,7 +102,8 @@ class Catalog:
                     self.db.execute(f"INSERT INTO {name} SELECT * FROM read_parquet('{path}')")
             self.db.execute("COMMIT")
         except BaseException:
-            self.db.execute("ROLLBACK")
+            with suppress(Exception):  # the error that is on its way tells more
+                self.db.execute("ROLLBACK")
             raise
         shutil.rmtree(staging)
 

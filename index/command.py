@@ -51,7 +51,9 @@ def sql(
             raise BadRequest(str(error), action='see the columns: webemu sql "DESCRIBE captures"') from error
 
 
-def _print_rows(answer: duckdb.DuckDBPyConnection, form: str) -> None:
+def _print_rows(answer: duckdb.DuckDBPyConnection | None, form: str) -> None:
+    if answer is None:
+        return
     columns = [column[0] for column in answer.description or ()]
     writer = csv.writer(sys.stdout)
     if form == "csv":
@@ -165,7 +167,7 @@ def verify(
     collection: Collection = None,
     root: Root = None,
 ) -> None:
-    """Read every record, view, key and payload of a snapshot, and say what is damaged or missing."""
+    """Read every file, record, view, key and payload of a snapshot, and say what is damaged or missing."""
     folder = _config(root, collection).folder
     full = _known(folder, snapshot or current_id(folder) or "")
     faults: list[str] = []

@@ -18,6 +18,7 @@ from tantivy import Occur, Query
 
 from emulator.query import Parsed
 from emulator.types import Hit
+from emulator.world import WIDEST
 from index.analysis import terms as analyze
 from index.analysis import without_stop_words
 from index.blobs import Blobs
@@ -96,10 +97,10 @@ class Engine:
         if words and not words[0].frequency:
             words = [word for word in words if word.frequency]
         conditions = self._conditions(parsed) if parsed.conditional else []
-        if (weights and not words) or not (words or any(occur == Occur.Must for occur, _ in conditions)):
+        if not words and (weights or not parsed.conditional):
             return Plan(None, ())
         hashes = tuple([word.hash for word in words])
-        if not conditions:
+        if words and not conditions:
             return Plan(Query.boolean_query([word.clause for word in words]), hashes)
         body = Query.boolean_query([word.clause for word in words]) if words else _everything()
         return Plan(Query.boolean_query([(Occur.Must, body), *conditions]), hashes)
@@ -167,12 +168,16 @@ class Engine:
         """The best `limit` (score, dense id) by score, then URL; and whether there are no more.
 
         Unless there are no more, hits that tie with the last one are left out: others of their tie may not be in the
-        list (but where all tie, as in a query without words, they stand in the order of the index).
+        list. Where all tie, as in a query without words, more are read until the tie ends (or `WIDEST` are).
         """
         if plan.query is None:
             return [], True
-        found = self._searcher.search(plan.query, limit, count=False).hits
-        complete = len(found) < limit or limit >= self.documents
+        while True:
+            found = self._searcher.search(plan.query, limit, count=False).hits
+            complete = len(found) < limit or limit >= self.documents
+            if complete or limit >= WIDEST or found[0][0] != found[-1][0]:
+                break
+            limit = min(16 * limit, WIDEST)
         if not complete:
             last = found[-1][0]
             end = len(found)

@@ -1,13 +1,26 @@
-"""Worker processes leave when their parent is gone, however it ended; multiprocessing cares only for good ends."""
+"""Worker processes and their parent: they leave when it is gone, however it ended, and it alone is interrupted."""
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 PERIOD = 0.5
 """Seconds between two looks."""
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Processes started inside never see a Ctrl-C: it is for who started them to end them."""
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def leave_with(parent: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from pathlib import Path
 
+from emulator import urls
 from emulator.errors import PayloadError
 from emulator.types import Capture, Payload
 from index.codings import content_coding, decode_content
@@ -53,6 +54,11 @@ def read_payload(folder: Path, capture: Capture) -> Payload:
             action="ingest the WARC files of the earlier crawl",
         )
     headers, block = read_block(folder / capture.file, capture.offset, capture.length)
+    if not _is_of(headers, capture):
+        raise PayloadError(
+            f"{capture.file} at {capture.offset} holds another record than the one ingested for {capture.url}",
+            action="put the WARC file back that was ingested, or ingest the new one under another name",
+        )
     payload = _payload(headers, block)
     if capture.head is not None:
         file, offset, length = capture.head
@@ -60,6 +66,14 @@ def read_payload(folder: Path, capture: Capture) -> Payload:
         if (message := parse(head)) and message.status:
             return Payload(message.status, message.reason, tuple(message.headers), payload.body, payload.encoding)
     return payload
+
+
+def _is_of(headers: dict[str, str], capture: Capture) -> bool:
+    """Whether a record is the capture's: a WARC file can be replaced by another of the same name."""
+    stated = headers.get("warc-payload-digest")
+    if stated and capture.digest:
+        return stated == capture.digest
+    return capture.kind == "revisit" or urls.exact(headers.get("warc-target-uri", "").strip("<>")) == capture.url
 
 
 def _payload(headers: dict[str, str], block: bytes) -> Payload:

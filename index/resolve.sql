@@ -39,7 +39,7 @@ QUALIFY row_number() OVER (
   PARTITION BY r_source, r_offset ORDER BY preference, distance, fetch_time, source_id, warc_record_offset) = 1;
 
 CREATE TEMP TABLE served AS
-SELECT c.url, c.url_surtkey, epoch(c.fetch_time)::BIGINT AS time, c.warc_record_type AS kind, c.content_digest AS digest,
+SELECT c.url, c.url_surtkey, floor(epoch(c.fetch_time))::BIGINT AS time, c.warc_record_type AS kind, c.content_digest AS digest,
        CASE WHEN o.source_id IS NOT NULL AND c.fetch_status IN (0, 304) THEN o.fetch_status ELSE c.fetch_status END AS status,
        coalesce(o.content_mime_detected, c.content_mime_detected) AS mime,
        coalesce(o.content_charset, c.content_charset) AS charset,
@@ -53,7 +53,7 @@ SELECT c.url, c.url_surtkey, epoch(c.fetch_time)::BIGINT AS time, c.warc_record_
        c.warc_record_offset AS head_offset, c.warc_record_length AS head_length,
        c.source_id AS own_source, c.warc_record_offset AS own_offset
 FROM captures c LEFT JOIN resolved o ON o.r_source = c.source_id AND o.r_offset = c.warc_record_offset
-WHERE c.url_protocol IN ('http', 'https')
+WHERE c.url_protocol IN ('http', 'https', 'ftp')
 -- An answer to POST is an answer of its URL only where there is none to GET.
 QUALIFY coalesce(c.request_method, 'GET') = 'GET'
         OR NOT bool_or(coalesce(c.request_method, 'GET') = 'GET') OVER (PARTITION BY c.url);

@@ -22,11 +22,12 @@ from emulator.dates import day_number
 from index import analysis
 from index.blobs import BlobWriter
 from index.catalog import Catalog
+from index.digests import digests
 from index.records import encode
 from index.schema import SCHEMA_VERSION
 from index.text import TITLE_WEIGHT, Entry, write_index
 
-BUILD_VERSION = 1
+BUILD_VERSION = 2
 """Raise it whenever what a shard holds changes for the same pages."""
 SHARD_PAGES = 100_000
 """Sources are split until a shard holds at most so many pages (one source is never split)."""
@@ -44,6 +45,8 @@ class Shard:
     """Searchable pages: local ids 0 to documents - 1."""
     pages: int
     """All pages with a text view; the unsearchable ones come last."""
+    hashes: dict[str, str]
+    """Of its files, by path."""
 
 
 def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, ...]]:
@@ -68,7 +71,7 @@ def shard_id(contents: Sequence[tuple[int, int | None]]) -> str:
 def load(folder: Path) -> Shard:
     """Read `shard.json`."""
     values = json.loads((folder / "shard.json").read_text())
-    return Shard(values["id"], tuple(values["sources"]), values["documents"], values["pages"])
+    return Shard(values["id"], tuple(values["sources"]), values["documents"], values["pages"], values["hashes"])
 
 
 _ROWS = """
@@ -129,7 +132,7 @@ def build(root: Path, collection: Path, name: str, sources: tuple[int, ...], cou
             views.add(view(row["title"] or "", row["text"], compressor))
             count()
             pages += 1
-    shard = Shard(name, sources, documents, pages)
+    shard = Shard(name, sources, documents, pages, digests(folder))
     (folder / "shard.json").write_text(json.dumps(asdict(shard)))
     shutil.rmtree(root / name, ignore_errors=True)
     folder.rename(root / name)

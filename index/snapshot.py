@@ -14,7 +14,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from importlib.resources import files
 from multiprocessing import get_context
@@ -29,9 +29,10 @@ from emulator.errors import SnapshotError
 from index import shard as shards
 from index.catalog import Catalog
 from index.columns import FOREVER, write_columns
+from index.digests import digests
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import write_lookup
-from index.parent import leave_with
+from index.parent import leave_with, without_interrupts
 from index.text import unite
 
 FORMAT = 3
@@ -59,6 +60,8 @@ class Manifest:
     hosts: int
     files: tuple[str, ...]
     """Files that payloads are read from, absolute or relative to the collection folder."""
+    hashes: dict[str, str]
+    """Of the snapshot's own files, by path; those it shares with shards are hashed there."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -69,6 +72,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise SnapshotError(
             f"no snapshot in {folder}", action="see the ones there are: webemu snapshots list"
         ) from None
+    except ValueError as error:
+        raise SnapshotError(f"{folder}/manifest.json is damaged: {error}", action="webemu snapshots build") from error
     fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
     return Manifest(**fields)
 
@@ -105,10 +110,28 @@ def build(collection: Path, workers: int = 1, progress: Progress | None = None) 
         built = _build_shards(collection, named, workers, lambda done: report("indexing", done, total))
         report("linking", total, total)
         _compose(collection, folder, built, len(counted))
+    else:
+        _follow_moves(collection, folder)
     switch(collection, snapshot)
     return snapshot
 
 
+def _follow_moves(collection: Path, folder: Path) -> None:
+    """WARC files may have moved since the snapshot was built: it is the same, but reads payloads elsewhere."""
+    manifest = read_manifest(folder)
+    with Catalog(collection, read_only=True) as catalog:
+        files = tuple(row[0] for row in catalog.db.execute(_FILES).fetchall())
+    if files != manifest.files:
+        _write_manifest(folder, replace(manifest, files=files))
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
+    part = folder / "manifest.json.part"
+    part.write_text(json.dumps(asdict(manifest), indent=1))
+    part.replace(folder / "manifest.json")
+
+
+_FILES = "SELECT coalesce(copy, path) FROM sources ORDER BY source_id"
 _counter: Synchronized[int] | None = None
 
 
@@ -136,7 +159,8 @@ def _build_shards(
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(counter, os.getpid())
     ) as pool:
-        waiting = [pool.submit(_build_one, collection, name, group) for name, group in named.items()]
+        with without_interrupts():
+            waiting = [pool.submit(_build_one, collection, name, group) for name, group in named.items()]
         for future in waiting:
             while not future.done():
                 try:
@@ -176,8 +200,9 @@ def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources:
         urls=urls,
         hosts=hosts,
         files=tuple(paths),
+        hashes=digests(temporary),
     )
-    (temporary / "manifest.json").write_text(json.dumps(asdict(manifest), indent=1))
+    _write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)
     temporary.rename(folder)
 
@@ -211,8 +236,8 @@ def _stream(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]
 
 
 _COLUMNS = f"""
-SELECT epoch(c.fetch_time)::BIGINT,
-       CASE WHEN p.searchable THEN coalesce(lead(epoch(c.fetch_time)::BIGINT) OVER (
+SELECT floor(epoch(c.fetch_time))::BIGINT,
+       CASE WHEN p.searchable THEN coalesce(lead(floor(epoch(c.fetch_time))::BIGINT) OVER (
          PARTITION BY p.searchable, p.url
          ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset), {FOREVER})
        ELSE 0 END,

@@ -8,6 +8,8 @@ from pathlib import Path
 from emulator.errors import EmulatorError
 from index import shard as shards
 from index.blobs import Blobs
+from index.catalog import Catalog
+from index.digests import changed, fingerprint
 from index.open import Pages, open_snapshot
 from index.records import hit
 from index.snapshot import Manifest, read_manifest
@@ -16,8 +18,13 @@ from index.snapshot import Manifest, read_manifest
 def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None]) -> dict[str, int]:
     """Check everything; every fault is told in one line. Returns how much was read."""
     folder = collection / "snapshots" / snapshot
-    manifest = read_manifest(folder)
     try:
+        manifest = read_manifest(folder)
+        damaged = list(_damaged(collection, folder, manifest))
+        for line in damaged:
+            fault(line)
+        if damaged:
+            return {"files": len(damaged)}
         open_snapshot(collection, snapshot)
     except EmulatorError as error:
         fault(error.message)
@@ -34,6 +41,22 @@ def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None
     if captures != manifest.captures:
         fault(f"{captures} captures can be looked up, {manifest.captures} were built")
     return {"views": views, "records": records, "captures": captures, "payloads": payloads}
+
+
+def _damaged(collection: Path, folder: Path, manifest: Manifest) -> Iterator[str]:
+    """Files that are not what they were when they were built or ingested; what they hold need not be read then."""
+    yield from changed(folder, manifest.hashes)
+    for name in manifest.shards:
+        shard = collection / "shards" / name
+        try:
+            yield from changed(shard, shards.load(shard).hashes)
+        except (OSError, ValueError, KeyError) as error:
+            yield f"{shard}/shard.json: {error}"
+    with Catalog(collection, read_only=True) as catalog:
+        sources = catalog.db.execute("SELECT source_id, path FROM sources WHERE copy IS NULL").fetchall()
+    for source, path in sources:
+        if path in manifest.files and Path(path).exists() and fingerprint(Path(path)) != source:
+            yield f"{path} is not the file that was ingested"
 
 
 def _reads(read: Callable[[], object], name: str, fault: Callable[[str], None]) -> bool:

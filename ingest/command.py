@@ -54,7 +54,10 @@ def ingest(
         )
     try:
         report = run(found.sources, config.folder, workers or default_workers(), snapshot=snapshot, quiet=quiet)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # DuckDB makes a RuntimeError of a Ctrl-C that comes while it works.
+        if isinstance(error, RuntimeError) and "interrupted" not in str(error).lower():
+            raise
         print("\nStopped. What was ingested stays; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
     _show(report, config, found, root)

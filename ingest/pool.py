@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from multiprocessing.sharedctypes import SynchronizedArray
 from pathlib import Path
 
 from emulator.errors import SourceError
-from index.parent import leave_with
+from index.parent import leave_with, without_interrupts
 from ingest.records import Skip
 from ingest.repack import detect, readable
 from ingest.worker import At, Job, work
@@ -55,7 +54,6 @@ def _prepare(job: Job, collection: Path) -> Job:
 def _serve(
     pipe: Connection, collection: Path, staging: Path, state: SynchronizedArray[int], slot: int, parent: int
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_with(parent)
 
     def at(now: At) -> None:
@@ -101,7 +99,8 @@ class _Slot:
         self.process = context.Process(
             target=_serve, args=(theirs, collection, staging, state, number, os.getpid()), daemon=True
         )
-        self.process.start()
+        with without_interrupts():
+            self.process.start()
         theirs.close()
 
     def give(self, job: Job) -> None:

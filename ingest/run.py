@@ -6,6 +6,7 @@ import fcntl
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,13 +14,18 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from emulator import urls
 from emulator.errors import CatalogError, SourceError
 from index.catalog import Catalog
+from index.digests import fingerprint
 from index.snapshot import build
 from ingest.download import fetch
 from ingest.pool import run_jobs
-from ingest.sources import Source, fingerprint
+from ingest.sources import Source
 from ingest.worker import At, Job
+
+PATIENCE = 3
+"""Files of one host that may fail one after another before the others are not tried."""
 
 
 @dataclass(slots=True)
@@ -63,7 +69,7 @@ def run(sources: Sequence[Source], folder: Path, workers: int, *, snapshot: bool
     report = Report()
     with _only_one(folder):
         with Catalog(folder) as catalog:
-            jobs = list(_new_jobs(sources, folder, catalog.known(), report, quiet))
+            jobs = list(_new_jobs(sources, folder, catalog, report, quiet))
             _ingest(jobs, folder, workers, catalog, report, quiet)
             rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
             report.drops = dict(rows)
@@ -73,16 +79,25 @@ def run(sources: Sequence[Source], folder: Path, workers: int, *, snapshot: bool
     return report
 
 
-def _new_jobs(sources: Sequence[Source], folder: Path, known: set[int], report: Report, quiet: bool) -> Iterator[Job]:
+def _new_jobs(sources: Sequence[Source], folder: Path, catalog: Catalog, report: Report, quiet: bool) -> Iterator[Job]:
+    known = catalog.known()
+    lost: Counter[str] = Counter()
     for source in tqdm(sources, desc="checking", unit="file", disable=quiet or len(sources) < 3, leave=False):
+        host = urls.host(source.url) if source.url else ""
+        if lost[host] >= PATIENCE:
+            report.failed.append((source.name, f"not tried: {PATIENCE} files of {host} in a row could not be fetched"))
+            continue
         try:
             path = _at_hand(source, folder)
             number = fingerprint(path)
         except (SourceError, OSError) as error:
             report.failed.append((source.name, str(error)))
+            lost[host] += bool(host)
             continue
+        lost[host] = 0
         if number in known:
             report.known += 1
+            catalog.moved(number, path.resolve())
             continue
         known.add(number)
         yield Job(number, source.name, str(path.resolve()), None, "", path.stat().st_size)

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -21,7 +21,6 @@ SUFFIX = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORE
 """Names that are taken for archives inside folders and globs."""
 _LIST = re.compile(r"\.paths(\.gz)?$")
 _KINDS = "WARC, ARC, WET, WAT or WACZ files, folders and globs of these, *.paths(.gz) lists, or URLs of these"
-_STEP = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,8 @@ def _inside(folder: Path, found: Found) -> Iterator[Source]:
 
     for where, folders, files in os.walk(folder, onerror=refuse):
         folders.sort()
-        yield from _archives([Path(where, name) for name in sorted(files)], folder, found)
+        paths = [Path(where, name) for name in sorted(files)]
+        yield from _archives([path for path in paths if path.is_file()], folder, found)
 
 
 def _matching(pattern: str, found: Found) -> Iterator[Source]:
@@ -195,17 +195,3 @@ def _listed(lines: list[str], where: str, root: Path | None, base_url: str | Non
             f"{where}: none of its {missing} files is below {root}",
             action="point --paths-root at the folder that the lines are relative to, or give --base-url",
         )
-
-
-def fingerprint(path: Path, progress: Callable[[int], None] | None = None) -> int:
-    """63 bits of blake2b over the whole file: the same bytes are one source under any name.
-
-    Progress is told how many bytes each step read.
-    """
-    digest = blake2b(digest_size=8)
-    with path.open("rb", buffering=0) as file:
-        while part := file.read(_STEP):
-            digest.update(part)
-            if progress is not None:
-                progress(len(part))
-    return int.from_bytes(digest.digest()) >> 1

@@ -6,16 +6,17 @@ ASGI has no place for a reason phrase and uvicorn writes names in lower case; an
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 
 class WireCycle(RequestResponseCycle):
-    async def send(self, message: Any) -> None:
-        if message["type"] != "http.response.start" or "reason" not in message:
-            await super().send(message)
-            return
+    def send(self, message: Any) -> Coroutine[Any, Any, None]:
+        return self._begin(message) if "reason" in message else super().send(message)
+
+    async def _begin(self, message: Any) -> None:
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if self.disconnected:

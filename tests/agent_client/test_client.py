@@ -308,3 +308,8 @@ def test_both_clients_have_the_same_shape() -> None:
     for name in ["search", "search_many", "open", "open_many", "raw", "find", "health", "close", "perform", "__init__"]:
         sync, twin = (list(inspect.signature(getattr(kind, name)).parameters) for kind in (Client, AsyncClient))
         assert sync == twin
+
+
+def test_what_is_too_long_for_a_url_is_the_clients_own_error(ask: Ask) -> None:
+    with pytest.raises(BadRequest, match="too long"):
+        ask("http://127.0.0.1:9", "open", "x" * 200_000)

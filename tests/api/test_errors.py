@@ -87,7 +87,6 @@ def test_without_a_snapshot_all_routes_say_so(ask_without_snapshot: Ask) -> None
 BODIES = {
     b"": "not JSON",
     b"{": "not JSON",
-    b'{"queries": ["\\ud800"]}': "not JSON",
     b"[]": "not a JSON object",
     b"{}": "'queries' is missing",
     b'{"queries": "a"}': "'queries' is missing",
@@ -193,3 +192,38 @@ def test_no_batch_is_a_defect(ask: Ask, path: str, members: list[Any], other: An
     assert answer.status_code in (200, 400)
     if answer.status_code == 200:
         assert len(answer.json()["answers"]) == len(members)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/fetch?url=", "/v1/find?url=&pattern=a", "/v1/find?url=https://a.example/&pattern=", "/health?x=1"],
+)
+def test_an_empty_value_is_the_same_as_none(ask: Ask, path: str) -> None:
+    assert ask("GET", path).status_code == 400
+
+
+def test_raw_has_no_window_and_an_empty_batch_is_still_read(ask: Ask) -> None:
+    assert ask("GET", "/v1/fetch?url=https://a.example/&format=raw&start=5").json()["error"]["reason"] == "bad-request"
+    assert ask("POST", "/v1/search", content=b'{"queries": [], "size": "x"}').status_code == 400
+
+
+def test_a_lone_surrogate_sinks_no_batch(ask: Ask) -> None:
+    answers = ask("POST", "/v1/search", content=b'{"queries": ["\\ud800", "river"]}').json()["answers"]
+    assert [set(answer) >= {"results"} for answer in answers] == [True, True]
+
+
+def test_head_is_answered_for_the_docs(ask: Ask) -> None:
+    assert ask("HEAD", "/docs").status_code == 200
+
+
+def test_a_panic_of_a_library_has_the_error_shape(monkeypatch: pytest.MonkeyPatch, ask: Ask) -> None:
+    """A damaged index can make one; here it is raised by hand, as the library does it."""
+    panic = type("PanicException", (BaseException,), {})
+
+    def fail(*_: object) -> None:
+        raise panic("index out of bounds")
+
+    monkeypatch.setattr("api.native.parse_search", fail)
+    answer = ask("GET", "/v1/search?q=river")
+    assert (answer.status_code, answer.headers["X-Webemu-Failure"]) == (500, "infrastructure")
+    assert answer.json()["error"]["reason"] == "internal-error"

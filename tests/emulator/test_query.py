@@ -65,3 +65,8 @@ def test_no_string_raises(text: str) -> None:
 @given(st.lists(st.sampled_from(['"', "-", "site:", "before:", "a", " ", "intitle:", "2024", "-13-", ":", "(", "é"])))
 def test_no_combination_of_operators_raises(parts: list[str]) -> None:
     assert isinstance(parse("".join(parts)), Parsed)
+
+
+@pytest.mark.parametrize("site", ["münchen.de", "xn--mnchen-3ya.de", "*.MÜNCHEN.de", "https://münchen.de:8080/"])
+def test_a_site_is_meant_however_its_name_is_written(site: str) -> None:
+    assert parse(f"site:{site}").sites == ("xn--mnchen-3ya.de",)

@@ -66,3 +66,17 @@ def test_registrable_domain_needs_no_network() -> None:
 def test_resolve() -> None:
     assert urls.resolve("https://a.org/b/c", " ../d?e#f ") == "https://a.org/d?e"
     assert urls.resolve("https://a.org/", "http://[bad") == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("https:/a.example/x", "https://a.example/x"),
+        ("http:a.example", "http://a.example/"),
+        ("HTTPS:/A.example", "https://a.example/"),
+        ("a.example:443/x", "https://a.example/x"),
+        ("a.example:8080/x", "http://a.example:8080/x"),
+    ],
+)
+def test_what_people_mistype_is_mended_as_browsers_do(typed: str, meant: str) -> None:
+    assert urls.guess(typed) == meant

@@ -237,3 +237,64 @@ def test_a_snapshot_is_verified_and_damage_is_told(files: tuple[Path, Path], tmp
     warc.write_bytes(warc.read_bytes()[:2000])
     verify_snapshot(tmp_path / "c", current_id(tmp_path / "c") or "", faults.append)
     assert faults
+
+
+def every_file(folder: Path) -> list[Path]:
+    snapshot = folder / "snapshots" / (current_id(folder) or "")
+    own = [path for path in snapshot.rglob("*") if path.is_file()]
+    shards = [path for path in (folder / "shards").rglob("*") if path.is_file() and path.stat().st_nlink == 1]
+    return own + shards
+
+
+def test_a_flipped_byte_in_any_file_is_told(files: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "c", files[0])
+    for path in every_file(tmp_path / "c"):
+        whole = path.read_bytes()
+        if not whole:
+            continue
+        middle = len(whole) // 2
+        path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+        faults: list[str] = []
+        try:
+            verify_snapshot(tmp_path / "c", current_id(tmp_path / "c") or "", faults.append)
+        finally:
+            path.write_bytes(whole)
+        assert faults, path
+
+
+def test_another_file_of_the_same_name_is_not_read_for_the_first(tmp_path: Path) -> None:
+    warc = write(tmp_path / "x.warc.gz", [Seen("http://aaa.example/", html("A", "first"))])
+    ingest(tmp_path / "c", warc)
+    write(warc, [Seen("http://bbb.example/", html("B", "other"))])
+    ingest(tmp_path / "c", warc)
+    web = open_world(tmp_path / "c")
+    assert b"other" in web.payload(PageRequest("http://bbb.example/", "raw"))[1].body
+    with pytest.raises(PayloadError, match="another record"):
+        web.payload(PageRequest("http://aaa.example/", "raw"))
+    faults: list[str] = []
+    verify_snapshot(tmp_path / "c", current_id(tmp_path / "c") or "", faults.append)
+    assert faults
+
+
+def test_a_moved_file_is_found_again(tmp_path: Path) -> None:
+    warc = write(tmp_path / "x.warc.gz", [Seen("http://aaa.example/", html("A", "first"))])
+    ingest(tmp_path / "c", warc)
+    before = current_id(tmp_path / "c")
+    ingest(tmp_path / "c", warc.rename(tmp_path / "y.warc.gz"))
+    assert current_id(tmp_path / "c") == before
+    assert b"first" in open_world(tmp_path / "c").payload(PageRequest("http://aaa.example/", "raw"))[1].body
+
+
+def test_a_file_of_ftp_is_opened_and_a_urn_is_not_taken_for_its_page(tmp_path: Path) -> None:
+    warc = write(
+        tmp_path / "x.warc.gz",
+        [
+            Seen("ftp://files.example/README", "read me", kind="resource", mime="text/plain"),
+            Seen("https://files.example/page", html("A", "first")),
+        ],
+    )
+    ingest(tmp_path / "c", warc)
+    web = open_world(tmp_path / "c")
+    assert web.payload(PageRequest("ftp://files.example/README", "raw"))[1].body == b"read me"
+    with pytest.raises(NotCaptured):
+        web.fetch(PageRequest("urn:pageinfo:https://files.example/page"))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from emulator.errors import SourceError
-from ingest.sources import Found, expand, fingerprint
+from index.digests import fingerprint
+from ingest.sources import Found, expand
 from tests.ingest import flawed
 
 CRAWL = "crawl-data/CC-MAIN-2024-51/segments/1733.1/warc"
@@ -184,3 +185,9 @@ def test_a_folder_that_cannot_be_read_is_an_error(tree: Path) -> None:
             expand([str(tree)])
     finally:
         (tree / "deep").chmod(0o700)
+
+
+def test_what_is_no_file_is_no_archive_whatever_its_name(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.warc.gz")
+    (tmp_path / "a.warc").write_bytes(b"WARC/1.0\r\n")
+    assert [source.path.name for source in expand([str(tmp_path)]).sources] == ["a.warc"]

@@ -1,0 +1,69 @@
+"""Pages of results over a crawl whose pages all tie: nothing is shown twice, nothing is left out, whatever the size."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from emulator.types import Query
+from emulator.world import World
+from index.open import open_world
+from tests.crawls import Seen, html, ingest, write
+
+PAGES = 230
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("paging")
+    # Written in an order that is not that of the URLs, each text as long as the others.
+    numbers = [number * 97 % PAGES for number in range(PAGES)]
+    seen = [
+        Seen(
+            f"https://site{number % 3}.example/{number:04d}",
+            html(f"Page n{number:04d}", f"The same harbour as of n{number:04d}."),
+            day=1 + number % 20,
+        )
+        for number in numbers
+    ]
+    write(folder / "a.warc.gz", seen[:100])
+    write(folder / "b.warc.gz", seen[100:])
+    ingest(folder / "c", folder / "a.warc.gz", folder / "b.warc.gz")
+    return open_world(folder / "c")
+
+
+def pages(web: World, text: str, size: int) -> Iterator[str]:
+    for number in range(1, 1000):
+        found = web.search(Query(text, page=number, size=size))
+        yield from (hit.url for hit in found.hits)
+        if not found.more:
+            return
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["site:example", "site:site1.example", "filetype:html", "harbour", "harbour site:example", "after:2000", "-castle"],
+)
+def test_every_size_shows_the_same_results_once(web: World, text: str) -> None:
+    wanted = PAGES // 3 if "site1" in text else PAGES
+    shown = {size: list(pages(web, text, size)) for size in (3, 10, 100)}
+    assert all(len(set(urls)) == len(urls) for urls in shown.values())
+    assert {len(urls) for urls in shown.values()} <= {wanted, wanted + 1}
+    assert shown[3] == shown[10] == shown[100]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("before:2000", 0),
+        ("after:2000", PAGES),
+        ("after:2024-01-01 before:2024-01-03", 24),
+        ("-harbour", 0),
+        ("-site:site0.example", 153),
+        ("-castle before:2030", PAGES),
+        ("site:site0.example:8080", 77),
+        ("", 0),
+        ("-", 0),
+    ],
+)
+def test_operators_alone_find_every_page_that_meets_them(web: World, text: str, count: int) -> None:
+    assert len(list(pages(web, text, 100))) == count
