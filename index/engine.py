@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
@@ -168,28 +168,35 @@ class Engine:
         """The best `limit` (score, dense id) by score, then URL; and whether there are no more.
 
         Unless there are no more, hits that tie with the last one are left out: others of their tie may not be in the
-        list. Where all tie, as in a query without words, more are read until the tie ends (or `WIDEST` are).
+        list. Where all tie, more are read until the tie ends (or `WIDEST` are). A query without words ranks nothing:
+        its hits stand in the order of the crawl.
         """
         if plan.query is None:
             return [], True
-        while True:
-            found = self._searcher.search(plan.query, limit, count=False).hits
-            complete = len(found) < limit or limit >= self.documents
-            if complete or limit >= WIDEST or found[0][0] != found[-1][0]:
-                break
-            limit = min(16 * limit, WIDEST)
-        if not complete:
-            last = found[-1][0]
-            end = len(found)
-            while end and found[end - 1][0] == last:
-                end -= 1
-            found = found[:end] or found
+        found, complete = self._search(plan.query, limit)
+        if plan.hashes:
+            while not complete and found[0][0] == found[-1][0] and limit < WIDEST:
+                limit = min(16 * limit, WIDEST)
+                found, complete = self._search(plan.query, limit)
+            if not complete:
+                found = self._without_last_tie(found)
         bases = self._bases
         hits = [(score, bases[place.segment_ord] + place.doc) for score, place in found]
-        if len({score for score, _ in hits}) < len(hits):
+        if plan.hashes and len({score for score, _ in hits}) < len(hits):
             order = self.columns.order
             hits.sort(key=lambda entry: (-entry[0], order[entry[1]]))
         return hits, complete
+
+    def _search(self, query: Query, limit: int) -> tuple[list[Any], bool]:
+        found = self._searcher.search(query, limit, count=False).hits
+        return found, len(found) < limit or limit >= self.documents
+
+    @staticmethod
+    def _without_last_tie(found: list[Any]) -> list[Any]:
+        last, end = found[-1][0], len(found)
+        while end and found[end - 1][0] == last:
+            end -= 1
+        return found[:end] or found
 
     def _record(self, doc: int) -> memoryview:
         bases = self._record_bases
