@@ -46,7 +46,7 @@ class App(FastAPI):
         self._counters = Counters()
         self._table = Routes(served, cache, pool, self._counters).table
         self._web = Web(served, pool, self._counters)
-        self.doors = Doors(self.proxied, self._web.knows, contexts)
+        self.doors = Doors(self.of_the_web, self._web.knows, contexts)
         super().__init__(
             title="webemu",
             description=DESCRIPTION,
@@ -57,20 +57,15 @@ class App(FastAPI):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_site = scope["type"] == "http" and not is_own(host := host_of(scope["headers"])) and self._web.knows(host)
-        door = self._web if is_site else self._api
-        await door(scope, receive, send)
-
-    async def proxied(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Requests that came through a proxy's door: for the web, unless they name this server."""
-        door = self._api if is_own(host_of(scope["headers"])) else self._web
-        await door(scope, receive, send)
-
-    async def _api(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (methods := self._table.get(scope["path"])) is not None:
             await self._answer(methods, scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
+
+    async def of_the_web(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What came through a door to the web: for the web, unless it names this server."""
+        door = self if is_own(host_of(scope["headers"])) else self._web
+        await door(scope, receive, send)
 
     async def _answer(self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], scope["path"]

@@ -58,7 +58,7 @@ class Web:
     def knows(self, host: str) -> bool:
         """Whether the crawl has anything of a host; no host is known before a snapshot is open."""
         try:
-            return self._served.world.knows_host(host)
+            return not is_own(host.lower()) and self._served.world.knows_host(host.lower().rstrip("."))
         except EmulatorError:
             return False
 

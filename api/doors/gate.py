@@ -1,7 +1,7 @@
 """The first protocol of every connection: by its first bytes it is the API's, a proxy's, a tunnel's, or TLS.
 
-Absolute-form requests (`GET http://host/`), CONNECT and TLS are for the emulated web, all else for the API (which
-passes on hosts of the web). TLS is ended here with a certificate for the name the client asks for.
+Absolute-form requests (`GET http://host/`), CONNECT, TLS and requests for a host of the web are for the emulated web,
+all else for the API. TLS is ended here with a certificate for the name the client asks for.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from api.doors.wire import Wire
@@ -29,9 +29,9 @@ HEAD_SECONDS = 20.0
 HANDSHAKE_SECONDS = 10
 _TLS = 0x16
 """First byte of a handshake."""
-_SHORTEST = 16
-"""Bytes that tell CONNECT and absolute-form from others, whatever the method."""
 _ABSOLUTE = re.compile(rb"[A-Z]+ https?://", re.IGNORECASE)
+_HOST = re.compile(rb"\nHost:[ \t]*([^\s:]+)", re.IGNORECASE)
+_END = re.compile(rb"\r?\n\r?\n")
 _CONNECT = re.compile(rb"CONNECT ([^\s]+) HTTP/1\.[01]\r?\n")
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -90,11 +90,11 @@ class Gate(Waiting):
         self, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: object = None
     ) -> None:
         super().__init__(server_state.connections)
-        self._make = partial(Wire, config, server_state, app_state)
+        self._made_of = (config, server_state, app_state)
         self._doors: Doors = config.loaded_app.doors
 
     def _web(self) -> Wire:
-        wire = self._make()
+        wire = Wire(*self._made_of)
         wire.app = self._doors.web
         return wire
 
@@ -103,15 +103,18 @@ class Gate(Waiting):
         if self.buffer[0] == _TLS:
             self._follow(Tunnel(self._web, self._doors.context("localhost"), self._connections, secure=False))
             return
-        if len(self.buffer) < _SHORTEST and b"\n" not in self.buffer:
+        if (end := _END.search(self.buffer)) is None:
+            if len(self.buffer) > MAX_HEAD:
+                self._refuse(b"431 Request Header Fields Too Large", "request-too-large")
             return
-        if not self.buffer.startswith(b"CONNECT "):
-            self.hand_over(self._web() if _ABSOLUTE.match(self.buffer) else self._make())
-        elif (end := re.search(rb"\r?\n\r?\n", self.buffer)) is not None:
-            head, self.buffer = self.buffer[: end.end()], self.buffer[end.end() :]
+        head = self.buffer[: end.end()]
+        if head.startswith(b"CONNECT "):
+            self.buffer = self.buffer[end.end() :]
             self._connect(head)
-        elif len(self.buffer) > MAX_HEAD:
-            self._refuse(b"431 Request Header Fields Too Large", "request-too-large")
+        elif _ABSOLUTE.match(head) or ((host := _HOST.search(head)) and self._doors.knows(host[1].decode("latin-1"))):
+            self.hand_over(self._web())
+        else:
+            self.hand_over(HttpToolsProtocol(*self._made_of))
 
     def _connect(self, head: bytes) -> None:
         asked = _CONNECT.match(head)
