@@ -6,10 +6,13 @@ ASGI has no place for a reason phrase and uvicorn writes names in lower case; an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Coroutine
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+_AUTHORITY = re.compile(rb"[^/?#]+")
 
 
 class WireCycle(RequestResponseCycle):
@@ -37,6 +40,19 @@ class WireCycle(RequestResponseCycle):
 
 class Wire(HttpToolsProtocol):
     """A connection of the emulated web, over plain TCP or TLS."""
+
+    def on_headers_complete(self) -> None:
+        """An absolute-form target names the host, whatever the Host header says (RFC 9112, section 3.2.2)."""
+        if not self.url.startswith(b"/"):
+            scheme, _, rest = self.url.partition(b"://")
+            authority = _AUTHORITY.match(rest)
+            if rest and authority:
+                others = [header for header in self.headers if header[0] != b"host"]
+                self.headers[:] = [(b"host", authority[0].rpartition(b"@")[2]), *others]
+                target = rest[authority.end() :]
+                self.url = target if target.startswith(b"/") else b"/" + target
+                self.scope["scheme"] = "https" if scheme.lower() == b"https" else "http"
+        super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         cycle.__class__ = WireCycle

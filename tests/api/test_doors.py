@@ -211,6 +211,25 @@ def test_a_plain_request_with_the_name_of_a_site_is_the_sites(door: Door, path: 
         assert said in client.get(path, headers={"Host": host}).text
 
 
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        (b"http://en.openlexicon.org/robots.txt", b"127.0.0.1", b"200"),
+        (b"http://en.openlexicon.org/robots.txt", b"unknown.example", b"200"),
+        (b"http://user:word@en.openlexicon.org:80/robots.txt", b"x", b"200"),
+        (b"http://en.openlexicon.org", b"x", b"301"),
+        (b"http://en.openlexicon.org?a=b", b"x", b"404"),
+        (b"https://en.openlexicon.org/robots.txt", b"x", b"200"),
+        (b"http://unknown.example/robots.txt", b"en.openlexicon.org", b"502"),
+    ],
+)
+def test_an_absolute_target_names_the_host(door: Door, target: bytes, host: bytes, status: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", door.port), timeout=10) as client:
+        client.sendall(b"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (target, host))
+        answer = b"".join(iter(lambda: client.recv(65536), b""))
+    assert answer.split()[1] == status, answer[:300]
+
+
 def test_the_api_is_reached_through_the_proxy_too(door: Door) -> None:
     for name in ("webemu", f"127.0.0.1:{door.port}"):
         command = ["curl", "-sS", "--noproxy", "", f"http://{name}/health"]
