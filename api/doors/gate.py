@@ -103,7 +103,7 @@ class Gate(Waiting):
         if self.buffer[0] == _TLS:
             self._follow(Tunnel(self._web, self._doors.context("localhost"), self._connections, secure=False))
             return
-        if (end := _END.search(self.buffer)) is None:
+        if (end := _END.search(self.buffer, max(0, len(self.buffer) - len(data) - 3))) is None:
             if len(self.buffer) > MAX_HEAD:
                 self._refuse(b"431 Request Header Fields Too Large", "request-too-large")
             return
