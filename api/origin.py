@@ -22,6 +22,8 @@ Asked = Mapping[bytes, bytes]
 """Request headers by lower-case name; of repeated ones, all values joined by commas."""
 
 _MASK = b"x-crawler-"
+_MASKED = frozenset((b"content-encoding", b"content-length", b"transfer-encoding"))
+"""What Common Crawl masks; any other `X-Crawler-*` is the origin's own."""
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding"
     b" upgrade".split()
@@ -74,7 +76,7 @@ def _body(payload: Payload, accepted: bytes, decode: Callable[[Payload], bytes])
     said = b""
     for name, value in payload.headers:
         lower = name.lower()
-        if lower.startswith(_MASK):
+        if lower.startswith(_MASK) and lower[len(_MASK) :] in _MASKED:
             name, lower = name[len(_MASK) :], lower[len(_MASK) :]
         if lower == b"content-encoding":
             said = said or value.strip().lower()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import os
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -30,9 +31,9 @@ PATIENCE = 60.0
 TRY = """
 The server is up at {address} until Ctrl-C. To try, in another terminal:
 
-    webemu search mayor of the town --server {address}
+    {webemu} search mayor of the town --server {address}
     curl '{address}/v1/search?q=mayor+of+the+town&size=3'
-    webemu sql "SELECT * FROM hosts" --collection {collection} --root {root}
+    {webemu} sql "SELECT * FROM hosts" --collection {collection} --root {root}
     {address}/docs in a browser
 """
 
@@ -61,12 +62,20 @@ def demo(
         script.wait_until_healthy(server, int(free))
         script.run("quiz", str(web / "tasks.jsonl"), "--limit", str(TASKS), "--show", "1", "--server", address)
         if not once:
-            print(TRY.format(address=address, collection=name, root=shlex.quote(str(config.root))), flush=True)
+            print(
+                TRY.format(webemu=called(), address=address, collection=name, root=shlex.quote(str(config.root))),
+                flush=True,
+            )
             script.wait(server, until_stopped=True)
     except Ended as ended:
         raise typer.Exit(ended.code) from None
     finally:
         script.close()
+
+
+def called() -> str:
+    """The command as it was called, since the environment it is in need not be on the PATH."""
+    return shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "webemu" and not shutil.which("webemu") else "webemu"
 
 
 class Ended(Exception):

@@ -16,7 +16,6 @@ import tldextract
 from w3lib.url import canonicalize_url
 
 _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-MAX_URL = 16_384
 
 
 def exact(url: str) -> str:

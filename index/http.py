@@ -21,8 +21,6 @@ _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]{0,4096})?\r?\n")
 _LINE_END = re.compile(rb"\r?\n|\r\Z")
 _CUT_SIZE = re.compile(rb"[0-9A-Fa-f]{0,16}\r?")
-_MASK = b"x-crawler-"
-_MASKED = frozenset({b"content-encoding", b"transfer-encoding", b"content-length"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +34,6 @@ class Message:
     """As recorded, in order and spelling, folded lines joined, repeated ones kept."""
     body: bytes
     """The payload without chunked framing; its content coding is kept."""
-
-    def origin_headers(self) -> list[tuple[bytes, bytes]]:
-        """What the origin said: Common Crawl masks three headers with `X-Crawler-` and adds a length of its own."""
-        if not any(_masked(name) for name, _ in self.headers):
-            return self.headers
-        return [
-            (name[len(_MASK) :] if _masked(name) else name, value)
-            for name, value in self.headers
-            if name.lower() != b"content-length"
-        ]
-
-
-def _masked(name: bytes) -> bool:
-    lower = name.lower()
-    return lower.startswith(_MASK) and lower[len(_MASK) :] in _MASKED
 
 
 def parse(block: bytes) -> Message | None:

@@ -15,7 +15,7 @@ from ingest.synth.sites import all_sites
 from ingest.synth.tasks import graph_lines, task_lines
 from ingest.synth.warcs import write_crawl
 
-GRAPH, TASKS, CRAWL = "graph.jsonl", "tasks.jsonl", "crawl-data"
+GRAPH, TASKS = "graph.jsonl", "tasks.jsonl"
 STORIES = 0.18
 """News stories per page of the web."""
 DENSITY = 0.87

@@ -41,10 +41,6 @@ class Voice:
         count = min(self.rng.randint(least, most), len(bank))
         return [self.say(bank, **slots) for _ in range(count)]
 
-    def perhaps(self, chance: float, bank: Sequence[str], **slots: object) -> str:
-        """A sentence, or nothing."""
-        return self.say(bank, **slots) if self.rng.random() < chance else ""
-
 
 def paragraph(*sentences: str) -> str:
     """`<p>` of the sentences that are not empty; sentences are HTML already."""

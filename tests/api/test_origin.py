@@ -18,6 +18,8 @@ RECORDED = (
     (b"Content-Length", b"77"),
     (b"Set-Cookie", b"a=1"),
     (b"set-cookie", b"b=2"),
+    (b"X-Crawler-Id", b"7"),
+    (b"X-Crawler-Content-Length", b"99"),
     (b"bad name", b"x"),
     (b"Split", b"one\r\nX-Evil: two"),
 )
@@ -47,6 +49,7 @@ def test_status_reason_and_headers_are_the_origins() -> None:
         (b"Content-Length", b"%d" % len(BODY)),
         (b"Set-Cookie", b"a=1"),
         (b"set-cookie", b"b=2"),
+        (b"X-Crawler-Id", b"7"),
     ]
 
 
