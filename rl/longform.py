@@ -7,7 +7,6 @@ quotes and names stand in what one of its cited pages showed, and it has at leas
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from rl.gates import holds, says
 from rl.neutral import has_tokens
@@ -29,8 +28,7 @@ _QUOTE = re.compile(r"[\"“]([^\"”]{3,300})[\"”]")
 
 def claims(record: Record) -> tuple[str, ...]:
     """What the report claims: the values of the task's evidence, else its answers."""
-    rows = [row for row in record.task.evidence if isinstance(row, Mapping)]
-    return tuple(str(row["value"]) for row in rows if row.get("value")) or record.task.answers[:1]
+    return tuple(row.value for row in record.task.evidence if row.value) or record.task.answers[:1]
 
 
 def is_written(record: Record) -> float:

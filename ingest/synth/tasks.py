@@ -111,11 +111,11 @@ def _tasks(atlas: Atlas, form: Form, count: int, asked: set[str], name: str) -> 
         made += 1
         answer = steps[-1][1]
         evidence = [
-            {"url": atlas.wiki(where), "relation": stated.relation, "value": stated.text} for where, stated in steps
+            {"url": atlas.wiki(where), "value": stated.text} for where, stated in steps
         ]
         yield _line({
             "id": name if name.startswith("demo") else f"{name}-{made:03d}", "question": question,
-            "answers": spellings(answer), "evidence": evidence, "hops": len(steps), "kind": " > ".join(form.path),
+            "answers": spellings(answer), "evidence": evidence, "hops": len(steps), "recipe": " > ".join(form.path),
         })  # fmt: skip
         if made == count:
             return

@@ -140,7 +140,7 @@ def test_tasks_are_understood_and_their_answers_stand_on_the_page(
     tasks = [json.loads(line) for line in (web[0] / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [task["id"] for task in tasks[:12]] == [f"demo-{n:02d}" for n in range(1, 13)]
     assert len({task["question"] for task in tasks}) == len(tasks) == web[1].tasks
-    assert {task["kind"] for task in tasks} == {" > ".join(form.path) for form in (*DEMO, *OTHERS)}
+    assert {task["recipe"] for task in tasks} == {" > ".join(form.path) for form in (*DEMO, *OTHERS)}
     for task in tasks:
         assert understand(task["question"]), task["question"]
         assert task["answers"][0] == task["evidence"][-1]["value"]

@@ -37,7 +37,7 @@ def gold(task: Task) -> str:
 
 def source(task: Task) -> str:
     """The page that says the answer."""
-    return str(task.evidence[-1]["url"])
+    return str(task.evidence[-1].url)
 
 
 def open_(episode: Episode, *links: str) -> None:

@@ -23,9 +23,9 @@ def played(episode: Episode, task: Task, seed: int = 1) -> list[str]:
     """What an honest agent sees."""
     calls: list[tuple[str, Any]] = [
         ("search", {"query": task.question}),
-        ("open", {"link": task.evidence[-1]["url"]}),
+        ("open", {"link": task.evidence[-1].url}),
         ("find", {"pattern": task.answers[0]}),
-        ("finish", {"answer": task.answers[0], "citations": [task.evidence[-1]["url"]]}),
+        ("finish", {"answer": task.answers[0], "citations": [task.evidence[-1].url]}),
     ]
     return [episode.reset(task, seed).text, *(episode.call(name, given).text for name, given in calls)]
 
@@ -75,7 +75,7 @@ def test_links_by_id(world: World, episode: Episode) -> None:
     episode.reset(task)
     episode.call("search", {"query": task.question})
     page = episode.call("open", {"link": "r1"})
-    assert f"Page: {task.evidence[0]['url']}\n" in page.text
+    assert f"Page: {task.evidence[0].url}\n" in page.text
     line = next(line for line in page.text.splitlines() if line.startswith("Founder"))
     number = line.partition("[")[2].partition("]")[0]
     linked = episode.call("open", {"link": f"[{number}]"})
@@ -89,11 +89,11 @@ def test_a_page_is_read_on_without_asking_again(world: World) -> None:
     with world.client() as client:
         episode = Episode(client, Limits(characters=200))
         episode.reset(task)
-        first = episode.call("open", {"link": task.evidence[0]["url"]})
-        second = episode.call("open", {"link": task.evidence[0]["url"], "cursor": 200})
+        first = episode.call("open", {"link": task.evidence[0].url})
+        second = episode.call("open", {"link": task.evidence[0].url, "cursor": 200})
         assert "open it with cursor=200." in first.text
         assert "Characters 200 to 400 of " in second.text
-        assert "ends before this place" in episode.call("open", {"link": task.evidence[0]["url"], "cursor": 10**9}).text
+        assert "ends before this place" in episode.call("open", {"link": task.evidence[0].url, "cursor": 10**9}).text
         assert len(episode.record().requests) == 1
 
 
@@ -211,7 +211,7 @@ def test_mixed_weather_masks_nothing(world: World) -> None:
     with world.client() as client:
         episode = Episode(client, Limits(turns=99, calls=99), {"weather": storm})
         episode.reset(world.tasks[0], 3)
-        links = ["https://" + "x" * 4000, *(task.evidence[0]["url"] for task in world.tasks[:40])]
+        links = ["https://" + "x" * 4000, *(task.evidence[0].url for task in world.tasks[:40])]
         kinds = [episode.call("open", {"link": link}).kind for link in links]
         assert {"page", "refusal", "weather"} <= {*kinds}
         assert not episode.masked
@@ -259,7 +259,7 @@ def test_a_ledger_out_of_reach_masks(root: Path, world: World) -> None:
 
 def test_a_failure_of_the_server_masks(tmp_path: Path, root: Path, world: World) -> None:
     """The pages' bytes are gone: the server says `X-Webemu-Failure`."""
-    url = world.tasks[0].evidence[0]["url"]
+    url = world.tasks[0].evidence[0].url
     with serving(root) as (address, _), Client(address, retries=0) as client:
         episode = Episode(client, Limits(retries=0))
         episode.reset(world.tasks[0])

@@ -12,12 +12,12 @@ from rl.longform import coverage, facts, precision, sentences
 from rl.record import Record, key
 from rl.rewards import ATTEMPT, LONG, SHORT
 from rl.rubric import Rubric, Term
-from rl.tasks import Task
+from rl.tasks import Evidence, Task
 
 URL = "https://a.example/wick"
 REPORT = Task(
     "r", "Write about Wick.", ("Bo Lund",),
-    ({"url": URL, "value": "Bo Lund"}, {"url": URL, "value": "9,421"}, {"url": URL, "value": "12 March 1987"}),
+    (Evidence(URL, value="Bo Lund"), Evidence(URL, value="9,421"), Evidence(URL, value="12 March 1987")),
 )  # fmt: skip
 PAGE = "Wick\nMayor | Bo Lund\nPopulation | 9,421\nThe pier of Wick was opened on 12 March 1987 by Ada Holm."
 

@@ -6,25 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from rl.tasks import Task, TaskError, load
+from rl.tasks import Evidence, Reply, Task, TaskError, load, save
 
 
 def test_load(tmp_path: Path) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text(
-        '{"id": 1, "question": "Wer? é", "answers": ["A", 2], "evidence": ["u"], "hops": 2, "kind": "bridge"}\n'
+        '{"id": 1, "question": "Wer? é", "answers": ["A", 2], "evidence": ["u"], "hops": 2, "recipe": "bridge"}\n'
         '\n{"id": "b", "question": "q", "answers": ["c"], "x": 1}\n',
         encoding="utf-8",
     )
     assert load(path) == (
-        Task("1", "Wer? é", ("A", "2"), ("u",), 2, "bridge"),
+        Task("1", "Wer? é", ("A", "2"), (Evidence("u"),), 2, "bridge"),
         Task("b", "q", ("c",)),
     )
 
 
 @pytest.mark.parametrize(
     "line", ["{", "[]", '{"id": 1, "question": "q"}', '{"id": 1, "question": "q", "answers": []}',
-             '{"id": 1, "question": "q", "answers": "abc"}']
+             '{"id": 1, "question": "q", "answers": "abc"}',
+             '{"id": 1, "question": "q", "answers": ["a"], "answer_type": "riddle"}']
 )  # fmt: skip
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "tasks.jsonl"
@@ -36,3 +37,15 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="No such file"):
         load(tmp_path / "none.jsonl")
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    tasks = (
+        Task(
+            *("a", "Wo?", ("é", "2"), (Evidence("https://x.example/", "so 2", "2", "sha1:A"),), 3, "table", "number"),
+            *("dev", 0.25, {"quote": {"ok": True}}, (Reply(("which", "town"), "the northern one"),)),
+        ),
+        Task("b", "q", ("c",), difficulty=0.0),
+    )
+    save(tmp_path / "tasks.jsonl", tasks)
+    assert load(tmp_path / "tasks.jsonl") == tasks

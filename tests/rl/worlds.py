@@ -30,7 +30,7 @@ class World:
         return Client(self.url, retries=0, timeout=60)
 
     def of(self, kind: str) -> Task:
-        return next(task for task in self.tasks if task.kind == kind)
+        return next(task for task in self.tasks if task.recipe == kind)
 
 
 def webemu(*arguments: str) -> None:

@@ -1,0 +1,50 @@
+"""A server for the length of a task: the one at a URL, or one of our own on a free port over a collection."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agent_client.errors import InfrastructureError
+
+PATIENCE = 30.0
+"""Seconds that a server has to end."""
+
+
+@contextmanager
+def serving(
+    url: str | None = None, root: Path | None = None, collection: str | None = None, workers: int = 1
+) -> Iterator[str]:
+    """The address of a running server. Raises InfrastructureError where none can be started."""
+    if url:
+        yield url
+        return
+    place = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]
+    # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
+    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", *place, "--port", "0", "--workers", str(workers)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield _address(process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """From the line with which a server says that it is up."""
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    _, found, rest = said.partition("http://")
+    if not found:
+        raise InfrastructureError(
+            f"no server could be started (exit status {process.wait()})",
+            action="see its message above; `webemu serve` starts one by hand, for --server URL",
+        )
+    return f"http://{rest.partition(' ')[0].strip()}"
