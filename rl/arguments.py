@@ -41,14 +41,28 @@ TOOLS: tuple[dict[str, Any], ...] = (
                    "description": "Addresses or link ids of pages that were opened and hold the answer."},
     ),
 )  # fmt: skip
-_LAWS: dict[str, dict[str, Any]] = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
+ASK_USER = function_tool(
+    "ask_user",
+    "Ask the person whose question it is for what it leaves open.",
+    ["question"],
+    question={"type": "string", "description": "One question.", "maxLength": 1000},
+)
+_LAWS: dict[str, dict[str, Any]] = {
+    tool["function"]["name"]: tool["function"]["parameters"] for tool in (*TOOLS, ASK_USER)
+}
 _EXAMPLES = {"string": '"text"', "integer": "2", "array": '["https://example.org/page"]'}
 
 
-def read(name: object, arguments: object) -> dict[str, Any]:
+def tools(has_user: bool) -> tuple[dict[str, Any], ...]:
+    """What can be called, in OpenAI's function format."""
+    return (*TOOLS, ASK_USER) if has_user else TOOLS
+
+
+def read(name: object, arguments: object, has_user: bool = False) -> dict[str, Any]:
     """The arguments of a call, all in their types. An optional one that is null is one left out. Raises Misuse."""
-    if not isinstance(name, str) or name not in _LAWS:
-        raise Misuse(f"There is no tool {str(name)[:80]!r}. The tools are: {', '.join(_LAWS)}.")
+    offered = [tool["function"]["name"] for tool in tools(has_user)]
+    if not isinstance(name, str) or name not in offered:
+        raise Misuse(f"There is no tool {str(name)[:80]!r}. The tools are: {', '.join(offered)}.")
     told, law = _object(name, arguments), _LAWS[name]
     given = {key: value for key, value in told.items() if value is not None}
     if unknown := sorted(str(key)[:80] for key in given.keys() - law["properties"].keys()):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from rl import gates, longform
 from rl.ledger import opened, repeats
-from rl.record import Record
+from rl.record import Record, key
 from rl.rubric import Rubric, Term
-from rl.verify import exact, f1
+from rl.tasks import Task
+from rl.verify import exact, f1, normalise
 
 ATTEMPT = 0.05
 """The ceiling of an honest wrong answer."""
@@ -21,6 +22,8 @@ COST, COST_FLOOR = 0.02, 0.5
 PER_HOP = 2
 """Requests that a hop needs: a search and a page."""
 SPARE = 1
+SEARCHES = 2
+"""Before it is believed that something cannot be found."""
 
 
 def finished(record: Record) -> float:
@@ -57,8 +60,14 @@ def answer(record: Record) -> float:
 
 
 def grounding(record: Record) -> float:
-    """Share of the cited pages that were opened, by the ledger, and showed the answer in this episode."""
+    """Share of the cited pages that were opened, by the ledger, and showed the answer in this episode.
+
+    Where "not found" is right, no page says it: the pages where it would stand are cited, or if there are none, no page
+    is, after two different searches.
+    """
     cited = record.citations[:MOST_CITED]
+    if record.task.answer_type == "none" and correct(record):
+        return _looked_for(record)
     return sum(_says(record, one) for one in cited) / len(cited) if cited else 0.0
 
 
@@ -69,6 +78,21 @@ def cost(record: Record) -> float:
     asked = len(record.requests) - sum(one.is_struck or one.failed for one in record.requests)
     beyond = max(0, asked - PER_HOP * record.task.hops - SPARE) + repeats(record.requests)
     return max(COST_FLOOR, 1 - COST * beyond)
+
+
+def rubric_of(task: Task) -> Rubric:
+    """`LONG` for reports, else `SHORT`."""
+    return LONG if task.answer_type == "report" else SHORT
+
+
+def _looked_for(record: Record) -> float:
+    places = {key(one.url) for one in record.task.evidence}
+    if not places:
+        words = {normalise(query) for one in record.requests if one.is_shown for query in one.searches}
+        return not record.citations and len(words) >= SEARCHES
+    cited = record.citations[:MOST_CITED]
+    there = [one for one in cited if record.page(one) and record.redirects.get(key(one), key(one)) in places]
+    return len(there) / len(cited) if cited else 0.0
 
 
 def _read(record: Record) -> str:

@@ -10,7 +10,7 @@ from rl.tasks import Task
 from rl.views import Leaf
 from rl.web import SessionWeb
 
-Kind = Literal["task", "results", "page", "matches", "misuse", "refusal", "weather", "limit", "over"]
+Kind = Literal["task", "results", "page", "matches", "user", "misuse", "refusal", "weather", "limit", "over"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote_plus
 
 import orjson
 
@@ -43,8 +44,8 @@ def address(request: Request, service: str) -> str:
 
 
 def asked(request: Request, service: str) -> bytes:
-    """What makes two requests the same: all but headers."""
-    target = f"{request.method} {service} {address(request, service)}".encode("utf-8", "replace")
+    """What makes two requests the same: all but headers, and which signs a client escapes."""
+    target = f"{request.method} {service} {unquote_plus(address(request, service))}".encode("utf-8", "replace")
     return target + b"\0" + request.body.replace(request.session.name.encode(), b"")
 
 

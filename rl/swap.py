@@ -1,0 +1,33 @@
+"""Says other words in place of some in all that the web says, to see whether an agent reads them (`rl.probe`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from rl.views import Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Whole words, upper and lower case alike, longest first. Addresses stay, so that links lead where they led."""
+
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def results(self, text: str) -> str:
+        """In the list of results, whose lines with addresses stay."""
+        if not self.words:
+            return text
+        return "\n".join(line if "://" in line else self._said(line) for line in text.split("\n"))
+
+    def leaf(self, page: Leaf) -> Leaf:
+        if not self.words:
+            return page
+        return replace(page, title=self._said(page.title), text=self._said(page.text))
+
+    def _said(self, text: str) -> str:
+        said = {word.casefold(): other for word, other in self.words.items()}
+        longest = sorted(map(re.escape, self.words), key=len, reverse=True)
+        pattern = rf"(?<!\w)(?:{'|'.join(longest)})(?!\w)"
+        return re.sub(pattern, lambda m: said.get(m[0].casefold(), m[0]), text, flags=re.IGNORECASE)

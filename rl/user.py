@@ -1,0 +1,15 @@
+"""The scripted user: knows what the question left out, and says it to whoever asks for it."""
+
+from __future__ import annotations
+
+from rl.gates import holds
+from rl.tasks import Reply
+from rl.verify import normalise
+
+NO_HELP = "I cannot say more about that."
+
+
+def reply(question: str, known: tuple[Reply, ...]) -> str:
+    """The first reply one of whose words stands in the question, upper and lower case alike."""
+    asked = normalise(question)
+    return next((one.says for one in known if any(holds(asked, normalise(word)) for word in one.words)), NO_HELP)

@@ -1,0 +1,116 @@
+"""Questions that leave something open, answers that cannot be found, and words that are swapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from agent_client import Client
+from rl.environment import Episode
+from rl.rewards import LONG, SHORT, rubric_of
+from rl.tasks import NOT_FOUND, Evidence, Reply, Task
+from rl.user import NO_HELP
+from tests.rl.worlds import World
+
+KNOWN = (Reply(("region", "which one", "where"), "The one in Kellmark."), Reply(("year",), "In 2011."))
+
+
+@pytest.fixture
+def client(world: World) -> Iterator[Client]:
+    with world.client() as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("In WHICH region?", "The one in Kellmark."), ("Which one do you mean?", "The one in Kellmark."),
+        ("what year", "In 2011."), ("regional?", NO_HELP), ("Tell me the answer", NO_HELP), ("?!", NO_HELP),
+    ],
+)  # fmt: skip
+def test_the_user_says_what_is_asked_for(episode: Episode, asked: str, said: str) -> None:
+    episode.reset(Task("t", "How many live there?", ("1",), user=KNOWN))
+    seen = episode.call("ask_user", {"question": asked})
+    assert (seen.text, seen.kind, seen.done) == (said, "user", False)
+    assert episode.record().requests == ()
+
+
+def test_who_has_no_user_cannot_ask(episode: Episode) -> None:
+    episode.reset(Task("t", "q", ("a",)))
+    assert [tool["function"]["name"] for tool in episode.tools] == ["search", "open", "find", "finish"]
+    seen = episode.call("ask_user", {"question": "year?"})
+    assert seen.kind == "misuse"
+    assert "ask_user" not in seen.text.partition("The tools are")[2]
+    episode.reset(Task("t", "q", ("a",), user=KNOWN))
+    assert episode.tools[-1]["function"]["name"] == "ask_user"
+    assert "needs question" in episode.call("ask_user", {}).text
+
+
+def reward(client: Client, task: Task, *calls: tuple[str, dict[str, object]]) -> float:
+    episode = Episode(client)
+    episode.reset(task)
+    for name, given in calls:
+        episode.call(name, given)
+    return SHORT.score(episode.record()).reward or 0.0
+
+
+def looked(*queries: str) -> list[tuple[str, dict[str, object]]]:
+    return [("search", {"query": query}) for query in queries]
+
+
+def said(answer: str, *citations: str) -> tuple[str, dict[str, object]]:
+    return "finish", {"answer": answer, "citations": list(citations)}
+
+
+def test_not_found_is_believed_after_two_searches(client: Client) -> None:
+    task = Task("t", "Who is the mayor of Xq?", NOT_FOUND, answer_type="none")
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("Not found.")) == 1.0
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("It cannot be found")) == 1.0
+    assert reward(client, task, *looked("mayor of Xq"), said("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "Mayor of xq!"), said("not found")) == 0.0
+    assert reward(client, task, said("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("not found", "r1")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("Bo Lund")) == 0.0
+
+
+def test_not_stated_is_believed_on_the_page_where_it_would_stand(world: World, client: Client) -> None:
+    place, other = world.of("mayor").evidence[0].url, world.of("founded_by").evidence[0].url
+    task = Task("t", "What is its anthem?", NOT_FOUND, (Evidence(place),), answer_type="none")
+    there, elsewhere = [("open", {"link": url}) for url in (place, other)]
+    assert reward(client, task, there, said("not stated", place)) == 1.0
+    assert reward(client, task, there, said("not stated")) == 0.0
+    assert reward(client, task, said("not stated", place)) == 0.0
+    assert reward(client, task, elsewhere, said("not stated", other)) == 0.0
+    assert reward(client, task, there, elsewhere, said("not stated", place, other)) == 0.5
+
+
+def test_not_found_earns_nothing_where_there_is_an_answer(world: World, client: Client) -> None:
+    task = world.of("mayor")
+    opened = ("open", {"link": task.evidence[0].url})
+    for answer in NOT_FOUND:
+        assert reward(client, task, *looked("a", "b"), opened, said(answer)) == 0.0
+        assert reward(client, task, *looked("a", "b"), opened, said(answer, task.evidence[0].url)) == 0.0
+
+
+def test_reports_have_their_own_rubric(world: World) -> None:
+    task = world.of("mayor")
+    assert rubric_of(task) is SHORT
+    assert rubric_of(replace(task, answer_type="report")) is LONG
+
+
+def test_words_are_swapped_wherever_they_are_shown(world: World, client: Client) -> None:
+    task = world.of("mayor")
+    name, url = task.answers[0], task.evidence[0].url
+    episode = Episode(client, swap={name: "Zeno Quist", name.upper(): "Zeno Quist", "Mayor": "Provost"})
+    episode.reset(task)
+    seen = [episode.call("search", {"query": f"mayor {name}"}), episode.call("open", {"link": url})]
+    assert all(
+        name.casefold() not in line.casefold() for one in seen for line in one.text.split("\n") if "://" not in line
+    )
+    assert "Zeno Quist" in seen[1].text
+    assert episode.call("find", {"pattern": "Zeno Quist"}).kind == "matches"
+    assert "does not occur" in episode.call("find", {"pattern": name}).text
+    episode.call("finish", {"answer": name, "citations": [url]})
+    assert SHORT.score(episode.record()).terms["grounding"] == 0.0
