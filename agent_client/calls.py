@@ -15,6 +15,7 @@ import httpx
 
 from agent_client import replies
 from agent_client.errors import BadRequest, ClientError, InfrastructureError
+from agent_client.replies import Response
 from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ class Call(Generic[T]):
     """One question: the path with its parameters, the body of a POST, and the reader of a 200."""
 
     path: str
-    read: Callable[[httpx.Response], T]
+    read: Callable[[Response], T]
     body: bytes | None = None
 
     def request(self, base_url: str, headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Request:
@@ -48,7 +49,7 @@ class Call(Generic[T]):
         except httpx.InvalidURL as error:
             raise BadRequest(f"the request cannot be sent: {error}", reason="bad-request") from error
 
-    def answer(self, response: httpx.Response) -> T:
+    def answer(self, response: Response) -> T:
         """The reply's value. Raises WebError, or InfrastructureError for what is no reply."""
         if (found := replies.problem(response)) is not None:
             raise found
@@ -128,7 +129,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _json(read: Callable[[Mapping[str, Any]], T]) -> Callable[[httpx.Response], T]:
+def _json(read: Callable[[Mapping[str, Any]], T]) -> Callable[[Response], T]:
     return lambda response: read(json.loads(response.content))
 
 

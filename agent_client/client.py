@@ -16,8 +16,9 @@ import httpx
 from agent_client import calls
 from agent_client.calls import Call
 from agent_client.errors import ClientError, InfrastructureError
+from agent_client.replies import Response
 from agent_client.retry import Patience, unanswered
-from agent_client.transport import PooledTransport, ThreadClients, certificates
+from agent_client.transport import PooledTransport, ThreadClients, certificates, wire
 from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 T = TypeVar("T")
@@ -139,24 +140,27 @@ class AsyncClient(_Asker):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(base_url, timeout, retries, session)
+        self._wire = None if transport else wire(base_url, self._headers, timeout)
         own = transport or PooledTransport(verify=certificates(base_url))
         self._client = httpx.AsyncClient(transport=own, trust_env=False)
 
     async def perform(self, call: Call[T]) -> T:
         """Send, and send again while that may help. Raises WebError or InfrastructureError."""
-        request, attempt = self._request(call), 0
+        attempt = 0
         while True:
             try:
-                return call.answer(await self._send(request))
+                return call.answer(await self._send(call))
             except InfrastructureError as error:
-                await asyncio.sleep(self._patience.pause(request, attempt, error))
+                await asyncio.sleep(self._patience.pause(self._request(call), attempt, error))
                 attempt += 1
 
-    async def _send(self, request: httpx.Request) -> httpx.Response:
+    async def _send(self, call: Call[Any]) -> Response:
         try:
-            return await self._client.send(request)
+            if self._wire is not None and self._wire.bears(call.path):
+                return await self._wire.ask(call.path, call.body)
+            return await self._client.send(self._request(call))
         except httpx.RequestError as error:
-            raise unanswered(request, error) from error
+            raise unanswered(self._request(call), error) from error
 
     async def search(self, query: str, page: int = 1, size: int = 10, as_of: str | None = None) -> SearchAnswer:
         return await self.perform(calls.search(query, page, size, as_of))
@@ -201,6 +205,8 @@ class AsyncClient(_Asker):
         return await self.perform(calls.health())
 
     async def close(self) -> None:
+        if self._wire is not None:
+            self._wire.close()
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:

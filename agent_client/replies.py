@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx
 
@@ -17,6 +17,11 @@ from agent_client.errors import (
 )
 from agent_client.types import FindAnswer, Health, Match, PageAnswer, RawAnswer, SearchAnswer, SearchResult
 
+if TYPE_CHECKING:
+    from agent_client.wire import Received
+
+Response: TypeAlias = "httpx.Response | Received"
+"""An answer, as it travelled."""
 Shape = Mapping[str, Any]
 """A JSON object as received."""
 KINDS: dict[int, type[WebError]] = {400: BadRequest, 404: NotCaptured, 406: NoView, 413: BadRequest}
@@ -46,7 +51,7 @@ def health(shape: Shape) -> Health:
     return Health(shape["status"], shape["snapshot"])
 
 
-def raw_answer(response: httpx.Response) -> RawAnswer:
+def raw_answer(response: Response) -> RawAnswer:
     """The recorded answer out of a `format=raw` reply; bodies and headers are untouched."""
     headers = response.headers
     status, _, reason = headers["X-Webemu-Status"].partition(" ")
@@ -67,7 +72,7 @@ def raw_answer(response: httpx.Response) -> RawAnswer:
     )
 
 
-def problem(response: httpx.Response) -> ClientError | None:
+def problem(response: Response) -> ClientError | None:
     """The error an answer stands for; None for a result."""
     if response.status_code == 200:
         return None
@@ -91,7 +96,7 @@ def error(shape: Shape) -> ClientError:
     return found
 
 
-def _error_shape(response: httpx.Response) -> Shape | None:
+def _error_shape(response: Response) -> Shape | None:
     try:
         shape = response.json()["error"]
         return shape if {"status", "reason", "message"} <= shape.keys() else None
@@ -99,7 +104,7 @@ def _error_shape(response: httpx.Response) -> Shape | None:
         return None
 
 
-def _foreign(response: httpx.Response) -> InfrastructureError:
+def _foreign(response: Response) -> InfrastructureError:
     """Something that is not webemu answered: a gateway, a proxy, another server."""
     status = response.status_code
     found = InfrastructureError(

@@ -48,4 +48,6 @@ def unanswered(request: httpx.Request, error: httpx.RequestError) -> Infrastruct
 
 def _given_up(error: InfrastructureError, attempts: int) -> InfrastructureError:
     message = f"{error.message}, {attempts} attempts"
-    return InfrastructureError(message, status=error.status, reason=error.reason, action=error.action)
+    found = InfrastructureError(message, status=error.status, reason=error.reason, action=error.action)
+    found.again, found.after = error.again, error.after  # who asked may have more patience
+    return found

@@ -1,4 +1,5 @@
-"""How requests travel: httpx's API over aiohttp's connections for async use, one connection per thread for sync use.
+"""How requests travel: over connections of our own for async use, or where they do not reach (TLS, no `httptools`) by
+httpx's API over aiohttp's; one connection per thread for sync use.
 
 httpx's own pool looks at every connection twice per request and stalls at some hundred of them.
 """
@@ -8,10 +9,15 @@ from __future__ import annotations
 import ssl
 import threading
 import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
+
+if TYPE_CHECKING:
+    from agent_client.wire import Wire
 
 CONNECTIONS = 512
 """Open connections of one `AsyncClient`; further requests wait their turn."""
@@ -28,19 +34,32 @@ class PooledTransport(AiohttpTransport):
     """One aiohttp session without cookies, opened inside the running event loop on first use."""
 
     def get_client(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
+        session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=CONNECTIONS, ssl=self.ssl_context),
             cookie_jar=aiohttp.DummyCookieJar(),
             max_line_size=HEADER_BYTES,
             max_field_size=HEADER_BYTES,
             max_headers=1 << 14,
         )
+        # aiohttp asks again by itself where a kept connection is lost: that hides weather, and who asks retries anyway.
+        session._retry_connection = False
+        return session
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         try:
             return await super().handle_async_request(request)
         except aiohttp.ClientError as error:  # the few that httpx_aiohttp does not translate
             raise httpx.RemoteProtocolError(str(error), request=request) from error
+
+
+def wire(base_url: str, headers: Mapping[str, str], timeout: float) -> Wire | None:
+    """Connections of our own, where they reach."""
+    try:
+        from agent_client.wire import Wire  # httptools is not everywhere
+
+        return Wire.of(base_url, headers, timeout)
+    except (ImportError, httpx.InvalidURL):  # what is wrong with an address is told when it is asked
+        return None
 
 
 class _Seat:

@@ -6,6 +6,7 @@ The routes of the API are found by one look into a table before FastAPI is asked
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import signal
@@ -54,10 +55,12 @@ class App(FastAPI):
         self._served = served
         self._pool = pool = Pool(max(2, min(8, os.cpu_count() or 2)))
         self._counters = Counters()
-        self._table = Routes(served, Cache(config.cache_mb), pool, self._counters).table
+        cache = Cache(config.cache_mb)
+        self._table = Routes(served, cache, pool, self._counters).table
         self._traces = TraceWriter(config.folder / "traces")
         self._counters.parts["traces"] = self._traces.figures
-        desk = Desk(SessionLedger(config.folder / "sessions"), Worlds(served.of), self._traces, pool)
+        worlds = Worlds(served.of, served.holds, cache)
+        desk = Desk(SessionLedger(config.folder / "sessions"), worlds, self._traces, pool)
         self._sessions = SessionRoutes(desk.book, pool)
         self._web = Web(served, services(config.keys), pool, self._counters, desk)
         self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root))
@@ -154,9 +157,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if siblings := app._served.siblings:
         siblings.open()
     following = asyncio.create_task(app._served.follow())
+    gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
     try:
         yield
     finally:
+        gc.unfreeze()
         if app.resolver:
             app.resolver.close()
         if siblings:

@@ -63,6 +63,10 @@ class Served:
         self._pinned = [world, *(one for one in self._pinned if one is not world)][:PINNED]
         return world
 
+    def holds(self, snapshot: str) -> bool:
+        """Whether `of` has nothing to open."""
+        return snapshot in ("", self.snapshot) or snapshot in self._open
+
     def _opened(self, snapshot: str) -> World:
         world = self._open.get(snapshot) or open_snapshot(self._folder, snapshot)
         world.share = self.siblings.share if self.siblings else None

@@ -32,6 +32,7 @@ def main(warcs: Path | None) -> None:
         else:
             print("\nreplay: not run, PYWB_BIN does not name the programs of an environment with pywb")
     step("benchmarks.client")
+    step("benchmarks.episodes")
     if os.environ.get("WEBEMU_SHARED"):
         step("benchmarks.ranking")
         step("benchmarks.extraction")

@@ -35,7 +35,7 @@ class Config:
     workers: int = 1
     """Processes that serve or ingest."""
     cache_mb: int = 64
-    """Memory for rendered answers, per serving process, in MB."""
+    """Memory for rendered answers and work that sessions share, per serving process, in MB."""
     api_keys: str = "any"
     """Keys that the vendors' APIs take, with commas between them; any key, and none, unless some are given."""
 

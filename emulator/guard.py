@@ -6,7 +6,7 @@ suggestions, corrections, captures by any key, lists, error pages, bytes of arch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -77,11 +77,11 @@ class Judge:
             return False
         return html is not None and self.list.is_document(html)
 
-    def is_page(self, doc: int, url: str, since: int) -> bool:
+    def is_page(self, doc: int, url: Callable[[], str], since: int) -> bool:
         """Whether a page that can be found is blocked."""
         if (verdict := self._docs.get(doc)) is None:
             late = self._is_late(since)
-            verdict = late or self.list.is_url(url) or (self.list.reads and self._is_read(doc))
+            verdict = late or self.list.is_url(url()) or (self.list.reads and self._is_read(doc))
             self._docs[doc] = verdict
             _bound(self._docs)
         return verdict
@@ -114,7 +114,7 @@ class GuardedFinder:
         return [entry for entry in ranked if not self._is_blocked(entry[1], plan, since)], complete
 
     def _is_blocked(self, doc: int, plan: Any, since: Sequence[int]) -> bool:
-        return self._judge.is_page(doc, self._finder.hit(doc, 0.0, plan).url, since[doc])
+        return self._judge.is_page(doc, lambda: self._finder.hit(doc, 0.0, plan).url, since[doc])
 
     def frequency(self, words: str) -> int:
         """0 too for words that only blocked pages have."""

@@ -25,6 +25,17 @@ class Place(NamedTuple):
     rank: int
 
 
+class Begun(NamedTuple):
+    """A step that has its place."""
+
+    number: int
+    """From 1."""
+    attempt: int
+    """How often the session has asked the very same before."""
+    bytes: int
+    """Of answers that the session had until now."""
+
+
 class Ledger(Protocol):
     """Sessions are kept by id. Every method is one transaction."""
 
@@ -37,14 +48,14 @@ class Ledger(Protocol):
     def record(self, session: str) -> bytes | None:
         """What it was opened with; None if there is no such session."""
 
-    def begin(self, session: str, request: bytes) -> tuple[int, int]:
-        """The number of this step, from 1, and how often the session has asked the very same before."""
+    def begin(self, session: str, request: bytes) -> Begun:
+        """The next step."""
 
-    def spend(self, session: str, kind: Kind, amount: int, limit: int | None) -> bool:
-        """Use some of the budget; False, and nothing used, where none is left."""
+    def spend(self, session: str, kind: Kind, limit: int) -> bool:
+        """Use one of a budget; False, and nothing used, where none is left."""
 
-    def note(self, session: str, step: int, entry: bytes, shown: Mapping[str, int]) -> None:
-        """Write down what a step was, and at which ranks it showed which URLs."""
+    def note(self, session: str, step: int, entry: bytes, shown: Mapping[str, int], used: Mapping[Kind, int]) -> None:
+        """Write down what a step was, at which ranks it showed which URLs, and what it used without being asked."""
 
     def places(self, session: str, urls: tuple[str, ...]) -> dict[str, Place]:
         """Where these URLs were shown last, of those that were."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import isfinite
@@ -169,21 +169,26 @@ def _bad(what: str, action: str = "see docs/sessions.md") -> BadRequest:
     return BadRequest(f"the policy {what}", reason="bad-policy", action=action)
 
 
+_USUAL = Policy()
+
+
 def as_json(policy: Policy) -> dict[str, Any]:
     """The policy as JSON has it, without what is as ever."""
-    value: dict[str, Any] = _without(asdict(policy), asdict(Policy()))
+    value = _unusual(policy, _USUAL)
     if policy.as_of:
         value["as_of"] = policy.as_of.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return value
 
 
-def _without(value: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
-    return {name: _kept(of, usual[name]) for name, of in value.items() if of != usual[name]}
+def _unusual(value: Any, usual: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are not as usual."""
+    pairs = ((field.name, getattr(value, field.name), getattr(usual, field.name)) for field in fields(value))
+    return {name: _told(of, as_ever) for name, of, as_ever in pairs if of != as_ever}
 
 
-def _kept(value: Any, usual: Any) -> Any:
-    if isinstance(value, dict):
-        return _without(value, usual)
+def _told(value: Any, usual: Any) -> Any:
+    if is_dataclass(value):
+        return _unusual(value, usual)
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -16,7 +16,8 @@ from emulator.ledger import Kind
 from emulator.noise import another, is_noisy, noisy
 from emulator.policy import Policy
 from emulator.query import parse
-from emulator.types import Archive, Capture, Hit, PageRequest, Query, Results
+from emulator.shared import Shared
+from emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query, Results, View
 from emulator.world import DEEPEST, World
 
 MOST_SHOWN = 100
@@ -47,25 +48,33 @@ class Seen:
 class Visit(World):
     """A world as one request sees it."""
 
-    def __init__(self, world: World, policy: Policy, session: Draws, asked: Draws, spend: Spend) -> None:
+    def __init__(self, world: Shared, policy: Policy, session: Draws, asked: Draws, spend: Spend) -> None:
         """`session` draws what stays the same in the whole session, `asked` what is of this request."""
-        super().__init__(world.snapshot, world.finder, world.shelf, world.figures())
-        self._base = world
+        super().__init__(world.snapshot, world.finder, world.shelf, {})
+        self._world = world
         self._policy = policy
         self._session, self._asked = session, asked
         self._spend = spend
         self._counted: set[tuple[str, str]] = set()
         self.seen = Seen()
+        self.waits = True
+        """False in the event loop: what takes long raises BlockingIOError, and may be asked again in a thread."""
 
     @property
     def base(self) -> World:
-        return self._base
+        return self._world.base
+
+    def figures(self) -> dict[str, object]:
+        return self._world.figures()
 
     def search(self, query: Query) -> Results:
         if (until := self._policy.as_of) and (query.as_of is None or query.as_of > until):
             query = replace(query, as_of=until)
+        is_worse = is_noisy(self._policy.weather)
+        if not self.waits and not self._world.finds_at_once(None if is_worse else query):
+            raise BlockingIOError
         is_new = self._count("searches", " ".join(parse(query.text).words.split()).casefold() or query.text)
-        results = self._noisy(query) if is_noisy(self._policy.weather) else super().search(query)
+        results = self._noisy(query) if is_worse else self._world.search(query)
         if is_new:
             shown = tuple(hit.url for hit in results.hits[:MOST_SHOWN])
             self.seen.searches.append(Searched(query.text, (query.page - 1) * query.size + 1, shown))
@@ -75,8 +84,8 @@ class Visit(World):
         """The ranking from its top is made worse, and a page taken out of that."""
         first, last = (query.page - 1) * query.size, min(query.page * query.size, DEEPEST)
         if first >= last:
-            return super().search(query)
-        results = super().search(replace(query, page=1, size=last))
+            return self._world.search(query)
+        results = self._world.search(replace(query, page=1, size=last))
         asked = self._asked.of(query.text)
         hits, done = noisy(
             results.hits, self._policy.weather, self._session, asked, lambda: self._wrong(query, results.hits, asked)
@@ -86,7 +95,15 @@ class Visit(World):
 
     def _wrong(self, query: Query, hits: tuple[Hit, ...], asked: Draws) -> Iterator[Hit]:
         text = another(query.text, [hit.title for hit in hits], asked)
-        yield from super().search(replace(query, text=text, page=1, size=50)).hits
+        yield from self._world.search(replace(query, text=text, page=1, size=50)).hits
+
+    def view(self, capture: Capture, view: View) -> tuple[str, str]:
+        if not self.waits and not self._world.shows_at_once(capture, view):
+            raise BlockingIOError
+        return self._world.view(capture, view)
+
+    def payload(self, request: PageRequest, wait: bool = True) -> tuple[Capture, Payload]:
+        return super().payload(request, wait and self.waits)
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
         if length > 1:

@@ -19,7 +19,7 @@ from emulator.ports import Finder, Shelf
 from emulator.query import parse
 from emulator.relevance import relevance
 from emulator.spelling import correct
-from emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results
+from emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
 
 DEEPEST = 1000
 """Results further down are not served."""
@@ -75,21 +75,26 @@ class World:
     def fetch(self, request: PageRequest) -> Page:
         """A page in a readable view. Raises NotCaptured, NoView or PayloadError."""
         capture, redirects = self._visit(request)
+        title, content = self.view(capture, request.view)
+        return Page(request, capture, redirects, title, content, self.snapshot)
+
+    def view(self, capture: Capture, view: View) -> tuple[str, str]:
+        """(title, content) of a capture in a readable view. Raises NoView or PayloadError."""
         title, text = self._shelf.text(capture.doc) if capture.doc >= 0 else ("", "")
-        if request.view == "text" or (request.view != "html" and not _is_html(capture.mime)):
+        if view == "text" or (view != "html" and not _is_html(capture.mime)):
             if capture.doc < 0 and not _bears_text(capture.mime):
                 raise NoView(
                     f"{capture.url} is {capture.mime or 'of unknown type'} and has no text view",
                     action="ask for format=raw",
                 )
-            return Page(request, capture, redirects, title, text, self.snapshot)
+            return title, text
         html = self._shelf.html(capture)
         if html is None:
             raise NoView(f"{capture.url} is {capture.mime} and not text", action="ask for format=raw")
-        if request.view == "html":
-            return Page(request, capture, redirects, title, html, self.snapshot)
-        convert = self._shelf.markdown if request.view == "markdown" else self._shelf.links
-        return Page(request, capture, redirects, title, convert(html, capture.url), self.snapshot)
+        if view == "html":
+            return title, html
+        convert = self._shelf.markdown if view == "markdown" else self._shelf.links
+        return title, convert(html, capture.url)
 
     def locate(self, request: PageRequest) -> Capture:
         """The capture that answers a visit. Raises NotCaptured."""

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 import lmdb
 
 from emulator.errors import EmulatorError
-from emulator.ledger import KINDS, Kind, Place, Tally
+from emulator.ledger import Begun, Kind, Place, Tally
 
 MAP_SIZE = 64 << 30
 """Bytes that there is room for; a file grows as it fills."""
@@ -82,27 +82,26 @@ class SessionLedger:
             value = txn.get(_key("p", session))
             return None if value is None else bytes(value)
 
-    def begin(self, session: str, request: bytes) -> tuple[int, int]:
+    def begin(self, session: str, request: bytes) -> Begun:
         with self._begin(True) as txn:
             tally = _tally(txn, session)
             name = _key("a", session, blake2b(request, digest_size=16).digest())
             attempt = int(_COUNT.unpack(txn.get(name) or bytes(4))[0])
             txn.put(name, _COUNT.pack(attempt + 1))
             txn.put(_key("t", session), _TALLY.pack(*tally._replace(steps=tally.steps + 1)))
-            return tally.steps + 1, attempt
+            return Begun(tally.steps + 1, attempt, tally.bytes)
 
-    def spend(self, session: str, kind: Kind, amount: int, limit: int | None) -> bool:
-        at = 1 + KINDS.index(kind)
+    def spend(self, session: str, kind: Kind, limit: int) -> bool:
         with self._begin(True) as txn:
-            counts = list(_tally(txn, session))
-            if limit is not None and counts[at] >= limit:
+            tally = _tally(txn, session)
+            if getattr(tally, kind) >= limit:
                 return False
-            counts[at] += amount
-            txn.put(_key("t", session), _TALLY.pack(*counts))
+            _use(txn, session, tally, {kind: 1})
             return True
 
-    def note(self, session: str, step: int, entry: bytes, shown: Mapping[str, int]) -> None:
+    def note(self, session: str, step: int, entry: bytes, shown: Mapping[str, int], used: Mapping[Kind, int]) -> None:
         with self._begin(True) as txn:
+            _use(txn, session, _tally(txn, session), used)
             txn.put(_key("e", session, _STEP.pack(step)), entry)
             for url, rank in shown.items():
                 txn.put(_url(session, url), _PLACE.pack(step, rank))
@@ -141,3 +140,8 @@ def _url(session: str, url: str) -> bytes:
 def _tally(txn: lmdb.Transaction, session: str) -> Tally:
     value = txn.get(_key("t", session))
     return Tally(*_TALLY.unpack(value)) if value else Tally()
+
+
+def _use(txn: lmdb.Transaction, session: str, tally: Tally, used: Mapping[Kind, int]) -> None:
+    more = {kind: getattr(tally, kind) + amount for kind, amount in used.items()}
+    txn.put(_key("t", session), _TALLY.pack(*tally._replace(**more)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from rl.neutral import has_tokens
 from rl.verify import exact, folded, normalise
@@ -64,5 +65,10 @@ def holds(text: str, part: str) -> bool:
 
 def says(shown: str, answer: str) -> bool:
     """Whether a page's text has an answer as a run of words, in any spelling of numbers and dates."""
-    lines = " ".join(normalise(line) for line in re.split(r"[\n\t|]+", shown))
-    return holds(lines, normalise(answer))
+    return holds(_lines(shown), normalise(answer))
+
+
+@lru_cache(512)
+def _lines(shown: str) -> str:
+    """Kept, since an answer has several spellings, and the samples of a task show the same pages."""
+    return " ".join(normalise(line) for line in re.split(r"[\n\t|]+", shown))

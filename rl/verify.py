@@ -10,7 +10,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -30,6 +30,10 @@ _MONTH_YEAR = re.compile(rf"\b{_MONTH},? (\d{{4}})\b")
 _ISO_MONTH = re.compile(r"(?<![\w-])(\d{4})-(0[1-9]|1[0-2])(?![\w-])")
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b")
+_DIGIT = re.compile(r"\d")
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_SIGNS = re.compile(r"(?:[^\w\s]|_)+")
+"""All punctuation is in it, and symbols, which stay."""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
@@ -47,38 +51,41 @@ def f1(answer: str, accepted: Iterable[str]) -> float:
 def normalise(text: str) -> str:
     """Lower case, one spelling of dates and numbers, no punctuation, no English articles, single spaces."""
     text = " ".join(folded(text).split())
+    text = _dated(text) if _DIGIT.search(text) else text
+    text = _NUMBER.sub(_number, _WORD.sub(lambda m: str(_WORDS.index(m[0])), text))
+    text = _SIGNS.sub(_unpunctuated, text)
+    return " ".join(_ARTICLES.sub(" ", text).split())
+
+
+def _dated(text: str) -> str:
     text = _ISO.sub(lambda m: _date(m[1], int(m[2]), m[3]), text)
     text = _DAY_FIRST.sub(lambda m: _date(m[3], _month(m[2]), m[1]), text)
     text = _MONTH_FIRST.sub(lambda m: _date(m[3], _month(m[1]), m[2]), text)
     text = _MONTH_YEAR.sub(lambda m: f"date{m[2]}{_month(m[1]):02}", text)
-    text = _ISO_MONTH.sub(r"date\1\2", text)
-    text = _NUMBER.sub(_number, _WORD.sub(lambda m: str(_WORDS.index(m[0])), text))
-    text = "".join(_unpunctuated(text))
-    return " ".join(_ARTICLES.sub(" ", text).split())
+    return _ISO_MONTH.sub(r"date\1\2", text)
 
 
 def folded(text: str) -> str:
     """Lower case, compatibility look-alikes and digits of any script as their plain forms, nothing invisible."""
+    if text.isascii():
+        return text.casefold()
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(_plain(c) for c in text)
+    return _FOREIGN.sub(_plain, text)
 
 
-def _plain(c: str) -> str:
-    if c.isascii():
-        return c
+def _plain(found: re.Match[str]) -> str:
+    c = found[0]
     kind = unicodedata.category(c)
     return "" if kind == "Cf" else str(unicodedata.decimal(c)) if kind == "Nd" else c
 
 
-def _unpunctuated(text: str) -> Iterator[str]:
+def _unpunctuated(found: re.Match[str]) -> str:
     """A sign between digits parts them, so that a range or a list never becomes another number."""
-    last = ""
-    for place, c in enumerate(text):
-        if c not in string.punctuation and unicodedata.category(c)[0] != "P":
-            yield c
-            last = c
-        elif last.isdigit() and text[place + 1 : place + 2].isdigit():
-            yield " "
+    kept = "".join(c for c in found[0] if c not in string.punctuation and unicodedata.category(c)[0] != "P")
+    if kept:
+        return kept
+    start, end = found.span()
+    return " " if found.string[start - 1 : start].isdigit() and found.string[end : end + 1].isdigit() else ""
 
 
 def _overlap(given: list[str], gold: list[str]) -> float:

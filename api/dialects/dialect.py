@@ -67,6 +67,8 @@ def answer(dialect: Dialect, keys: frozenset[str], world: World, request: Reques
         if keys and dialect.key and not _is_known(dialect.key(request), keys, request):
             raise Refused("the API key is not one of those configured", reason="bad-key", status=401)
         return _route(dialect, request).answer(world, request)
+    except BlockingIOError:  # not in the event loop: in a thread
+        raise
     except BaseException as failure:
         return refused(dialect, ours(failure), request)
 

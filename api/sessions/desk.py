@@ -7,6 +7,7 @@ ours is never called weather, nor weather a failure.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Literal, NamedTuple
@@ -19,7 +20,7 @@ from api.sessions.book import Book
 from api.sessions.step import Rules, Step, asked, entry, shown, traces
 from api.sessions.whom import Whom
 from api.sessions.worlds import Worlds
-from emulator.errors import EmulatorError, Refused
+from emulator.errors import EmulatorError, Overloaded, Refused
 from emulator.ledger import Kind, Ledger
 from emulator.trace import Traces
 from emulator.visit import Visit
@@ -52,26 +53,35 @@ class Desk:
         self._pool = pool
 
     async def attend(self, request: Request, whom: Whom) -> Outcome:
-        """Answer a request whose session has a policy; without weather in one turn of a thread."""
+        """Answer a request whose session has a policy: in the event loop where that takes no longer than a turn of a
+        thread would, else in a thread."""
         start = perf_counter()
         try:
-            done = await self._pool.run(partial(self._at_once, request, whom, start))
+            step = await self._began(request, whom.service)
+            struck = fault(step.rules.policy.weather, step.draws)
+            if self._delay(step, struck):
+                await asyncio.sleep(step.delay_ms / 1000)
+            reply = await self._replied(step, struck, whom) if struck not in ("timeout", "reset") else None
+            return self._finish(step, struck, whom, reply, start)
         except BaseException as failure:
             return Outcome(whom.refuse(request, ours(failure)), marks=request.session.marks)
-        if isinstance(done, Outcome):
-            return done
-        step, struck = done
-        await asyncio.sleep(step.delay_ms / 1000)
-        return await self._pool.run(partial(self._finish, step, struck, whom, start))
 
-    def _at_once(self, request: Request, whom: Whom, start: float) -> Outcome | tuple[Step, Fault | None]:
-        """How it ends, or what is left to do once its latency is over."""
-        step = self._begin(request, whom.service)
-        struck = fault(step.rules.policy.weather, step.draws)
-        return (step, struck) if self._delay(step, struck) else self._finish(step, struck, whom, start)
+    async def _began(self, request: Request, service: str) -> Step:
+        try:
+            return self._begin(request, service, wait=False)
+        except BlockingIOError:
+            return await self._pool.run(partial(self._begin, request, service))
 
-    def _finish(self, step: Step, struck: Fault | None, whom: Whom, start: float) -> Outcome:
-        reply = self._reply(step, struck, whom) if struck not in ("timeout", "reset") else None
+    async def _replied(self, step: Step, struck: Fault | None, whom: Whom) -> Reply | None:
+        if whom.is_quick(step.request):
+            with suppress(BlockingIOError):
+                return self._reply(step, struck, whom, wait=False)
+        try:
+            return await self._pool.run(partial(self._reply, step, struck, whom))
+        except Overloaded as error:
+            return whom.refuse(step.request, error)
+
+    def _finish(self, step: Step, struck: Fault | None, whom: Whom, reply: Reply | None, start: float) -> Outcome:
         if struck == "truncated" and reply is None:
             struck = None
         if struck:
@@ -79,12 +89,15 @@ class Desk:
         self._note(step, whom.service, reply, 1000 * (perf_counter() - start))
         return Outcome(_marked(step, reply), _CUTS.get(struck, "") if struck else "", step.request.session.marks)
 
-    def _begin(self, request: Request, service: str) -> Step:
-        rules = self.book.rules(request.session)
+    def _begin(self, request: Request, service: str, wait: bool = True) -> Step:
+        """Raises BlockingIOError where the snapshot is not open and it must not wait."""
+        rules = self.book.rules(request.session, wait)
         request = request._replace(session=request.session.ruled(rules.policy))
         same = asked(request, service)
-        number, attempt = self._ledger.begin(rules.id, same)
-        return Step(request, rules, number, attempt, rules.draws.of(same.hex(), attempt))
+        number, attempt, used = self._ledger.begin(rules.id, same)
+        limit = rules.policy.budget.bytes
+        is_spent = limit is not None and used >= limit
+        return Step(request, rules, number, attempt, rules.draws.of(same.hex(), attempt), is_spent)
 
     @staticmethod
     def _delay(step: Step, struck: Fault | None) -> float:
@@ -92,32 +105,47 @@ class Desk:
         step.delay_ms = weather.hold_ms if struck == "timeout" else weather.latency.drawn(step.draws)
         return step.delay_ms
 
-    def _reply(self, step: Step, struck: Fault | None, whom: Whom) -> Reply | None:
-        """Never raises; a failure is put into words here too."""
+    def _reply(self, step: Step, struck: Fault | None, whom: Whom, wait: bool = True) -> Reply | None:
+        """A failure is put into words here too. Raises only BlockingIOError, where it must not wait and would."""
         try:
             if struck and (error := refusal(struck, step.draws)):
                 raise error
-            self._spend(step.rules, "bytes", 0)
-            rules = step.rules
-            visit = Visit(rules.world, rules.policy, rules.draws, step.draws, partial(self._spend, rules))
-            step.seen = visit.seen
-            return whom.handler(visit, step.request)
+            if step.is_spent:
+                raise _spent("bytes", step.rules)
+            return whom.handler(self._visit(step, wait), step.request)
         except BaseException as failure:
+            if not wait and isinstance(failure, BlockingIOError):
+                raise
             failed = ours(failure)
             return _told(whom.refuse(step.request, failed), failed, step.rules)
 
-    def _spend(self, rules: Rules, kind: Kind, amount: int = 1) -> None:
-        limit = getattr(rules.policy.budget, kind)
-        if not self._ledger.spend(rules.id, kind, amount, limit):
-            raise Refused(f"the session's budget of {limit:,} {kind} is spent", reason="out-of-budget", status=429)
+    def _visit(self, step: Step, wait: bool) -> Visit:
+        rules, visit = step.rules, step.visit
+        if visit is None:
+            visit = Visit(rules.world, rules.policy, rules.draws, step.draws, partial(self._spend, step))
+            step.visit, step.seen = visit, visit.seen
+        visit.waits = wait
+        return visit
+
+    def _spend(self, step: Step, kind: Kind) -> None:
+        """What has a limit is used up at once, and all workers see it; all else is written down in the end."""
+        limit = getattr(step.rules.policy.budget, kind)
+        if limit is None:
+            step.used[kind] = step.used.get(kind, 0) + 1
+        elif not self._ledger.spend(step.rules.id, kind, limit):
+            raise _spent(kind, step.rules)
 
     def _note(self, step: Step, service: str, reply: Reply | None, milliseconds: float) -> None:
-        session = step.rules.id
-        if reply is not None and reply.body:
-            self._ledger.spend(session, "bytes", len(reply.body), None)
-        places = self._ledger.places(session, tuple(step.seen.opened))
-        self._ledger.note(session, step.number, entry(step, service, reply, places), shown(step))
+        session, opened = step.rules.id, tuple(step.seen.opened)
+        step.used["bytes"] = len(reply.body) if reply else 0
+        places = self._ledger.places(session, opened) if opened else {}
+        self._ledger.note(session, step.number, entry(step, service, reply, places), shown(step), step.used)
         self.trace.put(traces(step, service, reply, places, milliseconds))
+
+
+def _spent(kind: Kind, rules: Rules) -> Refused:
+    limit = getattr(rules.policy.budget, kind)
+    return Refused(f"the session's budget of {limit:,} {kind} is spent", reason="out-of-budget", status=429)
 
 
 def _told(reply: Reply, error: Exception, rules: Rules) -> Reply:

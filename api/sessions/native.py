@@ -1,4 +1,4 @@
-"""The native API to a session: the same answers, of its own world, neither cached nor done in parallel.
+"""The native API to a session: the same answers, of its own world, each rendered anew.
 
 Members of a batch are answered one after another, so that a budget always ends at the same one.
 """
@@ -33,8 +33,15 @@ def answer(world: World, request: Request) -> Reply:
         if (route := methods.get(method)) is None:
             raise method_not_allowed(request.method, request.path, ", ".join([*methods, "HEAD"]))
         return _reply(route(world, request))
+    except BlockingIOError:  # not here: in a thread
+        raise
     except BaseException as failure:
         return refused(ours(failure), request, world.snapshot)
+
+
+def is_quick(request: Request) -> bool:
+    """Whether to try in the event loop, where what takes long raises BlockingIOError."""
+    return request.method in ("GET", "HEAD") and request.path in ("/v1/search", "/v1/fetch")
 
 
 def refused(error: Exception, request: Request, snapshot: str) -> Reply:

@@ -35,11 +35,15 @@ class SessionRoutes:
 
     async def _open(self, body: bytes) -> Answer:
         policy = read_policy(body or b"{}")
-        told = await self._pool.run(partial(self._book.open, policy))
+        if self._book.opens_at_once(policy):
+            told = self._book.open(policy)
+        else:
+            told = await self._pool.run(partial(self._book.open, policy))
         return Answer(orjson.dumps(told), told["snapshot"], 201)
 
     async def _show(self, session: str, query: bytes) -> Answer:
         params = read_query(query, ("from", "limit"))
         first, limit = whole_number(params, "from", 1, 1), whole_number(params, "limit", MOST, 1, MOST)
-        told = await self._pool.run(partial(self._book.account, session, first, limit))
+        account = partial(self._book.account, session, first, limit)
+        told = account() if self._book.is_short(session) else await self._pool.run(account)
         return Answer(orjson.dumps(told), told["snapshot"])

@@ -12,11 +12,11 @@ import orjson
 from api.origin import Reply
 from api.request import Request
 from emulator.draws import Draws
-from emulator.ledger import Place
+from emulator.ledger import Kind, Place
 from emulator.policy import Policy, identity
+from emulator.shared import Shared
 from emulator.trace import Trace
-from emulator.visit import Seen
-from emulator.world import World
+from emulator.visit import Seen, Visit
 
 FAILURE = b"x-webemu-failure"
 MAX_URL = 2000
@@ -28,13 +28,14 @@ class Rules:
 
     id: str
     policy: Policy
-    world: World
+    world: Shared
     """Without what is blocked."""
     draws: Draws
 
 
-def rules(session: str, policy: Policy, world: World) -> Rules:
-    return Rules(session, policy, world, Draws(f"{policy.seed}\0{identity(policy)}"))
+def draws(policy: Policy) -> Draws:
+    """Those of a session."""
+    return Draws(f"{policy.seed}\0{identity(policy)}")
 
 
 def address(request: Request, service: str) -> str:
@@ -59,6 +60,12 @@ class Step:
     attempt: int
     draws: Draws
     """About this request at this attempt."""
+    is_spent: bool
+    """Whether the session's budget of bytes was."""
+    used: dict[Kind, int] = field(default_factory=dict)
+    """What is to be written down of what it used."""
+    visit: Visit | None = None
+    """Made once, also where it is answered in a thread after all: what it counted once is counted."""
     seen: Seen = field(default_factory=Seen)
     delay_ms: float = 0.0
 

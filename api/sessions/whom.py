@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from api.dialects.dialect import Dialect, refused
+from api.dialects.dialect import Dialect, is_quick, refused
 from api.origin import Reply
 from api.request import Handler, Request
 from api.sessions import native
@@ -21,6 +22,8 @@ class Whom(NamedTuple):
     """Name of the dialect, of the host, or `webemu`."""
     handler: Handler
     refuse: Callable[[Request, Exception], Reply]
+    is_quick: Callable[[Request], bool] = lambda request: False
+    """Whether to try in the event loop: what takes long all the same raises BlockingIOError there."""
 
 
 def carried(request: Request, dialect: Dialect | None) -> Request:
@@ -41,7 +44,7 @@ def spoken(dialect: Dialect, handler: Handler) -> Whom:
             error = Refused(error.message, reason="bad-key", status=401, action=error.action)
         return refused(dialect, error, request._replace(path=request.path.removeprefix(f"/{dialect.name}") or "/"))
 
-    return Whom(dialect.name, handler, refuse)
+    return Whom(dialect.name, handler, refuse, partial(is_quick, dialect))
 
 
-NATIVE = Whom("webemu", native.answer, lambda request, error: native.refused(error, request, ""))
+NATIVE = Whom("webemu", native.answer, lambda request, error: native.refused(error, request, ""), native.is_quick)

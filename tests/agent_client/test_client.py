@@ -168,6 +168,7 @@ def test_lasting_failure_is_infrastructure(web: Any, ask: Ask) -> None:
     with pytest.raises(InfrastructureError, match="3 attempts") as raised:
         ask(web.url, "search", "x", retries=2)
     assert (raised.value.status, raised.value.reason, len(web.asked)) == (503, "overloaded", 3)
+    assert raised.value.again
 
 
 @pytest.mark.parametrize(("said", "after"), [("7", 7.0), ("", 0.0), ("Fri, 31 Dec 1999 23:59:59 GMT", 0.0)])

@@ -1,5 +1,10 @@
 """The cache stays inside its room and drops what was asked longest ago."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from time import sleep
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,3 +48,52 @@ def test_the_room_is_never_exceeded_and_always_counted(puts: list[tuple[str, int
         assert cache.used <= cache.room
     kept = [body for name in "abcdefgh" if (body := cache.get(key(name))) is not None]
     assert cache.used == sum(len(body) + len(key("a")[2]) + OVERHEAD for body in kept)
+
+
+def test_what_many_want_at_once_is_made_once() -> None:
+    cache, made, start = Cache(1), [], Barrier(8)
+
+    def make() -> str:
+        made.append(1)
+        sleep(0.05)
+        return "worked out"
+
+    def ask(_: int) -> str:
+        start.wait()
+        return cache.made("key", make, len)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(ask, range(8))) == {"worked out"}
+    assert (len(made), cache.holds("key"), cache.misses, cache.hits) == (1, True, 1, 7)
+
+
+def test_what_cannot_be_made_is_raised_to_all_and_not_kept() -> None:
+    cache, start = Cache(1), Barrier(4)
+
+    def make() -> str:
+        sleep(0.05)
+        raise KeyError("no such page")
+
+    def ask(_: int) -> str:
+        start.wait()
+        with pytest.raises(KeyError, match="no such page"):
+            cache.made("key", make, len)
+        return cache.made("other", lambda: "works", len)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert set(threads.map(ask, range(4))) == {"works"}
+    assert not cache.holds("key")
+
+
+def test_what_is_made_without_room_is_answered_and_not_kept() -> None:
+    cache, numbers = Cache(0), iter(range(2))
+    assert [cache.made("key", lambda: next(numbers), lambda _: 1) for _ in range(2)] == [0, 1]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 200_000)), max_size=60))
+def test_the_room_holds_whatever_is_kept_in_it(made: list[tuple[str, int]]) -> None:
+    cache = Cache(1)
+    for name, size in made:
+        cache.put(key(name), b"x" * (size // 2))
+        cache.made(name, lambda: name, lambda _: size)  # noqa: B023
+        assert 0 <= cache.used <= cache.room

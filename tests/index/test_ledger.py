@@ -31,24 +31,29 @@ def test_equal_names_are_numbered(ledger: SessionLedger) -> None:
 
 
 def test_steps_and_attempts_are_counted(ledger: SessionLedger) -> None:
-    assert [ledger.begin("s", request) for request in (b"a", b"b", b"a", b"a")] == [(1, 0), (2, 0), (3, 1), (4, 2)]
-    assert ledger.begin("s-2", b"a") == (1, 0)
+    begun = [ledger.begin("s", request) for request in (b"a", b"b", b"a", b"a")]
+    assert begun == [(1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 2, 0)]
+    assert ledger.begin("s-2", b"a") == (1, 0, 0)
     assert ledger.tally("s") == Tally(steps=4)
 
 
 def test_a_budget_ends(ledger: SessionLedger) -> None:
-    assert [ledger.spend("s", "searches", 1, 2) for _ in range(3)] == [True, True, False]
-    assert ledger.spend("s", "bytes", 500, 100)
-    assert not ledger.spend("s", "bytes", 0, 100)
-    assert ledger.spend("s", "fetches", 1, None)
-    assert not ledger.spend("s", "fetches", 1, 0)
-    assert ledger.tally("s") == Tally(0, 2, 1, 500)
+    assert [ledger.spend("s", "searches", 2) for _ in range(3)] == [True, True, False]
+    assert not ledger.spend("s", "fetches", 0)
+    assert ledger.tally("s") == Tally(searches=2)
+
+
+def test_what_has_no_limit_is_written_down_with_the_step(ledger: SessionLedger) -> None:
+    number, _, used = ledger.begin("s", b"a")
+    ledger.note("s", number, b"1", {}, {"bytes": 500, "fetches": 1})
+    assert (used, ledger.begin("s", b"a")) == (0, (2, 1, 500))
+    assert ledger.tally("s") == Tally(2, 0, 1, 500)
 
 
 def test_entries_come_in_order_and_of_one_session(ledger: SessionLedger) -> None:
     for step in (3, 1, 300, 2):
-        ledger.note("s", step, b"%d" % step, {f"u{step}": step, "u": step})
-    ledger.note("s-2", 1, b"other", {})
+        ledger.note("s", step, b"%d" % step, {f"u{step}": step, "u": step}, {})
+    ledger.note("s-2", 1, b"other", {}, {})
     assert ledger.entries("s", 1, 10) == [b"1", b"2", b"3", b"300"]
     assert ledger.entries("s", 2, 2) == [b"2", b"3"]
     assert ledger.places("s", ("u3", "u", "v")) == {"u3": Place(3, 3), "u": Place(2, 2)}
@@ -57,7 +62,7 @@ def test_entries_come_in_order_and_of_one_session(ledger: SessionLedger) -> None
 
 def spend(folder: str) -> list[bool]:
     ledger = SessionLedger(Path(folder))
-    return [ledger.spend("s", "searches", 1, 100) and bool(ledger.begin("s", b"r")) for _ in range(60)]
+    return [ledger.spend("s", "searches", 100) and bool(ledger.begin("s", b"r")) for _ in range(60)]
 
 
 def test_processes_share_it(tmp_path: Path) -> None:
@@ -66,7 +71,7 @@ def test_processes_share_it(tmp_path: Path) -> None:
     assert (len(taken), sum(taken)) == (180, 100)
     ledger = SessionLedger(tmp_path / "l")
     assert ledger.tally("s") == Tally(steps=100, searches=100)
-    assert ledger.begin("s", b"r") == (101, 100)
+    assert ledger.begin("s", b"r") == (101, 100, 0)
 
 
 def test_a_folder_that_is_none_is_a_failure_of_ours(tmp_path: Path) -> None:

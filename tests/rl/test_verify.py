@@ -31,6 +31,9 @@ from rl.verify import exact, f1, normalise
         ("two million", "2,000,000"),
         ("ﬁnch", "finch"),
         ("½", "1⁄2"),
+        ("1-€2", "1€2"),
+        ("3‐4", "3 4"),
+        ("a_b…c", "abc"),
     ],
 )
 def test_equal(answer: str, gold: str) -> None:

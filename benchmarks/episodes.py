@@ -1,0 +1,214 @@
+"""Many episodes at once: what a request costs the client and the server, and how long a call takes.
+
+python -m benchmarks.episodes [FOLDER] [--episodes N] [--rounds N] [--json FILE]
+
+A server of two workers over a generated web of 5,000 pages (in FOLDER, if one was made and ingested there before). All
+episodes are begun at once from one process; each round has a fresh server, and the median round is told. `samples` is
+how many episodes in a row are of one task. Unit: microseconds of CPU per request, of this process and of the server's,
+which share the cores; an episode's requests are those of its ledger, the opening of the session and its reading.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from agent_client import AsyncClient
+from agent_client.calls import Call
+from benchmarks.run import step
+from rl.environment import AsyncEpisode
+from rl.policies import Attempt, Policy
+from rl.policies.scripted import scripted
+from rl.rewards import SHORT
+from rl.serving import serving
+from rl.state import Observation
+from rl.tasks import Task, load
+
+PAGES, WORKERS = 5000, 2
+SAMPLES = (8, 1)
+AT_ONCE = (64, 256, 1024)
+REQUESTS = 4096
+"""Of each kind where there are no episodes."""
+CHARACTERS = 6000
+"""Of a page, in those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run."""
+
+    what: str
+    at_once: int
+    samples: int
+    per_s: float
+    """Episodes, or requests where there are none."""
+    requests_per_s: float
+    p50_ms: float
+    p99_ms: float
+    client_us: float
+    server_us: float
+    cores: float
+    """Used by both."""
+    client_share: float
+    reward: float
+    """Mean of the episodes; 1 where every request was answered."""
+
+
+class Timed(AsyncEpisode):
+    """Keeps how long each call of a tool took."""
+
+    times: list[float]
+
+    async def call(self, name: object, given: object) -> Observation:
+        started = time.perf_counter()
+        seen = await super().call(name, given)
+        if name in ("search", "open"):
+            self.times.append(time.perf_counter() - started)
+        return seen
+
+
+async def fixed(attempt: Attempt) -> None:
+    """The same honest steps every time: search, open a page of the evidence, find, and so on; then finish."""
+    task = attempt.task
+    for one in task.evidence:
+        await attempt.act("search", query=attempt.question)
+        await attempt.act("open", link=one.url)
+        await attempt.act("find", pattern=one.value or task.answers[0])
+    await attempt.act("finish", answer=task.answers[0], citations=[task.evidence[-1].url])
+
+
+async def episode(client: AsyncClient, task: Task, seed: int, policy: Policy, times: list[float]) -> tuple[int, float]:
+    """Requests, and the reward."""
+    played = Timed(client)
+    played.times = times
+    attempt = Attempt(played, task, seed)
+    await attempt.begin()
+    await policy(attempt)
+    record = await attempt.record()
+    if record.mask:
+        raise RuntimeError(f"masked: {record.mask}")
+    return len(record.requests) + 2, SHORT.score(record).reward or 0.0
+
+
+async def episodes(url: str, tasks: Sequence[Task], count: int, samples: int, policy: Policy, name: str) -> Row:
+    """`count` episodes at once, `samples` of each task."""
+    times: list[float] = []
+    async with AsyncClient(url, retries=0, timeout=90) as client:
+        started = spent()
+        played = await asyncio.gather(
+            *(episode(client, tasks[n // samples % len(tasks)], n, policy, times) for n in range(count))
+        )
+        reward = sum(one for _, one in played) / count
+        return row(name, count, samples, started, count, sum(number for number, _ in played), times, reward)
+
+
+async def requests(url: str, name: str, asks: list[Callable[[AsyncClient], Awaitable[object]]], at_once: int) -> Row:
+    """One request after another from each of `at_once` tasks, without sessions."""
+    times: list[float] = []
+    shared = iter(asks)
+
+    async def work(client: AsyncClient) -> None:
+        for ask in shared:
+            started = time.perf_counter()
+            await ask(client)
+            times.append(time.perf_counter() - started)
+
+    async with AsyncClient(url, timeout=90) as client:
+        started = spent()
+        await asyncio.gather(*(work(client) for _ in range(at_once)))
+        return row(name, at_once, 1, started, len(asks), len(asks), times, 1.0)
+
+
+def spent() -> tuple[float, float, float]:
+    """CPU seconds of this process, of those it started, and the time."""
+    times = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
+    return time.process_time(), sum(one.user + one.system for one in times), time.perf_counter()
+
+
+def row(
+    what: str, at_once: int, samples: int, started: tuple[float, ...], count: int, asked: int, times: list[float],
+    reward: float,
+) -> Row:  # fmt: skip
+    client, server, wall = (now - then for now, then in zip(spent(), started, strict=True))
+    times.sort()
+    p50, p99 = (1e3 * times[int(len(times) * share)] for share in (0.5, 0.99))
+    costs = (1e6 * client / asked, 1e6 * server / asked, (client + server) / wall, client / (client + server))
+    return Row(what, at_once, samples, count / wall, asked / wall, p50, p99, *costs, reward)
+
+
+def all_runs(root: Path, tasks: Sequence[Task], count: int, rounds: int) -> Iterator[Row]:
+    queries = list(itertools.islice(itertools.cycle([task.question for task in tasks]), REQUESTS))
+    urls = list(itertools.islice(itertools.cycle([task.evidence[0].url for task in tasks]), REQUESTS))
+    searches = [lambda client, query=query: client.search(query) for query in queries]
+    pages = [lambda client, url=url: client.open(url, "html", length=CHARACTERS) for url in urls]
+    for (name, asks), at_once in itertools.product({"search": searches, "page": pages}.items(), AT_ONCE):
+        yield middle([asyncio.run(requests(url, name, asks, at_once)) for url in servers(root, rounds)])
+    for (name, policy), samples in itertools.product({"fixed": fixed, "scripted": scripted}.items(), SAMPLES):
+        yield middle([asyncio.run(episodes(url, tasks, count, samples, policy, name)) for url in servers(root, rounds)])
+
+
+def servers(root: Path, rounds: int) -> Iterator[str]:
+    """Fresh ones, each up and warm."""
+    for _ in range(rounds):
+        with serving(root=root, collection="episodes", workers=WORKERS) as url:
+            asyncio.run(warm(url))
+            yield url
+
+
+async def warm(url: str) -> None:
+    """Until every worker answers: what it costs to start is none of a request's."""
+    stats = Call("/v1/stats", lambda response: int(response.json()["process"]["pid"]))
+    pids: set[int] = set()
+    while len(pids) < WORKERS:
+        async with AsyncClient(url, timeout=90) as client:
+            pids |= set(await asyncio.gather(*(client.perform(stats) for _ in range(32))))
+
+
+def middle(rows: list[Row]) -> Row:
+    """The round with the median cost of both."""
+    return sorted(rows, key=lambda one: one.client_us + one.server_us)[len(rows) // 2]
+
+
+def told(one: Row) -> str:
+    kind = f"{one.what:<9} {one.at_once:>5} {one.samples:>7}  {one.per_s:>7,.0f} {one.requests_per_s:>10,.0f}"
+    times = f"{one.p50_ms:>7.1f} {one.p99_ms:>7.1f}"
+    return (
+        f"{kind}  {times}  {one.client_us:>9.0f} {one.server_us:>9.0f}  {one.cores:>5.2f} {one.client_share:>6.0%}"
+        f"  {one.reward:>6.2f}"
+    )
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("folder", nargs="?", type=Path)
+    asked.add_argument("--episodes", type=int, default=1024)
+    asked.add_argument("--rounds", type=int, default=3)
+    asked.add_argument("--json", type=Path)
+    given = asked.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        root = given.folder or Path(made)
+        if not (root / "episodes").is_dir():
+            step("emulator.cli", "generate", f"{root}/web", "--pages", str(PAGES), "-q")
+            step("emulator.cli", "ingest", f"{root}/web", "--root", str(root), "--collection", "episodes", "-q")
+        tasks = load(root / "web" / "tasks.jsonl")
+        print(f"{len(tasks)} tasks, {WORKERS} workers; medians of {given.rounds} rounds")
+        print("what    at once samples       /s requests/s   p50 ms  p99 ms  client us server us  cores client  reward")
+        rows = []
+        for one in all_runs(root, tasks, given.episodes, given.rounds):
+            rows.append(asdict(one))
+            print(told(one), flush=True)
+        if given.json:
+            given.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

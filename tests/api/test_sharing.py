@@ -1,0 +1,141 @@
+"""Work that sessions share: it saves, and nobody can tell by any byte; what is a session's own stays its own."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.session import inline
+from tests.api.test_sessions import HEAVY, Server, serving
+from tests.crawls import Seen, html, ingest, write
+
+WORDS = "river port harbour bridge ferry quay lock mill".split()
+PAGES = 24
+FORMATS = ("text", "links", "markdown", "html", "raw")
+
+
+def crawl() -> list[Seen]:
+    seen = []
+    for number in range(PAGES):
+        said = " ".join(random.Random(number).choices(WORDS, k=40))
+        link = f'<a href="/{(number + 7) % PAGES}">on to {WORDS[number % 8]}</a>'
+        page = html(f"{WORDS[number % 8]} {number}", said, link)
+        seen.append(Seen(f"https://site{number % 6}.example/{number}", page, 1 + number % 20))
+    seen.append(Seen("https://site1.example/moved", "", 2, "301 Moved", headers=(("Location", "/1"),)))
+    return [*seen, Seen("https://site0.example/picture.png", b"\x89PNG", mime="image/png")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("sharing")
+    ingest(root / "one", write(root / "crawl.warc.gz", crawl()))
+    return root / "one"
+
+
+@pytest.fixture(scope="module")
+def remembering(folder: Path) -> Iterator[Server]:
+    with serving(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def forgetting(folder: Path) -> Iterator[Server]:
+    with serving(folder, "--cache-mb", "0") as running:
+        yield running
+
+
+def asks() -> Iterator[tuple[str, str, bytes]]:
+    """Requests of all kinds, many of them several times."""
+    drawn = random.Random(4)
+    for number in range(120):
+        query = f"{drawn.choice(WORDS)}+{drawn.choice(WORDS)}"
+        url = f"https://site{number % 6}.example/{drawn.randrange(PAGES + 2)}"
+        yield "GET", f"/v1/search?q={query}&page={drawn.randint(1, 2)}&size=4", b""
+        yield "GET", f"/v1/fetch?url={url}&format={FORMATS[number % 5]}", b""
+        yield "GET", f"/serper/search?q={query}", b""
+    yield "GET", "/v1/fetch?url=https://site0.example/picture.png&format=links", b""
+    yield "GET", "/v1/fetch?url=https://site1.example/moved&format=markdown&start=3&length=9", b""
+    yield "GET", "/v1/find?url=https://site0.example/0&pattern=river", b""
+    yield "POST", "/v1/search", json.dumps({"queries": ["river", "river", "quay"]}).encode()
+    yield "POST", "/v1/fetch", json.dumps({"urls": ["https://site0.example/0"] * 2, "format": "links"}).encode()
+
+
+def play(server: Server, policy: dict[str, Any]) -> tuple[list[Any], str]:
+    """All that came back, and the ledger; both without the session's name."""
+    session = server.open(**policy)
+    got = [server.ask(method, f"/s/{session}{path}", body) for method, path, body in asks()]
+    told = json.dumps(server.account(session)).replace(session, "")
+    return [(status, sorted(headers.items()), body) for status, headers, body in got], told
+
+
+POLICIES: dict[str, dict[str, Any]] = {
+    "fair": {},
+    "weather": {"weather": HEAVY},
+    "day": {"as_of": "2024-01-09"},
+    "blocked": {"blocked": {"domains": ["site2.example"], "texts": ["no page says so"]}},
+    "budget": {"budget": {"searches": 30, "fetches": 40, "bytes": 60_000}},
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_no_byte_tells_whether_work_was_shared(remembering: Server, forgetting: Server, name: str) -> None:
+    policy = POLICIES[name] | {"task": name, "seed": 3}
+    anew, again, without = (play(server, policy) for server in (remembering, remembering, forgetting))
+    assert anew == again == without
+    assert len({status for status, _, _ in anew[0]}) > 1
+
+
+def test_samples_of_a_prompt_share_and_each_has_its_ledger(remembering: Server) -> None:
+    query, page = "/v1/search?q=ferry+lock+mill", "/v1/fetch?url=https://site3.example/9&format=links"
+    before = figures(remembering)
+    sessions = [remembering.open(task="shared", rollout=str(number), seed=number) for number in range(8)]
+    for session in sessions:
+        assert {remembering.ask("GET", f"/s/{session}{path}")[0] for path in (query, page)} == {200}
+    after = figures(remembering)
+    assert (after["misses"] - before["misses"], after["hits"] - before["hits"]) == (2, 14)
+    for session in sessions:
+        told = remembering.account(session)
+        search, opened = told["requests"]
+        assert (told["spent"]["searches"], told["spent"]["fetches"]) == (1, 1)
+        assert search["searches"][0]["results"]
+        assert opened["opened"][0]["url"] == "https://site3.example/9"
+
+
+def test_what_is_blocked_for_one_is_not_for_another(remembering: Server) -> None:
+    path = "/v1/search?q=quay+bridge"
+    free, guarded = remembering.open(task="free"), remembering.open(blocked={"domains": ["site1.example"]})
+    for _ in range(2):
+        urls = [
+            [hit["url"] for hit in remembering.json("GET", f"/s/{one}{path}")[1]["results"]] for one in (free, guarded)
+        ]
+        assert [any("site1.example" in url for url in shown) for shown in urls] == [True, False]
+
+
+def test_a_budget_ends_though_the_work_was_done_before(remembering: Server) -> None:
+    path = "/v1/search?q=mill+river"
+    assert remembering.ask("GET", f"/s/{remembering.open()}{path}")[0] == 200
+    session = remembering.open(budget={"searches": 1})
+    assert [remembering.ask("GET", f"/s/{session}{path}")[0] for _ in range(2)] == [200, 429]
+
+
+def test_all_at_once_are_written_down_once_each(remembering: Server) -> None:
+    """Also where they wait for the same page, and where the policy travels in the name."""
+    sessions = [remembering.open(task="at once", seed=number) for number in range(40)]
+    sessions += [inline(json.dumps({"rollout": str(number)}).encode()) for number in range(8)]
+    path = "/v1/fetch?url=https://site4.example/4&format=markdown"
+    with ThreadPoolExecutor(16) as threads:
+        got = list(threads.map(lambda session: remembering.ask("GET", f"/s/{session}{path}"), sessions))
+    assert {(status, body) for status, _, body in got} == {(200, got[0][2])}
+    for session in sessions[:40]:
+        assert [step["step"] for step in remembering.account(session)["requests"]] == [1]
+
+
+def figures(server: Server) -> dict[str, int]:
+    told: dict[str, int] = server.json("GET", "/v1/stats")[1]["process"]["cache"]
+    return told
