@@ -63,7 +63,7 @@ def grounding(record: Record) -> float:
     """Share of the cited pages that were opened, by the ledger, and showed the answer in this episode.
 
     Where "not found" is right, no page says it: the pages where it would stand are cited, or if there are none, no page
-    is, after two different searches.
+    is, after two different searches. What is counted, added up or an address is said by no page either: see `_implies`.
     """
     cited = record.citations[:MOST_CITED]
     if record.task.answer_type == "none" and correct(record):
@@ -102,7 +102,21 @@ def _read(record: Record) -> str:
 
 def _says(record: Record, citation: str) -> bool:
     accepted = record.task.answers if correct(record) else (_read(record),)
-    return any(gates.says(part, one) for part in record.page(citation) for one in accepted)
+    said = any(gates.says(part, one) for part in record.page(citation) for one in accepted)
+    return said or (bool(correct(record)) and _implies(record, citation))
+
+
+def _implies(record: Record, citation: str) -> bool:
+    """Whether a cited page is one that the answer follows from, and showed what it follows from.
+
+    Only where the answer stands on no page: it is counted, added up, or an address.
+    """
+    task, final = record.task, record.redirects.get(key(citation), key(citation))
+    if any(not row.quote or gates.says(row.quote, one) for row in task.evidence for one in task.answers):
+        return False
+    values = [row.value for row in task.evidence if row.value and key(row.url) == final]
+    shown = record.page(citation)
+    return bool(values) and all(any(gates.says(part, one) for part in shown) for one in values)
 
 
 METRICS = (

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator.errors import SourceError
 from ingest.synth.atlas import draw_atlas
 from ingest.synth.crawl import visits
+from ingest.synth.folder import TASKS, writing
 from ingest.synth.invent import invent
 from ingest.synth.sites import all_sites
 from ingest.synth.tasks import graph_lines, task_lines
 from ingest.synth.warcs import write_crawl
 
-GRAPH, TASKS = "graph.jsonl", "tasks.jsonl"
+GRAPH = "graph.jsonl"
 STORIES = 0.18
 """News stories per page of the web."""
 DENSITY = 0.87
@@ -44,11 +43,6 @@ def generate(
     All or nothing: it appears under its name when it is whole, and replaces an earlier one. `progress` is called with
     (visits written, all visits). Raises SourceError where `out` is something else.
     """
-    if out.exists() and not (out / TASKS).exists() and (not out.is_dir() or any(out.iterdir())):
-        raise SourceError(f"{out} exists and is no generated web", action="name a folder that does not exist yet")
-    unfinished = out.with_name(f"{out.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
     atlas = draw_atlas(invent(seed, round(pages * DENSITY)), round(pages * STORIES))
     sites = all_sites(atlas)
     crawl = list(visits(seed, sites))
@@ -60,12 +54,11 @@ def generate(
         if progress:
             progress(done, len(crawl))
 
-    files = write_crawl(unfinished, seed, crawl, tick)
-    tasks = list(task_lines(atlas))
-    (unfinished / GRAPH).write_text("".join(graph_lines(atlas)), encoding="utf-8")
-    (unfinished / TASKS).write_text("".join(tasks), encoding="utf-8")
-    size = sum(path.stat().st_size for path in files)
-    shutil.rmtree(out, ignore_errors=True)
-    unfinished.replace(out)
+    with writing(out) as folder:
+        files = write_crawl(folder, seed, crawl, tick)
+        tasks = list(task_lines(atlas))
+        (folder / GRAPH).write_text("".join(graph_lines(atlas)), encoding="utf-8")
+        (folder / TASKS).write_text("".join(tasks), encoding="utf-8")
+        size = sum(path.stat().st_size for path in files)
     found = sum(len(list(site.leaves(site))) for site in sites)
     return Summary(len(sites), found, len(crawl), len(tasks), len(files), size)

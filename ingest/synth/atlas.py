@@ -20,6 +20,7 @@ JOBS = "www.workbench-jobs.com"
 DIRECTORY = "www.thelocalpages.net"
 RECIPES = "www.kettlebook.com"
 HOMEPAGES = "home.brightpost.net"
+GAZETTEER = "www.pocket-gazetteer.net"
 FORUMS = ("forum.anglers-ring.net", "board.fixit-circle.org")
 
 

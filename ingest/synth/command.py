@@ -9,14 +9,16 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
-from ingest.synth import TASKS
 from ingest.synth import generate as write_web
+from ingest.synth.folder import TASKS
+from ingest.synth.toy import generate_toy
 
 
 def generate(
     out: Annotated[Path, typer.Argument(help="Folder to write; replaced if it holds such a web.")],
     pages: Annotated[int, typer.Option(help="About how many pages; less than 400 gives about 400.", min=1)] = 2000,
     seed: Annotated[int, typer.Option(help="Which web: same seed and size, same bytes.")] = 7,
+    toy: Annotated[bool, typer.Option("--toy", help="A few words a page, for models that learn from nothing.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Write a web that does not exist as Common-Crawl-style WARC files, with questions whose answers are known.
@@ -37,6 +39,9 @@ def generate(
             bar.total = total
             bar.update(done - bar.n)
 
+        if toy:
+            print(f"tasks     {generate_toy(out, seed, pages, show):,} in {out / TASKS}")
+            return
         made = write_web(out, seed, pages, show)
     print(f"web       {made.pages:,} pages of {made.hosts} hosts, {made.visits:,} captures")
     print(f"files     {made.files:,} WARC files, {made.bytes / 1e6:,.1f} MB, below {out}")

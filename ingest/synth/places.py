@@ -67,7 +67,8 @@ def _town_names(seed: int, towns: int, regions: int, countries: int, register: R
         tongue = tongue_of(n % regions % countries)
         elder = n - regions if n >= regions else -1
         if n % 23 == 22:
-            names.append(names[n - 5])
+            # Of a town in another region: the region is what tells the two apart.
+            names.append(names[n - (4 if regions == 5 else 5)])
         elif elder >= 0 and n % 7 == 3 and " " not in names[elder]:
             names.append(register.take(partial(_sibling, rng, names[elder]), _numbered))
         else:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from ingest.synth import edition
 from ingest.synth.atlas import Atlas
 from ingest.synth.dice import dice
 from ingest.synth.facts import Fact, fact, facts_of
@@ -77,14 +78,33 @@ OTHERS = (
 
 
 def graph_lines(atlas: Atlas) -> Iterator[str]:
-    """Every entity with its address, and every fact as subject, relation, object, with the pages that state it."""
+    """Every entity with its address, and every fact as subject, relation, object, with the pages that state it.
+
+    `label` is what stands beside the object in its row of a table; `as_of` the day for which an old page states it,
+    `until` the month in which it ceased to be true.
+    """
+    old = {entity.key: entity for entity in edition.entries(atlas)}
     for entity in atlas.graph.entities():
         row = {"entity": entity.key, "kind": entity.kind, "name": entity.name, "title": entity.title}
         yield _line({**row, "urls": [atlas.wiki(entity)]})
-        for stated in facts_of(atlas.graph, entity):
-            known = {"text": stated.text} | ({"entity": stated.target.key} if stated.target else {})
-            triple = {"subject": entity.key, "relation": stated.relation, "object": known}
-            yield _line({**triple, "urls": [atlas.wiki(entity)]})
+        for stated in (*facts_of(atlas.graph, entity), *_series(atlas, entity)):
+            ceased = {"until": "2024-12"} if stated.relation == "previous_mayor" else {}
+            yield _line(_triple(entity, stated, atlas.wiki(entity)) | ceased)
+        if entity.key in old:
+            for stated in edition.then(atlas, old[entity.key]):
+                day = {"as_of": "2011" if stated.relation == "population_2011" else edition.DAY}
+                yield _line(_triple(entity, stated, edition.address(entity)) | day)
+
+
+def _triple(entity: Entity, stated: Fact, url: str) -> dict[str, object]:
+    known = {"text": stated.text} | ({"entity": stated.target.key} if stated.target else {})
+    return {"subject": entity.key, "relation": stated.relation, "label": stated.label, "object": known, "urls": [url]}
+
+
+def _series(atlas: Atlas, entity: Entity) -> list[Fact]:
+    """The rows of the table on the entity's page, if it has one of years."""
+    years = {"town": YEARS, "festival": YEARS_OF_FESTIVALS, "prize": PRIZE_YEARS}.get(entity.kind, ())
+    return [_in_table(atlas, entity, year) for year in years]
 
 
 def task_lines(atlas: Atlas) -> Iterator[str]:
@@ -110,9 +130,7 @@ def _tasks(atlas: Atlas, form: Form, count: int, asked: set[str], name: str) -> 
         asked.add(question)
         made += 1
         answer = steps[-1][1]
-        evidence = [
-            {"url": atlas.wiki(where), "value": stated.text} for where, stated in steps
-        ]
+        evidence = [{"url": atlas.wiki(where), "value": stated.text} for where, stated in steps]
         yield _line({
             "id": name if name.startswith("demo") else f"{name}-{made:03d}", "question": question,
             "answers": spellings(answer), "evidence": evidence, "hops": len(steps), "recipe": " > ".join(form.path),

@@ -65,7 +65,7 @@ class Task:
 def load(path: Path) -> tuple[Task, ...]:
     """The tasks of a JSON Lines file in order. Raises TaskError."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise TaskError(f"{path}: {error.strerror}") from error
     return tuple(_task(path, number, line) for number, line in enumerate(lines, 1) if line.strip())

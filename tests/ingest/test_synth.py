@@ -16,7 +16,7 @@ from warcio.recordloader import ArcWarcRecord
 from agent_client.questions import understand
 from emulator.errors import SourceError
 from ingest.synth import Summary, generate
-from ingest.synth.atlas import draw_atlas
+from ingest.synth.atlas import GAZETTEER, draw_atlas
 from ingest.synth.invent import invent
 from ingest.synth.sites.encyclopedia import LEXICON, infobox
 from ingest.synth.tasks import DEMO, OTHERS
@@ -173,3 +173,43 @@ def test_it_overwrites_nothing_that_is_no_generated_web(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no generated web"):
         generate(tmp_path, pages=400)
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_old_edition_says_what_was_so_in_its_day(web: tuple[Path, Summary], records: list[Seen]) -> None:
+    """Its pages are dated, state what the graph has for that day, and differ from the encyclopedia."""
+    pages = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and GAZETTEER in seen.url}
+    lines = [json.loads(line) for line in (web[0] / "graph.jsonl").read_text(encoding="utf-8").splitlines()]
+    old = [line for line in lines if "as_of" in line]
+    assert {line["relation"] for line in old} == {"mayor_2018", "population_2011", "employees_2018", "students_2018"}
+    now = {(line["subject"], line["relation"]): line["object"]["text"] for line in lines if "subject" in line}
+    for line in old:
+        page = LexborHTMLParser(pages[line["urls"][0]])
+        assert line["object"]["text"] in [cell.text() for cell in page.css("td")]
+        assert "published_time" in pages[line["urls"][0]]
+        assert "1 January 2018" in page.text()
+    changed = [
+        line for line in old if now[line["subject"], line["relation"].rpartition("_")[0]] != line["object"]["text"]
+    ]
+    assert len(changed) > 0.7 * len(old)
+    current = {line["object"].get("entity") for line in lines if line.get("relation") == "mayor"}
+    former = [line["object"] for line in old if line["relation"] == "mayor_2018"]
+    assert 0 < sum(one.get("entity") not in current for one in former) < len(former)
+
+
+def test_series_are_in_the_graph_as_their_pages_have_them(web: tuple[Path, Summary], records: list[Seen]) -> None:
+    bodies = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and LEXICON in seen.url}
+    lines = [json.loads(line) for line in (web[0] / "graph.jsonl").read_text(encoding="utf-8").splitlines()]
+    series = [line for line in lines if line.get("relation", "").startswith(("winner_", "visitors_", "population_"))]
+    assert {line["label"] for line in series} >= {"1991", "2012", "2018", "2024"}
+    for line in series:
+        if "as_of" not in line:
+            rows = LexborHTMLParser(bodies[line["urls"][0]]).css("table.wide tr")
+            cells = [[cell.text() for cell in row.css("td")] for row in rows]
+            assert [line["label"], line["object"]["text"]] in cells
+
+
+@pytest.mark.parametrize("pages", [400, 800, 1300])
+def test_no_two_entities_have_one_title(pages: int) -> None:
+    """With 800 pages there are five regions, the number of places between a town and its namesake."""
+    titles = [entity.title for entity in invent(3, pages).entities()]
+    assert len(set(titles)) == len(titles)

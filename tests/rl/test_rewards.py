@@ -8,7 +8,7 @@ import pytest
 
 from rl import gates
 from rl.ledger import Request, repeats
-from rl.longform import coverage, facts, precision, sentences
+from rl.longform import coverage, facts, names, precision, sentences
 from rl.record import Record, key
 from rl.rewards import ATTEMPT, LONG, SHORT
 from rl.rubric import Rubric, Term
@@ -130,10 +130,81 @@ def test_facts_of_a_sentence() -> None:
     assert facts('In March, Bo Lund said "we open it" on 12 March 1987 to 9,421 people [1].') == [
         "we open it", "Bo Lund", "date19870312", "9421",
     ]  # fmt: skip
-    assert facts("It is what it is.") == []
+    assert facts("It is what it is, one of many.") == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        (
+            "Node.js and the U.S. Army met Dr. Ada Holm's NASA at 9 a.m.",
+            ["U.S Army", "Dr Ada Holm", "NASA"],
+        ),
+        (
+            "Part of it are Mary Reid, Bo of Wick and the Turks and Caicos.",
+            ["Mary Reid", "Bo of Wick", "Turks", "Caicos"],
+        ),
+        ("The University of Wick lies in Wick (Norrland), not in May.", ["University of Wick", "Wick", "Norrland"]),
+        ("Its mayor, I'm told, is “Bo” Lund.", ["Bo", "Lund"]),
+    ],
+)
+def test_names(sentence: str, said: list[str]) -> None:
+    assert names(sentence) == said
+
+
+def test_abbreviations_end_no_sentence() -> None:
+    assert sentences("Dr. Bo Lund met J. R. Holm vs. Wick [1]. No. 7 closed [2].") == [
+        "Dr. Bo Lund met J. R. Holm vs. Wick [1].", "No. 7 closed [2].",
+    ]  # fmt: skip
+
+
+def test_headings_and_lists_of_sources_are_not_sentences() -> None:
+    text = "# Wick\n\n**History**\nBo Lund is mayor [1].\n\nSources:\n[1] https://a.example/wick\n- Wick: https://a.example/"
+    assert sentences(text) == ["Bo Lund is mayor [1]."]
+    assert precision(record(text)) == 1.0
+    assert coverage(record("# Bo Lund 9,421 12 March 1987\nhttps://a.example/9421")) == 0.0
 
 
 FULL = "The mayor is Bo Lund [1]. The town has 9,421 people [1]. The pier was opened on 12 March 1987 [1]."
+
+
+OTHER = "https://b.example/holm"
+TWO = {key(URL): (PAGE,), key(OTHER): ("Holm\nMayor | Ada Vik\nPopulation | 3,000",)}
+
+
+def two_pages(answer: str) -> Record:
+    both = replace(request(), opened=(URL, OTHER))
+    return replace(record(answer, URL, OTHER), shown=TWO, requests=(both,))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "precise"),
+    [
+        ("Wick has 9,421 people [1], and Holm has 3,000 [2].", 1.0),
+        ("Wick has 3,000 people [1], and Holm has 9,421 [2].", 0.0),
+        ("Bo Lund and Ada Vik are mayors [1][2].", 1.0),
+        ("Bo Lund and Ada Vik are mayors [1].", 0.0),
+        ("Bo Lund [1] and Ada Vik [2] are mayors.", 1.0),
+        ("Bo Lund [1] is mayor since 1990.", 0.0),
+        ("Bo Lund and Ada Vik are mayors [1][2][1][7].", 1.0),
+        ("Bo Lund's town is Wick's rival [1].", 1.0),
+    ],
+)
+def test_what_stands_before_a_citation_is_looked_up_there(sentence: str, precise: float) -> None:
+    assert precision(two_pages(sentence)) == precise
+
+
+def test_citing_all_pages_at_one_place_supports_nothing() -> None:
+    many = tuple(f"https://{name}.example/" for name in "cdef")
+    cited = replace(two_pages("Bo Lund and Ada Vik are mayors [1][2][3][4]."), citations=(URL, OTHER, *many))
+    assert precision(cited) == 0.0
+
+
+def test_a_claim_needs_more_than_its_value() -> None:
+    claim = Evidence(URL, "The pier of Wick was opened on 12 March 1987 by Ada Holm.", "12 March 1987")
+    task = replace(REPORT, evidence=(claim,))
+    assert coverage(record("The pier was opened on 1987-03-12 [1].", task=task)) == 1.0
+    assert coverage(record("Something was on 12 March 1987 [1].", task=task)) == 0.0
 
 
 def test_a_full_report() -> None:

@@ -1,0 +1,19 @@
+"""The command `webemu tasks`: making tasks, looking through a user's own, cutting collections to fit them."""
+
+from __future__ import annotations
+
+import typer
+
+from rl.tasks.audit_command import audit_questions
+from rl.tasks.build_command import build_tasks
+from rl.tasks.subset_command import cut_subset
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Make tasks with known answers, look through your own, and cut collections to fit them.",
+)
+app.command("build")(build_tasks)
+app.command("audit")(audit_questions)
+app.command("subset")(cut_subset)

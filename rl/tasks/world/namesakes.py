@@ -1,0 +1,104 @@
+"""Names that several bear: told apart by the question (`namesakes`), or left open until one asks (`ambiguous`)."""
+
+from __future__ import annotations
+
+from random import Random
+
+from rl.tasks.graph import Entity, Fact, Graph
+from rl.tasks.task import Reply, Task
+from rl.tasks.world.draw import is_telling, spellings, task
+from rl.tasks.world.walks import asked, walk
+from rl.tasks.world.words import Phrase, named, way
+
+TOLD_BY = {
+    "town": (
+        ("in_region", "{N} in {V}"),
+        ("on_river", "the {N} that stands on {V}"),
+        ("first_mentioned", "the {N} that was first mentioned in {V}"),
+    ),
+    "person": (
+        ("occupation", "the {v} {N}"),
+        ("born_in", "the {N} who was born in {V}"),
+        ("educated_at", "the {N} who studied at {V}"),
+    ),
+}
+"""By kind: facts that tell namesakes apart, and how; `{N}` is the name, `{V}` the object, `{v}` in lower case."""
+TOLD = frozenset({"in_region", "occupation"})
+"""What the user says of the one that is meant."""
+WHICH = ("which", "what", "who", "where", "whom", "mean", "region", "country", "kind", "occupation", "profession")
+WHEN = ("which", "what", "when", "year", "date", "time", "edition", "census", "mean")
+
+
+def bearers(graph: Graph, entity: Entity) -> list[Entity]:
+    return [other for other in graph.of(entity.kind) if other.name == entity.name]
+
+
+def _shared(graph: Graph, rng: Random) -> Entity | None:
+    found = [entity for kind in TOLD_BY for entity in graph.of(kind) if entity.bracket]
+    return rng.choice(found) if found else None
+
+
+def namesakes(graph: Graph, rng: Random) -> Task | None:
+    entity = _shared(graph, rng)
+    if entity is None:
+        return None
+    relation, words = rng.choice(TOLD_BY[entity.kind])
+    told = graph.fact(entity, relation)
+    facts = walk(graph, rng, entity, rng.randint(1, 2), frozenset({relation}))
+    if told is None or not facts or sum(graph.holds(one, told) for one in bearers(graph, entity)) > 1:
+        return None
+    value = named(told.target) if told.target else told.text
+    start = Phrase(words.format(N=entity.name, V=value, v=value.lower()), "who" in words or "that" in words)
+    return asked("namesakes", rng, start, facts, (told,) if relation != "in_region" else ())
+
+
+def ambiguous(graph: Graph, rng: Random) -> Task | None:
+    """Without asking, no answer is the right one: the user means one namesake, or one year of a series."""
+    return (_which if rng.random() < 0.5 else _when)(graph, rng)
+
+
+def _which(graph: Graph, rng: Random) -> Task | None:
+    entity = _shared(graph, rng)
+    facts = walk(graph, rng, entity, 1, TOLD) if entity else None
+    if entity is None or not facts or _agree(graph, entity, facts[0]):
+        return None
+    meant = f"The one in {entity.bracket}." if entity.kind == "town" else f"I mean the {entity.bracket}."
+    return asked("ambiguous", rng, Phrase(entity.name), facts, user=(Reply(WHICH, meant),))
+
+
+def _agree(graph: Graph, entity: Entity, fact: Fact) -> bool:
+    """Whether another bearer of the name has the same answer, or has none."""
+    others = [graph.fact(one, fact.relation) for one in bearers(graph, entity) if one != entity]
+    return any(other is None or other.text == fact.text for other in others)
+
+
+YEARS = {
+    "winner": ("Which {K} won {X} that year?", "In the year that I have in mind, which {K} won {X}?"),
+    "visitors": (
+        "How many visitors did {X} have that year?",
+        "In the year that I have in mind, how many people came to {X}?",
+    ),
+    "population": (
+        "What was the population of {X} at an earlier census?",
+        "At the census that I have in mind, how many people lived in {X}?",
+    ),
+}
+
+
+def _when(graph: Graph, rng: Random) -> Task | None:
+    base = rng.choice(list(YEARS))
+    fact = rng.choice(graph.stating(base))
+    series = [one.text for one in graph.about(fact.subject) if one.base == base and one.year and not one.as_of]
+    words = rng.choice(YEARS[base])
+    if (
+        not fact.year
+        or ("earlier" in words and fact.year == "2021")
+        or series.count(fact.text) > 1
+        or not is_telling(graph, fact)
+    ):
+        return None
+    found = way(fact)
+    assert found
+    question = words.format(X=named(fact.subject), K=fact.target.kind if fact.target else "")
+    said = rng.choice((f"I mean the year {fact.year}.", f"In {fact.year}."))
+    return task("ambiguous", question, spellings(fact), [fact], found.type, (Reply(WHEN, said),))

@@ -1,0 +1,87 @@
+"""Chains of facts through the graph, and the questions that they make: `bridge`, and the steps of other recipes."""
+
+from __future__ import annotations
+
+from random import Random
+
+from rl.tasks.graph import Entity, Fact, Graph
+from rl.tasks.task import Reply, Task
+from rl.tasks.world.draw import is_telling, spellings, task
+from rl.tasks.world.words import WAYS, Phrase, ask, follow, kind, named, way
+
+HOPS = (1, 2, 3, 4, 5)
+TRIES = 20
+LEADS = ("Think of {}.", "Consider {}.", "Take {}.", "I am thinking of {}.")
+STARTS = tuple(dict.fromkeys(kind for kind, _ in WAYS))
+
+
+def bridge(graph: Graph, rng: Random) -> Task | None:
+    """As many tasks of each length as the graph allows: a start from which no way is long enough is drawn again."""
+    hops = rng.choice(HOPS)
+    for _ in range(TRIES):
+        start = rng.choice(graph.of(rng.choice(STARTS)))
+        if facts := walk(graph, rng, start, hops):
+            return asked("bridge", rng, Phrase(named(start)), facts)
+    return None
+
+
+def walk(graph: Graph, rng: Random, start: Entity, hops: int, but: frozenset[str] = frozenset()) -> list[Fact] | None:
+    """That many facts, each about the object of the one before; None where the way ends. No entity comes twice, and
+    the first relation is none of `but`, in no year."""
+    facts: list[Fact] = []
+    seen, at = {start.key}, start
+    for hop in range(1, hops + 1):
+        open_ones = [fact for fact in graph.about(at) if _leads(graph, fact, seen, hop == hops)]
+        if hop == 1:
+            open_ones = [fact for fact in open_ones if fact.base not in but]
+        if not open_ones:
+            return None
+        base = rng.choice(list(dict.fromkeys(fact.base for fact in open_ones)))
+        fact = rng.choice([fact for fact in open_ones if fact.base == base])
+        facts.append(fact)
+        if fact.target:
+            at = fact.target
+            seen.add(at.key)
+    return facts
+
+
+def _leads(graph: Graph, fact: Fact, seen: set[str], last: bool) -> bool:
+    found = way(fact)
+    if found is None or not is_telling(graph, fact) or (fact.target and fact.target.key in seen):
+        return False
+    return last or bool(found.nouns and fact.target)
+
+
+def asked(
+    name: str, rng: Random, start: Phrase, facts: list[Fact], read: tuple[Fact, ...] = (), lead: str = "",
+    user: tuple[Reply, ...] = (),
+) -> Task:  # fmt: skip
+    """The task of a chain that begins at what `start` says, after a sentence that leads there; `read` comes first."""
+    found = way(facts[-1])
+    assert found
+    question = f"{lead} {_question(rng, start, facts, not lead)}".strip()
+    return task(name, question, spellings(facts[-1]), (*read, *facts), found.type, user)
+
+
+def _question(rng: Random, start: Phrase, facts: list[Fact], may_part: bool) -> str:
+    """One sentence, or for longer chains sometimes two: the first leads to something, the second goes on from it."""
+    parts = may_part and len(facts) > 2 and rng.random() < 0.35
+    part = rng.randrange(1, len(facts)) if parts else -1
+    phrase, before = start, ""
+    for number, fact in enumerate(facts):
+        if number == part:
+            before = f"{rng.choice(LEADS).format(phrase.text)} "
+            phrase = Phrase(f"that {kind(fact.subject)}")
+        if number < len(facts) - 1:
+            phrase = follow(rng, phrase, fact)
+    return before + ask(rng, phrase, facts[-1])
+
+
+def reached(graph: Graph, rng: Random, entity: Entity) -> tuple[Phrase, Fact] | None:
+    """A phrase for an entity that names another one instead, and the fact that leads from that one to it."""
+    telling = [fact for fact in graph.naming(entity) if is_telling(graph, fact)]
+    leading = [fact for fact in telling if (found := way(fact)) and found.nouns]
+    if not leading:
+        return None
+    fact = rng.choice(leading)
+    return follow(rng, Phrase(named(fact.subject)), fact), fact

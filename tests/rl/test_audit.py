@@ -1,0 +1,185 @@
+"""Users' own questions looked into, and collections cut out of others, through the real commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli import app
+from emulator.errors import BadRequest
+from emulator.types import PageRequest
+from index.open import open_world
+from rl.tasks import Evidence, Task, save
+from rl.tasks.audit import questions
+from rl.tasks.fields import Names, asked
+from rl.tasks.subset import subset
+from tests.crawls import Seen, html, write
+from tests.rl.worlds import serving, webemu
+
+SITE = "https://facts.example"
+PAGES = {
+    f"{SITE}/wick": html("Wick - Facts", "Wick is a port.", "Its mayor is Bo Lund, its people are 9,421."),
+    f"{SITE}/norby": html("Norby - Facts", "Norby is a port whose mayor is Per Dahl."),
+    f"{SITE}/lund": html("Bo Lund (mayor)", "He was born on 4 May 1931."),
+    f"{SITE}/copy": html("Ports of the north", "In Sorby the mayor is Ida Krog, who came from the sea."),
+}
+ROWS = [
+    {"id": "q1", "question": "Who is the mayor of Wick?", "answer": "Bo Lund", "urls": [f"{SITE}/wick"]},
+    {"id": "q2", "question": "When was the mayor of Wick born?", "golden_answers": ["1931-05-04"],
+     "evidence": [{"url": f"{SITE}/wick"}, {"url": f"{SITE}/lund#born"}]},
+    {"id": "q3", "question": "Who is mayor of Sorby?", "answers": ["Ida Krog"], "gold_urls": "https://sorby.example/a"},
+    {"id": "q4", "question": "Who sails to Norby?", "answer": "Ola Brandt", "urls": [f"{SITE}/norby"]},
+    {"id": "q5", "question": "Is Wick a port?", "answer": True,
+     "supporting_facts": {"title": ["Wick", "Zorby"], "sent_id": [0, 1]}},
+    {"id": "q6", "question": "Who wrote of cheese?", "answer": ["Nobody Known"]},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("audit")
+    records = [Seen(url, page) for url, page in PAGES.items()]
+    old = Seen(f"{SITE}/wick", html("Wick - Facts", "Its mayor is Ada Holm."), day=1)
+    extra = [
+        *(Seen(f"{SITE}/old-wick", status="301 Moved", headers=(("Location", f"{SITE}/wick"),)), old),
+        *(Seen(f"https://site-{n}.example/", html(f"Page {n}", f"Number {n} of the sea.")) for n in range(20)),
+    ]
+    write(root / "facts.warc.gz", [*extra, *(Seen(seen.url, seen.body, day=2) for seen in records)])
+    webemu("ingest", str(root / "facts.warc.gz"), "--root", str(root), "--collection", "facts", "-q")
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[str]:
+    (root / "default").symlink_to(root / "facts")
+    with serving(root) as (url, _):
+        yield url
+
+
+def run(*words: str) -> list[str]:
+    shown = CliRunner().invoke(app, ["tasks", *words])
+    assert shown.exit_code == 0, (shown.output, shown.exception)
+    return shown.stdout.splitlines()
+
+
+def audited(server: str, folder: Path, rows: list[dict[str, Any]], *more: str) -> tuple[list[str], dict[str, Any]]:
+    (folder / "qa.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    shown = run("audit", str(folder / "qa.jsonl"), "--server", server, "--out", str(folder / "rows.jsonl"), "-q", *more)
+    told = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+    return shown, {row["id"]: row for row in told}
+
+
+def test_each_question_is_told(server: str, tmp_path: Path) -> None:
+    shown, rows = audited(server, tmp_path, ROWS, "--missing", str(tmp_path / "crawl.txt"))
+    assert {name: row["status"] for name, row in rows.items()} == {
+        "q1": "answerable", "q2": "answerable", "q3": "stated elsewhere", "q4": "not stated", "q5": "gold missing",
+        "q6": "not stated",
+    }  # fmt: skip
+    assert [page["state"] for page in rows["q5"]["gold"]] == ["found", "missing"]
+    assert {page["rank"] for page in rows["q2"]["gold"]} == {1, 2}
+    assert (rows["q1"]["in_gold"], rows["q1"]["in_results"]) == (True, 1)
+    assert (rows["q4"]["in_gold"], rows["q5"]["in_gold"]) == (False, None)
+    assert shown[0] == "answerable            3 of 6 questions (50.0%)"
+    assert "missing of            sorby.example: 1" in shown
+    assert "missing by title      1" in shown
+    assert (tmp_path / "crawl.txt").read_text() == "https://sorby.example/a\n"
+
+
+def test_a_missing_title_becomes_an_address(server: str, tmp_path: Path) -> None:
+    wiki = ("--title-url", "https://wiki.example/{title}", "--missing", str(tmp_path / "crawl.txt"))
+    audited(server, tmp_path, [{"question": "q?", "titles": ["Zorby Town"]}], *wiki)
+    assert (tmp_path / "crawl.txt").read_text() == "https://wiki.example/Zorby_Town\n"
+
+
+def test_named_fields_and_a_limit(server: str, tmp_path: Path) -> None:
+    rows = [{"ask": "Who is the mayor of Wick?", "say": "Bo Lund", "at": f"{SITE}/wick"}, {"ask": "More?"}]
+    words = ("--question-field", "ask", "--answer-field", "say", "--url-field", "at", "--limit", "1")
+    _, told = audited(server, tmp_path, rows, *words)
+    assert [(row["answers"], row["status"]) for row in told.values()] == [(["Bo Lund"], "answerable")]
+
+
+@pytest.mark.parametrize(
+    ("row", "answers", "urls", "titles"),
+    [
+        ({"question": "q", "answer": {"value": "A", "aliases": ["a.", "A"]}}, ("A", "a."), (), ()),
+        ({"Question": "q", "Answer": 3, "Evidence": "see https://a.example/x"}, ("3",), ("https://a.example/x",), ()),
+        ({"problem": "q", "answers": {"text": ["A"], "answer_start": [1]}}, ("A",), (), ()),
+        ({"query": "q", "possible_answers": '["A", "B"]'}, ("A", "B"), (), ()),
+        ({"q": "q", "answer": "[sic]", "supporting_facts": [["T", 0], ["T", 1], ["U", 2]]}, ("[sic]",), (), ("T", "U")),
+        ({"q": "q", "answer": False, "sources": {"link": "http://a.example/"}}, ("no",), ("http://a.example/",), ()),
+    ],
+)  # fmt: skip
+def test_forms_of_question_sets(
+    row: dict[str, Any], answers: tuple[str, ...], urls: tuple[str, ...], titles: tuple[str, ...]
+) -> None:
+    read = asked(row, 1, Names())
+    assert (read.id, read.question, read.answers, read.urls, read.titles) == ("1", "q", answers, urls, titles)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("a.json", '[{"question": "q"}, {"question": "r"}]', 2), ("a.jsonl", '\n{"question": "q"}\n', 1),
+        ("a.csv", 'question,answer\n"who,\nme?",you\n', 1), ("a.tsv", "question\tanswer\nq\ta\n", 1),
+    ],
+)  # fmt: skip
+def test_files_of_questions(tmp_path: Path, name: str, text: str, count: int) -> None:
+    (tmp_path / name).write_text(text)
+    assert len(questions(tmp_path / name, Names())) == count
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"text": "q"}', '{"question": 3}'])
+def test_a_file_that_holds_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.jsonl").write_text(text)
+    with pytest.raises(BadRequest, match=r"a\.jsonl"):
+        questions(tmp_path / "a.jsonl", Names())
+
+
+def test_a_subset_answers_as_the_whole(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text(f"{SITE}/old-wick\n{SITE}/wick\nhttps://gone.example/\n")
+    save(
+        tmp_path / "tasks.jsonl", [Task("t", "Who is the mayor of Norby?", ("Per Dahl",), (Evidence(f"{SITE}/lund"),))]
+    )
+    shown = run(
+        *(
+            "subset",
+            "--urls",
+            str(tmp_path / "urls.txt"),
+            "--tasks",
+            str(tmp_path / "tasks.jsonl"),
+            "--root",
+            str(root),
+        ),
+        *("--collection", "facts", "--to", "small", "--distractors", "4", "--missing", str(tmp_path / "gone.txt")),
+    )
+    assert shown[:2] == ["gold        3 URLs, 1 missing", "missing     https://gone.example/"]
+    assert (tmp_path / "gone.txt").read_text() == "https://gone.example/\n"
+    whole, small = open_world(root / "facts"), open_world(root / "small")
+    assert small.fetch(PageRequest(f"{SITE}/norby")).content == whole.fetch(PageRequest(f"{SITE}/norby")).content
+    assert small.fetch(PageRequest(f"{SITE}/old-wick")).redirects == (f"{SITE}/old-wick",)
+    for url in (f"{SITE}/wick", f"{SITE}/lund", f"{SITE}/old-wick"):
+        request = PageRequest(url, follow=False)
+        assert small.payload(request)[1] == whole.payload(request)[1]
+    assert [one.time for one in small.captures(f"{SITE}/wick")] == [one.time for one in whole.captures(f"{SITE}/wick")]
+    assert small.figures()["urls"] == 3 + 4
+
+
+def test_the_same_seed_draws_the_same_distractors(root: Path) -> None:
+    def drawn(name: str, seed: int) -> bytes:
+        cut = subset(root / "facts", root / name, [f"{SITE}/wick"], [], 5, seed)
+        assert (cut.hard, cut.drawn) == (0, 5)
+        return (root / name / "subset.warc.gz").read_bytes()
+
+    assert drawn("a", 1) == drawn("b", 1) != drawn("c", 2)
+
+
+def test_what_cannot_be_cut(root: Path) -> None:
+    with pytest.raises(BadRequest, match="there already"):
+        subset(root / "facts", root / "facts", [f"{SITE}/wick"], [], 1, 0)
+    with pytest.raises(BadRequest, match="none of 1 URLs"):
+        subset(root / "facts", root / "new", ["https://gone.example/"], [], 1, 0)

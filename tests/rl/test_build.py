@@ -1,0 +1,236 @@
+"""Building task files: drawing in turn, filters, splits, and the command over a generated web."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli import app
+from emulator.errors import BadRequest, EmulatorError
+from rl.tasks import Evidence, Task, line, load, save, tables
+from rl.tasks.build import TRIES, Built, build, identity, refused
+from rl.tasks.catalogue import FAMILIES, RECIPES, chosen, listed
+from rl.tasks.filters import FILTERS, Filter, Means, Verdict
+from rl.tasks.served import Served
+from rl.tasks.splits import components, split
+from tests.rl.openai_server import openai_server
+from tests.rl.worlds import World
+
+
+def of(recipe: str, number: int, **more: Any) -> Task:
+    page = Evidence(f"https://{recipe}-{number % 7}.example/{number}")
+    made = Task("", f"Which town is number {number} of {recipe}?", (f"{recipe}ville {number}",), (page,), recipe=recipe)
+    return replace(made, **more)
+
+
+async def _even(task: Task, means: Means) -> Verdict:
+    return {"ok": int(task.answers[0].split()[1]) % 2 == 0}
+
+
+EVEN = (Filter("even", _even, "the town's number is even"),)
+
+
+def built(world: World, draws: dict[str, Iterator[Task]], count: int, filters: tuple[Filter, ...] = EVEN) -> Built:
+    with asyncio.Runner() as runner:
+        web = Served(world.url)
+        try:
+            return build(draws, count, Means(web), runner, filters)
+        finally:
+            runner.run(web.close())
+
+
+def test_recipes_are_drawn_from_in_turn(world: World) -> None:
+    made = built(world, {"a": (of("a", n) for n in range(500)), "b": (of("b", n) for n in range(500))}, 20)
+    assert [task.recipe for task in made.kept[:4]] == ["a", "b", "a", "b"]
+    assert {name: tally.kept for name, tally in made.tallies.items()} == {"a": 10, "b": 10}
+    assert all(task.filters["even"] == {"ok": True} for task in made.kept)
+    assert {refused(task) for task in made.rejected} == {"even"}
+
+
+def test_others_fill_what_a_recipe_cannot_give(world: World) -> None:
+    made = built(world, {"a": (of("a", n) for n in range(6)), "b": (of("b", n) for n in range(500))}, 100)
+    assert {name: tally.kept for name, tally in made.tallies.items()} == {"a": 3, "b": 97}
+    assert made.tallies["a"].rejected == {"even": 3}
+
+
+def test_a_recipe_may_run_an_event_loop_of_its_own(world: World) -> None:
+    def asking() -> Iterator[Task]:
+        for number in range(0, 300, 2):
+            yield asyncio.run(asyncio.sleep(0, of("a", number)))
+
+    assert len(built(world, {"a": asking()}, 150).kept) == 150
+
+
+def test_a_build_gives_up(world: World) -> None:
+    made = built(world, {"a": (of("a", 2 * n + 1) for n in range(10_000))}, 4)
+    assert made.kept == []
+    assert TRIES * 4 <= made.tallies["a"].drawn < TRIES * 4 + 200
+
+
+def test_the_first_filter_that_says_no_is_the_last_asked(world: World) -> None:
+    made = built(world, {"a": iter([of("a", 1), of("a", 2), of("a", 2)])}, 3, (*EVEN, *EVEN[:0]))
+    assert [list(task.filters) for task in made.rejected] == [["even"], ["even", "duplicate"]]
+    assert made.tallies["a"].rejected == {"even": 1, "duplicate": 1}
+    shown = list(tables.outcome(made))
+    assert [" ".join(row.split()) for row in shown] == ["recipe drawn kept rejected", "a 3 1 even 1, duplicate 1"]
+
+
+def test_ids_say_what_a_task_is() -> None:
+    one = of("a", 1)
+    assert identity(one) == identity(of("a", 1)) == "a-" + identity(one)[2:]
+    changed = [replace(one, question="?"), replace(one, answers=("x",)), replace(one, evidence=())]
+    assert len({identity(one), *map(identity, changed)}) == 4
+
+
+def test_no_domain_is_in_two_splits() -> None:
+    tasks = [of("a", n, id=str(n)) for n in range(70)]
+    bridge = replace(of("a", 0, id="bridge"), evidence=(of("a", 1).evidence[0], of("a", 2).evidence[0]))
+    made = split([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
+    assert made.counts == {"train": 41, "dev": 20, "test": 10}
+    assert made.sizes == (21, 10, 10, 10, 10, 10)
+    domains = [
+        {one.url.split("/")[2] for task in made.tasks if task.split == name for one in task.evidence}
+        for name in ("train", "dev", "test")
+    ]
+    assert not domains[0] & domains[1] | domains[0] & domains[2] | domains[1] & domains[2]
+    assert made == split([*tasks, bridge], (0.6, 0.2, 0.2), seed=1) != split([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
+    assert list(tables.splits(made, "domain")) == [
+        "splits     train 41 of 3, dev 20 of 2, test 10 of 1 components by domain, the largest of 21, 10, 10 tasks"
+    ]
+
+
+def test_what_hangs_together() -> None:
+    pages = ["https://a.one.org/x", "https://b.one.org/y", "https://a.one.org/z"]
+    tasks = [Task(str(n), "q", ("a",), (Evidence(url),)) for n, url in enumerate(pages)] + [Task("free", "q", ("a",))]
+    assert [len(components(tasks, by)) for by in ("domain", "host", "page")] == [2, 3, 4]
+    assert split(tasks, (1, 0, 0), 0).counts == {"train": 4}
+
+
+def test_one_component_for_all_is_told() -> None:
+    shown = list(tables.splits(split([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0), "domain"))
+    assert shown[0] == "splits     train 9 of 1 components by domain, the largest of 9 tasks"
+    assert "one component holds 9 of 9" in shown[1]
+    assert "--split-by page" in shown[2]
+
+
+def test_recipes_by_name_and_family() -> None:
+    assert len({recipe.name for recipe in RECIPES}) == len(RECIPES)
+    assert chosen("crawl", frozenset({"crawl"})) == FAMILIES["crawl"]
+    all_that_can = chosen("all", frozenset({"crawl", "graph"}))
+    assert {recipe.needs for recipe in all_that_can} == {"crawl", "graph"}
+    first = RECIPES[0]
+    assert chosen(f"{first.name}, {first.name}", frozenset({first.needs})) == (first,)
+    assert len(listed().splitlines()) == len(RECIPES)
+    for words, said in (("riddles", "no recipe is called 'riddles'"), ("world", "lacks its source"), ("", "no recipe")):
+        with pytest.raises(BadRequest, match=said):
+            chosen(words, frozenset({"crawl"}))
+
+
+def command(*words: str) -> list[str]:
+    shown = CliRunner().invoke(app, ["tasks", "build", *words], env={"WEBEMU_SERVER": ""})
+    if shown.exception:
+        raise shown.exception
+    return shown.stdout.splitlines()
+
+
+def test_the_same_seed_builds_the_same_file(world: World, root: Path, tmp_path: Path) -> None:
+    def made(name: str, seed: int) -> bytes:
+        place = ("--root", str(root), "--server", world.url, "--graph", str(root / "web" / "graph.jsonl"), "-q")
+        out = tmp_path / name
+        rejected = ("--keep-rejected", str(out) + ".no")
+        shown = command(
+            "--recipes", "world", *place, "--count", "30", "--seed", str(seed), "--out", str(out), *rejected
+        )
+        assert shown[0].split() == ["recipe", "drawn", "kept", "rejected"]
+        assert shown[-1].startswith(f"tasks      30 in {out}")
+        return out.read_bytes() + Path(f"{out}.no").read_bytes()
+
+    assert made("a", 1) == made("b", 1) != made("c", 2)
+    tasks = load(tmp_path / "a")
+    assert all(set(task.filters) == {*(one.name for one in FILTERS), "duplicate"} for task in tasks)
+    assert all(task.id.startswith(f"{task.recipe}-") and task.split and task.difficulty is not None for task in tasks)
+
+
+def test_tasks_of_a_file_are_filtered(world: World, tmp_path: Path) -> None:
+    mayor, other = world.of("mayor"), world.of("population")
+    page = replace(other, evidence=(replace(other.evidence[0], value="no such number"),))
+    leaning = replace(mayor, id="leaning", question="Who is the mayor on this page of the lexicon?")
+    save(tmp_path / "given.jsonl", [mayor, page, leaning])
+    rows = [{"task": mayor.id, "sample": n, "reward": float(n)} for n in range(2)]
+    (tmp_path / "episodes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    shown = command(
+        *("--from", str(tmp_path / "given.jsonl"), "--server", world.url, "--out", str(tmp_path / "out.jsonl"), "-q"),
+        *(
+            "--count",
+            "3",
+            "--pass-rates",
+            str(tmp_path),
+            "--setting",
+            'noisy={"weather": {"shuffled": 1.0}}',
+            "--split",
+            "0,0,1",
+        ),
+    )
+    assert [task.id for task in load(tmp_path / "out.jsonl")] == [mayor.id]
+    kept = load(tmp_path / "out.jsonl")[0]
+    assert (kept.split, kept.difficulty, kept.filters["band"]) == ("test", 0.5, {"ok": True, "rate": 0.5})
+    assert set(kept.filters["answerable"]["ranks"]) == {"plain", "noisy"}
+    table = "\n".join(shown)
+    assert "self-contained 1" in table
+    assert "quote 1" in table
+    assert "recall     noisy, script" in table
+    assert shown[-1] == "warning    3 were wanted: there were no more that pass"
+
+
+def test_what_a_model_knows_is_left_out(world: World, tmp_path: Path) -> None:
+    known, unknown = world.of("mayor"), world.of("population")
+    save(tmp_path / "given.jsonl", [known, unknown])
+    with openai_server(lambda body: known.answers[0]) as model:
+        command(
+            *(
+                "--from",
+                str(tmp_path / "given.jsonl"),
+                "--server",
+                world.url,
+                "--out",
+                str(tmp_path / "out.jsonl"),
+                "-q",
+            ),
+            *("--base-url", model.url, "--model", "stand-in", "--samples", "2", "--concurrency", "1"),
+        )
+        assert (len(model.asked), model.most) == (4, 1)
+    kept = load(tmp_path / "out.jsonl")
+    assert [(one.id, one.filters["closed-book"]["right"]) for one in kept] == [(unknown.id, 0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--split", "1,2"), "--split '1,2' is not 3 numbers"), (("--split-by", "moon"), "cannot be by 'moon'"),
+        (("--band", "low"), "--band 'low' is not 2 numbers"), (("--setting", "x"), "is no NAME=POLICY"),
+        (("--model", "m"), "needs --base-url and --model"), (("--from", "none.jsonl"), "none.jsonl"),
+        (("--recipes", "riddles"), "no recipe is called"), (("--against", "none.txt"), "none.txt"),
+        (("--pass-rates", "none"), "holds no results"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_built(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tasks.jsonl").write_text(line(world.tasks[0]))
+    given = () if {"--from", "--recipes"} & set(words) else ("--from", "tasks.jsonl")
+    with pytest.raises(EmulatorError, match=said):
+        command("--out", "out.jsonl", "--server", world.url, "-q", *given, *words)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_all_recipes_are_listed() -> None:
+    shown = CliRunner().invoke(app, ["tasks", "build", "--list"])
+    assert (shown.exit_code, shown.stdout) == (0, listed() + "\n")

@@ -1,0 +1,237 @@
+"""Answers about a generated web, worked out again from the raw lines of its graph."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from rl.gates import holds
+from rl.verify import normalise
+from tests.rl.raw import Raw, Tasks, make, raw_of
+
+
+@pytest.fixture(scope="module")
+def raw(root: Path) -> Raw:
+    return raw_of(root / "web" / "graph.jsonl")
+
+
+@pytest.fixture(scope="module")
+def many(root: Path) -> Tasks:
+    return make(root, 2, 300)
+
+
+def test_bridges_lead_from_page_to_page(many: Tasks, raw: Raw) -> None:
+    assert {task.hops for task in many["bridge"]} == {1, 2, 3, 4, 5}
+    homes = {row["urls"][0]: key for key, row in raw.entities.items()}
+    for task in many["bridge"]:
+        leads = [_object(raw, homes[place.url], place.quote) for place in task.evidence]
+        assert task.answers[0] == leads[-1]["text"]
+        for lead, place in zip(leads, task.evidence[1:], strict=False):
+            assert homes[place.url] == lead["entity"]
+        hidden = [lead["text"] for lead in leads[:-1]]
+        assert raw.entities[homes[task.evidence[0].url]]["name"] in task.question
+        assert not any(holds(normalise(task.question), normalise(name)) for name in hidden), task
+
+
+def _object(raw: Raw, key: str, quote: str) -> dict[str, Any]:
+    label, _, text = quote.partition(" | ")
+    found = [row for row in raw.triples if row["subject"] == key and row["label"] == label]
+    return next(cast(dict[str, Any], row["object"]) for row in found if row["object"]["text"] == text)
+
+
+MEASURES: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
+    "Which company was founded earlier": ("founded_in_year", min),
+    "Which company is the younger one": ("founded_in_year", max),
+    "Which company employs more people": ("employees", max),
+    "Which company has the smaller staff": ("employees", min),
+    "Which town has more inhabitants": ("population", max),
+    "Which town has fewer inhabitants": ("population", min),
+    "Which town was mentioned first": ("first_mentioned", min),
+    "Which town covers the larger area": ("area", max),
+    "Who was born earlier": ("born_on", min),
+    "Who was born later": ("born_on", max),
+    "Which river is longer": ("length", max),
+    "Which novel was published earlier": ("published_in_year", min),
+    "Which film is the more recent one": ("released_in_year", max),
+    "Which product came onto the market later": ("introduced_in_year", max),
+    "Which building was opened earlier": ("opened_on", min),
+}
+
+
+def test_comparisons_are_right_and_either_is_right_as_often(many: Tasks, raw: Raw) -> None:
+    first, checked = Counter[bool](), set()
+    for task in many["comparison"]:
+        asked, _, two = task.question.rstrip("?").partition(", ")
+        if task.answer_type == "choice":
+            keys = [raw.key(words) for words in two.split(" or ")]
+            first[raw.entities[keys[0]]["title"] in task.answers] += 1
+            if asked in MEASURES:
+                relation, best = MEASURES[asked]
+                measure = raw.day if relation.endswith("_on") else raw.number
+                values = [measure(key, relation) for key in keys]
+                assert raw.entities[keys[values.index(best(values))]]["title"] in task.answers, task
+                checked.add(asked)
+    assert len(checked) > 12
+    assert 0.4 < first[True] / first.total() < 0.6
+
+
+def test_intersections_have_one_member(many: Tasks, raw: Raw) -> None:
+    homes = {row["urls"][0]: key for key, row in raw.entities.items()}
+    checked = 0
+    for task in many["intersection"]:
+        last = task.evidence[-1].url
+        facts = [place.quote.split(" | ") for place in task.evidence if place.url == last]
+        if len(facts) == 2 and "winner" not in task.question:
+            kind = raw.entities[homes[last]]["kind"]
+            alike = [{row["subject"] for row in raw.triples if [row["label"], row["object"]["text"]] == fact
+                      and row["subject"].startswith(f"{kind}/")} for fact in facts]  # fmt: skip
+            assert min(map(len, alike)) > 1
+            assert [raw.entities[key]["title"] for key in alike[0] & alike[1]] == [task.answers[-1]], task
+            checked += 1
+    assert checked > 20
+
+
+def _count(raw: Raw, question: str) -> int | None:
+    if found := re.match(r"In how many of the years .* did (.+) have more than ([\d,]+) visitors", question):
+        key = raw.key(found[1])
+        return sum(raw.number(key, f"visitors_{year}") > _plain(found[2]) for year in range(2018, 2025))
+    if found := re.match(r"How many towns in (.+) had more than ([\d,]+) inhabitants", question):
+        towns = raw.subjects("in_region", found[1])
+        return sum(raw.number(town, "population") > _plain(found[2]) for town in towns)
+    if found := re.match(r"How many towns on the (.+) have more than ([\d,]+) inhabitants", question):
+        towns = raw.subjects("on_river", found[1])
+        return sum(raw.number(town, "population") > _plain(found[2]) for town in towns)
+    if found := re.match(r"How many towns stand on the (.+)\?", question):
+        return len(raw.subjects("on_river", found[1]))
+    if found := re.match(r"How many (novel|film|product|building)s (?:by|of) (.+) are listed", question):
+        relation = {"novel": "author", "film": "director", "product": "made_by", "building": "architect"}[found[1]]
+        maker = raw.key(found[2])
+        made = [row for row in raw.triples if row["relation"] == relation and row["object"].get("entity") == maker]
+        return len(made)
+    if found := re.match(
+        r"How many of the winners of (.+) from (\d+) to (\d+) were (?:published|produced) by (.+)\?", question
+    ):
+        won = [raw.now(raw.key(found[1]), f"winner_{year}") for year in range(int(found[2]), int(found[3]) + 1)]
+        works = [row["object"]["entity"] for row in won if row]
+        return sum(found[4] in (raw.said(work, "publisher"), raw.said(work, "studio")) for work in works)
+    return None
+
+
+def _plain(number: str) -> int:
+    return int(number.replace(",", ""))
+
+
+def test_counts_are_right_and_spread(many: Tasks, raw: Raw) -> None:
+    for task in many["counting"]:
+        assert str(_count(raw, task.question)) == task.answers[0], task
+    spread = Counter(task.answers[0] for task in many["counting"])
+    assert len(spread) >= 6
+    assert spread.most_common(1)[0][1] < 0.45 * spread.total()
+
+
+def _reckoned(raw: Raw, question: str) -> int | None:
+    if found := re.match(r"How many days lie between the opening of (.+) and that of (.+)\?", question):
+        return abs((raw.day(raw.key(found[1]), "opened_on") - raw.day(raw.key(found[2]), "opened_on")).days)
+    if found := re.match(r"How many days older is (.+) than (.+)\?", question):
+        return (raw.day(raw.key(found[2]), "born_on") - raw.day(raw.key(found[1]), "born_on")).days
+    if found := re.match(r"How old was (?!the architect)(.+) on the day (.+) was opened\?", question):
+        born, day = raw.day(raw.key(found[1]), "born_on"), raw.day(raw.key(found[2]), "opened_on")
+        return day.year - born.year - int(day.month * 31 + day.day < born.month * 31 + born.day)
+    return None
+
+
+def test_dates_are_reckoned_right(many: Tasks, raw: Raw) -> None:
+    checked = 0
+    for task in many["date-arithmetic"]:
+        if (value := _reckoned(raw, task.question)) is not None:
+            assert f"{value:,}" == task.answers[0], task
+            checked += 1
+        elif "years" in task.question and len(task.evidence) == 2:
+            years = [int(place.value[-4:]) for place in task.evidence]
+            assert str(abs(years[0] - years[1])) == task.answers[0], task
+    assert checked > 60
+
+
+def _extreme(raw: Raw, question: str) -> str | None:
+    if found := re.match(r"Which is the (.+) town by population in (.+)\?", question):
+        towns = sorted(raw.subjects("in_region", found[2]), key=lambda town: -raw.number(town, "population"))
+        return towns[{"largest": 0, "second largest": 1, "third largest": 2, "smallest": -1}[found[1]]]
+    if found := re.match(r"Which is the (longest|shortest) river of (.+)\?", question):
+        rivers = [key for key in raw.subjects("in_country", found[2]) if key.startswith("river/")]
+        return (max if found[1] == "longest" else min)(rivers, key=lambda river: raw.number(river, "length"))
+    if found := re.match(r"Which is the most populous town on the (.+)\?", question):
+        return max(raw.subjects("on_river", found[1]), key=lambda town: raw.number(town, "population"))
+    if found := re.match(r"Which is the (first published|most recent) novel by (.+)\?", question):
+        works = raw.subjects("author", raw.entities[raw.key(found[2])]["name"])
+        return (min if "first" in found[1] else max)(works, key=lambda work: raw.number(work, "published_in_year"))
+    return None
+
+
+def test_superlatives_are_right(many: Tasks, raw: Raw) -> None:
+    checked = 0
+    for task in many["superlative"]:
+        if key := _extreme(raw, task.question):
+            assert raw.entities[key]["title"] == task.answers[-1], task
+            checked += 1
+        elif found := re.match(r"Of the years .* did (.+) have (the most|the fewest) visitors", task.question):
+            festival = raw.key(found[1])
+            best = max if found[2] == "the most" else min
+            assert task.answers == (str(best(range(2018, 2025), key=lambda y: raw.number(festival, f"visitors_{y}"))),)
+    assert checked > 10
+
+
+CLAUSES: tuple[tuple[str, str, Callable[[str, str], bool]], ...] = (
+    (r"makes ([a-z ]+)", "industry", lambda text, said: text.lower() == said),
+    (r"(?:was founded|was published|was released|was introduced|was opened|was born) in the (\d{3})0s", "*",
+     lambda text, said: text[-4:-1] == said),
+    (r"(?:was founded|was published|was released|was introduced) in (\d{4})", "*", lambda text, said: text == said),
+    (r"(?:was opened|was born) in ([A-Z]\w+ \d{4})", "*", lambda text, said: text.endswith(f" {said}")),
+    (r"employs more than ([\d,]+) people", "employees", lambda text, said: _plain(text) > _plain(said)),
+    (r"has more than ([\d,]+) inhabitants", "population", lambda text, said: _plain(text) > _plain(said)),
+    (r"came out at (.+)", "publisher", lambda text, said: text == said),
+    (r"was produced by (.+)", "studio", lambda text, said: text == said),
+    (r"lies in (.+)", "in_region", lambda text, said: text == said),
+    (r"stands on the (.+)", "on_river", lambda text, said: text == said),
+)  # fmt: skip
+"""Clauses of descriptions as they are read here; `*` is the kind's own date."""
+DATES = {
+    "company": "founded_in_year",
+    "novel": "published_in_year",
+    "film": "released_in_year",
+    "landmark": "opened_on",
+}
+NOUNS = {"company": "company", "novel": "novel", "film": "film", "building": "landmark", "town": "town"}
+
+
+def _described(raw: Raw, question: str) -> list[str] | None:
+    """Everything that fits a description; None where one of its clauses is not read here."""
+    found = re.search(r"(?:only one|looking for an?|the only) (\w+) that (.+?)(?:; only|\. |\?$)", question)
+    if not found or found[1] not in NOUNS:
+        return None
+    kind = NOUNS[found[1]]
+    fitting = [key for key in raw.entities if key.startswith(f"{kind}/")]
+    for words in re.split(r", (?=\w+ )| and (?=was|is|has|makes|employs|came|lies|stands|covers)", found[2]):
+        clause = next((one for one in CLAUSES if re.fullmatch(one[0], words)), None)
+        if clause is None:
+            return None
+        said = re.sub(clause[0], r"\1", words)
+        relation = DATES[kind] if clause[1] == "*" else clause[1]
+        fitting = [key for key in fitting if (text := raw.said(key, relation)) and clause[2](text, said)]
+    return fitting
+
+
+def test_descriptions_fit_one_entity_and_do_not_name_it(many: Tasks, raw: Raw) -> None:
+    checked = 0
+    for task in many["obfuscated"]:
+        fitting = _described(raw, task.question)
+        if fitting is not None:
+            assert len(fitting) == 1, task
+            assert raw.entities[fitting[0]]["urls"][0] in {place.url for place in task.evidence}
+            assert raw.entities[fitting[0]]["name"] not in task.question
+            checked += 1
+    assert checked > 30
