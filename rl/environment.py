@@ -54,6 +54,18 @@ class _Episode:
         """What can be called for this task, in OpenAI's function format."""
         return arguments.tools(bool(self._play.state.task.user))
 
+    @property
+    def links(self) -> dict[str, str]:
+        """Address by link id: `r3` of the last results, `8` of the open page. No model is shown the latter's."""
+        state = self._play.state
+        results = {f"r{number}": url for number, url in enumerate(state.results, 1)}
+        return results | dict(state.open_page.links if state.open_page else {})
+
+    @property
+    def calls_left(self) -> int:
+        """Searches and pages that can still be asked for."""
+        return self._rules[0].calls - self._play.state.calls
+
 
 class Episode(_Episode):
     """May be reset again and again; one client, of `retries=0`, may serve many episodes in many threads."""

@@ -7,6 +7,7 @@ such, and an outage of ours ends the episode as masked. What was done is read fr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from agent_client import calls
@@ -62,7 +63,7 @@ class Play:
             seen = Observation(str(error), "weather")
         except InfrastructureError as error:
             return self._mask(error)
-        return self._within_turns(seen)
+        return self._within_turns(self._in_brief(seen))
 
     def record(self) -> Steps[Record]:
         """The episode as rewards read it, with the server's ledger."""
@@ -81,9 +82,10 @@ class Play:
     def _search(self, query: str, page: int = 1) -> Steps[Observation]:
         if self._is_spent():
             return _SPENT
-        answer = yield from self._web().perform(calls.search(query, page, views.RESULTS))
+        answer = yield from self._web().perform(calls.search(query, page, self._limits.results))
         self.state.results = tuple(result.url for result in answer.results)
-        return self._framed("results", self._swap.results(views.results(answer))[: self._limits.characters])
+        shown = views.titles(answer) if self._limits.brief else views.results(answer)
+        return self._framed("results", self._swap.results(shown)[: self._limits.characters])
 
     def _open(self, link: str, cursor: int = 0) -> Steps[Observation]:
         state, url = self.state, self._url(link)
@@ -96,7 +98,8 @@ class Play:
             state.redirects[key(url)] = key(leaf.url)
         window = views.window(leaf, cursor, self._limits.characters)
         self._show(leaf, window.text)
-        return self._framed("page", window.head + window.text + window.tail)
+        brief = self._limits.brief
+        return self._framed("page", window.text if brief else window.head + window.text + window.tail)
 
     def _find(self, pattern: str) -> Steps[Observation]:
         yield from ()
@@ -136,8 +139,15 @@ class Play:
 
     def _framed(self, what: Literal["results", "page", "matches"], text: str, kind: Kind | None = None) -> Observation:
         state = self.state
+        if self._limits.brief:
+            return Observation(neutral(text), kind or what)
         about = f"{state.seed}\0{state.task.id}\0{state.turns}"
         return Observation(framed(what, text, about), kind or what)
+
+    def _in_brief(self, seen: Observation) -> Observation:
+        if self._limits.brief and seen.kind in ("misuse", "refusal", "weather", "limit"):
+            return replace(seen, text=seen.kind)
+        return seen
 
     def _is_spent(self) -> bool:
         self.state.calls += 1

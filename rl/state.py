@@ -23,6 +23,11 @@ class Limits:
     """Of the web's answers; kept by the server."""
     characters: int = 8_000
     """Of the web's words in one observation."""
+    results: int = 10
+    """Shown by a search."""
+    brief: bool = False
+    """Titles alone for results, text alone for pages, one word for what went wrong, no frames: for models that are too
+    small to read more. What pages say is still made data, but nothing tells it from the episode's own words."""
     retries: int = 2
     """Of a request that an outage of ours took, before the episode is masked."""
 

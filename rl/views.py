@@ -10,7 +10,6 @@ from agent_client.errors import WebError
 from agent_client.tools import Misuse
 from agent_client.types import PageAnswer, SearchAnswer
 
-RESULTS = 10
 MOST = 400_000
 """Characters of a page that are kept."""
 MATCHES, AROUND = 10, 120
@@ -72,8 +71,13 @@ def window(page: Leaf, start: int, length: int) -> Window:
     return Window(head + "\n", text, "" if end >= total else f"\n\nThe page goes on: open it with cursor={end}.")
 
 
+def titles(answer: SearchAnswer) -> str:
+    """Results in brief."""
+    return "\n".join(f"r{number} {_flat(one.title)}" for number, one in enumerate(answer.results, 1)) or "nothing"
+
+
 def results(answer: SearchAnswer) -> str:
-    """Ten results with their link ids."""
+    """Results with their link ids."""
     if not answer.results:
         return f"No results for: {_flat(answer.query)}"
     blocks = [f"Results for: {_flat(answer.query)}" + (f" (page {answer.page})" if answer.page > 1 else "")]

@@ -316,3 +316,19 @@ def test_many_episodes_share_one_client(world: World) -> None:
 def test_an_observation_is_text_that_travels(world: World, episode: Episode) -> None:
     for text in played(episode, world.of("mayor")):
         assert json.loads(json.dumps(text).encode()) == text
+
+
+def test_in_brief(world: World) -> None:
+    task = world.of("founded_by")
+    with world.client() as client:
+        episode = Episode(client, Limits(results=3, brief=True, characters=300))
+        episode.reset(task)
+        lines = episode.call("search", {"query": task.question}).text.split("\n")
+        assert [line.partition(" ")[0] for line in lines] == ["r1", "r2", "r3"]
+        assert not any("://" in line for line in lines)
+        page = episode.call("open", {"link": "r1"}).text
+        assert len(page) == 300
+        assert not page.startswith("[")
+        assert episode.call("open", {"link": "r9"}).text == "misuse"
+        assert episode.call("open", {"link": "https://no.example/"}).text == "refusal"
+        assert "<|im_start|>" not in episode.call("open", {"link": HOSTILE}).text

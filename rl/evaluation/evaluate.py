@@ -1,0 +1,63 @@
+"""A whole evaluation: tasks and who answers them in, a folder with episodes, figures and a report out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_client import AsyncClient
+from rl.evaluation import report
+from rl.evaluation.folder import Folder
+from rl.evaluation.manifest import manifest
+from rl.evaluation.probes import probes
+from rl.evaluation.rows import Row, outcome
+from rl.evaluation.run import Setting, keys, run
+from rl.evaluation.summary import summary
+from rl.evaluation.who import Who
+from rl.tasks import Task
+
+TIMEOUT = 90
+"""Seconds that the web has for one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    tasks: Sequence[Task]
+    chosen: Mapping[str, Any]
+    """Which tasks these are, for the manifest."""
+    who: Who
+    setting: Setting
+    out: Path
+
+
+async def evaluate(asked: Evaluation, server: str, ended: Callable[[Row | None], None]) -> dict[str, Any]:
+    """Make all attempts that are missing; the figures. `ended` is told of each attempt, and of those that were there
+    with None. Raises FolderError, EndpointError, InfrastructureError, BadRequest."""
+    async with asked.who.held, AsyncClient(server, timeout=TIMEOUT, retries=0) as client:
+        told = manifest(asked.chosen, asked.who.told, (await client.health()).snapshot, asked.setting)
+        with Folder(asked.out, told) as folder:
+            for key in keys(asked.tasks, asked.setting):
+                if folder.is_done(key):
+                    ended(None)
+            given = (asked.tasks, asked.who.policy, client, folder, asked.setting)
+            await run(*given, ended)
+            return finish(folder, told, asked, await probes(*given) if asked.setting.probe else {})
+
+
+def finish(folder: Folder, told: Mapping[str, Any], asked: Evaluation, probed: Mapping[str, Any]) -> dict[str, Any]:
+    """Write `summary.json` and `report.html` of what the folder holds; the figures."""
+    made = keys(asked.tasks, asked.setting)
+    figures = summary([outcome(row) for row in folder.rows(made)], asked.setting.seed)
+    counted = {"manifest": dict(told), **figures, "made again": folder.retried, "probe": dict(probed)}
+    _write(folder.path / "summary.json", json.dumps(counted, indent=2, ensure_ascii=False) + "\n")
+    _write(folder.path / "report.html", report.page(counted, folder.rows(made)))
+    return counted
+
+
+def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

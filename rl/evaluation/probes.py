@@ -1,0 +1,50 @@
+"""Whether an agent reads: passed tasks are asked again of a web that says another answer (`rl.probe`)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from math import ceil
+from random import Random
+
+from agent_client import AsyncClient
+from rl.evaluation.folder import Folder
+from rl.evaluation.rows import PASS
+from rl.evaluation.run import Setting, attempted
+from rl.policies import Policy
+from rl.probe import Probed, probe, summary
+from rl.record import Record
+from rl.tasks import Task
+
+FIRST = 0
+"""The sample whose passing counts, and whose seed is used again."""
+
+
+async def probes(
+    tasks: Sequence[Task], policy: Policy, client: AsyncClient, folder: Folder, setting: Setting
+) -> dict[str, float | int]:
+    """How many read and how many did not; each verdict is in `probes.jsonl`."""
+    crowd = asyncio.Semaphore(setting.concurrency)
+
+    async def again(task: Task, swap: Mapping[str, str]) -> Record:
+        attempt, record = await attempted(task, FIRST, policy, client, setting, swap)
+        return replace(record, mask=record.mask or attempt.outage)
+
+    async def one(task: Task) -> Probed:
+        async with crowd:
+            return await probe(again, task, tasks, setting.seed)
+
+    found = await asyncio.gather(*(one(task) for task in chosen(tasks, folder, setting)))
+    lines = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in found)
+    (folder.path / "probes.jsonl").write_text(lines, encoding="utf-8")
+    return summary(found)
+
+
+def chosen(tasks: Sequence[Task], folder: Folder, setting: Setting) -> list[Task]:
+    """So many of the passed tasks, drawn by the seed, in the file's order."""
+    rows = folder.rows([(task.id, FIRST) for task in tasks])
+    passed = {told["task"] for told in rows if told["reward"] is not None and told["reward"] >= PASS}
+    drawn = Random(f"{setting.seed}:probe").sample(sorted(passed), ceil(setting.probe * len(passed)))
+    return [task for task in tasks if task.id in drawn]

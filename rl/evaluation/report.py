@@ -1,0 +1,109 @@
+"""The report: one page that needs nothing else, with the figures and every trajectory.
+
+Trajectories hold hostile text. It goes out as JSON in data blocks, which the page's one script writes as text nodes;
+the page's policy lets no other script, style or request be.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from rl.evaluation.rows import PASS, Row
+from rl.evaluation.statistics import LEVEL
+from rl.evaluation.summary import DIMENSIONS, NAMES
+from rl.rewards import LONG, SHORT
+
+SHOWN, LEAST, IN_ALL = 4_000, 400, 40_000_000
+"""Characters of one observation that are shown, at the most and at the least, and of all together."""
+HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "recall", "reward", "calls", "tokens")
+COLUMNS = ("em", "grounded", "recall", "reward", "calls", "tokens")
+SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "recall", "reward"))
+_KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
+_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
+
+
+def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
+    """The report of an evaluation's figures and lines."""
+    loader = PackageLoader("rl.evaluation", ".")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"figure": _figure, "span": _span}
+    overall = figures["overall"]["figures"]
+    passes = [kind for kind in overall if kind.startswith("pass@")]
+    attempts = figures["overall"]["attempts"]
+    trajectories = list(_trajectories(rows, _clip(attempts)))
+    return environment.get_template("report.html").render(
+        told=figures, overall=overall, dimensions=DIMENSIONS, names=NAMES, columns=_told(overall, COLUMNS),
+        headlines=_told(overall, (*dict.fromkeys((*passes[:1], *passes[-1:])), *HEADLINES)), passes=passes, level=LEVEL,
+        passed=PASS, kinds=htmlsafe_json_dumps(_KINDS), index=htmlsafe_json_dumps(list(map(_listed, trajectories))),
+        details=[htmlsafe_json_dumps(one) for one in trajectories], shares=SHARES,
+        policy=_policy(loader.get_source(environment, "report.html")[0]),
+    )  # fmt: skip
+
+
+def _told(overall: Mapping[str, Any], kinds: Iterable[str]) -> list[str]:
+    """Those that there are; tokens where any were spent."""
+    return [kind for kind in kinds if kind in overall and (kind != "tokens" or overall[kind]["high"])]
+
+
+def _policy(template: str) -> Markup:
+    """Only the template's own script and style, by their hashes."""
+    sources: dict[str, list[str]] = {"script": [], "style": []}
+    for kind, body in _INLINE.findall(template):
+        sources[kind].append(f"'sha256-{b64encode(sha256(body.encode()).digest()).decode()}'")
+    script, style = (" ".join(sources[kind]) for kind in ("script", "style"))
+    return Markup(f"default-src 'none'; script-src {script}; style-src {style}")
+
+
+def _clip(attempts: int) -> int:
+    """Characters of one observation: fewer where there are many attempts, at some ten observations each."""
+    return max(LEAST, min(SHOWN, IN_ALL // max(1, attempts * 10)))
+
+
+def _trajectories(rows: Iterable[Row], clip: int) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        turns = [turn | {"steps": [_shown(step, clip) for step in turn.get("steps", ())]} for turn in row["turns"]]
+        yield {**row, "turns": turns, "verdict": verdict(row)}
+
+
+def _shown(step: Mapping[str, Any], clip: int) -> dict[str, Any]:
+    text = step.get("observation", "")
+    return {**step, "observation": text[:clip], "more": max(0, len(text) - clip)}
+
+
+def verdict(row: Row) -> str:
+    """In one word."""
+    if row["mask"]:
+        return "masked"
+    if row["reward"] >= PASS:
+        return "passed"
+    if row["terms"].get("correct"):
+        return "ungrounded"
+    return "wrong" if row["end"] == "finished" else "unfinished"
+
+
+def _listed(one: Mapping[str, Any]) -> dict[str, Any]:
+    """What the list of attempts shows and is filtered by."""
+    told = {name: one[name] for name in ("task", "sample", "recipe", "hops", "verdict", "reward")}
+    return told | {"question": one["question"][:300], "answer": one["answer"][:160]}
+
+
+def _figure(figure: Mapping[str, Any], kind: str) -> str:
+    mean = figure["mean"]
+    if kind in SHARES or kind.startswith("pass@"):
+        return f"{mean:.3f}"
+    return f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}"
+
+
+def _span(figure: Mapping[str, Any], kind: str) -> str:
+    ends = [_figure({"mean": figure[end]}, kind) for end in ("low", "high")]
+    return f"{ends[0]} to {ends[1]}"

@@ -1,0 +1,71 @@
+"""From the outcomes of all attempts to the figures that are told: in all, and by recipe, hops and type of answer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rl.evaluation.rows import Outcome
+from rl.evaluation.statistics import Figure, figure, pass_at_k
+
+DIMENSIONS = ("hops", "recipe", "answer type")
+TOLD = ("em", "f1", "grounded", "reward", "recall", "coverage", "precision")
+COUNTED = ("calls", "turns", "requests", "repeats", "misuses", "tokens", "written")
+NAMES = {
+    "em": "EM", "f1": "F1", "grounded": "grounded EM", "reward": "reward", "recall": "evidence recall",
+    "coverage": "coverage", "precision": "precision", "calls": "calls", "turns": "turns", "requests": "requests",
+    "repeats": "repeats", "misuses": "misuses", "tokens": "tokens", "written": "tokens written",
+}  # fmt: skip
+"""How figures are headed."""
+
+
+def summary(outcomes: Sequence[Outcome], seed: int = 0) -> dict[str, Any]:
+    """All figures as JSON. A masked attempt is counted, and in no figure."""
+    groups: dict[str, dict[str, list[Outcome]]] = {name: defaultdict(list) for name in DIMENSIONS}
+    for one in outcomes:
+        for name in DIMENSIONS:
+            groups[name][one.groups[name]].append(one)
+    return {
+        "overall": _group(outcomes, "all", seed),
+        **{f"by {name}": _groups(groups[name], name, seed) for name in DIMENSIONS},
+        "ends": dict(sorted(Counter(one.end for one in outcomes).items())),
+        "masks": dict(sorted(Counter(one.mask.partition(":")[0] for one in outcomes if one.mask).items())),
+    }
+
+
+def _groups(groups: Mapping[str, list[Outcome]], dimension: str, seed: int) -> dict[str, Any]:
+    ordered = sorted(groups, key=lambda name: (len(name), name) if dimension == "hops" else (0, name))
+    return {name: _group(groups[name], f"{dimension}:{name}", seed) for name in ordered}
+
+
+def _group(outcomes: Sequence[Outcome], name: str, seed: int) -> dict[str, Any]:
+    by_task: dict[str, list[Outcome]] = defaultdict(list)
+    for one in outcomes:
+        by_task[one.task].append(one)
+    figures: dict[str, Figure | None] = dict(_passes(by_task, name, seed))
+    for kind in (*TOLD, *COUNTED):
+        figures[kind] = figure(_means(by_task, kind), f"{name}:{kind}", seed)
+    return {
+        "tasks": len(by_task),
+        "attempts": len(outcomes),
+        "masked": sum(bool(one.mask) for one in outcomes),
+        "figures": {kind: asdict(one) for kind, one in figures.items() if one},
+    }
+
+
+def _means(by_task: Mapping[str, Sequence[Outcome]], kind: str) -> list[float]:
+    """The mean of each task that has any."""
+    values = [[one.figures[kind] for one in outcomes] for outcomes in by_task.values()]
+    known = [[value for value in row if value is not None] for row in values]
+    return [sum(row) / len(row) for row in known if row]
+
+
+def _passes(by_task: Mapping[str, Sequence[Outcome]], name: str, seed: int) -> Iterable[tuple[str, Figure | None]]:
+    """pass@k for 1, 2, 4, … and all samples, each over the tasks that have as many unmasked."""
+    passes = [[one.figures["pass"] for one in outcomes if not one.mask] for outcomes in by_task.values()]
+    most = max(map(len, passes), default=0)
+    for k in sorted({1, most, *(2**n for n in range(most.bit_length()))} - {0}):
+        counted = [(len(row), sum(bool(one) for one in row)) for row in passes if len(row) >= k]
+        yield f"pass@{k}", figure([pass_at_k(n, c, k) for n, c in counted], f"{name}:pass@{k}", seed)

@@ -1,0 +1,52 @@
+"""The figures as a table for terminals. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rl.evaluation.summary import DIMENSIONS, NAMES
+
+SHARES = ("pass@1", "em", "f1", "grounded", "coverage", "precision", "recall", "reward")
+COUNTS = ("calls", "turns", "tokens")
+
+
+def table(told: Mapping[str, Any]) -> str:
+    """All, then each group by name; the interval stands behind pass@1."""
+    figures = told["overall"]["figures"]
+    told_of = [kind for kind in (*SHARES, *COUNTS) if kind in figures]
+    kinds = [kind for kind in told_of if kind in SHARES or figures[kind]["high"]]
+    most = [kind for kind in figures if kind.startswith("pass@") and kind != "pass@1"][-1:]
+    kinds[1:1] = most
+    head = ["", "tasks", *(_head(kind) for kind in kinds), "masked"]
+    rows = [head, _row("all", told["overall"], kinds)]
+    for dimension in DIMENSIONS:
+        groups = told[f"by {dimension}"]
+        if len(groups) > 1:
+            rows += [[f"by {dimension}"], *(_row(f"  {name}", one, kinds) for name, one in groups.items())]
+    return "\n".join(_lines(rows))
+
+
+def _head(kind: str) -> str:
+    return kind + " (95%)" if kind == "pass@1" else NAMES.get(kind, kind)
+
+
+def _row(name: str, group: Mapping[str, Any], kinds: list[str]) -> list[str]:
+    cells = [_cell(kind, group["figures"].get(kind)) for kind in kinds]
+    return [name, str(group["tasks"]), *cells, str(group["masked"])]
+
+
+def _cell(kind: str, figure: Mapping[str, Any] | None) -> str:
+    if figure is None:
+        return "-"
+    if kind == "pass@1":
+        return f"{figure['mean']:.3f} ({figure['low']:.2f}-{figure['high']:.2f})"
+    return f"{figure['mean']:,.0f}" if kind == "tokens" else f"{figure['mean']:.{1 if kind in COUNTS else 3}f}"
+
+
+def _lines(rows: list[list[str]]) -> Iterator[str]:
+    widths = [max(len(row[n]) for row in rows if len(row) > n) for n in range(len(rows[0]))]
+    for row in rows:
+        first, *others = (cell.rjust(width) if n else cell.ljust(width) for n, (cell, width) in
+                          enumerate(zip(row, widths, strict=False)))  # fmt: skip
+        yield "  ".join([first, *others]).rstrip()

@@ -1,0 +1,83 @@
+"""A searcher without a model, which knows nothing of the gold.
+
+Questions of known forms are answered by the script of `agent_client.scripted`, hop by hop; for others the first pages
+that the question finds are read, and the best that `rl.policies.reader` sees on any of them is the answer. Addresses of
+links are not shown in an episode, so the script is given ones made of their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_client import scripted as script
+from agent_client.agent import Step
+from agent_client.questions import understand
+from rl.policies import reader, searching, seen
+from rl.policies.attempt import Attempt
+from rl.state import Observation
+
+PAGES = 3
+"""Read where the form of the question is not known."""
+TRUST = 0.5
+"""What speaks for an answer weighs so much less on each page further down."""
+_PLACE = "https://link.invalid/"
+
+
+async def scripted(attempt: Attempt) -> None:
+    await (_known(attempt) if understand(attempt.question) else _look(attempt))
+
+
+async def _known(attempt: Attempt) -> None:
+    steps: tuple[Step, ...] = ()
+    opened: list[str] = []
+    while not attempt.done:
+        action = script.scripted(attempt.question, steps)
+        if action.tool == "answer":
+            await _finish(attempt, str(action.arguments["text"]), opened[-1:])
+            return
+        if action.tool == "search":
+            observation = _results(await attempt.act("search", query=str(action.arguments["query"])))
+        else:
+            url, start = action.arguments["url"], action.arguments.get("start", 0)
+            observation = await _open(attempt, url, start, opened)
+        steps += (Step(action.tool, action.arguments, observation),)
+
+
+async def _look(attempt: Attempt) -> None:
+    most, answer, cited = 0.0, "", ""
+    found = await searching.results(attempt)
+    for rank, (name, _, _) in enumerate(found[:PAGES]):
+        opened = await attempt.act("open", link=name)
+        if opened.kind == "page":
+            weight, candidate = reader.best(attempt.question, seen.plain(seen.page(opened.text)))
+            if weight * TRUST**rank > most:
+                most, answer, cited = weight * TRUST**rank, candidate, name
+    await _finish(attempt, answer, [cited])
+
+
+async def _finish(attempt: Attempt, answer: str, cited: list[str]) -> None:
+    if not attempt.done:
+        await attempt.act("finish", answer=answer or "not found", citations=cited if answer else [])
+
+
+async def _open(attempt: Attempt, url: str, start: int, opened: list[str]) -> str:
+    link = url.removeprefix(_PLACE)
+    found = await attempt.act("open", link=link, **({"cursor": start} if start else {}))
+    if found.kind == "page":
+        shown = re.search(r"^Page: (\S+)", seen.within(found.text), re.MULTILINE)
+        opened.append(shown[1] if shown else link)
+    return _page(found)
+
+
+def _results(found: Observation) -> str:
+    """As the tools of `agent_client` show them."""
+    return "\n\n".join(f"{name[1:]}. {title}\n   {url}" for name, title, url in seen.results(found.text))
+
+
+def _page(found: Observation) -> str:
+    if found.kind != "page":
+        return found.text
+    text, following = seen.page(found.text), seen.cursor(found.text)
+    addresses = "".join(f"\n[{number}] {_PLACE}{number}" for number in dict.fromkeys(seen.marks(text)))
+    tail = f"\n\nThe page goes on: open it with start={following}." if following else ""
+    return f"Page\n\n{text}\n{addresses}{tail}"

@@ -1,0 +1,64 @@
+"""Scripts for the server that stands in for a model: agents that do one thing, so that it is known what must come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rl.tasks import Task
+from tests.rl.openai_server import Fault, Said, Script
+
+Body = Mapping[str, Any]
+Step = tuple[str, dict[str, Any]]
+
+
+def question(body: Body) -> str:
+    return str(body["messages"][1]["content"])
+
+
+def seen(body: Body) -> list[str]:
+    """The observations."""
+    told = [one for one in body["messages"][2:] if one["role"] != "assistant"]
+    return [str(one["content"]).removeprefix("Observation: ") for one in told]
+
+
+def searcher(answers: Mapping[str, str], native: bool = True) -> Script:
+    """Searches the question, opens the first result, and says what it was told to, or "not found"."""
+
+    def script(body: dict[str, Any]) -> Said:
+        done = len(seen(body))
+        answer = answers.get(question(body), "not found")
+        steps: list[Step] = [
+            ("search", {"query": question(body)}),
+            ("open", {"link": "r1"}),
+            ("finish", {"answer": answer, "citations": ["r1"]}),
+        ]
+        return said(*steps[min(done, 2)], native)
+
+    return script
+
+
+def said(tool: str, arguments: dict[str, Any], native: bool = True) -> Said:
+    if native:
+        return Said(f"I {tool}.", ((tool, arguments),))
+    return Said(f"Thought: I {tool}.\nAction: {tool}\nAction Input: {json.dumps(arguments)}")
+
+
+def replies(*given: Said | Fault | str) -> Script:
+    """These, one after another, by how often the assistant spoke before; the last goes on."""
+
+    def script(body: dict[str, Any]) -> Said | Fault | str:
+        spoke = sum(one["role"] == "assistant" for one in body["messages"])
+        return given[min(spoke, len(given) - 1)]
+
+    return script
+
+
+def failing(script: Script, fails: Callable[[Body], bool], fault: Fault | None = None) -> Script:
+    """The script, but for the requests that fail."""
+    return lambda body: (fault or Fault(500)) if fails(body) else script(body)
+
+
+def gold(tasks: tuple[Task, ...]) -> dict[str, str]:
+    return {task.question: task.answers[0] for task in tasks}

@@ -1,0 +1,302 @@
+"""Adapters that need no trainer: the same calls give what the episode gives. Those that do: tests/trainers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rl.adapters import gym, trl
+from rl.adapters.http import Seats, app
+from rl.adapters.place import Place, leave, packed, unpacked
+from rl.adapters.said import calls, manual
+from rl.arguments import tools
+from rl.state import Limits
+from rl.tasks import save
+from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
+from tests.rl.worlds import World
+
+
+def by_trl(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
+    row = trl.rows([one.task], SEED)[0]
+    env = trl.environments(place(url, one))[row.pop("environment")]()
+    seen = [env.reset(**row)]
+    cut()
+    seen += [getattr(env, name)(**given) for name, given in one.calls]
+    record = env._episode.record()
+    assert trl.reward([env]) == [env._earned()["reward"]]
+    return Played(tuple(seen), env._earned(), record.requests)
+
+
+def by_gym(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
+    env = gym.SearchEnv([one.task], place(url, one))
+    seen = [env.reset(seed=SEED, options={"task": one.task.id})[0]]
+    cut()
+    earned: dict[str, Any] = {}
+    for name, given in one.calls:
+        text, reward, terminated, truncated, info = env.step({"tool": name, "arguments": given})
+        seen.append(text)
+        if terminated or truncated:
+            earned = {key: info[key] for key in ("reward", "terms", "masked", "end")}
+            assert reward == (earned["reward"] or 0.0)
+            assert terminated == (earned["end"] == "finished")
+    return Played(tuple(seen), earned, env._episode.record().requests)
+
+
+def by_http(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
+    return asyncio.run(_by_http(url, one, cut))
+
+
+async def _by_http(url: str, one: Case, cut: Callable[[], None]) -> Played:
+    transport = httpx.ASGITransport(app([one.task], place(url, one)))
+    async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
+        told = (await client.post("/reset", json={"task_id": one.task.id, "seed": SEED})).json()
+        seen = [told["observation"]]
+        cut()
+        for name, given in one.calls:
+            asked = {"episode": told["episode"], "tool": name, "arguments": given}
+            answer = (await client.post("/step", json=asked)).json()
+            seen.append(answer["observation"])
+        await leave()
+    return Played(tuple(seen), {key: answer[key] for key in ("reward", "terms", "masked", "end")})
+
+
+ADAPTERS = {"trl": by_trl, "gym": by_gym, "http": by_http}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_adapter_gives_what_the_episode_gives(world: World, adapter: str, name: str) -> None:
+    one = case(world, name)
+    if adapter == "trl" and not one.names_only_tools:
+        pytest.skip("TRL itself answers unknown tools and arguments that are no object")
+    same(ADAPTERS[adapter](world.url, one), expected(world.url, one))
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_outage_masks(world: World, adapter: str) -> None:
+    one = Case("cut", world.of("founded_by"), (("search", {"query": "town"}),), Limits(retries=0))
+    with line(world) as way:
+        played = ADAPTERS[adapter](way.url, one, way.cut)
+    assert played.seen[-1] == "The web is out of reach; this attempt does not count."
+    assert played.earned["reward"] is None
+    assert "unreachable" in played.earned["masked"]
+    assert set(played.earned["terms"].values()) == {None}
+
+
+def test_the_cases_tell_episodes_apart(world: World) -> None:
+    """A contract that all sequences would keep alike would say nothing."""
+    rewards = {name: expected(world.url, case(world, name)).earned["reward"] for name in NAMES}
+    assert rewards["good"] == 1.0
+    assert rewards["none"] == 1.0
+    assert 0 < rewards["repeats"] < 1
+    assert rewards["uncited"] == rewards["turns"] == 0
+    weather = expected(world.url, case(world, "weather"))
+    assert weather.earned["terms"]["weather"] > 2
+    assert expected(world.url, case(world, "asks")).seen[1] == "I mean in 1901."
+
+
+def test_a_trl_seat_is_used_again(world: World) -> None:
+    one, other = case(world, "good"), case(world, "wrong")
+    env = trl.SearchEnv(place(world.url, one))
+    rewards = []
+    for played in (one, other, one):
+        env.reset(task=packed(played.task), seed=SEED)
+        for name, given in played.calls:
+            getattr(env, name)(**given)
+        rewards += trl.reward([env])
+    assert rewards == [1.0, 0.0, 1.0]
+
+
+def test_trl_logs_every_term(world: World) -> None:
+    one = case(world, "good")
+    env = trl.SearchEnv(place(world.url, one))
+    env.reset(task=packed(one.task), seed=SEED)
+    for name, given in one.calls:
+        getattr(env, name)(**given)
+    metrics: dict[str, float] = {}
+    extras: dict[str, list[Any]] = {}
+    trl.reward([env], metrics.__setitem__, extras.__setitem__, prompts=[])
+    assert metrics["terms/searches"] == metrics["terms/opened"] == metrics["terms/answer"] == 1.0
+    assert metrics["masked"] == 0.0
+    assert extras == {"task": [one.task.id], "masked": [""]}
+
+
+def test_a_place_refuses_what_it_does_not_know() -> None:
+    with pytest.raises(ValueError, match="turns"):
+        Place.of({"limits": {"trns": 3}})
+    assert Place.of({"limits": {"turns": 3}}).limits == Limits(turns=3)
+
+
+def test_a_task_travels_as_one_column(world: World) -> None:
+    assert [unpacked(packed(task)) for task in world.tasks] == list(world.tasks)
+
+
+SAID = {
+    '<think>I <search>must</search></think><tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>':
+        [("search", {"query": "a"})],
+    '<tool_call>{"name": "open", "parameters": {"link": "r1"}}</tool_call><tool_call>{"name": "find"}</tool_call>':
+        [("open", {"link": "r1"}), ("find", None)],
+    '<tool_call>{"name": "search", "arguments": {"query": </tool_call>':
+        [("search", '{"name": "search", "arguments": {"query":')],
+    "<tool_call>[1]</tool_call>": [(None, "[1]")],
+    "<tool_call>nonsense": [(None, "nonsense")],
+    "So: <search> who was it </search>": [("search", {"query": "who was it"})],
+    "<open>r1</open><find>born</find>": [("open", {"link": "r1"}), ("find", {"pattern": "born"})],
+    "<answer>Anna <cite>r1</cite> <cite>https://a.example/</cite></answer>":
+        [("finish", {"answer": "Anna", "citations": ["r1", "https://a.example/"]})],
+    "<answer>cut off": [("finish", {"answer": "cut off", "citations": []})],
+    "I know it.": [(None, None)],
+    "<think>I could <search>a</search>, or": [(None, None)],
+    "": [(None, None)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_calls_are_read_from_text(text: str) -> None:
+    assert list(calls(text)) == SAID[text]
+
+
+def test_the_manual_names_every_tool() -> None:
+    text = manual(tools(has_user=True))
+    assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in tools(has_user=True))
+    assert list(calls(text))[-1] == ("search", {"query": "…"})
+
+
+def test_gym_takes_a_models_text(world: World) -> None:
+    task = world.of("founded_by")
+    env = gym.SearchEnv([task], Place(world.url))
+    env.reset(seed=SEED)
+    assert "no tool 'None'" in env.step("I know it.")[0]
+    env.step(f"<open>{task.evidence[0].url}</open>")
+    _, reward, terminated, _, info = env.step(f"<answer>{task.answers[0]}<cite>{task.evidence[0].url}</cite></answer>")
+    assert (reward, terminated, info["terms"]["misuses"]) == (1.0, True, 1.0)
+
+
+def test_gym_draws_tasks_by_the_seed(world: World) -> None:
+    def drawn(seed: int | None) -> list[str]:
+        env = gym.SearchEnv(world.tasks, Place(world.url))
+        first = env.reset(seed=seed)[1]["task"]
+        return [first, *(env.reset()[1]["task"] for _ in range(4))]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+def test_gold_is_in_no_answer_over_http(world: World) -> None:
+    task = world.of("founded_by")
+
+    async def asked() -> str:
+        transport = httpx.ASGITransport(app([task], Place(world.url)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
+            texts = [(await client.get("/tasks")).text, (await client.get("/health")).text]
+            told = await client.post("/reset", json={"task_id": task.id})
+            name = told.json()["episode"]
+            answer = await client.post("/step", json={"episode": name, "tool": "open", "arguments": {}})
+            end = {"episode": name, "tool": "finish", "arguments": {"answer": "x", "citations": []}}
+            texts += [told.text, answer.text, (await client.post("/step", json=end)).text]
+            await leave()
+            return "".join(texts)
+
+    text = asyncio.run(asked())
+    assert task.question in text
+    assert not [gold for gold in task.answers if gold in text.replace(task.question, "")]
+
+
+BAD = [
+    ("/reset", b"{", 400, "not JSON"),
+    ("/reset", b"[]", 400, "JSON object"),
+    ("/reset", b"[" * 100_000, 400, "not JSON"),
+    ("/reset", b'{"task_id": "nope"}', 404, "no task 'nope'"),
+    ("/reset", b'{"task": {"id": 1}}', 400, "not a task"),
+    ("/reset", b'{"task": 7}', 400, "not a task"),
+    ("/reset", b'{"task_id": "T", "seed": "1"}', 400, "whole number"),
+    ("/reset", b" " * (1 << 20) + b"{}", 413, "larger"),
+    ("/step", b'{"episode": "nope", "tool": "search"}', 404, "no episode 'nope'"),
+    ("/step", b"{}", 404, "no episode"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "status", "said"), BAD)
+def test_what_cannot_be_served_is_told(world: World, path: str, body: bytes, status: int, said: str) -> None:
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app(world.tasks, Place(world.url)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
+            return await client.post(path, content=body.replace(b'"T"', json.dumps(world.tasks[0].id).encode()))
+
+    answer = asyncio.run(asked())
+    assert answer.status_code == status
+    assert said in answer.json()["error"]
+    assert answer.json()["action"]
+
+
+def test_episodes_are_bounded_and_idle_ones_forgotten(world: World) -> None:
+    async def counted() -> list[Any]:
+        seats = Seats(world.tasks, Place(world.url), most=2, idle=0.3)
+        asked = {"task_id": world.tasks[0].id}
+        first, second = [(await seats.reset(asked))["episode"] for _ in range(2)]
+        with pytest.raises(Exception, match="2 episodes go on"):
+            await seats.reset(asked)
+        assert (await seats.close({"episode": second}), await seats.close({"episode": second})) == (
+            {"closed": True},
+            {"closed": False},
+        )
+        third = (await seats.reset(asked))["episode"]
+        await asyncio.sleep(0.4)
+        await seats.step({"episode": third, "tool": "open", "arguments": {}})
+        await seats.reset(asked)
+        await leave()
+        return [first in seats.kept, third in seats.kept]
+
+    assert asyncio.run(counted()) == [False, True]
+
+
+def test_the_command_serves_episodes(world: World, tmp_path: Path) -> None:
+    save(tmp_path / "tasks.jsonl", world.tasks[:3])
+    command = [sys.executable, "-m", "emulator.cli", "episodes", "--tasks", str(tmp_path / "tasks.jsonl")]
+    process = subprocess.Popen([*command, "--server", world.url, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().split(" at ")[1].split(" ")[0]
+        task = world.tasks[0]
+        told = httpx.post(f"{address}/reset", json={"task_id": task.id}).json()
+        assert told["observation"] == task.question
+        end = {"tool": "finish", "arguments": {"answer": task.answers[0], "citations": []}}
+        answer = httpx.post(f"{address}/step", json={"episode": told["episode"]} | end).json()
+        assert (answer["done"], answer["reward"], answer["terms"]["correct"]) == (True, 0.0, 1.0)
+    finally:
+        process.terminate()
+        assert process.wait(30) is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--server", "http://127.0.0.1:9"], "http://127.0.0.1:9"), (["--limits", '{"trns": 1}'], "turns"),
+     (["--limits", "{"], "Expecting"), (["--policy", "nowhere.json"], "nowhere.json"),
+     (["--policy", "bad.json"], "weathr"), (["--policy", "list.json"], "policy")],
+)  # fmt: skip
+def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments: list[str], said: str) -> None:
+    save(tmp_path / "tasks.jsonl", world.tasks[:1])
+    (tmp_path / "bad.json").write_text('{"weathr": {}}')
+    (tmp_path / "list.json").write_text("[1]")
+    command = [sys.executable, "-m", "emulator.cli", "episodes", "--tasks", "tasks.jsonl"]
+    where = ["--server", world.url, *arguments]
+    done = subprocess.run([*command, *where], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_adapters_load_without_their_trainers() -> None:
+    heavy = "{'trl', 'torch', 'datasets', 'gymnasium', 'verifiers', 'openai', 'numpy', 'duckdb'}"
+    names = "rl.adapters.trl, rl.adapters.gym, rl.adapters.http, rl.adapters.command, rl.curriculum"
+    code = f"import sys, {names}; print(sorted({heavy} & sys.modules.keys()))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"

@@ -1,0 +1,93 @@
+"""What a model is told, and how its calls are read: ReAct in the forms that models write it in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rl import arguments, chat, react
+from rl.chat import NATIVE, REACT
+from rl.reply import Reply, ToolCall
+
+WRITTEN = [
+    ('Thought: I look.\nAction: search\nAction Input: {"query": "a b"}', "search", {"query": "a b"}),
+    ('**Action:** search\n**Action Input:** {"query": "a b"}', "search", {"query": "a b"}),
+    ("Action: `search`\nAction Input: a b", "search", {"query": "a b"}),
+    ('action: search\naction_input: "a b"', "search", {"query": "a b"}),
+    ("Action: search[a b]", "search", {"query": "a b"}),
+    ('Action: search("a b")', "search", {"query": "a b"}),
+    ('Action: search(query="a b")', "search", {"query": "a b"}),
+    ('Action: search {"query": "a b", "page": 2}', "search", {"query": "a b", "page": 2}),
+    ('Action: search\n{"query": "a b"}', "search", {"query": "a b"}),
+    ('Action: search\nAction Input:\n```json\n{"query":\n "a b"}\n```', "search", {"query": "a b"}),
+    ('Action: search\nAction Input: {"query": "a {b} \\"c\\""}', "search", {"query": 'a {b} "c"'}),
+    ("Action: open\nAction Input: [3]", "open", {"link": "[3]"}),
+    ("Action: open\nAction Input: r3", "open", {"link": "r3"}),
+    ("Action: find\nAction Input: Mayor", "find", {"pattern": "Mayor"}),
+    ("Final Answer: Ada\nhttps://a.example/x", "finish", {"answer": "Ada", "citations": ["https://a.example/x"]}),
+    ("Thought: so\n**Final Answer:** **Ada**", "finish", {"answer": "Ada", "citations": []}),
+    ('Action: launch\nAction Input: {"a": 1}', "launch", {"a": 1}),
+]
+FIRST = [
+    'Action: search\nAction Input: {"query": "a"}\nObservation: Bo.\nAction: finish\nAction Input: {"answer": "Bo"}',
+    'Action: search\nAction Input: {"query": "a"}\n\nThought: I know now.\nFinal Answer: Bo',
+    'Action: search\nAction Input: {"query": "a"}\nAction: open\nAction Input: {"link": "r1"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "given"), WRITTEN)
+def test_an_action_is_read(text: str, name: str, given: dict[str, object]) -> None:
+    read = react.read(text)
+    assert (read.name, json.loads(read.arguments)) == (name, given)
+    assert read.kept == text
+
+
+@pytest.mark.parametrize("text", FIRST)
+def test_only_the_first_action_counts(text: str) -> None:
+    read = react.read(text)
+    assert (read.name, read.arguments) == ("search", '{"query": "a"}')
+    assert "Bo" not in read.kept
+    assert read.kept.endswith('{"query": "a"}')
+
+
+@pytest.mark.parametrize("text", ["", "I think it is Bo.", "Action:", "Let me use an Action: search", "Thought: hm"])
+def test_a_text_without_an_action(text: str) -> None:
+    assert react.read(text).name is None
+
+
+def test_what_is_broken_is_told_by_the_episode() -> None:
+    read = react.read('Action: search\nAction Input: {"query": "a')
+    assert (read.name, read.arguments) == ("search", '{"query": "a')
+    assert react.read("Action: finish\nAction Input: Bo").arguments == "Bo"
+    assert react.read("Action: search").arguments == ""
+
+
+def test_the_manual_names_all_tools_and_arguments() -> None:
+    manual = react.manual(arguments.tools(True))
+    for tool in arguments.tools(True):
+        assert f"\n{tool['function']['name']}: " in manual
+        for name in tool["function"]["parameters"]["properties"]:
+            assert f'"{name}"' in manual
+
+
+def test_a_conversation_begins() -> None:
+    tools = arguments.tools(False)
+    native, plain = (chat.opening(one, "", "Who?", tools) for one in (NATIVE, REACT))
+    assert [one["role"] for one in native] == ["system", "user"]
+    assert "Action Input" in plain[0]["content"]
+    assert "Action Input" not in native[0]["content"]
+    assert (NATIVE.tools(tools), REACT.tools(tools)) == (tools, None)
+    assert chat.rules("report") != chat.rules("") == chat.rules("name")
+
+
+def test_what_is_kept_of_a_reply() -> None:
+    call = ToolCall("c1", "search", "{}")
+    reply = Reply("so", (call,), {"role": "assistant", "content": "so"}, 1, 1)
+    assert NATIVE.read(reply) == ("so", (call,), reply.message)
+    assert NATIVE.told(call, "seen") == {"role": "tool", "tool_call_id": "c1", "name": "search", "content": "seen"}
+    said = Reply("Thought: so\nAction: find\nAction Input: x\nObservation: y", (), {}, 1, 1)
+    thought, calls, kept = REACT.read(said)
+    assert (thought, calls[0].name, calls[0].arguments) == ("so", "find", '{"pattern": "x"}')
+    assert kept == {"role": "assistant", "content": "Thought: so\nAction: find\nAction Input: x"}
+    assert REACT.told(calls[0], "seen") == {"role": "user", "content": "Observation: seen"}

@@ -1,0 +1,304 @@
+"""`webemu eval` over a real web, with policies and with a server that stands in for a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from agent_client import AsyncClient
+from agent_client.errors import InfrastructureError
+from emulator.cli import app
+from rl.evaluation.folder import Folder, FolderError
+from rl.evaluation.run import OUTAGES, Setting, keys, run, seed_of
+from rl.policies import Attempt, Policy
+from rl.policies.oracle import oracle
+from rl.tasks import Task, save
+from tests.rl.openai_server import Fault, openai_server
+from tests.rl.stand_ins import failing, gold, question, searcher
+from tests.rl.worlds import World
+
+EVAL = [sys.executable, "-m", "emulator.cli", "eval", "-q"]
+
+
+def evaluate(world: World, out: Path, *arguments: str, quiet: bool = True) -> tuple[int, str, list[str]]:
+    """The command in this process: exit status, output, lines of errors."""
+    given = ["eval", "--server", world.url, "--out", str(out), *arguments]
+    done = CliRunner().invoke(app, [*given, "-q"] if quiet else given)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.stdout, done.stderr.splitlines()
+
+
+def lines(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+
+
+def settled(out: Path) -> dict[tuple[str, int], dict[str, Any]]:
+    """The last line of each attempt, without what a clock said."""
+    return {(row["task"], row["sample"]): row | {"seconds": 0} for row in lines(out)}
+
+
+@pytest.fixture(scope="module")
+def tasks(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tasks") / "tasks.jsonl"
+    chosen = world.tasks[:20] + tuple(task for task in world.tasks if task.hops > 1)[:10]
+    split = [replace(task, split="test" if number % 2 else "train") for number, task in enumerate(chosen)]
+    save(path, {task.id: task for task in split}.values())
+    return path
+
+
+def test_a_policy_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
+    code, said, errors = evaluate(world, tmp_path / "o", "--tasks", str(tasks), "--policy", "oracle")
+    assert (code, errors) == (0, [])
+    told = json.loads((tmp_path / "o" / "summary.json").read_text())
+    assert told["overall"]["figures"]["pass@1"]["mean"] == 1
+    assert set(told["by hops"]) >= {"1", "2"}
+    assert said.splitlines()[1].split()[:3] == ["all", str(told["overall"]["tasks"]), "1.000"]
+    assert "report.html" in said
+    row = lines(tmp_path / "o")[0]
+    assert [step["tool"] for turn in row["turns"] for step in turn["steps"]][-1] == "finish"
+    assert row["opened"]
+    assert row["recall"] == 1
+    assert row["terms"]["grounding"] == 1
+    assert (tmp_path / "o" / "report.html").stat().st_size > 10_000
+
+
+def test_a_model_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
+    """The stand-in is right about half of the questions where its first result is the page, and "not found" else."""
+    known = dict(list(gold(world.tasks).items())[:10])
+    with openai_server(searcher(known), seconds=0.05) as server:
+        code, _, errors = evaluate(
+            *(world, tmp_path / "m", "--tasks", str(tasks), "--model", "stand-in", "--base-url", server.url),
+            *("--temperature", "0.7", "--max-tokens", "64", "--extra-json", '{"top_k": 5}', "--concurrency", "8"),
+        )
+    assert (code, errors) == (0, [])
+    rows = lines(tmp_path / "m")
+    right = sum(row["question"] in known for row in rows)
+    told = json.loads((tmp_path / "m" / "summary.json").read_text())
+    assert told["overall"]["figures"]["em"]["mean"] == pytest.approx(right / len(rows)) == pytest.approx(10 / len(rows))
+    assert told["overall"]["figures"]["grounded"]["mean"] <= told["overall"]["figures"]["em"]["mean"]
+    assert told["overall"]["figures"]["tokens"]["mean"] > 100
+    assert all(row["prompt_tokens"] > 0 for row in rows)
+    assert 2 <= server.most <= 8
+    asked = server.asked[0]
+    assert (asked["temperature"], asked["max_tokens"], asked["top_k"]) == (0.7, 64, 5)
+    assert {tool["function"]["name"] for tool in asked["tools"]} == {"search", "open", "find", "finish"}
+    assert "stand-in" in (tmp_path / "m" / "report.html").read_text()
+
+
+def test_pass_at_k_of_a_model_that_is_right_now_and_then(world: World, tasks: Path, tmp_path: Path) -> None:
+    right = searcher(gold(world.tasks), native=False)
+    wrong = searcher({}, native=False)
+    with openai_server(lambda body: (right if body["seed"] % 2 else wrong)(body)) as server:
+        code, _, errors = evaluate(
+            *(world, tmp_path / "k", "--tasks", str(tasks), "--model", "stand-in", "--base-url", server.url),
+            *("--protocol", "react", "--samples", "4", "--limit", "8"),
+        )
+    assert (code, errors) == (0, [])
+    rows = lines(tmp_path / "k")
+    told = json.loads((tmp_path / "k" / "summary.json").read_text())["overall"]["figures"]
+    assert told["em"]["mean"] == pytest.approx(sum(row["seed"] % 2 for row in rows) / 32)
+    assert told["pass@1"]["mean"] < told["pass@2"]["mean"] <= told["pass@4"]["mean"]
+    assert "tools" not in server.asked[0]
+    assert server.asked[0]["stop"] == ["\nObservation:"]
+
+
+def test_the_same_run_gives_the_same_lines(world: World, tasks: Path, tmp_path: Path) -> None:
+    for name, crowd in (("a", "1"), ("b", "12")):
+        code, _, _ = evaluate(
+            *(world, tmp_path / name, "--tasks", str(tasks), "--policy", "random", "--seed", "5"),
+            *("--samples", "2", "--concurrency", crowd),
+        )
+        assert code == 0
+    assert settled(tmp_path / "a") == settled(tmp_path / "b")
+    one, other = ((tmp_path / name / "summary.json").read_bytes() for name in "ab")
+    assert one == other
+
+
+def test_a_torn_run_goes_on(world: World, tasks: Path, tmp_path: Path) -> None:
+    arguments = ("--tasks", str(tasks), "--policy", "scripted")
+    assert evaluate(world, tmp_path / "t", *arguments)[0] == 0
+    before = settled(tmp_path / "t")
+    path = tmp_path / "t" / "episodes.jsonl"
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:5]) + whole[5][:200])
+    code, _, progress = evaluate(world, tmp_path / "t", *arguments, quiet=False)
+    assert (code, settled(tmp_path / "t")) == (0, before)
+    assert f"{len(whole)}/{len(whole)}" in progress[-1]
+    assert ", reward 1.000, masked 0" in progress[-1]
+    assert path.read_bytes().splitlines(keepends=True)[:5] == whole[:5]
+    assert len(lines(tmp_path / "t")) == len(whole)
+
+
+def test_what_was_masked_is_made_again(world: World, tasks: Path, tmp_path: Path) -> None:
+    script = searcher(gold(world.tasks))
+    third = [row["question"] for row in map(json.loads, tasks.read_text().splitlines())][::3]
+    out, model = tmp_path / "m", ("--tasks", str(tasks), "--model", "stand-in", "--base-url")
+    with openai_server(failing(script, lambda body: question(body) in third, Fault(400, "scripted"))) as server:
+        code, said, _ = evaluate(world, out, *model, server.url)
+    assert code == 0
+    assert f"masked    {len(third)} (endpoint-bad-request {len(third)})" in said
+    told = json.loads((out / "summary.json").read_text())
+    assert told["overall"]["masked"] == told["ends"]["masked"] == len(third)
+    assert all(row["reward"] is None for row in lines(out) if row["mask"])
+    with openai_server(script) as server:
+        code, said, _ = evaluate(world, out, *model, server.url)
+    assert len(server.asked) == 3 * len(third)
+    assert (code, "masked    " in said) == (0, False)
+    told = json.loads((out / "summary.json").read_text())
+    assert (told["overall"]["masked"], told["made again"]) == (0, len(third))
+
+
+def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_path: Path) -> None:
+    out = tmp_path / "c"
+    with openai_server(searcher(gold(world.tasks)), seconds=0.2) as server:
+        command = [*EVAL, "--server", world.url, "--out", str(out), "--tasks", str(tasks), "--concurrency", "4"]
+        model = ["--model", "stand-in", "--base-url", server.url]
+        process = subprocess.Popen([*command, *model], stderr=subprocess.PIPE, text=True)
+        until = time.monotonic() + 60
+        while (time.monotonic() < until and not (out / "episodes.jsonl").exists()) or not lines(out):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert errors.splitlines()[0].startswith("webemu: stopped; ")
+        assert errors.splitlines()[1] == "  -> the same command goes on where it was"
+        made = len(lines(out))
+        assert 0 < made < len(tasks.read_text().splitlines())
+        assert subprocess.run([*command, *model], check=False, capture_output=True, timeout=60).returncode == 0
+    assert len(settled(out)) == len(lines(out)) == len(tasks.read_text().splitlines())
+
+
+def test_another_evaluation_is_not_mixed_in(world: World, tasks: Path, tmp_path: Path) -> None:
+    arguments = ("--tasks", str(tasks), "--limit", "1", "--policy")
+    assert evaluate(world, tmp_path / "x", *arguments, "oracle")[0] == 0
+    code, said, errors = evaluate(world, tmp_path / "x", *arguments, "random")
+    assert (code, said, len(errors)) == (1, "", 2)
+    assert "policy: 'oracle' there, 'random' now" in errors[0]
+    assert evaluate(world, tmp_path / "x", *arguments, "oracle", "--concurrency", "2")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "nobody was named"),
+        (("--model", "x"), "no address"),
+        (("--model", "x", "--base-url", "127.0.0.1:1"), "does not begin with http"),
+        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "takes no model"),
+        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", "NO_SUCH_KEY"), "NO_SUCH_KEY"),
+        (("--policy", "oracle", "--split", "dev"), "no task of the split 'dev'"),
+        (("--policy", "oracle", "--policy-json", "[1]"), "--policy-json is no JSON object"),
+        (("--policy", "oracle", "--policy-json", '{"whether": 1}'), "whether"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    world: World, tasks: Path, tmp_path: Path, arguments: Sequence[str], words: str
+) -> None:
+    code, _, errors = evaluate(world, tmp_path / "e", "--tasks", str(tasks), *arguments)
+    assert (code, len(errors)) == (1, 2), errors
+    assert words in errors[0]
+    assert errors[1].startswith("  -> ")
+
+
+def test_a_key_that_is_refused_ends_the_run(world: World, tasks: Path, tmp_path: Path) -> None:
+    with openai_server(lambda body: Fault(401, "wrong key")) as server:
+        code, _, errors = evaluate(
+            world, tmp_path / "e", "--tasks", str(tasks), "--model", "stand-in", "--base-url", server.url
+        )
+    assert (code, len(errors)) == (1, 2)
+    assert "wrong key" in errors[0]
+    assert "--api-key-env" in errors[1]
+
+
+def test_ids_must_differ(world: World, tmp_path: Path) -> None:
+    save(tmp_path / "t.jsonl", [world.tasks[0], world.tasks[0]])
+    code, _, errors = evaluate(world, tmp_path / "e", "--tasks", str(tmp_path / "t.jsonl"), "--policy", "oracle")
+    assert (code, len(errors)) == (1, 2)
+    assert "stands twice" in errors[0]
+
+
+def ran(world: World, folder: Folder, policy: Policy, tasks: Sequence[Task], setting: Setting) -> None:
+    async def once() -> None:
+        async with AsyncClient(world.url, timeout=30, retries=0) as client:
+            await run(tasks, policy, client, folder, setting)
+
+    asyncio.run(once())
+
+
+def test_a_run_of_outages_is_given_up(world: World, tmp_path: Path) -> None:
+    async def out_of_reach(attempt: Attempt) -> None:
+        attempt.outage = "endpoint-unreachable: nobody there"
+
+    with Folder(tmp_path / "f", {}) as folder, pytest.raises(InfrastructureError, match="nobody there"):
+        ran(world, folder, out_of_reach, world.tasks, Setting(concurrency=1))
+    assert len(lines(tmp_path / "f")) == OUTAGES
+
+
+def test_weather_is_seen_and_an_outage_masks(world: World, tmp_path: Path) -> None:
+    with Folder(tmp_path / "f", {}) as folder:
+        weather = {"weather": {"errors": 0.3}}
+        ran(world, folder, oracle, world.tasks[:20], Setting(session=weather))
+    rows = lines(tmp_path / "f")
+    assert any(step["kind"] == "weather" for row in rows for turn in row["turns"] for step in turn["steps"])
+    assert not any(row["mask"] for row in rows)
+
+
+def test_seeds_differ_between_samples_and_tasks(world: World) -> None:
+    setting = Setting(samples=3, seed=4)
+    by_id = {task.id: task for task in world.tasks}
+    every = {seed_of(4, by_id[name], sample) for name, sample in keys(tuple(by_id.values()), setting)}
+    assert len(every) == 3 * len(by_id)
+    assert max(every) < 2**31
+
+
+def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
+    Folder(tmp_path / "f", {"a": 1}).close()
+    (tmp_path / "f" / "episodes.jsonl").write_text("no\n")
+    with pytest.raises(FolderError, match="line 1 is damaged"):
+        Folder(tmp_path / "f", {"a": 1})
+    (tmp_path / "f" / "manifest.json").write_text("[")
+    with pytest.raises(FolderError, match="cannot be read"):
+        Folder(tmp_path / "f", {"a": 1})
+    (tmp_path / "f" / "manifest.json").unlink()
+    with pytest.raises(FolderError, match="no manifest"):
+        Folder(tmp_path / "f", {"a": 1})
+
+
+def test_a_server_is_started_over_a_collection(root: Path, tasks: Path, tmp_path: Path) -> None:
+    command = [*EVAL, "--root", str(root), "--out", str(tmp_path / "s"), "--tasks", str(tasks), "--limit", "2"]
+    environment = {name: value for name, value in os.environ.items() if name != "WEBEMU_SERVER"}
+    done = subprocess.run([*command, "--policy", "oracle"], capture_output=True, text=True, env=environment, check=True)
+    assert "all" in done.stdout
+    assert len(lines(tmp_path / "s")) == 2
+
+
+def test_who_reads_and_who_does_not(world: World, tasks: Path, tmp_path: Path) -> None:
+    """The script reads. The oracle has its answers from elsewhere, and the probe sees it."""
+    for name, verdict in (("scripted", "reads"), ("oracle", "closed-book")):
+        code, said, _ = evaluate(world, tmp_path / name, "--tasks", str(tasks), "--policy", name, "--probe", "0.5")
+        assert code == 0
+        told = json.loads((tmp_path / name / "summary.json").read_text())["probe"]
+        probed = (tmp_path / name / "probes.jsonl").read_text().splitlines()
+        assert told[verdict] >= 10
+        assert told["share_reads"] == (1 if verdict == "reads" else 0)
+        assert len(probed) == sum(count for verdict, count in told.items() if verdict != "share_reads")
+        assert f"probe     {verdict} " in said or f", {verdict} " in said
+
+
+def test_signs_that_end_lines_do_not_end_these(tmp_path: Path) -> None:
+    with Folder(tmp_path / "f", {}) as folder:
+        folder.append({"task": "a", "sample": 0, "mask": "", "text": "one\u2028two\x85three\u2029"})
+        (row,) = folder.rows([("a", 0)])
+    assert len((tmp_path / "f" / "episodes.jsonl").read_text().splitlines()) == 1
+    assert row["text"] == "one\u2028two\x85three\u2029"

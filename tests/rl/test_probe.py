@@ -1,0 +1,157 @@
+"""The evidence-swap probe, over a real server: readers are told from those who know or guess."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from agent_client import AsyncClient
+from rl.environment import AsyncEpisode
+from rl.gates import form
+from rl.probe import Probed, counterfactual, probe, summary, swap
+from rl.record import Record
+from rl.tasks import Evidence, Task
+from rl.tasks.claims import claims
+from rl.tasks.crawl import Crawl
+from rl.verify import exact
+from tests.rl.worlds import World
+
+Player = Callable[[AsyncEpisode, Task], Awaitable[str]]
+
+
+def task(name: str, *answers: str, question: str = "What is it?", kind: str = "") -> Task:
+    return Task(name, question, answers, answer_type=kind)  # type: ignore[arg-type]
+
+
+OTHERS = [
+    task("1", "Bo Lund"), task("2", "Ada Holm"), task("3", "9,421"), task("4", "13"), task("5", "12 March 1987"),
+    task("6", "2004-05-06"), task("7", "Kaldria"), task("8", "3.5 km"), task("9", "12.5 km"), task("10", "bo LUND"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Emil Vik", {"Bo Lund", "Ada Holm", "bo LUND"}),
+        ("Morvenia", {"Kaldria"}),
+        ("7,305", {"9,421"}),
+        ("27", {"13"}),
+        ("1 April 2001", {"12 March 1987"}),
+        ("2001-04-01", {"2004-05-06"}),
+        ("8.5 km", {"3.5 km"}),
+        ("Bo Lund", {"Ada Holm"}),
+        ("Lund", {"Kaldria"}),
+    ],
+)
+def test_an_answer_of_the_same_form_is_drawn(answer: str, expected: set[str]) -> None:
+    assert {counterfactual(task("x", answer), OTHERS, seed) for seed in range(20)} == expected
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        task("x", "yes", kind="choice"),
+        task("x", "not found", kind="none"),
+        task("x", "A report.", kind="report"),
+        task("x", "https://a.example/", kind="url"),
+        task("x", "Emil Vik", question="Is Emil Vik older?"),
+        task("x", "Emil Vik", kind="date"),
+    ],
+)
+def test_what_cannot_be_probed(one: Task) -> None:
+    assert counterfactual(one, OTHERS) == ""
+    assert asyncio.run(probe(_unreachable, one, OTHERS)) == Probed("x", "not probed")
+
+
+def test_what_the_question_says_is_not_drawn() -> None:
+    asked = task("x", "Emil Vik", question="Who came after Bo Lund?")
+    assert {counterfactual(asked, OTHERS, seed) for seed in range(20)} == {"Ada Holm"}
+
+
+async def _unreachable(task: Task, swap: Mapping[str, str]) -> Record:
+    raise AssertionError("was run")
+
+
+def test_every_spelling_is_swapped_for_the_same_spelling() -> None:
+    assert swap(task("x", "9,421", "about 9421"), "7305") == {"9,421": "7,305", "9421": "7305", "about 9421": "7305"}
+    assert swap(task("x", "12 March 1987"), "2004-05-06") == {
+        "12 March 1987": "6 May 2004", "1987-03-12": "2004-05-06", "March 12, 1987": "May 6, 2004",
+        "12 Mar 1987": "6 May 2004",
+    }  # fmt: skip
+    assert swap(task("x", "Bo Lund", "B. Lund"), "Ada Holm") == {"Bo Lund": "Ada Holm", "B. Lund": "Ada Holm"}
+
+
+async def reader(episode: AsyncEpisode, task: Task) -> str:
+    """Says what the page says where the evidence says the answer."""
+    one = task.evidence[-1]
+    shown = (await episode.call("open", {"link": one.url})).text
+    before, _, after = one.quote.partition(one.value)
+    page = " ".join(re.sub(r"\[\d+\]", "", shown).split())
+    found = re.search(rf"{re.escape(before.strip())}\s*(.{{1,60}}?)\s*{re.escape(after.strip())}", page)
+    return found[1] if found else "not found"
+
+
+async def knower(episode: AsyncEpisode, task: Task) -> str:
+    await episode.call("open", {"link": task.evidence[-1].url})
+    return task.answers[0]
+
+
+async def quitter(episode: AsyncEpisode, task: Task) -> str:
+    return "not found"
+
+
+@pytest.fixture(scope="module")
+def tasks(root: Path) -> list[Task]:
+    """What pages state, with words around it."""
+    with Crawl(root / "default") as crawl:
+        pages = islice(crawl.pages(1), 150)
+        found = [(page.url, claim) for page in pages for claim in claims(page, page.title)]
+    return [
+        Task(f"t{number}", "What is said there?", (one.value,), (Evidence(url, one.quote, one.value),))
+        for number, (url, one) in enumerate(found)
+        if len(one.quote.partition(one.value)[0]) > 8 and one.quote.count(one.value) == 1
+    ][:60]
+
+
+def probed(world: World, tasks: list[Task], player: Player) -> list[Probed]:
+    async def run() -> list[Probed]:
+        async with AsyncClient(world.url, retries=0, timeout=60) as client:
+
+            async def run_one(task: Task, swap: Mapping[str, str]) -> Record:
+                episode = AsyncEpisode(client, swap=swap)
+                await episode.reset(task, 1)
+                answer = await player(episode, task)
+                await episode.call("finish", {"answer": answer, "citations": [task.evidence[-1].url]})
+                return await episode.record()
+
+            return [await probe(run_one, task, tasks, 1) for task in tasks]
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(("player", "expected"), [(reader, "reads"), (knower, "closed-book"), (quitter, "neither")])
+def test_who_reads_is_told_from_who_knows(world: World, tasks: list[Task], player: Player, expected: str) -> None:
+    found = probed(world, tasks, player)
+    counted = summary(found)
+    told = [one for one in found if one.verdict != "not probed"]
+    assert len(told) >= 30
+    assert {one.verdict for one in told} == {expected}, [one for one in told if one.verdict != expected]
+    assert counted[expected] == len(told)
+    assert counted["share_reads"] == (expected == "reads")
+    for one in told:
+        gold = next(task.answers for task in tasks if task.id == one.task)
+        assert form(one.other) == form(gold[0])
+        assert not exact(one.other, gold)
+
+
+def test_masked_episodes_say_nothing() -> None:
+    async def masked(task: Task, swap: Mapping[str, str]) -> Record:
+        return Record(task, end="masked", mask="unreachable")
+
+    found = asyncio.run(probe(masked, task("x", "Emil Vik"), OTHERS))
+    assert (found.verdict, summary([found])) == ("masked", {"masked": 1, "share_reads": 0.0})

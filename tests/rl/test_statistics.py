@@ -1,0 +1,104 @@
+"""pass@k against counting, and intervals against what they promise."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import pytest
+
+from rl.evaluation.rows import Outcome
+from rl.evaluation.statistics import Figure, figure, interval, pass_at_k
+from rl.evaluation.summary import summary
+from rl.evaluation.table import table
+
+NAMES = ("pass", "em", "f1", "grounded", "reward", "recall", "calls", "tokens")
+
+
+def outcome(task: str, passed: float | None, hops: str = "1", **figures: float | None) -> Outcome:
+    mask = "outage: gone" if passed is None else ""
+    told = dict.fromkeys(NAMES, passed) | {"pass": passed} | figures
+    rest = ("turns", "requests", "repeats", "misuses", "written", "coverage", "precision")
+    return Outcome(task, {"recipe": "r", "hops": hops, "answer type": "any"}, mask, "masked" if mask else "finished",
+                   told | dict.fromkeys(rest, None))  # fmt: skip
+
+
+@pytest.mark.parametrize("samples", [1, 3, 6])
+def test_pass_at_k_is_the_share_of_all_draws(samples: int) -> None:
+    for passed in range(samples + 1):
+        row = [True] * passed + [False] * (samples - passed)
+        for k in range(1, samples + 1):
+            draws = [any(draw) for draw in combinations(row, k)]
+            assert pass_at_k(samples, passed, k) == pytest.approx(sum(draws) / len(draws))
+
+
+@pytest.mark.parametrize(("samples", "passed", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 0), (3, 1, 4)])
+def test_pass_at_k_of_nonsense(samples: int, passed: int, k: int) -> None:
+    with pytest.raises(ValueError, match="no pass@"):
+        pass_at_k(samples, passed, k)
+
+
+def test_an_interval_repeats_and_depends_on_the_seed() -> None:
+    draws = Random("values")
+    values = [draws.random() for _ in range(40)]
+    assert interval(values, "em", 1) == interval(values, "em", 1) != interval(values, "em", 2)
+    low, high = interval(values, "em", 1)
+    assert low < sum(values) / 40 < high
+    assert interval([0.5] * 9, "em") == (0.5, 0.5)
+
+
+def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+    draws, held = Random("truth"), 0
+    for number in range(200):
+        low, high = interval([float(draws.random() < 0.4) for _ in range(60)], f"n{number}")
+        held += low <= 0.4 <= high
+    assert 180 <= held <= 199
+
+
+def test_more_tasks_make_it_narrower() -> None:
+    few, many = ([float(n % 3 == 0) for n in range(count)] for count in (30, 3000))
+    assert interval(few, "x")[1] - interval(few, "x")[0] > 5 * (interval(many, "x")[1] - interval(many, "x")[0])
+
+
+def test_a_figure() -> None:
+    assert figure([], "x") is None
+    assert figure([1.0], "x") == Figure(1.0, 1.0, 1.0, 1)
+
+
+def test_the_summary_counts_tasks_and_not_attempts() -> None:
+    rows = [outcome("a", 1.0)] * 3 + [outcome("a", 0.0)] + [outcome("b", 0.0, "2")] * 4
+    told = summary(rows)
+    figures = told["overall"]["figures"]
+    assert figures["em"]["mean"] == pytest.approx((0.75 + 0) / 2)
+    assert [kind for kind in figures if kind.startswith("pass@")] == ["pass@1", "pass@2", "pass@4"]
+    assert [figures[f"pass@{k}"]["mean"] for k in (1, 2, 4)] == [pytest.approx(0.375), 0.5, 0.5]
+    assert told["by hops"]["2"]["figures"]["em"]["mean"] == 0
+    assert (told["overall"]["tasks"], told["overall"]["attempts"]) == (2, 8)
+
+
+def test_what_is_masked_is_counted_and_in_no_figure() -> None:
+    told = summary([outcome("a", 1.0), outcome("a", None), outcome("b", None)])
+    assert told["overall"]["figures"]["em"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "tasks": 1}
+    assert told["overall"]["figures"]["pass@1"]["tasks"] == 1
+    assert (told["overall"]["masked"], told["masks"], told["ends"]) == (2, {"outage": 2}, {"finished": 1, "masked": 2})
+
+
+def test_pass_at_k_only_of_tasks_with_so_many_samples() -> None:
+    told = summary([outcome("a", 1.0), outcome("a", 0.0), outcome("b", 0.0), outcome("b", None)])
+    figures = told["overall"]["figures"]
+    assert (figures["pass@1"]["tasks"], figures["pass@2"]["tasks"]) == (2, 1)
+    assert figures["pass@2"]["mean"] == 1.0
+
+
+def test_all_masked_is_no_figure_and_no_crash() -> None:
+    told = summary([outcome("a", None)])
+    assert told["overall"]["figures"] == {}
+    assert "masked" in table(told)
+
+
+def test_the_table() -> None:
+    lines = table(summary([outcome("a", 1.0), outcome("b", 0.0, "2")])).splitlines()
+    assert lines[0].split()[:2] == ["tasks", "pass@1"]
+    assert lines[1].startswith("all")
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == ["1", "2"] or "by hops" in lines
+    assert len({len(line) for line in lines if line.split()[0] in ("all", "1", "2")}) == 1
