@@ -1,12 +1,15 @@
-# make demo | test | check | bench: each does its own set-up in .venv; test-clients in .venv-clients.
+# make demo | test | check | bench: each does its own set-up in .venv; test-clients in .venv-clients, and
+# test-trainers in .venv-trainers and .venv-verl, since some trainers do not go with others.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 SERVER = $(VENV)/server.stamp
 DEV = $(VENV)/dev.stamp
 CLIENTS = .venv-clients
+TRAINERS = .venv-trainers
+VERL = .venv-verl
 
-.PHONY: demo test test-clients check bench format clean
+.PHONY: demo test test-clients test-trainers check bench format clean
 demo: $(SERVER)
 	$(BIN)/webemu demo $(ARGS)
 
@@ -15,6 +18,10 @@ test: $(DEV)
 
 test-clients: $(CLIENTS)/clients.stamp
 	$(CLIENTS)/bin/python -m pytest tests/clients $(ARGS)
+
+test-trainers: $(TRAINERS)/trainers.stamp $(VERL)/trainers.stamp
+	$(TRAINERS)/bin/python -m pytest tests/trainers $(ARGS)
+	$(VERL)/bin/python -m pytest tests/trainers $(ARGS)
 
 check: $(DEV)
 	$(BIN)/ruff check .
@@ -29,7 +36,7 @@ format: $(DEV)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) webemu-data
+	rm -rf $(VENV) $(CLIENTS) $(TRAINERS) $(VERL) webemu-data
 
 $(SERVER): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -38,7 +45,7 @@ $(SERVER): pyproject.toml constraints.txt
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,dev]'
 	touch $@
 
 # Some clients bring a package named "tests", which would hide ours.
@@ -46,4 +53,16 @@ $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requireme
 	test -x $(CLIENTS)/bin/python || $(PYTHON) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install --quiet -c constraints.txt -e '.[server,dev]' -r tests/clients/requirements.txt
 	rm -rf $(CLIENTS)/lib/python3.*/site-packages/tests
+	touch $@
+
+$(TRAINERS)/trainers.stamp: pyproject.toml constraints.txt tests/trainers/requirements.txt
+	test -x $(TRAINERS)/bin/python || $(PYTHON) -m venv $(TRAINERS)
+	$(TRAINERS)/bin/python -m pip install --quiet -c constraints.txt -e '.[server]' -r tests/trainers/requirements.txt
+	touch $@
+
+# Without our constraints, and verl brings a package named "tests".
+$(VERL)/trainers.stamp: pyproject.toml tests/trainers/requirements-verl.txt
+	test -x $(VERL)/bin/python || $(PYTHON) -m venv $(VERL)
+	$(VERL)/bin/python -m pip install --quiet -e '.[server]' -r tests/trainers/requirements-verl.txt
+	rm -rf $(VERL)/lib/python3.*/site-packages/tests
 	touch $@

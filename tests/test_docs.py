@@ -73,7 +73,9 @@ def test_commands_in_the_docs_exist_with_their_options(path: Path) -> None:
     for line in commands_in(path):
         words = shlex.split(line, comments=True)[1:]
         assert words[0] in COMMANDS, line
-        known = help_of(*words[:2]) if words[0] == "snapshots" and len(words) > 1 else help_of(words[0])
+        known = (
+            help_of(*words[:2]) if words[0] in ("data", "snapshots", "tasks") and len(words) > 1 else help_of(words[0])
+        )
         unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in known]
         assert not unknown, line
 

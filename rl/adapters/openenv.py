@@ -1,0 +1,93 @@
+"""OpenEnv: an environment whose sessions live as long as a WebSocket, thousands of them in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from openenv.core.env_server.http_server import create_app
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.types import Action, Observation, State
+from pydantic import Field
+
+from rl.adapters.place import Place, result
+from rl.tasks import Task
+
+MOST = 4096
+"""Sessions at once; OpenEnv's own default is 1."""
+
+
+class SearchAction(Action):
+    tool: Any = None
+    arguments: Any = None
+    """As the model wrote them: an object, or JSON text. What is wrong with them is told by the episode."""
+
+
+class SearchObservation(Observation):
+    """`metadata` has `terms`, `masked` and `end` where `done`; `reward` is None before, and where masked."""
+
+    text: str
+    kind: str
+    tools: list[dict[str, Any]] = Field(default_factory=list)
+    """In OpenAI's function format; told by `reset`."""
+
+
+class SearchState(State):
+    task: str = ""
+    done: bool = False
+
+
+class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState]):
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self, tasks: Sequence[Task], place: Place) -> None:
+        super().__init__()
+        self._tasks, self._place = {task.id: task for task in tasks}, place
+        self._state = SearchState()
+
+    async def reset_async(
+        self, seed: int | None = None, episode_id: str | None = None, task: str = "", **more: Any
+    ) -> SearchObservation:
+        """The question of a task by its id. Raises KeyError."""
+        chosen = self._tasks[task]
+        self._episode = self._place.async_episode()
+        self._state = SearchState(episode_id=episode_id, task=task)
+        seen = await self._episode.reset(chosen, seed or 0)
+        return await self._told(seen.text, seen.kind, list(self._episode.tools))
+
+    async def step_async(self, action: SearchAction, timeout_s: float | None = None, **more: Any) -> SearchObservation:
+        self._state.step_count += 1
+        seen = await self._episode.call(action.tool, action.arguments)
+        return await self._told(seen.text, seen.kind, [])
+
+    def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> SearchObservation:
+        raise NotImplementedError("await reset_async: OpenEnv's server does")
+
+    def step(self, action: SearchAction, timeout_s: float | None = None, **more: Any) -> SearchObservation:
+        raise NotImplementedError("await step_async: OpenEnv's server does")
+
+    @property
+    def state(self) -> SearchState:
+        return self._state
+
+    async def _told(self, text: str, kind: str, tools: list[dict[str, Any]]) -> SearchObservation:
+        self._state.done = self._episode.done
+        if not self._episode.done:
+            return SearchObservation(text=text, kind=kind, tools=tools)
+        earned = result(await self._episode.record())
+        return SearchObservation(
+            text=text, kind=kind, tools=tools, done=True, reward=earned.pop("reward"), metadata=earned
+        )
+
+
+def app(tasks: Sequence[Task], place: Place | None = None, most: int = MOST) -> Any:
+    """The application, for uvicorn: `/ws`, `/schema`, `/health`."""
+    where = place or Place()
+    return create_app(
+        lambda: SearchEnvironment(tasks, where),
+        SearchAction,
+        SearchObservation,
+        env_name="webemu",
+        max_concurrent_envs=most,
+        state_cls=SearchState,
+    )

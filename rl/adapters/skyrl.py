@@ -1,0 +1,70 @@
+"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `rl.adapters.said`.
+
+A reward must be a number there: a masked episode earns 0, and says `masked` in its metadata and metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import skyrl_gym
+from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
+
+from rl.adapters.place import Place, packed, result, unpacked
+from rl.adapters.said import calls, manual
+from rl.arguments import tools
+from rl.chat import rules
+from rl.tasks import Task
+
+ID = "webemu"
+
+
+class SearchTextEnv(BaseTextEnv):
+    """`env_config`: `server`, `limits`, `policy`. `extras`: the row's columns, of which `task` and `seed` are read."""
+
+    def __init__(self, env_config: Mapping[str, Any], extras: Mapping[str, Any]) -> None:
+        super().__init__()
+        place = Place.of(env_config)
+        self.max_turns = place.limits.turns
+        self._task, self._seed = unpacked(extras["task"]), int(extras.get("seed") or 0)
+        self._episode = place.episode()
+        self._result: dict[str, Any] = {}
+
+    def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
+        """The prompt, with the question after it."""
+        seen = self._episode.reset(self._task, self._seed)
+        return [*prompt, {"role": "user", "content": seen.text}], {}
+
+    def step(self, action: str) -> BaseTextEnvStepOutput:
+        self.turns += 1
+        seen = [self._episode.call(name, given) for name, given in calls(action)]
+        if done := self._episode.done:
+            self._result = self._result or result(self._episode.record())
+        return BaseTextEnvStepOutput(
+            observations=[{"role": "user", "content": one.text} for one in seen],
+            reward=self._result.get("reward") or 0.0,
+            done=done,
+            metadata=dict(self._result),
+            postprocessed_action=None,
+        )
+
+    def get_metrics(self) -> dict[str, float]:
+        """Every term of an episode that ended."""
+        known = {name: value for name, value in self._result.get("terms", {}).items() if value is not None}
+        return known | {"masked": float(bool(self._result.get("masked")))}
+
+
+def register() -> None:
+    """Make the id known; call it before the trainer starts, in the same process."""
+    if ID not in skyrl_gym.envs.registration.registry:
+        skyrl_gym.register(id=ID, entry_point="rl.adapters.skyrl:SearchTextEnv")
+
+
+def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+    """Rows of SkyRL's dataset."""
+    return [{"prompt": _prompt(task), "env_class": ID, "task": packed(task), "seed": seed} for task in tasks]
+
+
+def _prompt(task: Task) -> list[dict[str, str]]:
+    return [{"role": "system", "content": rules(task.answer_type) + manual(tools(bool(task.user)))}]

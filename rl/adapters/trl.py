@@ -1,0 +1,161 @@
+"""TRL's `GRPOTrainer(environment_factory=…)`: a class whose public methods are the tools, and one reward.
+
+TRL looks up a tool by its name and spreads its arguments; a name it does not know and arguments that are no object are
+answered by TRL, all else by the episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
+
+from rl.adapters.place import Place, packed, result, unpacked
+from rl.chat import rules
+from rl.tasks import Task
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+def _tool(method: Callable[..., str]) -> Callable[..., str]:
+    """The signature makes the schema; whatever is given goes to the episode, which tells what is wrong with it."""
+
+    @wraps(method)
+    def call(self: SearchEnv, **given: Any) -> str:
+        return self._call(method.__name__, given)
+
+    return call
+
+
+class SearchEnv:
+    """One seat of the trainer, reset for each rollout."""
+
+    def __init__(self, place: Place) -> None:
+        self._episode = place.episode()
+        self._task = ""
+        self._result: dict[str, Any] | None = None
+
+    def reset(self, *, task: str, seed: int = 0, **row: Any) -> str:
+        """A new episode; the question is put after the prompt."""
+        told = unpacked(task)
+        self._task, self._result = told.id, None
+        return self._episode.reset(told, seed).text
+
+    @_tool
+    def search(self, query: str, page: int = 1) -> str:
+        """Search the web. Gives ten results, each with a link id such as r3.
+
+        Args:
+            query: What to search for.
+            page: Page of results, from 1.
+        """
+        raise NotImplementedError
+
+    @_tool
+    def open(self, link: str, cursor: int = 0) -> str:
+        """Open a page and read its text. Links stand in it as [8].
+
+        Args:
+            link: An address, r3 of the last results, or 8 of the page that is open.
+            cursor: Character to begin at, from 0.
+        """
+        raise NotImplementedError
+
+    @_tool
+    def find(self, pattern: str) -> str:
+        """Find a text in the page that is open, upper and lower case alike.
+
+        Args:
+            pattern: The text to find.
+        """
+        raise NotImplementedError
+
+    @_tool
+    def finish(self, answer: str, citations: list[str]) -> str:
+        """Give the one answer and the pages it stands on. This ends the work.
+
+        Args:
+            answer: The answer alone.
+            citations: Addresses or link ids of pages that were opened and hold the answer.
+        """
+        raise NotImplementedError
+
+    def _call(self, name: str, given: Mapping[str, Any]) -> str:
+        self._result = None
+        return self._episode.call(name, given).text
+
+    def _earned(self) -> dict[str, Any]:
+        if self._result is None:
+            self._result = result(self._episode.record())
+        return self._result
+
+
+class AskingEnv(SearchEnv):
+    """For tasks with a user who knows more than was asked."""
+
+    @_tool
+    def ask_user(self, question: str) -> str:
+        """Ask the person whose question it is for what it leaves open.
+
+        Args:
+            question: One question.
+        """
+        raise NotImplementedError
+
+
+def environments(place: Place) -> dict[str, Callable[[], SearchEnv]]:
+    """For `environment_factory`; `rows` say which is whose."""
+    return {"search": partial(SearchEnv, place), "asking": partial(AskingEnv, place)}
+
+
+def reward(
+    environments: Sequence[SearchEnv],
+    log_metric: Callable[[str, float], None] | None = None,
+    log_extra: Callable[[str, list[Any]], None] | None = None,
+    **row: Any,
+) -> list[float | None]:
+    """For `reward_funcs`: the whole reward, None where masked. Its terms are logged, not added to it."""
+    earned = [one._earned() for one in environments]
+    if log_metric:
+        for name, values in _terms(earned).items():
+            log_metric(f"terms/{name}", sum(values) / len(values))
+        log_metric("masked", sum(bool(one["masked"]) for one in earned) / max(1, len(earned)))
+    if log_extra:
+        log_extra("task", [one._task for one in environments])
+        log_extra("masked", [one["masked"] for one in earned])
+    return [one["reward"] for one in earned]
+
+
+def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+    """Rows of a dataset: a prompt that ends where the question goes, and the task as text."""
+    return [
+        {
+            "prompt": _prompt(task),
+            "task": packed(task),
+            "seed": seed,
+            "environment": "asking" if task.user else "search",
+        }
+        for task in tasks
+    ]
+
+
+def dataset(tasks: Iterable[Task], seed: int = 0) -> Dataset:
+    """`rows` as TRL takes them."""
+    from datasets import Dataset  # optional and slow
+
+    return Dataset.from_list(rows(tasks, seed))
+
+
+def _prompt(task: Task) -> list[dict[str, str]]:
+    return [{"role": "system", "content": rules(task.answer_type)}, {"role": "user", "content": ""}]
+
+
+def _terms(earned: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Values of each term over the episodes that are not masked and have it."""
+    found: dict[str, list[float]] = {}
+    for one in earned:
+        for name, value in one["terms"].items():
+            if value is not None:
+                found.setdefault(name, []).append(value)
+    return found

@@ -1,0 +1,57 @@
+"""verl's stateless `function_tool`s: search, open and find of the server that `WEBEMU_SERVER` names.
+
+verl gives such tools no trajectory, so there is no session, no ledger, no mask, and no grounding: `compute_score` marks
+the text alone. The tools of `rl.adapters.verl` have all of them. Load by `multi_turn.function_tool_path`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from verl.tools.function_tool import function_tool
+
+from agent_client import AsyncClient
+from agent_client.client import DEFAULT_URL
+from agent_client.tools import TOOLS, acall
+from rl import rewards
+from rl.adapters.place import unpacked
+from rl.neutral import neutral
+from rl.record import Record
+
+_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_MEASURES = (rewards.format_of, rewards.length, rewards.single, rewards.own_words, rewards.correct)
+_CLIENTS: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
+
+
+def _register(tool: dict[str, Any]) -> None:
+    name = tool["function"]["name"]
+
+    @function_tool(name, schema=tool)
+    async def call(**given: Any) -> str:
+        return neutral(await acall(_client(), name, given))
+
+
+def _client() -> AsyncClient:
+    loop = asyncio.get_running_loop()
+    if loop not in _CLIENTS:
+        _CLIENTS[loop] = AsyncClient(os.environ.get("WEBEMU_SERVER", DEFAULT_URL))
+    return _CLIENTS[loop]
+
+
+for _tool in TOOLS:
+    _register(_tool)
+
+
+def compute_score(
+    data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any], **more: Any
+) -> dict[str, float]:
+    """1 for a right answer between the last `<answer>` tags, of the form that `SHORT` wants; else 0."""
+    said = _ANSWER.findall(solution_str)
+    record = Record(unpacked(extra_info["task"]), said[-1].strip() if said else "", end="finished")
+    return {"score": float(prod(measure(record) for measure in _MEASURES)), "answered": float(bool(said))}

@@ -1,0 +1,133 @@
+"""What an adapter adds to a call of the episode: `python -m tests.trainers.overhead SERVER TASKS`, µs in the median.
+
+The call is `find` in an open page, which asks nothing of the server. Adapters whose trainers are missing are left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from rl.adapters import gym, trl
+from rl.adapters.http import app
+from rl.adapters.place import Place, leave, packed
+from rl.state import Limits
+from rl.tasks import Task, load
+
+CALLS = 2000
+FIND = {"pattern": "the"}
+LIMITS = {"turns": 10**9}
+
+
+def median(call: Callable[[], object]) -> float:
+    return statistics.median(_timed(call) for _ in range(CALLS)) * 1e6
+
+
+async def amedian(call: Callable[[], Awaitable[object]]) -> float:
+    took = []
+    for _ in range(CALLS):
+        begun = time.perf_counter()
+        await call()
+        took.append(time.perf_counter() - begun)
+    return statistics.median(took) * 1e6
+
+
+def _timed(call: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    call()
+    return time.perf_counter() - begun
+
+
+def measured(server: str, task: Task) -> dict[str, float]:
+    place = Place(server, Limits(**LIMITS))
+    page, found = {"link": task.evidence[0].url}, {}
+    episode = place.episode()
+    episode.reset(task)
+    episode.call("open", page)
+    found["episode"] = median(lambda: episode.call("find", FIND))
+    seat = trl.SearchEnv(place)
+    seat.reset(task=packed(task))
+    seat.open(**page)
+    found["trl"] = median(lambda: seat.find(**FIND))
+    env = gym.SearchEnv([task], place)
+    env.reset(options={"task": task.id})
+    env.step({"tool": "open", "arguments": page})
+    found["gym"] = median(lambda: env.step({"tool": "find", "arguments": FIND}))
+    with suppress(ImportError):
+        found["skyrl"] = _skyrl(server, task, page)
+    found |= asyncio.run(_awaited(place, task, page))
+    with suppress(ImportError):
+        found["openenv, socket"] = _openenv(place, task, page)
+    return found
+
+
+def _skyrl(server: str, task: Task, page: dict[str, str]) -> float:
+    from rl.adapters.skyrl import SearchTextEnv
+
+    def tagged(name: str, given: dict[str, str]) -> str:
+        return f"<tool_call>{json.dumps({'name': name, 'arguments': given})}</tool_call>"
+
+    env = SearchTextEnv({"server": server, "limits": LIMITS}, {"task": packed(task)})
+    env.init([])
+    env.step(tagged("open", page))
+    return median(lambda: env.step(tagged("find", FIND)))
+
+
+async def _awaited(place: Place, task: Task, page: dict[str, str]) -> dict[str, float]:
+    found, episode = {}, place.async_episode()
+    await episode.reset(task)
+    await episode.call("open", page)
+    found["async episode"] = await amedian(lambda: episode.call("find", FIND))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app([task], place)), base_url="http://x") as client:
+        name = (await client.post("/reset", json={"task_id": task.id})).json()["episode"]
+        await client.post("/step", json={"episode": name, "tool": "open", "arguments": page})
+        step = json.dumps({"episode": name, "tool": "find", "arguments": FIND})
+        found["http, in process"] = await amedian(lambda: client.post("/step", content=step))
+    with suppress(ImportError):
+        found["verl"] = await _verl(place, task, page)
+    await leave()
+    return found
+
+
+async def _verl(place: Place, task: Task, page: dict[str, str]) -> float:
+    from verl.experimental.agent_loop.tool_agent_loop import AgentData
+
+    from rl.adapters.verl import EpisodeTool
+
+    made = {
+        name: EpisodeTool({"tool": name, "server": place.server, "limits": LIMITS}, None) for name in ("open", "find")
+    }
+    data = AgentData([], [], [], None, None, {}, "r", {})
+
+    async def call(name: str, given: dict[str, str]) -> Any:
+        instance, _ = await made[name].create(create_kwargs={"task": packed(task)})
+        await made[name].execute(instance, given, agent_data=data)
+        await made[name].release(instance)
+
+    await call("open", page)
+    return await amedian(lambda: call("find", FIND))
+
+
+def _openenv(place: Place, task: Task, page: dict[str, str]) -> float:
+    from openenv.core.generic_client import GenericEnvClient
+
+    from tests.trainers.test_openenv import serving
+
+    with serving((task,), place) as address, GenericEnvClient(base_url=address).sync() as env:
+        env.reset(task=task.id)
+        env.step({"tool": "open", "arguments": page})
+        return median(lambda: env.step({"tool": "find", "arguments": FIND}))
+
+
+if __name__ == "__main__":
+    for adapter, micros in measured(sys.argv[1], load(Path(sys.argv[2]))[0]).items():
+        print(f"{adapter:<18}{micros:>8.0f}")

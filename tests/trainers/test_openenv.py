@@ -1,0 +1,80 @@
+"""OpenEnv's own server and client over a real socket: the same calls give what the episode gives."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openenv")
+
+import uvicorn
+from openenv.core.generic_client import GenericEnvClient
+
+from rl.adapters.openenv import app
+from rl.adapters.place import Place
+from rl.state import Limits
+from rl.tasks import Task
+from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
+from tests.rl.worlds import World
+
+
+@contextmanager
+def serving(tasks: tuple[Task, ...], where: Place) -> Iterator[str]:
+    config = uvicorn.Config(app(tasks, where), "127.0.0.1", 0, log_level="warning")
+    server, sock = uvicorn.Server(config), config.bind_socket()
+    thread = threading.Thread(target=server.run, args=([sock],), daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def by_openenv(url: str, one: Case, cut: Any = lambda: None) -> Played:
+    with serving((one.task,), place(url, one)) as address, GenericEnvClient(base_url=address).sync() as env:
+        step = env.reset(seed=SEED, task=one.task.id)
+        seen = [step.observation["text"]]
+        cut()
+        for name, given in one.calls:
+            step = env.step({"tool": name, "arguments": given})
+            seen.append(step.observation["text"])
+        assert step.done
+        assert env.state()["step_count"] == len(one.calls)
+        return Played(tuple(seen), {"reward": step.reward} | (step.metadata or step.observation["metadata"]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_openenv_gives_what_the_episode_gives(world: World, name: str) -> None:
+    one = case(world, name)
+    same(by_openenv(world.url, one), expected(world.url, one))
+
+
+def test_an_outage_masks(world: World) -> None:
+    one = Case("cut", world.of("founded_by"), (("search", {"query": "town"}),), Limits(retries=0))
+    with line(world) as way:
+        played = by_openenv(way.url, one, way.cut)
+    assert played.earned["reward"] is None
+    assert "unreachable" in played.earned["masked"]
+
+
+def test_sessions_go_on_at_once(world: World) -> None:
+    with serving(world.tasks, Place(world.url)) as address, ThreadPoolExecutor(16) as threads:
+
+        def one(number: int) -> Any:
+            task = world.tasks[number % len(world.tasks)]
+            with GenericEnvClient(base_url=address).sync() as env:
+                text = env.reset(seed=number, task=task.id).observation["text"]
+                env.step({"tool": "open", "arguments": {"link": task.evidence[-1].url}})
+                end = {"answer": task.answers[0], "citations": [task.evidence[-1].url]}
+                return text == task.question, env.step({"tool": "finish", "arguments": end}).reward
+
+        assert {*threads.map(one, range(48))} == {(True, 1.0)}

@@ -1,0 +1,169 @@
+"""verl's own tool loop calls the tools of an episode, and its reward manager's call gives the episode's reward."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("verl")
+
+from omegaconf import OmegaConf
+from verl.experimental.agent_loop.tool_agent_loop import AgentData, ToolAgentLoop
+from verl.experimental.agent_loop.tool_parser import FunctionCall
+from verl.tools.tool_registry import load_all_tools
+
+from rl.adapters import verl
+from rl.adapters.place import leave
+from rl.arguments import tools
+from rl.state import Limits
+from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
+from tests.rl.worlds import World
+
+FUNCTIONS = Path(verl.__file__).with_name("verl_functions.py")
+
+
+def loop_of(given: list[Any], most: int = 20_000) -> ToolAgentLoop:
+    """verl's loop with its tools, without the model and the tokenizer, which its calls of tools do not need."""
+    loop = ToolAgentLoop.__new__(ToolAgentLoop)
+    loop.tools = {tool.name: tool for tool in given}
+    loop.max_tool_response_length, loop.tool_response_truncate_side = most, "middle"
+    return loop
+
+
+def configured(folder: Path, url: str, one: Case) -> list[Any]:
+    """The tools of a YAML file, as verl loads them."""
+    where = place(url, one)
+    limits = {name: getattr(where.limits, name) for name in ("turns", "calls", "retries")}
+    config = {"type": "native", "server": url, "limits": limits, "policy": where.policy}
+    named = [tool["function"]["name"] for tool in tools(has_user=True)]
+    told = [{"class_name": "rl.adapters.verl.EpisodeTool", "config": config | {"tool": name}} for name in named]
+    OmegaConf.save({"tools": told}, folder / "tools.yaml")
+    return load_all_tools(str(folder / "tools.yaml"), None)
+
+
+def by_verl(folder: Path, url: str, one: Case, cut: Any = lambda: None) -> Played:
+    return asyncio.run(_by_verl(configured(folder, url, one), one, cut))
+
+
+async def _by_verl(given: list[Any], one: Case, cut: Any) -> Played:
+    loop, row = loop_of(given), verl.rows([one.task], SEED)[0]
+    data = AgentData(row["prompt"], [], [], None, None, {}, "r1", row["extra_info"]["tools_kwargs"])
+    selected = {name: loop.tools[name] for name in row["extra_info"]["tool_selection"]}
+    data._active_tools = selected
+    seen = [row["prompt"][-1]["content"]]
+    for number, (name, arguments) in enumerate(one.calls):
+        call = FunctionCall(name=name, arguments=json.dumps(arguments))
+        seen.append((await loop._call_tool(call, data.tools_kwargs, data))[0].text)
+        if number == 0:
+            cut()
+    requests = (await verl._TRAJECTORIES[data]._episode.record()).requests
+    await leave()
+    assert not [tool._given for tool in given if tool._given]
+    score = verl.compute_score("webemu", "", one.task.answers[0], {**row["extra_info"], **data.extra_fields})
+    earned = json.loads(json.dumps(data.extra_fields["webemu"]))
+    assert score["score"] == (earned["reward"] or 0.0)
+    assert (score["masked"], score["ended"]) == (bool(earned["masked"]), 1.0)
+    assert {name: score[name] for name in earned["terms"]} == {k: v or 0.0 for k, v in earned["terms"].items()}
+    return Played(tuple(seen), earned, requests)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verl_gives_what_the_episode_gives(world: World, tmp_path: Path, name: str) -> None:
+    one = case(world, name)
+    if not one.names_only_tools:
+        pytest.skip("verl itself answers unknown tools and arguments that are no object")
+    same(by_verl(tmp_path, world.url, one), expected(world.url, one))
+
+
+def test_an_outage_scores_nothing_and_says_so(world: World, tmp_path: Path) -> None:
+    search = ("search", {"query": "town"})
+    one = Case("cut", world.of("founded_by"), (search, search), Limits(retries=0))
+    with line(world) as way:
+        played = by_verl(tmp_path, way.url, one, way.cut)
+    assert played.earned["reward"] is None
+    assert "unreachable" in played.earned["masked"]
+
+
+def test_every_row_has_the_same_keys(world: World) -> None:
+    short = verl.compute_score("webemu", "", "", {"webemu": expected(world.url, case(world, "good")).earned})
+    long = verl.compute_score("webemu", "", "", {"webemu": expected(world.url, case(world, "report")).earned})
+    assert list(short) == list(long) == list(verl.compute_score("webemu", "", "", {}))
+    assert verl.compute_score("webemu", "", "", {})["ended"] == 0.0
+
+
+def test_parallel_calls_of_a_turn_share_the_episode(world: World, tmp_path: Path) -> None:
+    one = case(world, "good")
+
+    async def played() -> float:
+        loop, row = loop_of(configured(tmp_path, world.url, one)), verl.rows([one.task], SEED)[0]
+        data = AgentData(row["prompt"], [], [], None, None, {}, "r1", row["extra_info"]["tools_kwargs"])
+        given = [FunctionCall(name="search", arguments=json.dumps({"query": query})) for query in ("town", "river")]
+        await asyncio.gather(*(loop._call_tool(call, data.tools_kwargs, data) for call in given))
+        record = await verl._TRAJECTORIES[data]._episode.record()
+        await leave()
+        return len(record.requests)
+
+    assert asyncio.run(played()) == 2
+
+
+def test_verls_own_default_cuts_observations(world: World, tmp_path: Path) -> None:
+    one = case(world, "good")
+
+    async def length() -> int:
+        loop, row = loop_of(configured(tmp_path, world.url, one), 256), verl.rows([one.task], SEED)[0]
+        data = AgentData(row["prompt"], [], [], None, None, {}, "r1", row["extra_info"]["tools_kwargs"])
+        call = FunctionCall(name="search", arguments=json.dumps(one.calls[0][1]))
+        text = (await loop._call_tool(call, data.tools_kwargs, data))[0].text
+        await leave()
+        return len(text)
+
+    assert asyncio.run(length()) < 300
+
+
+def test_stateless_functions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "WEBEMU_SERVER", world.url)
+    given = load_all_tools(None, str(FUNCTIONS))
+    task = world.of("founded_by")
+
+    async def said() -> list[str]:
+        loop, data = loop_of(given), AgentData([], [], [], None, None, {}, "r1", {})
+        calls = (("search", {"query": task.question}), ("open", {"url": task.evidence[0].url}), ("search", {}))
+        told = [FunctionCall(name=name, arguments=json.dumps(arguments)) for name, arguments in calls]
+        return [(await loop._call_tool(call, {}, data))[0].text for call in told]
+
+    results, page, misuse = asyncio.run(said())
+    assert task.evidence[0].url in results
+    assert task.answers[0] in page
+    assert "needs query" in misuse
+    import importlib
+
+    functions = importlib.import_module("_verl_function_tools_" + str(FUNCTIONS).replace("/", "_").replace(".", "_"))
+    extra = verl.rows([task])[0]["extra_info"]
+    marks = {f"<answer>{task.answers[0]}</answer>": 1.0, f"<answer>{task.answers[0]} or Bob</answer>": 0.0, "": 0.0}
+    for text, mark in marks.items():
+        assert functions.compute_score("webemu", text, "", extra)["score"] == mark
+
+
+def test_rows_travel_through_parquet(world: World, tmp_path: Path) -> None:
+    """As verl's own data set reads them, where rows with and without a user stand in one file."""
+    from datasets import Dataset
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+    from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    given = verl.rows([case(world, "good").task, case(world, "asks").task], SEED)
+    Dataset.from_list(given).to_parquet(str(tmp_path / "rows.parquet"))
+    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()))
+    read = RLHFDataset(
+        str(tmp_path / "rows.parquet"), words, OmegaConf.create({"filter_overlong_prompts": False, "cache_dir": "."})
+    )
+    for row, wanted in zip((read[0], read[1]), given, strict=True):
+        assert row["raw_prompt"] == wanted["prompt"]
+        assert row["extra_info"]["tool_selection"] == wanted["extra_info"]["tool_selection"]
+        for name, kwargs in wanted["extra_info"]["tools_kwargs"].items():
+            assert row["tools_kwargs"][name] == kwargs
