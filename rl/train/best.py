@@ -1,0 +1,43 @@
+"""The best episodes of earlier stages as rows to learn from: right, grounded, each way of answering a task once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from rl.train.journal import TRAJECTORIES
+
+LEAST = 0.9
+"""Reward of an episode that is kept."""
+
+
+def best(stages: Sequence[Path], system: str = "") -> list[dict[str, Any]]:
+    """Rows of `messages`, the best of each task first, two of a task at most."""
+    found: dict[str, dict[str, tuple[float, list[dict[str, Any]]]]] = {}
+    for path in [file for stage in stages for file in sorted((stage / TRAJECTORIES).glob("*.parquet"))]:
+        for row in pq.read_table(path).to_pylist():
+            if row["reward"] is not None and row["reward"] >= LEAST:
+                messages = json.loads(row["messages"])
+                ways = found.setdefault(row["task"], {})
+                ways.setdefault(_way(messages), (row["reward"], [*_asked(row["question"], system), *_open(messages)]))
+    chosen = [way for ways in found.values() for way in sorted(ways.values(), key=lambda one: -one[0])[:2]]
+    return [{"messages": messages} for _, messages in chosen]
+
+
+def _asked(question: str, system: str) -> list[dict[str, Any]]:
+    head = [{"role": "system", "content": system}] if system else []
+    return [*head, {"role": "user", "content": question}]
+
+
+def _open(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Up to the model's last turn."""
+    return messages[:-1] if messages[-1]["role"] == "tool" else messages
+
+
+def _way(messages: list[dict[str, Any]]) -> str:
+    """The calls of an episode."""
+    return json.dumps([call["function"] for one in messages for call in one.get("tool_calls", ())], sort_keys=True)

@@ -1,0 +1,141 @@
+"""A stage of GRPO: TRL makes the steps, `rl.train.rollout` plays the episodes, a curriculum chooses them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from rl.curriculum import Curriculum, horizon, noise
+from rl.state import Limits
+from rl.tasks import Task
+from rl.train.choose import groups
+from rl.train.journal import Journal, figures
+from rl.train.recipe import Control, Stage
+from rl.train.rollout import Rollout, Timing, play
+from rl.train.room import Room
+from rl.train.speak import TrainerVoice
+
+CURRICULUM = "curriculum-{}.json"
+
+
+class Rounds:
+    """TRL's `rollout_func`: gives tokens with masks and rewards for one step. The prompts it is given only count."""
+
+    def __init__(
+        self, room: Room, stage: Stage, curriculum: Curriculum, limits: Limits, policy: dict[str, Any], system: str,
+        control: Control, journal: Journal,
+    ) -> None:  # fmt: skip
+        self._room, self._stage, self._limits, self._policy = room, stage, limits, policy
+        self._system, self._control, self._journal = system, control, journal
+        self.curriculum = curriculum
+        self.last: dict[str, float] = {}
+
+    def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        stage, step = self._stage, int(trainer.state.global_step)
+        voice, times = TrainerVoice(trainer, self._system), []
+        limits = horizon(self._limits, step, stage.horizon)
+        policy = self._weather(step / max(1, stage.steps - 1))
+
+        def played(asked: Sequence[tuple[Task, int]]) -> list[Rollout]:
+            rollouts, timing = play(self._room, voice, asked, limits, stage.context, policy)
+            times.append(timing)
+            return rollouts
+
+        count = len(prompts) // stage.group
+        rollouts, tried = groups(self.curriculum, played, count, stage.group, stage.resample, step)
+        self.last = figures(rollouts, Timing(*map(sum, zip(*map(_seconds, times), strict=True))), tried)
+        self._journal.trajectories(step + 1, rollouts)
+        return {
+            "prompt_ids": [one.prompt_ids for one in rollouts],
+            "completion_ids": [one.ids for one in rollouts],
+            "logprobs": [one.logprobs for one in rollouts] if rollouts[0].logprobs else None,
+            "env_mask": [one.mask for one in rollouts],
+            "earned": [self._earned(one, step) for one in rollouts],
+        }
+
+    def _weather(self, progress: float) -> dict[str, Any]:
+        start, end = ({name: pair[at] for name, pair in self._stage.noise.items()} for at in (0, 1))
+        rates = noise(start, end, min(1.0, progress))
+        return self._policy | ({"weather": self._policy.get("weather", {}) | rates} if rates else {})
+
+    def _earned(self, one: Rollout, step: int) -> float | None:
+        if self._control == "random-reward" and one.score.reward is not None:
+            return Random(f"{step}:{one.task.id}:{one.seed}").random()
+        return one.score.reward
+
+
+class Keeper(TrainerCallback):
+    """Writes a line for each step, and the curriculum beside each checkpoint."""
+
+    def __init__(self, rounds: Rounds, journal: Journal, folder: Path, show: Any) -> None:
+        self._rounds, self._journal, self._folder, self._show = rounds, journal, folder, show
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+        if logs and "loss" in logs:
+            told = {f"trl/{name}": value for name, value in logs.items()}
+            self._journal.step(state.global_step, told | self._rounds.last)
+            self._show(state.global_step, logs | self._rounds.last)
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        path = self._folder / CURRICULUM.format(state.global_step)
+        path.write_text(self._rounds.curriculum.saved(), encoding="utf-8")
+
+
+def earned(completions: Sequence[Any], earned: Sequence[float | None], **_: Any) -> list[float | None]:
+    """TRL's reward function: what the rubric gave, None where the episode is masked."""
+    return list(earned)
+
+
+def grpo(
+    stage: Stage, model: Any, tokenizer: Any, room: Room, tasks: Sequence[Task], limits: Limits, folder: Path,
+    *, seed: int, policy: dict[str, Any], system: str = "", control: Control = "", peft: Any = None,
+    resume: int = 0, show: Any = lambda step, figures: None, vllm: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
+    """Train `model` for the stage's steps, from checkpoint `resume` if that is not 0; gives the trainer."""
+    journal = Journal(folder, resume)
+    curriculum = _curriculum(stage, tasks, folder, seed, resume)
+    limits = replace(limits, calls=0) if control == "no-tools" else limits
+    rounds = Rounds(room, stage, curriculum, limits, policy, system, control, journal)
+    slots = Dataset.from_list([{"prompt": [{"role": "user", "content": str(n)}]} for n in range(stage.batch)])
+    trainer = GRPOTrainer(
+        model=model, reward_funcs=earned, args=config(stage, folder, seed, vllm or {}), train_dataset=slots,
+        processing_class=tokenizer, rollout_func=rounds, peft_config=peft,
+        callbacks=[Keeper(rounds, journal, folder, show)],
+    )  # fmt: skip
+    trainer.train(resume_from_checkpoint=str(folder / f"checkpoint-{resume}") if resume else None)
+    return trainer
+
+
+def config(stage: Stage, folder: Path, seed: int, vllm: dict[str, Any]) -> GRPOConfig:
+    """The stage in TRL's words."""
+    cuda = torch.cuda.is_available()
+    return GRPOConfig(
+        output_dir=str(folder), max_steps=stage.steps, learning_rate=stage.rate, adam_beta2=stage.beta2,
+        lr_scheduler_type="constant",
+        per_device_train_batch_size=stage.batch, num_generations=stage.group, steps_per_generation=1,
+        loss_type=stage.loss, epsilon=stage.clip[0], epsilon_high=stage.clip[1], beta=stage.beta,
+        temperature=stage.temperature, max_completion_length=stage.context,
+        generation_kwargs={"max_new_tokens": stage.turn}, mask_truncated_completions=False,
+        use_cpu=not cuda, bf16=cuda, gradient_checkpointing=cuda, seed=seed, logging_steps=1,
+        save_steps=stage.save, save_total_limit=2, report_to="tensorboard", disable_tqdm=True,
+        remove_unused_columns=False, dataloader_num_workers=0, **vllm,
+    )  # fmt: skip
+
+
+def _curriculum(stage: Stage, tasks: Sequence[Task], folder: Path, seed: int, resume: int) -> Curriculum:
+    if resume:
+        saved = (folder / CURRICULUM.format(resume)).read_text(encoding="utf-8")
+        return Curriculum.resumed(saved, tasks, plan=stage.plan)
+    return Curriculum(tasks, seed=seed, plan=stage.plan)
+
+
+def _seconds(timing: Timing) -> tuple[float, float, float]:
+    return timing.speaking, timing.tools, timing.scoring

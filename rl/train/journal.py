@@ -1,0 +1,114 @@
+"""What a stage leaves behind: a JSON line for each step, and every trajectory with its reward terms as Parquet."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rl.train.rollout import Rollout, Timing
+
+STEPS, TRAJECTORIES = "steps.jsonl", "trajectories"
+COLUMNS = pa.schema(
+    [
+        ("step", pa.int32()),
+        ("task", pa.string()),
+        ("recipe", pa.string()),
+        ("hops", pa.int16()),
+        ("seed", pa.int64()),
+        ("question", pa.string()),
+        ("messages", pa.string()),
+        ("over", pa.string()),
+        ("reward", pa.float32()),
+        ("terms", pa.string()),
+        ("mask", pa.string()),
+        ("tokens", pa.int32()),
+    ]
+)
+"""`messages` and `terms` are JSON: as Arrow structs they would be filled up with nulls."""
+
+
+class Journal:
+    """Of one stage. What was written after the step that a run goes on from is written again."""
+
+    def __init__(self, folder: Path, resumed: int = 0) -> None:
+        self.folder = folder
+        (folder / TRAJECTORIES).mkdir(parents=True, exist_ok=True)
+        self._path = folder / STEPS
+        kept = [row for row in read_steps(folder) if row["step"] <= resumed]
+        self._path.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
+
+    def step(self, step: int, figures: Mapping[str, Any]) -> None:
+        known = {name: value for name, value in figures.items() if not (isinstance(value, float) and math.isnan(value))}
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step} | known) + "\n")
+
+    def trajectories(self, step: int, rollouts: Sequence[Rollout]) -> None:
+        rows = [_row(step, one) for one in rollouts]
+        path = self.folder / TRAJECTORIES / f"{step:06d}.parquet"
+        unfinished = path.with_suffix(".unfinished")
+        pq.write_table(pa.Table.from_pylist(rows, schema=COLUMNS), unfinished, compression="zstd")
+        unfinished.replace(path)
+
+
+def read_steps(folder: Path) -> list[dict[str, Any]]:
+    """The steps of a stage so far; a line cut off by a kill is none."""
+    path = folder / STEPS
+    if not path.exists():
+        return []
+    whole = [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]
+    return [json.loads(line) for line in whole]
+
+
+def figures(rollouts: Sequence[Rollout], timing: Timing, played: int) -> dict[str, float]:
+    """Of one step's rollouts: means of reward and terms by name, shares of masks and ends, seconds, latencies in ms."""
+    known = [one for one in rollouts if one.score.reward is not None]
+    terms = sorted({name for one in known for name in one.score.terms})
+    means = {f"terms/{name}": _mean([one.score.terms.get(name) for one in known]) for name in terms}
+    slow = sorted(1000 * seconds for one in rollouts for seconds in one.latencies)
+    ends = {f"over/{end}": _mean([one.over == end for one in rollouts]) for end in ("done", "silent", "long")}
+    return means | ends | {
+        "reward": _mean([one.score.reward for one in known]),
+        "grounded": _mean([is_grounded(one) for one in known]),
+        "masked": 1 - len(known) / max(1, len(rollouts)),
+        "calls": _mean([len(one.latencies) for one in rollouts]),
+        "tokens": _mean([sum(one.mask) for one in rollouts]),
+        "groups": played,
+        "seconds/speaking": timing.speaking,
+        "seconds/tools": timing.tools,
+        "seconds/scoring": timing.scoring,
+        "tool_ms/p50": _quantile(slow, 0.5),
+        "tool_ms/p99": _quantile(slow, 0.99),
+    }  # fmt: skip
+
+
+def is_grounded(one: Rollout) -> bool:
+    """Right, and every cited page was opened and says so; of a report, all of it supported and half of it covered."""
+    terms = one.score.terms
+    if "correct" in terms:
+        return bool(terms["correct"]) and terms["grounding"] == 1.0 and bool(one.score.reward)
+    return (terms.get("coverage") or 0) > 0.5 and terms.get("precision") == 1.0
+
+
+def _row(step: int, one: Rollout) -> dict[str, Any]:
+    task = one.task
+    return {
+        "step": step, "task": task.id, "recipe": task.recipe, "hops": task.hops, "seed": one.seed,
+        "question": task.question, "messages": json.dumps(one.messages), "over": one.over,
+        "reward": one.score.reward, "terms": json.dumps(dict(one.score.terms)), "mask": one.score.mask,
+        "tokens": sum(one.mask),
+    }  # fmt: skip
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan

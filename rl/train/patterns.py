@@ -1,0 +1,120 @@
+"""Traces to begin with: what an agent that searches does, and what weaker ones do, played through real episodes.
+
+A model that only saw good traces has nothing left to learn by reinforcement, and one that saw none never finds the
+reward. A recipe mixes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from rl.environment import AsyncEpisode
+from rl.state import Limits
+from rl.tasks import Task
+from rl.train.room import Room
+
+Call = Callable[[str, dict[str, Any]], Coroutine[Any, Any, str]]
+Pattern = Callable[[Call, Task, Random, Sequence[Task]], Coroutine[Any, Any, None]]
+"""Plays an episode by calling its tools; the other tasks are there to be mistaken for this one."""
+
+
+async def good(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+    """Searches for what is asked about, follows links, answers from the last page and cites it."""
+    cited = await _read(call, task)
+    if task.answer_type == "report":
+        said = "\n".join(f"{one.quote} [1]" for one in task.evidence)
+        await call("finish", {"answer": said, "citations": [cited]})
+    else:
+        await call("finish", {"answer": task.answers[0], "citations": [cited]})
+
+
+async def guess(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+    """Answers without a search."""
+    await call("finish", {"answer": rng.choice(others).answers[0], "citations": ["r1"]})
+
+
+async def unread(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+    """Searches, opens nothing, and answers all the same."""
+    await call("search", {"query": subject(task)})
+    await call("finish", {"answer": rng.choice(others).answers[0], "citations": ["r1"]})
+
+
+async def astray(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+    """Reads about something else and answers from there."""
+    other = rng.choice(others)
+    link = await _found(call, subject(other))
+    await call("open", {"link": link})
+    await call("finish", {"answer": other.answers[0], "citations": [link]})
+
+
+async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+    """Stops on the first page of a question that needs two, or at the first claim of a report."""
+    cited, first = await _found(call, subject(task)), task.evidence[0]
+    await call("open", {"link": cited})
+    said = f"{first.quote} [1]" if task.answer_type == "report" else first.value
+    await call("finish", {"answer": said, "citations": [cited]})
+
+
+PATTERNS: dict[str, Pattern] = {"good": good, "guess": guess, "unread": unread, "astray": astray, "short": short}
+
+
+def subject(task: Task) -> str:
+    """What a question is about: the words after its last `of` or `on`."""
+    words = task.question.split(" ")
+    return " ".join(words[max(n for n, word in enumerate(words) if word in ("of", "on")) + 1 :])
+
+
+def traces(
+    room: Room, tasks: Sequence[Task], mix: dict[str, float], limits: Limits, seed: int
+) -> list[list[dict[str, Any]]]:
+    """A trace as chat messages for each task, its pattern drawn by the shares of `mix`."""
+    drawn = [Random(f"{seed}:{number}:{task.id}") for number, task in enumerate(tasks)]
+    names, shares = list(mix), list(mix.values())
+    chosen = [(PATTERNS[rng.choices(names, shares)[0]], task, rng) for task, rng in zip(tasks, drawn, strict=True)]
+    return room.all(_trace(room, *one, tasks, limits) for one in chosen)
+
+
+async def _trace(
+    room: Room, pattern: Pattern, task: Task, rng: Random, others: Sequence[Task], limits: Limits
+) -> list[dict[str, Any]]:
+    episode = AsyncEpisode(room.client, limits)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": (await episode.reset(task)).text}]
+
+    async def call(name: str, given: dict[str, Any]) -> str:
+        said = {"type": "function", "function": {"name": name, "arguments": given}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [said]})
+        seen = await episode.call(name, given)
+        if not seen.done:
+            messages.append({"role": "tool", "name": name, "content": seen.text})
+        return seen.text
+
+    await pattern(call, task, rng, others)
+    if episode.masked:
+        raise RuntimeError(f"task {task.id}: {episode.reason}")
+    return messages
+
+
+async def _read(call: Call, task: Task) -> str:
+    """Opens the pages of the evidence one after another, each from the one before; gives the last one's link id."""
+    link, url = await _found(call, subject(task)), task.evidence[0].url
+    shown = await call("open", {"link": link})
+    for before, after in pairwise(task.evidence):
+        if after.url != url:
+            link, url = _link(shown, before.value), after.url
+            shown = await call("open", {"link": link})
+    return link
+
+
+async def _found(call: Call, name: str) -> str:
+    """Searches for a name; the id of the result that bears it, or of the first."""
+    lines = (await call("search", {"query": name})).splitlines()
+    return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "r1")
+
+
+def _link(shown: str, name: str) -> str:
+    """The number that stands before a name on a page."""
+    before = shown.partition(name)[0]
+    return before.rpartition("[")[2].rpartition("]")[0]

@@ -1,0 +1,243 @@
+"""A run: the stages of a recipe one after another, each from what the one before left, each with a manifest at its end.
+
+The manifest is written last, so its existence means that the stage is whole; a run that was killed goes on at its last
+checkpoint when it is started again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from rl.chat import rules
+from rl.evaluation.statistics import figure
+from rl.tasks import Task
+from rl.train import choose, journal, scratch
+from rl.train.best import best
+from rl.train.grpo import grpo
+from rl.train.patterns import traces
+from rl.train.recipe import Recipe, Stage
+from rl.train.rollout import play
+from rl.train.room import Room
+from rl.train.sft import sft
+from rl.train.speak import Voice
+from rl.train.webs import Place, place
+
+MANIFEST, RECIPE = "manifest.json", "recipe.toml"
+VERSIONS = ("webemu", "trl", "transformers", "torch", "peft", "datasets")
+Show = Callable[[str, int, dict[str, Any]], None]
+
+
+class RunError(Exception):
+    """A run that cannot go on; says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a run may be given in place of the webs of its recipe."""
+
+    server: str | None = None
+    collection: str | None = None
+    tasks: Path | None = None
+    held_out: Path | None = None
+    """Tasks asked after each stage; some of `tasks` where none are given."""
+    workers: int = 1
+
+
+def train(
+    recipe: Recipe, text: str, out: Path, seed: int, given: Given, show: Show, until: str = ""
+) -> list[dict[str, Any]]:
+    """Run the stages that are not done, up to `until`; gives the manifests of all that are. Raises RunError."""
+    _same_recipe(out, text, seed)
+    with ExitStack() as stack:
+        webs = out / "webs"
+        home = (given.server, given.tasks, given.collection, given.workers)
+        web = stack.enter_context(place(recipe.web, "train", webs, *home))
+        away_home = (given.server, given.held_out or given.tasks, given.collection, given.workers)
+        away = stack.enter_context(place(recipe.held_out, "held-out", webs, *away_home))
+        run = _Run(recipe, out, seed, web, away, show)
+        manifests = []
+        for number, stage in enumerate(recipe.stages):
+            manifests.append(run.stage(number, stage))
+            _pass(stage, manifests[-1])
+            if stage.name == until:
+                break
+    return manifests
+
+
+def _pass(stage: Stage, manifest: dict[str, Any]) -> None:
+    reached = manifest["held_out"]["grounded"]["mean"]
+    if reached < stage.gate:
+        raise RunError(
+            f"stage {stage.name!r} reached {reached:.3f} of grounded answers, its gate is {stage.gate}: look at its"
+            f" trajectories (`webemu report`), then change the recipe and start a new run"
+        )
+
+
+class _Run:
+    def __init__(self, recipe: Recipe, out: Path, seed: int, web: Place, away: Place, show: Show) -> None:
+        self.recipe, self.out, self.seed, self.web, self.away, self.show = recipe, out, seed, web, away, show
+
+    def folder(self, number: int) -> Path:
+        return self.out / f"{number + 1}-{self.recipe.stages[number].name}"
+
+    def stage(self, number: int, stage: Stage) -> dict[str, Any]:
+        """Done now, unless it was done before."""
+        folder = self.folder(number)
+        if (folder / MANIFEST).exists():
+            told: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            return told
+        folder.mkdir(parents=True, exist_ok=True)
+        with Room(self.web.server) as room:
+            model, tokenizer, peft = self._model(number, stage, room)
+            trained = self._train(number, stage, room, model, tokenizer, peft)
+        _save(trained, tokenizer, folder / "model")
+        with Room(self.away.server) as room:
+            held_out = self._examine(stage, room, trained, tokenizer)
+        return self._manifest(number, stage, held_out)
+
+    def _train(self, number: int, stage: Stage, room: Room, model: Any, tokenizer: Any, peft: Any) -> Any:
+        folder = self.folder(number)
+        common: dict[str, Any] = {"seed": self.seed, "peft": peft, "resume": _checkpoint(folder)}
+        common["show"] = lambda step, figures: self.show(stage.name, step, figures)
+        if stage.kind == "sft":
+            return sft(stage, model, tokenizer, self._rows(number, stage, room), folder, **common).model
+        tasks = _of(self.web.tasks, stage)
+        tasks = choose.shuffled(tasks, self.seed) if self.recipe.control == "shuffled-gold" else tasks
+        more: dict[str, Any] = {
+            "policy": dict(self.recipe.policy),
+            "system": self._system(),
+            "control": self.recipe.control,
+        }
+        return grpo(stage, model, tokenizer, room, tasks, self.recipe.limits, folder, **common, **more).model
+
+    def _rows(self, number: int, stage: Stage, room: Room) -> list[dict[str, Any]]:
+        tasks = _of(self.web.tasks, stage)
+        if stage.rows == "best":
+            earlier = [self.folder(n) for n in range(number) if self.recipe.stages[n].kind == "grpo"]
+            rows = best(earlier, self._system())
+            fresh = round(len(rows) * sum(stage.mix.values()))
+            tasks = Random(f"{self.seed}:{stage.name}").sample(tasks, min(fresh, len(tasks)))
+        else:
+            rows = []
+        made = traces(room, tasks, dict(stage.mix), self.recipe.limits, self.seed) if tasks else []
+        system = [{"role": "system", "content": self._system()}] if self._system() else []
+        return rows + [{"messages": system + messages} for messages in made]
+
+    def _model(self, number: int, stage: Stage, room: Room) -> tuple[Any, Any, Any]:
+        """Of the stage before, else the recipe's."""
+        told = self.recipe.model
+        if number == 0 and told.size:
+            size = scratch.SIZES[told.size]
+            seen = [json.dumps(row["messages"]) for row in self._rows(number, stage, room)]
+            words = scratch.tokenizer(seen, size.vocabulary)
+            seed = told.seed + self.seed
+            return (
+                scratch.model(size, seed, len(words), words.pad_token_id, words.eos_token_id),
+                words,
+                _lora(told.lora),
+            )
+        source = self.folder(number - 1) / "model" if number else Path(told.name)
+        return *_loaded(str(source)), _lora(told.lora)
+
+    def _examine(self, stage: Stage, room: Room, model: Any, tokenizer: Any) -> dict[str, Any]:
+        """Held-out tasks, each once, at the temperature of training."""
+        tasks = _of(self.away.tasks, stage)
+        asked = Random(f"{self.seed}:held-out").sample(tasks, min(self.recipe.questions, len(tasks)))
+        model.eval()
+        voice = Voice(model, tokenizer, stage.turn, stage.temperature, self._system())
+        pairs = [(task, self.seed) for task in asked]
+        made = []
+        for begin in range(0, len(pairs), 128):
+            part = play(
+                room, voice, pairs[begin : begin + 128], self.recipe.limits, stage.context, dict(self.recipe.policy)
+            )
+            made += part[0]
+        known = [one for one in made if one.score.reward is not None]
+        values = {
+            "grounded": [float(journal.is_grounded(one)) for one in known],
+            "correct": [choose.outcome(one.score) or 0.0 for one in known],
+            "reward": [one.score.reward or 0.0 for one in known],
+            "calls": [float(len(one.latencies)) for one in known],
+        }
+        return {name: asdict(told) for name, of in values.items() if (told := figure(of, name))} | {
+            "masked": len(made) - len(known)
+        }
+
+    def _manifest(self, number: int, stage: Stage, held_out: dict[str, Any]) -> dict[str, Any]:
+        told = {
+            "stage": stage.name, "seed": self.seed, "held_out": held_out,
+            "from": _hash(self.folder(number - 1) / "model") if number else self.recipe.model.name or "scratch",
+            "model": _hash(self.folder(number) / "model"), "recipe": _sha(self.out / RECIPE),
+            "tasks": _sha(self.web.file), "snapshot": self.web.snapshot,
+            "held_out_tasks": _sha(self.away.file), "held_out_snapshot": self.away.snapshot,
+            "versions": {name: version(name) for name in VERSIONS},
+        }  # fmt: skip
+        path = self.folder(number) / MANIFEST
+        path.with_suffix(".unfinished").write_text(json.dumps(told, indent=1), encoding="utf-8")
+        path.with_suffix(".unfinished").replace(path)
+        return told
+
+    def _system(self) -> str:
+        return rules("") if self.recipe.model.system == "rules" else self.recipe.model.system
+
+
+def _same_recipe(out: Path, text: str, seed: int) -> None:
+    """A run goes on with the recipe and the seed that it began with."""
+    out.mkdir(parents=True, exist_ok=True)
+    mine = f"# seed {seed}\n{text}"
+    path = out / RECIPE
+    if path.exists() and path.read_text(encoding="utf-8") != mine:
+        raise RunError(f"{out} holds a run of another recipe or seed: give another folder with --out")
+    path.write_text(mine, encoding="utf-8")
+
+
+def _of(tasks: Sequence[Task], stage: Stage) -> list[Task]:
+    chosen = [task for task in tasks if not stage.recipes or task.recipe in stage.recipes]
+    if not chosen:
+        raise RunError(f"stage {stage.name!r}: no task is of {', '.join(stage.recipes)}")
+    return chosen
+
+
+def _checkpoint(folder: Path) -> int:
+    """The last whole one, 0 if there is none."""
+    steps = [path.parent.name for path in folder.glob("checkpoint-*/trainer_state.json")]
+    return max((int(name.partition("-")[2]) for name in steps), default=0)
+
+
+def _loaded(source: str) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    return AutoModelForCausalLM.from_pretrained(source), AutoTokenizer.from_pretrained(source)
+
+
+def _lora(rank: int) -> Any:
+    if not rank:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+def _save(model: Any, tokenizer: Any, folder: Path) -> None:
+    whole = model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
+    whole.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _hash(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.safetensors")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,95 @@
+"""Models from nothing: a tokenizer learned on the spot, a compact chat template with its response template, a small
+Qwen3 with random weights. They speak the same messages and tools as real models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+PAD, END, USER, ASSISTANT, TOOL, CALL = "<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|call|>"
+TEMPLATE = """\
+{%- for message in messages %}
+{%- if message.role == 'assistant' %}
+{{- '<|assistant|>' }}
+{%- generation %}
+{{- message.content or '' }}
+{%- for call in message.tool_calls or [] %}
+{{- '<|call|>' + call.function.name }}
+{%- for name, value in call.function.arguments.items() if value is not none %}
+{{- '\\n' + name + ':' + (value if value is string else value | tojson) }}
+{%- endfor %}
+{%- endfor %}
+{{- '<|end|>' }}
+{%- endgeneration %}
+{%- elif message.role == 'tool' %}
+{{- '<|tool|>' + message.content + '<|end|>' }}
+{%- elif message.role == 'user' %}
+{{- '<|user|>' + message.content + '<|end|>' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|assistant|>' }}{%- endif %}"""
+"""Prefix-preserving; a system message is left out, and so are the tools, which such a model knows by heart."""
+RESPONSE: dict[str, Any] = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": ASSISTANT,
+    "fields": {
+        "tool_calls": {
+            "open_pattern": r"<\|call\|>(?P<name>\w+)\n?",
+            "close_pattern": r"(?=<\|call\|>)|<\|end\|>|$",
+            "repeats": True,
+            "content": "kv-lines",
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
+        },
+        "content": {"close_pattern": r"<\|end\|>|$", "content": "text"},
+    },
+}
+"""Whitespace is a token of its own: with leading-space tokens a name would be copied in two guises."""
+_PARTS = Regex(r"[A-Za-z]+|[0-9]|\s|[^A-Za-z0-9\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    hidden: int
+    layers: int
+    heads: int
+    vocabulary: int
+    context: int = 1024
+
+
+SIZES = {"tiny": Size(128, 2, 4, 420), "small": Size(512, 8, 8, 2000, 2048)}
+
+
+def tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Byte-level BPE of `texts` with the template and response template above; the same texts give the same one."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(_PARTS, "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    made.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = [PAD, END, USER, ASSISTANT, TOOL, CALL]
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False
+    )
+    made.train_from_iterator(texts, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=made, pad_token=PAD, eos_token=END)
+    fast.chat_template, fast.response_template = TEMPLATE, RESPONSE
+    return fast
+
+
+def model(size: Size, seed: int, tokens: int, pad: int, end: int) -> Qwen3ForCausalLM:
+    """Random weights of that seed."""
+    torch.manual_seed(seed)
+    config = Qwen3Config(
+        vocab_size=tokens, hidden_size=size.hidden, intermediate_size=4 * size.hidden,
+        num_hidden_layers=size.layers, num_attention_heads=size.heads, num_key_value_heads=size.heads,
+        head_dim=size.hidden // size.heads, max_position_embeddings=size.context, tie_word_embeddings=True,
+        pad_token_id=pad, eos_token_id=end, bos_token_id=None,
+    )  # fmt: skip
+    return Qwen3ForCausalLM(config)

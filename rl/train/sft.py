@@ -1,0 +1,58 @@
+"""A stage of SFT: TRL's trainer on chat messages, its loss on what the model says alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import TrainerCallback
+from trl import SFTConfig, SFTTrainer
+
+from rl.train.journal import Journal
+from rl.train.recipe import Stage
+
+
+class Keeper(TrainerCallback):
+    """Writes a line for each step that is logged."""
+
+    def __init__(self, journal: Journal, show: Any) -> None:
+        self._journal, self._show = journal, show
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+        if logs and "loss" in logs:
+            self._journal.step(state.global_step, {f"trl/{name}": value for name, value in logs.items()})
+            self._show(state.global_step, logs)
+
+
+def sft(
+    stage: Stage, model: Any, tokenizer: Any, rows: Sequence[dict[str, Any]], folder: Path, *, seed: int,
+    peft: Any = None, resume: int = 0, show: Any = lambda step, figures: None,
+) -> Any:  # fmt: skip
+    """Train `model` on rows of `messages` and `tools`, from checkpoint `resume` if that is not 0; gives the trainer."""
+    journal = Journal(folder, resume)
+    trainer = SFTTrainer(
+        model=model, args=config(stage, folder, seed), train_dataset=dataset(rows), processing_class=tokenizer,
+        peft_config=peft, callbacks=[Keeper(journal, show)],
+    )  # fmt: skip
+    trainer.train(resume_from_checkpoint=str(folder / f"checkpoint-{resume}") if resume else None)
+    return trainer
+
+
+def dataset(rows: Sequence[dict[str, Any]]) -> Dataset:
+    """Rows whose tool calls keep their own arguments: as Arrow structs each would get those of all, as nulls."""
+    return Dataset.from_list(list(rows), on_mixed_types="use_json")
+
+
+def config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
+    """The stage in TRL's words."""
+    cuda = torch.cuda.is_available()
+    return SFTConfig(
+        output_dir=str(folder), max_steps=stage.steps, learning_rate=stage.rate, adam_beta2=stage.beta2,
+        lr_scheduler_type="constant_with_warmup", warmup_steps=max(1, stage.steps // 50),
+        per_device_train_batch_size=stage.batch, max_length=None, assistant_only_loss=True, seed=seed,
+        use_cpu=not cuda, bf16=cuda, gradient_checkpointing=cuda, logging_steps=10, save_steps=max(100, stage.save),
+        save_total_limit=1, report_to="tensorboard", disable_tqdm=True, dataloader_num_workers=0,
+    )  # fmt: skip
