@@ -24,6 +24,8 @@ _CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _UNREAD = re.compile(
     r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^<>\[]*+(?:>|\[.*?(?:\]\s*>|\Z))", re.DOTALL | re.IGNORECASE
 )
+_SITEMAP = re.compile(r"\s*<(?:\w{1,20}:)?(?:urlset|sitemapindex)[\s>]")
+"""Addresses for crawlers (sitemaps.org), which no search engine shows."""
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _TITLE = re.compile(r"<(?:\w{1,20}:)?title(?:\s[^<>]*)?>([^<]*)", re.IGNORECASE)
 _PRINTABLE = str.maketrans({c: None for c in range(32) if c not in (9, 10)} | {127: None, 0xFEFF: None, 0xFFFE: None})
@@ -57,7 +59,7 @@ def extract_xml(source: str) -> Extracted:
         text = unescape(_TAG.sub(" ", text))
     lines = (" ".join(line.split()) for line in clean(text).split("\n"))
     found = _document(_one_line(title[1]) if title else "", "\n".join(line for line in lines if line))
-    return replace(found, cut=found.cut or cut)
+    return replace(found, cut=found.cut or cut, noindex=bool(_SITEMAP.match(source)))
 
 
 def _one_line(markup: str) -> str:

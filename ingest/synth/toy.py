@@ -111,18 +111,18 @@ def _tasks(seed: int, beings: Sequence[Being]) -> Iterator[dict[str, object]]:
         other = beings[being.links[link]]
         last = rng.randrange(len(FACTS))
         yield _task(
-            f"{FACTS[fact]} of {being.name}", being.facts[fact], [(being, FACTS[fact], being.facts[fact])], "fact"
+            f"{FACTS[fact].title()} of {being.name}", being.facts[fact], [(being, FACTS[fact], being.facts[fact])], "fact"
         )
         steps = [(being, LINKS[link], other.name), (other, FACTS[last], other.facts[last])]
-        yield _task(f"{FACTS[last]} of {LINKS[link]} of {being.name}", other.facts[last], steps, "linked fact")
+        yield _task(f"{FACTS[last].title()} of {LINKS[link].title()} of {being.name}", other.facts[last], steps, "linked fact")
         claims = [(being, label, value) for label, value in zip(FACTS, being.facts, strict=True)]
-        yield _task(f"report on {being.name}", being.facts[0], claims, "report") | {"answer_type": "report", "hops": 1}
+        yield _task(f"Report on {being.name}", being.facts[0], claims, "report") | {"answer_type": "report", "hops": 1}
 
 
 def _task(question: str, answer: str, steps: list[tuple[Being, str, str]], recipe: str) -> dict[str, object]:
     evidence = [{"url": being.url, "quote": f"{label} {value}", "value": value} for being, label, value in steps]
     name = question.replace(" ", "-").lower()
     return {
-        "id": name, "question": question, "answers": [answer], "evidence": evidence, "hops": len(steps),
+        "id": name, "question": question, "answers": [answer, evidence[-1]["quote"]], "evidence": evidence, "hops": len(steps),
         "recipe": recipe,
     }  # fmt: skip

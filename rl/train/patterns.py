@@ -28,18 +28,18 @@ async def good(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> N
         said = "\n".join(f"{one.quote} [1]" for one in task.evidence)
         await call("finish", {"answer": said, "citations": [cited]})
     else:
-        await call("finish", {"answer": task.answers[0], "citations": [cited]})
+        await call("finish", {"answer": task.answers[-1], "citations": [cited]})
 
 
 async def guess(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
     """Answers without a search."""
-    await call("finish", {"answer": rng.choice(others).answers[0], "citations": ["r1"]})
+    await call("finish", {"answer": rng.choice(others).answers[-1], "citations": ["r1"]})
 
 
 async def unread(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
     """Searches, opens nothing, and answers all the same."""
     await call("search", {"query": subject(task)})
-    await call("finish", {"answer": rng.choice(others).answers[0], "citations": ["r1"]})
+    await call("finish", {"answer": rng.choice(others).answers[-1], "citations": ["r1"]})
 
 
 async def astray(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
@@ -47,14 +47,14 @@ async def astray(call: Call, task: Task, rng: Random, others: Sequence[Task]) ->
     other = rng.choice(others)
     link = await _found(call, subject(other))
     await call("open", {"link": link})
-    await call("finish", {"answer": other.answers[0], "citations": [link]})
+    await call("finish", {"answer": other.answers[-1], "citations": [link]})
 
 
 async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
     """Stops on the first page of a question that needs two, or at the first claim of a report."""
     cited, first = await _found(call, subject(task)), task.evidence[0]
     await call("open", {"link": cited})
-    said = f"{first.quote} [1]" if task.answer_type == "report" else first.value
+    said = f"{first.quote} [1]" if task.answer_type == "report" else first.quote
     await call("finish", {"answer": said, "citations": [cited]})
 
 

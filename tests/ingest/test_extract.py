@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from ingest.extract import Extracted, extract, extract_html, kind_of
+from ingest.extract.other import extract_xml
 
 FETCHED = date(2024, 11, 30)
 URL = "http://x.org/a/b"
@@ -229,3 +230,11 @@ def test_the_name_decides_where_nothing_else_does() -> None:
 def test_what_bears_no_text_gives_none_and_is_no_drop(mime: str) -> None:
     found, kind, _, reason = read(b"body { color: red }", mime)
     assert (found, kind, reason) == (None, mime, None)
+
+
+@pytest.mark.parametrize(
+    ("root", "hidden"), [("urlset", True), ("sitemapindex", True), ("s:urlset", True), ("rss", False), ("urls", False)]
+)
+def test_a_sitemap_is_no_result(root: str, hidden: bool) -> None:
+    source = f'<?xml version="1.0"?>\n<!-- made --><{root} xmlns="x"><loc>https://a.example/</loc></{root}>'
+    assert extract_xml(source).noindex is hidden

@@ -165,7 +165,11 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_pat
     with openai_server(searcher(gold(world.tasks)), seconds=0.2) as server:
         command = [*EVAL, "--server", world.url, "--out", str(out), "--tasks", str(tasks), "--concurrency", "4"]
         model = ["--model", "stand-in", "--base-url", server.url]
-        process = subprocess.Popen([*command, *model], stderr=subprocess.PIPE, text=True)
+        # A shell's background jobs are born deaf to it.
+        process = subprocess.Popen(
+            [*command, *model], stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
         until = time.monotonic() + 60
         while (time.monotonic() < until and not (out / "episodes.jsonl").exists()) or not lines(out):
             time.sleep(0.05)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from emulator.errors import BadRequest
 from rl import gates
 from rl.tasks.recipes import values
 from rl.tasks.recipes.reading import PAGE, Fact, Reading
@@ -101,9 +102,12 @@ def declared(reading: Reading) -> Iterator[Fact]:
 
 def _things(html: str, url: str) -> list[dict[str, Any]]:
     """What is declared at the top, by all three syntaxes."""
-    from extruct.jsonld import JsonLdExtractor  # heavy: it brings RDFa and all its syntaxes
-    from extruct.opengraph import OpenGraphExtractor
-    from extruct.w3cmicrodata import MicrodataExtractor
+    try:
+        from extruct.jsonld import JsonLdExtractor  # optional and heavy: it brings RDFa and all its syntaxes
+        from extruct.opengraph import OpenGraphExtractor
+        from extruct.w3cmicrodata import MicrodataExtractor
+    except ImportError as error:
+        raise BadRequest(f"the recipe `declared` cannot read: {error}", action="pip install 'webemu[rl]'") from error
 
     found: list[Any] = []
     for syntax in (JsonLdExtractor(), MicrodataExtractor(add_html_node=False), OpenGraphExtractor()):
