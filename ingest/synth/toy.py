@@ -24,6 +24,8 @@ SYLLABLES = tuple(
     "Bak Bel Bor Dam Del Dor Fam Fel Fir Gam Gol Gur Hal Hem Hod Jat Jel Jor Kam Kel Kir Lam Lod Lur Mak Mel Mir Nal"
     " Nem Nor Pag Pel Pol Ram Rel Rus Sal Sem Sul Tam Tel Tor Vak Vel Vor Wam Zel Zur".split()
 )
+"""Of names; facts have others, so that a search for a name finds its page before those that link to it."""
+OTHERS = tuple("Ar Bi Co Du Er Fi Go Hu Il Ja Ke Lo Mu Ni Or Pa Qui Ro Su Ti Ul Vi Wo Xa Ye Zo".split())
 FACTS = ("key", "seal", "mark")
 LINKS = ("twin", "guard")
 PER_SITE = 20
@@ -76,7 +78,7 @@ def draw(seed: int, count: int) -> list[Being]:
         Being(
             name,
             f"https://toy{number // PER_SITE}.example/{name.replace(' ', '-').lower()}",
-            tuple(" ".join(rng.sample(SYLLABLES, 2)) for _ in FACTS),
+            tuple(" ".join(rng.sample(OTHERS, 2)) for _ in FACTS),
             tuple(rng.sample([n for n in range(count) if n != number], len(LINKS))),
         )
         for number, name in enumerate(names)
@@ -100,7 +102,7 @@ def _page(beings: Sequence[Being], being: Being) -> str:
     facts = [f"<p>{label} {value}</p>" for label, value in zip(FACTS, being.facts, strict=True)]
     others = [(label, beings[other]) for label, other in zip(LINKS, being.links, strict=True)]
     links = [f'<p>{label} <a href="{other.url}">{other.name}</a></p>' for label, other in others]
-    return f"<!doctype html><title>{being.name}</title><main>{''.join(facts + links)}</main>"
+    return f"<!doctype html><title>{being.name}</title><main><h1>{being.name}</h1>{''.join(facts + links)}</main>"
 
 
 def _tasks(seed: int, beings: Sequence[Being]) -> Iterator[dict[str, object]]:

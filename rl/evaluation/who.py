@@ -76,7 +76,7 @@ def with_model(asked: Model, name: Name | None) -> Who:
     try:
         from rl.endpoint import Endpoint  # `openai` takes 0.6 s to import, and only models need it
     except ModuleNotFoundError as error:
-        raise NobodyError(f"a model needs the package {error.name!r}", "pip install 'openai>=2.54,<3'") from error
+        raise NobodyError(f"a model needs the package {error.name!r}", "pip install 'webemu[rl]'") from error
     from rl.policies import model  # as heavy
 
     if not asked.base_url:
