@@ -5,11 +5,12 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SERVER = $(VENV)/server.stamp
 DEV = $(VENV)/dev.stamp
+TRAIN = $(VENV)/train.stamp
 CLIENTS = .venv-clients
 TRAINERS = .venv-trainers
 VERL = .venv-verl
 
-.PHONY: demo test test-clients test-trainers check bench format clean
+.PHONY: demo test test-clients test-trainers train-demo train-controls check bench format clean
 demo: $(SERVER)
 	$(BIN)/webemu demo $(ARGS)
 
@@ -22,6 +23,13 @@ test-clients: $(CLIENTS)/clients.stamp
 test-trainers: $(TRAINERS)/trainers.stamp $(VERL)/trainers.stamp
 	$(TRAINERS)/bin/python -m pytest tests/trainers $(ARGS)
 	$(VERL)/bin/python -m pytest tests/trainers $(ARGS)
+
+train-demo: $(TRAIN)
+	$(BIN)/webemu train --recipe tiny --out runs/tiny $(ARGS)
+
+train-controls: train-demo
+	for control in random-reward no-tools shuffled-gold; do \
+	  $(BIN)/webemu train --recipe tiny --control $$control --after runs/tiny --out runs/$$control $(ARGS) || exit 1; done
 
 check: $(DEV)
 	$(BIN)/ruff check .
@@ -48,6 +56,11 @@ $(DEV): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,dev]'
 	touch $@
 
+$(TRAIN): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train]'
+	touch $@
+
 # Some clients bring a package named "tests", which would hide ours.
 $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requirements.txt
 	test -x $(CLIENTS)/bin/python || $(PYTHON) -m venv $(CLIENTS)
@@ -59,7 +72,7 @@ $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requireme
 $(TRAINERS)/trainers.stamp: pyproject.toml constraints.txt tests/trainers/requirements.txt
 	test -x $(TRAINERS)/bin/python || $(PYTHON) -m venv $(TRAINERS)
 	grep -v '^openai==' constraints.txt >$(TRAINERS)/constraints.txt
-	$(TRAINERS)/bin/python -m pip install --quiet -c $(TRAINERS)/constraints.txt -e '.[server]' -r tests/trainers/requirements.txt
+	$(TRAINERS)/bin/python -m pip install --quiet -c $(TRAINERS)/constraints.txt -e '.[server,train]' -r tests/trainers/requirements.txt
 	touch $@
 
 # Without our constraints, and verl brings a package named "tests".

@@ -47,6 +47,8 @@ def quiz(
     """
     try:
         chosen = load(tasks)[:limit]
+        if not chosen:
+            raise TaskError(f"{tasks}: there is no task in it")
         with Client(server, retries=2) as client:
             client.health()
             marked = [_marked(client, task, number < show) for number, task in enumerate(chosen)]

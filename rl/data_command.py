@@ -7,7 +7,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from agent_client.errors import BadRequest
 from rl import sft
+from rl.outputs import writable
 from rl.sft import EpisodesError, Wanted
 from rl.tasks import TaskError, load
 
@@ -42,10 +44,13 @@ def of_episodes(
       webemu data sft teacher/ --out sft.jsonl --min-reward 0.9 --grounded --per-task 2 --split train
     """
     try:
+        writable(out)
         ids = frozenset(task.id for task in load(tasks)) if tasks else None
         told = (one for path in episodes for one in sft.episodes(path))
         wanted = Wanted(min_reward, grounded, max_turns, per_task, slips, split, ids, thoughts)
         chosen = sft.choose(told, wanted)
+    except BadRequest as error:
+        _stop(error.message, error.action)
     except (EpisodesError, TaskError) as error:
         _stop(str(error), "`webemu eval` writes folders of episodes")
     sft.save(out, chosen.conversations)

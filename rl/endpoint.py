@@ -158,11 +158,19 @@ def _read(answer: Mapping[str, Any]) -> Reply:
     tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
     if not isinstance(text, str):
         raise TypeError(f"`content` is a {type(text).__name__}")
-    return Reply(text, calls, message(text, calls), *tokens, str(thought), choice.get("finish_reason") == "length")
+    text = _whole(text)
+    return Reply(
+        text, calls, message(text, calls), *tokens, _whole(str(thought)), choice.get("finish_reason") == "length"
+    )
 
 
 def _call(number: int, told: Mapping[str, Any]) -> ToolCall:
     function = told["function"]
     arguments = function.get("arguments") or ""
     given = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(str(told.get("id") or f"call-{number}"), str(function.get("name") or ""), given)
+    return ToolCall(str(told.get("id") or f"call-{number}"), _whole(str(function.get("name") or "")), _whole(given))
+
+
+def _whole(text: str) -> str:
+    """Without halves of surrogates, which models produce, and which cannot be sent back."""
+    return text.encode("utf-8", "replace").decode()

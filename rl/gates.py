@@ -65,10 +65,11 @@ def holds(text: str, part: str) -> bool:
 
 def says(shown: str, answer: str) -> bool:
     """Whether a page's text has an answer as a run of words, in any spelling of numbers and dates."""
-    return holds(_lines(shown), normalise(answer))
+    return holds(lines(shown), normalise(answer))
 
 
 @lru_cache(512)
-def _lines(shown: str) -> str:
-    """Kept, since an answer has several spellings, and the samples of a task show the same pages."""
+def lines(shown: str) -> str:
+    """A page's text normalised line by line. Kept, since an answer has several spellings, and the samples of a task
+    show the same pages."""
     return " ".join(normalise(line) for line in re.split(r"[\n\t|]+", shown))

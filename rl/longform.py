@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from math import ceil
 
-from rl.gates import holds
+from rl.gates import holds, lines
 from rl.neutral import has_tokens
 from rl.record import Record
 from rl.tasks import Evidence
@@ -72,10 +71,12 @@ def is_written(record: Record) -> float:
 
 
 def coverage(record: Record) -> float:
-    """Share of the claims that a supported sentence states."""
-    supported = [normalise(_bare(one)) for one in sentences(record.answer) if is_supported(one, record)]
+    """Share of the claims that a supported sentence states whose cited pages have the claim's value."""
+    said = [one for one in sentences(record.answer) if is_supported(one, record)]
+    supported = [(normalise(_bare(one)), cited(one, record)) for one in said]
     wanted = claims(record)
-    return sum(any(states(one, claim) for one in supported) for claim in wanted) / len(wanted)
+    stated = [any(states(one, row) and supports(shown, [row.value]) for one, shown in supported) for row in wanted]
+    return sum(stated) / len(wanted)
 
 
 def precision(record: Record) -> float:
@@ -120,7 +121,7 @@ def supports(shown: tuple[str, ...], wanted: list[str]) -> bool:
 
 def cited(sentence: str, record: Record) -> tuple[str, ...]:
     """What the pages that a sentence cites showed."""
-    return _pages([int(number) for number in _CITED.findall(sentence)], record)
+    return tuple(part for _, marks in _parts(sentence) for part in _pages(marks, record))
 
 
 def facts(sentence: str) -> list[str]:
@@ -182,17 +183,12 @@ def _pages(numbers: list[int], record: Record) -> tuple[str, ...]:
 
 def _says(shown: str, fact: str) -> bool:
     """As `rl.gates.says`, and what a page showed is made plain once."""
-    return _has(_lines(shown), normalise(fact))
+    return _has(lines(shown), normalise(fact))
 
 
 def _has(text: str, words: str) -> bool:
     """Whether a normalised text has these words; the last may stand as its owner's (`NASA's`)."""
     return holds(text, words) or (words[-1:].isalpha() and holds(text, f"{words}s"))
-
-
-@lru_cache(256)
-def _lines(shown: str) -> str:
-    return " ".join(normalise(line) for line in re.split(r"[\n\t|]+", shown))
 
 
 def _bare(sentence: str) -> str:

@@ -20,8 +20,11 @@ _BRACKETS = re.compile(
     r"|IMG|gMASK|sMASK|CLS|SEP|MASK|PAD|UNK|BOS|EOS)\s*\])",
     re.IGNORECASE,
 )
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
-"""Control, zero-width, direction and tag characters: a model reads them and a person does not."""
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufeff\U000e0000-\U000e007f]"
+)
+"""Control, zero-width, direction and tag characters: a model reads them and a person does not. Halves of surrogates:
+models write them, and no tokenizer takes them."""
 
 
 def neutral(text: str) -> str:

@@ -63,7 +63,7 @@ def grounding(record: Record) -> float:
     """Share of the cited pages that were opened, by the ledger, and showed the answer in this episode.
 
     Where "not found" is right, no page says it: the pages where it would stand are cited, or if there are none, no page
-    is, after two different searches. What is counted, added up or an address is said by no page either: see `_implies`.
+    is, after two different searches. What is counted, compared or an address is said by no page either: see `_follows`.
     """
     cited = record.citations[:MOST_CITED]
     if record.task.answer_type == "none" and correct(record):
@@ -88,11 +88,18 @@ def rubric_of(task: Task) -> Rubric:
 def _looked_for(record: Record) -> float:
     places = {key(one.url) for one in record.task.evidence}
     if not places:
-        words = {normalise(query) for one in record.requests if one.is_shown for query in one.searches}
-        return not record.citations and len(words) >= SEARCHES
+        return not record.citations and len(_sought(record)) >= SEARCHES
     cited = record.citations[:MOST_CITED]
-    there = [one for one in cited if record.page(one) and record.redirects.get(key(one), key(one)) in places]
-    return len(there) / len(cited) if cited else 0.0
+    there = [one for one in cited if record.redirects.get(key(one), key(one)) in places]
+    return sum(any(map(str.strip, record.page(one))) for one in there) / len(cited) if cited else 0.0
+
+
+def _sought(record: Record) -> set[frozenset[str]]:
+    """The words of each search that had a word of what the question names; the same ones in another order are one."""
+    question = record.task.question
+    asked = set(normalise(" ".join(longform.names(question)) or question).split())
+    queries = (query for one in record.requests if one.is_shown for query in one.searches)
+    return {words for words in (frozenset(normalise(query).split()) for query in queries) if words & asked}
 
 
 def _read(record: Record) -> str:
@@ -101,22 +108,28 @@ def _read(record: Record) -> str:
 
 
 def _says(record: Record, citation: str) -> bool:
-    accepted = record.task.answers if correct(record) else (_read(record),)
+    right = correct(record)
+    accepted = record.task.answers if right else (_read(record),)
     said = any(gates.says(part, one) for part in record.page(citation) for one in accepted)
-    return said or (bool(correct(record)) and _implies(record, citation))
+    return _follows(record, citation, said) if right and _is_worked_out(record.task) else said
 
 
-def _implies(record: Record, citation: str) -> bool:
-    """Whether a cited page is one that the answer follows from, and showed what it follows from.
+def _is_worked_out(task: Task) -> bool:
+    """Whether the answer stands in no quote of the evidence: it is counted, added up, compared, or an address."""
+    quotes = [row.quote for row in task.evidence]
+    return all(quotes) and bool(quotes) and not any(gates.says(quote, one) for quote in quotes for one in task.answers)
 
-    Only where the answer stands on no page: it is counted, added up, or an address.
-    """
-    task, final = record.task, record.redirects.get(key(citation), key(citation))
-    if any(not row.quote or gates.says(row.quote, one) for row in task.evidence for one in task.answers):
+
+def _follows(record: Record, citation: str, said: bool) -> bool:
+    """Whether all that the answer follows from was shown, and the cited page is part of it or says the answer. A bare
+    number is said by many a page that has nothing to do with it."""
+    final = record.redirects.get(key(citation), key(citation))
+    is_part = any(row.value and key(row.url) == final for row in record.task.evidence) and bool(record.page(citation))
+    if not is_part and not (said and gates.form(_read(record)) != "number"):
         return False
-    values = [row.value for row in task.evidence if row.value and key(row.url) == final]
-    shown = record.page(citation)
-    return bool(values) and all(any(gates.says(part, one) for part in shown) for one in values)
+    reached = {key(url) for url in opened(record.requests)}
+    shown = [part for url, parts in record.shown.items() if url in reached for part in parts]
+    return all(any(gates.says(part, row.value) for part in shown) for row in record.task.evidence if row.value)
 
 
 METRICS = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_client.errors import InfrastructureError
+from agent_client.errors import BadRequest, InfrastructureError
 
 PATIENCE = 30.0
 """Seconds that a server has to end."""
@@ -18,8 +18,11 @@ PATIENCE = 30.0
 def serving(
     url: str | None = None, root: Path | None = None, collection: str | None = None, workers: int = 1
 ) -> Iterator[str]:
-    """The address of a running server. Raises InfrastructureError where none can be started."""
+    """The address of a running server. Raises BadRequest on a URL that is none, InfrastructureError where none can be
+    started."""
     if url:
+        if not url.startswith(("http://", "https://")):
+            raise BadRequest(f"{url!r} is no address of a server", action="write it as http://127.0.0.1:8800")
         yield url
         return
     place = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]

@@ -62,6 +62,8 @@ def episodes(path: Path) -> Iterator[dict[str, Any]]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise EpisodesError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise EpisodesError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from error
     for number, line in enumerate(filter(None, lines), 1):
         try:
             told = json.loads(line)

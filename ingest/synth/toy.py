@@ -25,7 +25,10 @@ SYLLABLES = tuple(
     " Nem Nor Pag Pel Pol Ram Rel Rus Sal Sem Sul Tam Tel Tor Vak Vel Vor Wam Zel Zur".split()
 )
 """Of names; facts have others, so that a search for a name finds its page before those that link to it."""
-OTHERS = tuple("Ar Bi Co Du Er Fi Go Hu Il Ja Ke Lo Mu Ni Or Pa Qui Ro Su Ti Ul Vi Wo Xa Ye Zo".split())
+OTHERS = tuple(
+    "Ash Bri Cop Dun Elk Fyn Gri Hux Ivo Jun Kip Lyn Mop Nix Oak Pim Qui Ros Sky Tun Urn Vim Wex Yap Zip Cru Fro Sti"
+    " Twi Spo".split()
+)
 FACTS = ("key", "seal", "mark")
 LINKS = ("twin", "guard")
 PER_SITE = 20
@@ -69,16 +72,17 @@ def generate_toy(out: Path, seed: int, pages: int, progress: Callable[[int, int]
 
 
 def draw(seed: int, count: int) -> list[Being]:
-    """The world of that seed: `count` beings of names that occur once; at most 1,128. No two of the same words, since a search
-    minds no order."""
+    """The world of that seed. No two names have the same words, since a search minds no order, and no two facts of a
+    page share one, since a small model copies what stood behind a word."""
     rng = dice(seed, "toy")
     pairs = [pair if rng.random() < 0.5 else pair[::-1] for pair in combinations(SYLLABLES, 2)]
     names = [" ".join(pair) for pair in rng.sample(pairs, count)]
+    facts = [rng.sample(OTHERS, 2 * len(FACTS)) for _ in names]
     return [
         Being(
             name,
             f"https://toy{number // PER_SITE}.example/{name.replace(' ', '-').lower()}",
-            tuple(" ".join(rng.sample(OTHERS, 2)) for _ in FACTS),
+            tuple(map(" ".join, zip(facts[number][::2], facts[number][1::2], strict=True))),
             tuple(rng.sample([n for n in range(count) if n != number], len(LINKS))),
         )
         for number, name in enumerate(names)
@@ -113,10 +117,15 @@ def _tasks(seed: int, beings: Sequence[Being]) -> Iterator[dict[str, object]]:
         other = beings[being.links[link]]
         last = rng.randrange(len(FACTS))
         yield _task(
-            f"{FACTS[fact].title()} of {being.name}", being.facts[fact], [(being, FACTS[fact], being.facts[fact])], "fact"
+            f"{FACTS[fact].title()} of {being.name}",
+            being.facts[fact],
+            [(being, FACTS[fact], being.facts[fact])],
+            "fact",
         )
         steps = [(being, LINKS[link], other.name), (other, FACTS[last], other.facts[last])]
-        yield _task(f"{FACTS[last].title()} of {LINKS[link].title()} of {being.name}", other.facts[last], steps, "linked fact")
+        yield _task(
+            f"{FACTS[last].title()} of {LINKS[link].title()} of {being.name}", other.facts[last], steps, "linked fact"
+        )
         claims = [(being, label, value) for label, value in zip(FACTS, being.facts, strict=True)]
         yield _task(f"Report on {being.name}", being.facts[0], claims, "report") | {"answer_type": "report", "hops": 1}
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from agent_client import Client, ClientError
 from agent_client.client import DEFAULT_URL
+from agent_client.errors import InfrastructureError
 from rl.adapters.place import Place
 from rl.tasks import Task, TaskError, load
 
@@ -21,7 +24,7 @@ def episodes(
         DEFAULT_URL
     ),
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8900,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8900,
     policy: Annotated[Path | None, typer.Option(help="JSON file: policy of every session (docs/sessions.md).")] = None,
     limits: Annotated[str, typer.Option(help='JSON: limits of an episode, such as {"turns": 12}.')] = "{}",
     most: Annotated[int, typer.Option(min=1, help="Episodes that may go on at once.")] = 4096,
@@ -35,7 +38,7 @@ def episodes(
     \b
     Example:
       webemu episodes --tasks webemu-data/demo/tasks.jsonl --port 8900
-      curl -X POST http://127.0.0.1:8900/reset -d '{"task_id": "task-1"}'
+      curl -X POST http://127.0.0.1:8900/reset -d '{"task_id": "demo-01"}'
     """
     try:
         given = json.loads(policy.read_text(encoding="utf-8")) if policy else {}
@@ -57,13 +60,17 @@ def _serve(chosen: Sequence[Task], place: Place, host: str, port: int, most: int
     from rl.adapters.http import app
 
     config = uvicorn.Config(app(chosen, place, most, idle), host, port, log_level="warning", access_log=False)
-    sock = config.bind_socket()
-    sock.listen(config.backlog)  # so that the address holds from the moment it is told
+    try:  # listening, so that the address holds from the moment it is told
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        sock = socket.create_server((host, port), family=family, backlog=config.backlog)
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        _stop(InfrastructureError(f"{host}:{port} cannot be listened on: {why}", action="give another --port"))
     typer.echo(f"episodes of {len(chosen)} tasks at http://{host}:{sock.getsockname()[1]} (end with Ctrl-C)")
     uvicorn.Server(config).run([sock])
 
 
-def _stop(error: Exception) -> None:
+def _stop(error: Exception) -> NoReturn:
     typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
     action = error.action if isinstance(error, ClientError) else "`webemu episodes --help` shows what is taken"
     typer.echo(f"  -> {action or 'start the server with `webemu serve`'}", err=True)

@@ -37,7 +37,10 @@ class Folder:
 
     def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
         """Makes the folder, or goes on in it. Raises FolderError where it is another evaluation's."""
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FolderError(f"{path} cannot be made: {error.strerror}", "give another folder with --out") from error
         _agree(path / "manifest.json", manifest)
         self.path, self.torn = path, _untorn(path / "episodes.jsonl")
         self.retried = 0
@@ -53,7 +56,8 @@ class Folder:
 
     def append(self, told: Row) -> None:
         place = self._file.tell()
-        self._file.write(json.dumps(told, ensure_ascii=False).translate(_ENDS).encode() + b"\n")
+        # Models produce lone surrogates, which UTF-8 has no bytes for.
+        self._file.write(json.dumps(told, ensure_ascii=False).translate(_ENDS).encode("utf-8", "replace") + b"\n")
         self._file.flush()
         self._note(told, place)
 

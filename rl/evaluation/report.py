@@ -6,16 +6,13 @@ the page's policy lets no other script, style or request be.
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
 
+from rl.evaluation.look import look, policy
 from rl.evaluation.rows import PASS, Row
 from rl.evaluation.statistics import LEVEL
 from rl.evaluation.summary import DIMENSIONS, NAMES
@@ -27,7 +24,6 @@ HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "recall", "reward"
 COLUMNS = ("em", "grounded", "recall", "reward", "calls", "tokens")
 SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "recall", "reward"))
 _KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
-_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 
 
 def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
@@ -46,22 +42,13 @@ def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
         headlines=_told(overall, (*dict.fromkeys((*passes[:1], *passes[-1:])), *HEADLINES)), passes=passes, level=LEVEL,
         passed=PASS, kinds=htmlsafe_json_dumps(_KINDS), index=htmlsafe_json_dumps(list(map(_listed, trajectories))),
         details=[htmlsafe_json_dumps(one) for one in trajectories], shares=SHARES,
-        policy=_policy(loader.get_source(environment, "report.html")[0]),
+        look=look(), policy=policy(loader.get_source(environment, "report.html")[0]),
     )  # fmt: skip
 
 
 def _told(overall: Mapping[str, Any], kinds: Iterable[str]) -> list[str]:
     """Those that there are; tokens where any were spent."""
     return [kind for kind in kinds if kind in overall and (kind != "tokens" or overall[kind]["high"])]
-
-
-def _policy(template: str) -> Markup:
-    """Only the template's own script and style, by their hashes."""
-    sources: dict[str, list[str]] = {"script": [], "style": []}
-    for kind, body in _INLINE.findall(template):
-        sources[kind].append(f"'sha256-{b64encode(sha256(body.encode()).digest()).decode()}'")
-    script, style = (" ".join(sources[kind]) for kind in ("script", "style"))
-    return Markup(f"default-src 'none'; script-src {script}; style-src {style}")
 
 
 def _clip(attempts: int) -> int:

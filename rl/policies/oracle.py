@@ -69,6 +69,9 @@ async def _read(attempt: Attempt, link: str, url: str, wanted: list[str]) -> str
         found = await (attempt.act("open", link=url, cursor=following) if following else attempt.act("open", link=link))
         text += "\n" + seen.plain(seen.page(found.text))
         following = seen.cursor(found.text)
+    for one in wanted if following else ():
+        if not attempt.done and not says(text, one):
+            text += "\n" + seen.plain(seen.within((await attempt.act("find", pattern=one)).text))
     return text
 
 

@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
+from emulator.errors import BadRequest
+from rl.outputs import writable
 from rl.serving import serving
 from rl.tasks.audit import Row, as_row, audit, figures, missing, questions
 from rl.tasks.fields import Asked, Names
@@ -42,10 +44,16 @@ def audit_questions(
     And what is missing for the others. Gold pages are looked up by URL, or by title where the set names no more. A
     question is answerable if its gold pages are there and state an answer, or if one of its first ten results does.
 
-    webemu tasks audit questions.jsonl --collection mine --missing to-crawl.txt
+    \b
+    Example:
+      webemu tasks audit questions.jsonl --collection mine --missing to-crawl.txt
     """
     names = Names(question_field, answer_field, url_field, title_field)
     asks = questions(file, names)[:limit]
+    if not asks:
+        raise BadRequest(f"{file}: there is no question in it", action="use JSON lines, a JSON list, CSV or TSV")
+    with told():
+        writable(out, missing_to)
     with told(), serving(server, root, collection) as address:
         rows = asyncio.run(_audited(asks, address, quiet))
     if out:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,8 @@ from emulator.config import load as configured
 from emulator.errors import BadRequest
 from index.snapshot import current_id
 from rl.endpoint import Endpoint
+from rl.ledger import opening
+from rl.outputs import writable
 from rl.serving import serving
 from rl.tasks import tables
 from rl.tasks.build import Built, build
@@ -32,9 +35,9 @@ from rl.tasks.graph import Graph
 from rl.tasks.options import Collection, Quiet, Root, Server, told
 from rl.tasks.overlap import benchmarks
 from rl.tasks.recipe import Needs, Sources
-from rl.tasks.served import AT_ONCE, Served
+from rl.tasks.served import AT_ONCE, PLAIN, Served
 from rl.tasks.splits import NAMES, By, split
-from rl.tasks.task import Task, load, save
+from rl.tasks.task import Task, TaskError, load, save
 
 WANTED = 100
 """Tasks, unless one says."""
@@ -90,15 +93,23 @@ def build_tasks(
     Recipes are drawn from in turn. Each task bears the verdict of every filter; what is rejected is counted by filter
     and recipe. No model is needed, unless a recipe is one of the family `model`.
 
-    webemu tasks build --collection mine --recipes crawl --count 1000 --out tasks.jsonl
-
-    webemu tasks build --collection invented --recipes world --graph web/graph.jsonl --out tasks.jsonl
+    \b
+    Examples:
+      webemu tasks build --collection mine --recipes crawl --count 1000 --out tasks.jsonl
+      webemu tasks build --collection invented --recipes world --graph web/graph.jsonl --out tasks.jsonl
+      webemu tasks build --from mine.jsonl --collection mine --out filtered.jsonl
     """
     made_of, numbers, limits = _by(split_by), _numbers(shares, len(NAMES), "--split"), _numbers(band, 2, "--band")
+    if given and recipes:
+        raise BadRequest("--from takes the tasks of a file, --recipes makes new ones", action="leave out one of them")
+    if limits[0] > limits[1]:
+        raise BadRequest(f"--band {band} has its lowest pass rate above its highest", action="such as --band 0.1,0.9")
     config = configured({"root": root, "collection": collection})
     settings = dict(map(_setting, setting or ()))
     known, rates = benchmarks(against) if against else None, pass_rates(results) if results else None
     asked, began = _endpoint(base_url, model, api_key_env), time.monotonic()
+    with told():
+        writable(out, keep_rejected)
     with (
         told(),
         _draws(recipes, given, config, graph, asked, seed) as (draws, dropped, wanted),
@@ -108,6 +119,7 @@ def build_tasks(
     ):
         if server and given is None:
             _agree(server, config)
+        _try(address, settings)
         means = Means(
             web=Served(address, settings),
             endpoint=_endpoint(base_url, model, api_key_env),
@@ -158,6 +170,13 @@ def _agree(server: str, config: Config) -> None:
         )
 
 
+def _try(address: str, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises the client's BadRequest on a setting that is no policy of a session."""
+    with Client(address) as client:
+        for policy in settings.values():
+            client.perform(opening(policy))
+
+
 @contextmanager
 def _draws(
     recipes: str, given: Path | None, config: Config, graph: Path | None, endpoint: Endpoint | None, seed: int
@@ -165,6 +184,8 @@ def _draws(
     """Tasks by recipe, what the recipes drop, and how many tasks are wanted unless one says."""
     if given is not None:
         tasks = load(given)
+        if not tasks:
+            raise TaskError(f"{given}: there is no task in it")
         names = {one.recipe: 0 for one in tasks}
         yield {name: iter([one for one in tasks if one.recipe == name]) for name in names}, {}, len(tasks)
         return
@@ -196,7 +217,7 @@ def _numbers(text: str, count: int, option: str) -> tuple[float, ...]:
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         numbers = ()
-    if len(numbers) != count or min(numbers) < 0 or not sum(numbers):
+    if len(numbers) != count or not all(map(isfinite, numbers)) or min(numbers) < 0 or not sum(numbers):
         raise BadRequest(
             f"{option} {text!r} is not {count} numbers", action=f"such as {option} {'0.8,0.1,0.1'[: 4 * count - 1]}"
         )
@@ -214,4 +235,6 @@ def _setting(text: str) -> tuple[str, dict[str, Any]]:
             f"--setting {text!r} is no NAME=POLICY",
             action="""such as --setting 'noisy={"weather": {"shuffled": 0.3}}\'""",
         )
+    if name == PLAIN:
+        raise BadRequest(f"{PLAIN!r} is the search without a policy", action="give the setting another name")
     return name, read

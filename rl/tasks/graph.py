@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from rl.tasks.task import TaskError
 
+_ACTION = "`webemu generate` writes graph.jsonl beside its WARC files"
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -84,9 +85,13 @@ class Graph:
             entities = {row["entity"]: _entity(row) for row in rows if "entity" in row}
             facts = tuple(_fact(row, entities) for row in rows if "subject" in row)
         except OSError as error:
-            raise TaskError(f"{path}: {error.strerror}") from error
+            raise TaskError(f"{path}: {error.strerror}", _ACTION) from error
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise TaskError(f"{path}: no graph of a generated web ({type(error).__name__}: {error})") from error
+            raise TaskError(
+                f"{path}: no graph of a generated web ({type(error).__name__}: {error})", _ACTION
+            ) from error
+        if not facts:
+            raise TaskError(f"{path}: no graph of a generated web (it states no fact)", _ACTION)
         by_subject = _grouped((fact.subject.key, fact) for fact in facts)
         by_target = _grouped((fact.target.key, fact) for fact in facts if fact.target)
         by_base = _grouped(((fact.base, bool(fact.as_of)), fact) for fact in facts)

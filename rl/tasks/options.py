@@ -30,4 +30,4 @@ def told() -> Iterator[None]:
     except ClientError as error:
         raise EmulatorError(error.message, action=error.action) from error
     except TaskError as error:
-        raise BadRequest(str(error), action="a task file has one JSON object per line: see docs/tasks.md") from error
+        raise BadRequest(str(error), action=error.action) from error

@@ -9,6 +9,7 @@ import typer
 
 from emulator.config import load as configured
 from emulator.errors import BadRequest
+from rl.outputs import writable
 from rl.tasks.options import Collection, Root, told
 from rl.tasks.subset import subset
 from rl.tasks.task import load
@@ -33,11 +34,14 @@ def cut_subset(
     They make a collection of their own. Up to half of the distractors are pages that search shows for the questions of
     --tasks, the rest are drawn at random. Of each page all captures go over, byte for byte.
 
-    webemu tasks subset --tasks tasks.jsonl --distractors 5000 --collection mine --to small
+    \b
+    Example:
+      webemu tasks subset --tasks tasks.jsonl --distractors 5000 --collection mine --to small
     """
     source = configured({"root": root, "collection": collection})
     target = configured({"root": root, "collection": to})
     with told():
+        writable(missing_to)
         given = load(tasks) if tasks else ()
     gold = [*_lines(urls), *(one.url for task in given for one in task.evidence)]
     if not gold:

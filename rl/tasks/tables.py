@@ -47,10 +47,12 @@ def dropped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
 
 def splits(made: Split, by: str) -> Iterator[str]:
     """Tasks and components of each split, and a warning where one component outgrows all splits."""
+    if not made.tasks:
+        return
     told = (f"{name} {made.counts[name]:,} of {made.components.get(name, 0):,}" for name in NAMES if made.counts[name])
     sizes = ", ".join(f"{size:,}" for size in made.sizes[:3])
-    yield f"splits     {', '.join(told)} components by {by}, the largest of {sizes or 0} tasks"
-    largest = made.sizes[0] if made.sizes else 0
+    yield f"splits     {', '.join(told)} components by {by}, the largest of {sizes} tasks"
+    largest = made.sizes[0]
     if len(made.tasks) > 1 and largest > TOO_LARGE * len(made.tasks):
         ways = {"domain": "--split-by host, --split-by page, ", "host": "--split-by page, "}.get(by, "")
         yield f"warning    one component holds {largest:,} of {len(made.tasks):,} tasks: no splits as asked"

@@ -15,7 +15,11 @@ NOT_FOUND = ("not found", "it cannot be found", "no such thing", "there is none"
 
 
 class TaskError(ValueError):
-    """A task file that cannot be read; names file and line."""
+    """A file that cannot be read; names file and line. `action` says what to do."""
+
+    def __init__(self, message: str, action: str = "") -> None:
+        super().__init__(message)
+        self.action = action or "a task file has one JSON object per line: see docs/tasks.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,11 @@ class Task:
 def load(path: Path) -> tuple[Task, ...]:
     """The tasks of a JSON Lines file in order. Raises TaskError."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise TaskError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from error
     return tuple(_task(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
 
 
@@ -87,23 +93,29 @@ def line(task: Task) -> str:
 
 
 def from_row(row: Mapping[str, Any]) -> Task:
-    """A task from its JSON object. Raises ValueError, KeyError or TypeError."""
-    answers = tuple(str(answer) for answer in row["answers"])
-    if not answers or isinstance(row["answers"], str):
-        raise ValueError("`answers` must be a list of at least one text")
-    kind = row.get("answer_type", "")
+    """A task from its JSON object; what is null is left out. Raises ValueError, KeyError or TypeError."""
+    if not isinstance(row, Mapping):
+        raise TypeError("it is no object")
+    row = {name: value for name, value in row.items() if value is not None}
+    if missing := [name for name in ("id", "question", "answers") if row.get(name, "") in ("", [])]:
+        raise ValueError(f"it has no `{missing[0]}`")
+    given, hops, kind = row["answers"], int(row.get("hops", 1)), row.get("answer_type", "")
+    if isinstance(given, str) or not all(one is not None and str(one).strip() for one in given):
+        raise ValueError("`answers` must be a list of texts that are not empty")
+    if hops < 1:
+        raise ValueError(f"`hops` is {hops}: at least one page is read")
     if kind not in get_args(AnswerType):
         raise ValueError(f"`answer_type` {kind!r} is none of {', '.join(filter(None, get_args(AnswerType)))}")
     return Task(
         id=str(row["id"]),
         question=str(row["question"]),
-        answers=answers,
+        answers=tuple(map(str, given)),
         evidence=tuple(_evidence(one) for one in row.get("evidence", ())),
-        hops=int(row.get("hops", 1)),
+        hops=hops,
         recipe=str(row.get("recipe", "")),
         answer_type=kind,
         split=str(row.get("split", "")),
-        difficulty=None if row.get("difficulty") is None else float(row["difficulty"]),
+        difficulty=float(row["difficulty"]) if "difficulty" in row else None,
         filters=dict(row.get("filters", {})),
         user=tuple(Reply(tuple(map(str, one["words"])), str(one["says"])) for one in row.get("user", ())),
     )
@@ -118,5 +130,7 @@ def _evidence(row: str | Mapping[str, Any]) -> Evidence:
 def _task(path: Path, number: int, line: str) -> Task:
     try:
         return from_row(json.loads(line))
+    except json.JSONDecodeError as error:
+        raise TaskError(f"{path}, line {number}: not JSON ({error.msg} at character {error.pos})") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TaskError(f"{path}, line {number}: not a task ({type(error).__name__}: {error})") from error
+        raise TaskError(f"{path}, line {number}: not a task ({error})") from error

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from rl.neutral import neutral
 from rl.train.journal import TRAJECTORIES
 
 LEAST = 0.9
@@ -30,12 +31,13 @@ def best(stages: Sequence[Path], system: str = "") -> list[dict[str, Any]]:
 
 def _asked(question: str, system: str) -> list[dict[str, Any]]:
     head = [{"role": "system", "content": system}] if system else []
-    return [*head, {"role": "user", "content": question}]
+    return [*head, {"role": "user", "content": neutral(question)}]
 
 
 def _open(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Up to the model's last turn."""
-    return messages[:-1] if messages[-1]["role"] == "tool" else messages
+    last = max(number for number, one in enumerate(messages) if one["role"] == "assistant")
+    return messages[: last + 1]
 
 
 def _way(messages: list[dict[str, Any]]) -> str:

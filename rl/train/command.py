@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-import time
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from tqdm import tqdm
 
 from agent_client import ClientError
 from rl.tasks import TaskError
-from rl.train.recipe import RecipeError, read, shipped
+from rl.train.recipe import Control, Recipe, RecipeError, Stage, read, shipped
 
-SHOWN = ("loss", "reward", "grounded", "entropy", "calls", "masked", "seconds/speaking", "seconds/tools", "tool_ms/p99")
+SHOWN = {"loss": "loss", "reward": "reward", "grounded": "grounded", "entropy": "entropy", "masked": "masked"}
 
 
 def train(
@@ -27,49 +30,70 @@ def train(
     tasks: Annotated[Path | None, typer.Option(help="Task file, for recipes that make no web.")] = None,
     held_out: Annotated[Path | None, typer.Option(help="Task file that is asked after each stage.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Of a server that is started.")] = 1,
+    control: Annotated[str, typer.Option(help="random-reward, no-tools or shuffled-gold: what must not work.")] = "",
+    after: Annotated[Path | None, typer.Option(help="Run whose webs and first SFT stages are taken over.")] = None,
     show: Annotated[bool, typer.Option("--list", help="Show the shipped recipes and stop.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Train a search agent: the stages of a recipe (SFT, GRPO), each examined on held-out tasks at its end.
 
     \b
     Examples:
       webemu train --recipe tiny                          # from nothing, on a CPU, in minutes
-      webemu train --recipe tiny --stage sft              # the first stage alone; the same command again goes on
+      webemu train --recipe tiny --stage skills           # the first stage alone; without --stage it goes on
+      webemu train --recipe tiny --control no-tools --after runs/tiny --out runs/no-tools
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
     if show:
         for name in shipped():
-            typer.echo(f"{name:<16} {read(name)[1].summary}")
+            typer.echo(f"{name:<12} {read(name)[1].summary}")
         return
-    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    from rl.train.run import Given, RunError  # torch and trl, which take seconds
-    from rl.train.run import train as run
-
-    began = time.monotonic()
-
-    def tell(stage: str, step: int, figures: dict[str, Any]) -> None:
-        said = "  ".join(f"{name} {figures[name]:.3f}" for name in SHOWN if name in figures)
-        typer.echo(f"{time.monotonic() - began:7.0f} s  {stage} {step}  {said}")
-
     try:
-        text, told = read(recipe)
-        if model:
-            told, text = _with_model(told, model), f"# model {model}\n{text}"
+        text, told = _changed(*read(recipe), model, control)
         folder = out or Path("runs") / Path(recipe).stem
-        given = Given(server, collection, tasks, held_out, workers)
-        manifests = run(told, text, folder, seed, given, tell, until)
-    except (RecipeError, RunError, TaskError, ClientError, ValueError) as error:
+        manifests = _run(told, text, folder, seed, until, quiet, (server, collection, tasks, held_out, workers, after))
+    except (RecipeError, TaskError, ClientError, ValueError) as error:
         typer.echo(f"webemu: {error}", err=True)
         raise typer.Exit(1) from None
     for one in manifests:
-        parts = [f"{name} {told['mean']:.3f} [{told['low']:.3f}, {told['high']:.3f}]"
-                 for name, told in one["held_out"].items() if isinstance(told, dict)]  # fmt: skip
-        typer.echo(f"{one['stage']:<12} held out: {'  '.join(parts)}")
-    typer.echo(f"next        webemu report {folder}")
+        typer.echo(f"{one['stage']:<12} held out: {_figures(one['held_out'])}")
+    typer.echo(f"{'next':<12} webemu report {folder}")
 
 
-def _with_model(recipe: Any, name: str) -> Any:
-    from dataclasses import replace
+def _run(
+    recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, given: Sequence[Any]
+) -> list[dict[str, Any]]:
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    for bars_of in ("HF_HUB", "HF_DATASETS"):
+        os.environ.setdefault(f"{bars_of}_DISABLE_PROGRESS_BARS", "1")
+    from rl.train.run import Given  # torch and trl, which take seconds
+    from rl.train.run import train as run
 
-    return replace(recipe, model=replace(recipe.model, name=name, size=""))
+    bars: dict[str, Any] = {}
+
+    def tell(stage: Stage, step: int, figures: dict[str, Any]) -> None:
+        if stage.name not in bars:
+            bars[stage.name] = tqdm(total=stage.steps, desc=stage.name, unit="step", file=sys.stderr, disable=quiet)
+        bar = bars[stage.name]
+        bar.set_postfix_str(", ".join(f"{name} {figures[key]:.3f}" for key, name in SHOWN.items() if key in figures))
+        bar.update(step - bar.n)
+        if step == stage.steps:
+            bar.close()
+
+    return run(recipe, text, out, seed, Given(*given), tell, until)
+
+
+def _changed(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, Recipe]:
+    """The recipe with what the command line says of it, which its text says too."""
+    if model:
+        recipe, text = replace(recipe, model=replace(recipe.model, name=model, size="")), f"# model {model}\n{text}"
+    if control:
+        kind: Control = control  # type: ignore[assignment]
+        recipe, text = replace(recipe, control=kind), f"# control {control}\n{text}"
+    return text, recipe
+
+
+def _figures(told: dict[str, Any]) -> str:
+    parts = [(name, one) for name, one in told.items() if isinstance(one, dict)]
+    return "  ".join(f"{name} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for name, one in parts)

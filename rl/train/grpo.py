@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from transformers import TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
+from agent_client.errors import InfrastructureError
 from rl.curriculum import Curriculum, horizon, noise
 from rl.state import Limits
 from rl.tasks import Task
@@ -21,9 +23,12 @@ from rl.train.journal import Journal, figures
 from rl.train.recipe import Control, Stage
 from rl.train.rollout import Rollout, Timing, play
 from rl.train.room import Room
+from rl.train.sft import go_on
 from rl.train.speak import TrainerVoice
 
 CURRICULUM = "curriculum-{}.json"
+PAUSES = (1, 2, 4, 8, 16, 32, 64)
+"""Seconds between attempts at a step whose episodes are all masked: nobody learns from an outage."""
 
 
 class Rounds:
@@ -45,9 +50,13 @@ class Rounds:
         policy = self._weather(step / max(1, stage.steps - 1))
 
         def played(asked: Sequence[tuple[Task, int]]) -> list[Rollout]:
-            rollouts, timing = play(self._room, voice, asked, limits, stage.context, policy)
-            times.append(timing)
-            return rollouts
+            for pause in PAUSES:
+                rollouts, timing = play(self._room, voice, asked, limits, stage.context, policy)
+                times.append(timing)
+                if any(one.score.reward is not None for one in rollouts):
+                    return rollouts
+                time.sleep(pause)
+            raise InfrastructureError(rollouts[0].score.mask, action="start the server, then the same command goes on")
 
         count = len(prompts) // stage.group
         rollouts, tried = groups(self.curriculum, played, count, stage.group, stage.resample, step)
@@ -55,9 +64,10 @@ class Rounds:
         self._journal.trajectories(step + 1, rollouts)
         return {
             "prompt_ids": [one.prompt_ids for one in rollouts],
-            "completion_ids": [one.ids for one in rollouts],
-            "logprobs": [one.logprobs for one in rollouts] if rollouts[0].logprobs else None,
-            "env_mask": [one.mask for one in rollouts],
+            # TRL wants a token of each, and divides by how many are the model's own.
+            "completion_ids": [one.ids or [voice.end] for one in rollouts],
+            "logprobs": [one.logprobs or [0.0] for one in rollouts] if any(one.logprobs for one in rollouts) else None,
+            "env_mask": [one.mask or [1] for one in rollouts],
             "earned": [self._earned(one, step) for one in rollouts],
         }
 
@@ -104,13 +114,15 @@ def grpo(
     curriculum = _curriculum(stage, tasks, folder, seed, resume)
     limits = replace(limits, calls=0) if control == "no-tools" else limits
     rounds = Rounds(room, stage, curriculum, limits, policy, system, control, journal)
-    slots = Dataset.from_list([{"prompt": [{"role": "user", "content": str(n)}]} for n in range(stage.batch)])
+    # Texts and not messages, or TRL parses each rollout as one turn, and ends with an error on JSON that is too deep.
+    slots = Dataset.from_list([{"prompt": str(n)} for n in range(stage.batch)])
     trainer = GRPOTrainer(
         model=model, reward_funcs=earned, args=config(stage, folder, seed, vllm or {}), train_dataset=slots,
         processing_class=tokenizer, rollout_func=rounds, peft_config=peft,
         callbacks=[Keeper(rounds, journal, folder, show)],
     )  # fmt: skip
-    trainer.train(resume_from_checkpoint=str(folder / f"checkpoint-{resume}") if resume else None)
+    trainer.remove_callback(PrinterCallback)
+    go_on(trainer, folder, resume, stage.steps)
     return trainer
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rl.rubric import Score
 from rl.train.rollout import Rollout, Timing
 
 STEPS, TRAJECTORIES = "steps.jsonl", "trajectories"
@@ -41,7 +42,12 @@ class Journal:
         (folder / TRAJECTORIES).mkdir(parents=True, exist_ok=True)
         self._path = folder / STEPS
         kept = [row for row in read_steps(folder) if row["step"] <= resumed]
-        self._path.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
+        for path in (folder / TRAJECTORIES).glob("*.parquet"):
+            if int(path.stem) > resumed:
+                path.unlink()
+        unfinished = self._path.with_suffix(".unfinished")
+        unfinished.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
+        unfinished.replace(self._path)
 
     def step(self, step: int, figures: Mapping[str, Any]) -> None:
         known = {name: value for name, value in figures.items() if not (isinstance(value, float) and math.isnan(value))}
@@ -89,9 +95,14 @@ def figures(rollouts: Sequence[Rollout], timing: Timing, played: int) -> dict[st
 
 def is_grounded(one: Rollout) -> bool:
     """Right, and every cited page was opened and says so; of a report, all of it supported and half of it covered."""
-    terms = one.score.terms
+    return is_grounded_score(one.score)
+
+
+def is_grounded_score(score: Score) -> bool:
+    """Whether the score is that of a grounded episode."""
+    terms = score.terms
     if "correct" in terms:
-        return bool(terms["correct"]) and terms["grounding"] == 1.0 and bool(one.score.reward)
+        return bool(terms["correct"]) and terms["grounding"] == 1.0 and bool(score.reward)
     return (terms.get("coverage") or 0) > 0.5 and terms.get("precision") == 1.0
 
 

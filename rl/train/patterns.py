@@ -11,6 +11,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from agent_client.errors import InfrastructureError
 from rl.environment import AsyncEpisode
 from rl.state import Limits
 from rl.tasks import Task
@@ -25,7 +26,7 @@ async def good(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> N
     """Searches for what is asked about, follows links, answers from the last page and cites it."""
     cited = await _read(call, task)
     if task.answer_type == "report":
-        said = "\n".join(f"{one.quote} [1]" for one in task.evidence)
+        said = " ".join(_sentence(one.quote) for one in task.evidence)
         await call("finish", {"answer": said, "citations": [cited]})
     else:
         await call("finish", {"answer": task.answers[-1], "citations": [cited]})
@@ -33,18 +34,18 @@ async def good(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> N
 
 async def guess(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
     """Answers without a search."""
-    await call("finish", {"answer": rng.choice(others).answers[-1], "citations": ["r1"]})
+    await call("finish", {"answer": _alike(task, rng, others).answers[-1], "citations": ["r1"]})
 
 
 async def unread(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
     """Searches, opens nothing, and answers all the same."""
     await call("search", {"query": subject(task)})
-    await call("finish", {"answer": rng.choice(others).answers[-1], "citations": ["r1"]})
+    await call("finish", {"answer": _alike(task, rng, others).answers[-1], "citations": ["r1"]})
 
 
 async def astray(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
     """Reads about something else and answers from there."""
-    other = rng.choice(others)
+    other = _alike(task, rng, others)
     link = await _found(call, subject(other))
     await call("open", {"link": link})
     await call("finish", {"answer": other.answers[-1], "citations": [link]})
@@ -54,7 +55,7 @@ async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> 
     """Stops on the first page of a question that needs two, or at the first claim of a report."""
     cited, first = await _found(call, subject(task)), task.evidence[0]
     await call("open", {"link": cited})
-    said = f"{first.quote} [1]" if task.answer_type == "report" else first.quote
+    said = _sentence(first.quote) if task.answer_type == "report" else first.quote
     await call("finish", {"answer": said, "citations": [cited]})
 
 
@@ -93,7 +94,7 @@ async def _trace(
 
     await pattern(call, task, rng, others)
     if episode.masked:
-        raise RuntimeError(f"task {task.id}: {episode.reason}")
+        raise InfrastructureError(f"task {task.id}: {episode.reason}")
     return messages
 
 
@@ -106,6 +107,16 @@ async def _read(call: Call, task: Task) -> str:
             link, url = _link(shown, before.value), after.url
             shown = await call("open", {"link": link})
     return link
+
+
+def _alike(task: Task, rng: Random, others: Sequence[Task]) -> Task:
+    """A task that asks the same of something else: a habit is to be mended, not what words mean."""
+    asked = task.question.partition(" of ")[0]
+    return rng.choice([one for one in others if one.question.partition(" of ")[0] == asked])
+
+
+def _sentence(quote: str) -> str:
+    return f"{quote[0].upper()}{quote[1:]} [1]."
 
 
 async def _found(call: Call, name: str) -> str:

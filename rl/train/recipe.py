@@ -97,6 +97,10 @@ class Recipe:
     """Held-out tasks that are asked after each stage, at temperature 1."""
     control: Control = ""
 
+    def __post_init__(self) -> None:
+        if self.control not in get_args(Control):
+            raise RecipeError(f"there is no control {self.control!r}; there are {', '.join(get_args(Control)[1:])}")
+
 
 def read(name: str) -> tuple[str, Recipe]:
     """A shipped recipe by its name, or a file: its text and what it says. Raises RecipeError."""
@@ -122,8 +126,8 @@ def parse(text: str, where: str = "recipe") -> Recipe:
         recipe = _made(Recipe, {"policy": {}} | told | made | {"stages": stages}, "the recipe")
     except (ValueError, TypeError) as error:
         raise RecipeError(f"{where}: {error}") from error
-    if not stages or recipe.control not in get_args(Control):
-        raise RecipeError(f"{where}: " + ("no [[stages]]" if not stages else f"no control {recipe.control!r}"))
+    if not stages:
+        raise RecipeError(f"{where}: it has no [[stages]]")
     return recipe
 
 

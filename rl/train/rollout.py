@@ -24,14 +24,18 @@ Ids = list[int]
 class Speaker(Protocol):
     """A model with its tokenizer and chat template."""
 
+    @property
+    def end(self) -> int:
+        """The id with which every turn ends."""
+
     def prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
         """The ids with which an episode begins, up to the model's first turn."""
 
     def turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
         """The model's next turn after each context, with its log probabilities where the engine gives them."""
 
-    def calls(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> tuple[str, list[tuple[object, object]]]:
-        """What a turn says: its text, and its tool calls as (name, arguments)."""
+    def said(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """A turn as a message: `content`, and where there are any `tool_calls` and `reasoning_content`."""
 
     def answers(self, shown: Sequence[tuple[str, str]]) -> Ids:
         """The ids of tool messages, (name, text) each, up to the model's next turn."""
@@ -52,7 +56,8 @@ class Rollout:
     messages: list[dict[str, Any]] = field(default_factory=list)
     """Turns and what the tools showed, in order."""
     over: str = ""
-    """Why it is over: `done`, `silent` (a turn without a call), `long` (no room for what a tool showed)."""
+    """Why it is over: `done`, `silent` (a turn without a call), `long` (a turn that was cut off, or no room for what a
+    tool showed)."""
     score: Score = field(default_factory=lambda: Score(None, {}))
     latencies: list[float] = field(default_factory=list)
     """Seconds of each tool call."""
@@ -107,9 +112,12 @@ def _speak(speaker: Speaker, going: list[tuple[Rollout, AsyncEpisode]], most: in
 
 async def _act(speaker: Speaker, one: Rollout, episode: AsyncEpisode, most: int) -> None:
     turn = _last_turn(one.mask)
-    text, calls = speaker.calls(one.ids[-turn:], one.prompt_ids + one.ids[:-turn], episode.tools)
-    named = [{"type": "function", "function": {"name": name, "arguments": given}} for name, given in calls]
-    one.messages.append({"role": "assistant", "content": text} | ({"tool_calls": named} if named else {}))
+    said = speaker.said(one.ids[-turn:], one.prompt_ids + one.ids[:-turn], episode.tools)
+    one.messages.append(said)
+    if one.ids[-1] != speaker.end:  # half a call is none, and what followed would not be the template's
+        one.over = "long"
+        return
+    calls = [(call["function"]["name"], call["function"].get("arguments")) for call in said.get("tool_calls", ())]
     shown = [(str(name), await _called(one, episode, name, given)) for name, given in calls if not episode.done]
     one.messages += [{"role": "tool", "name": name, "content": said} for name, said in shown]
     if not calls or episode.done:

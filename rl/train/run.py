@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from transformers import set_seed
+
+from rl.arguments import tools
 from rl.chat import rules
 from rl.evaluation.statistics import figure
 from rl.tasks import Task
-from rl.train import choose, journal, scratch
+from rl.train import choose, journal, scratch, speak
 from rl.train.best import best
-from rl.train.grpo import grpo
+from rl.train.grpo import CURRICULUM, grpo
 from rl.train.patterns import traces
 from rl.train.recipe import Recipe, Stage
 from rl.train.rollout import play
@@ -32,10 +37,10 @@ from rl.train.webs import Place, place
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"
 VERSIONS = ("webemu", "trl", "transformers", "torch", "peft", "datasets")
-Show = Callable[[str, int, dict[str, Any]], None]
+Show = Callable[[Stage, int, dict[str, Any]], None]
 
 
-class RunError(Exception):
+class RunError(ValueError):
     """A run that cannot go on; says what to do."""
 
 
@@ -49,13 +54,19 @@ class Given:
     held_out: Path | None = None
     """Tasks asked after each stage; some of `tasks` where none are given."""
     workers: int = 1
+    after: Path | None = None
+    """A run of the same recipe and seed, whose webs and finished SFT stages are taken over."""
 
 
 def train(
     recipe: Recipe, text: str, out: Path, seed: int, given: Given, show: Show, until: str = ""
 ) -> list[dict[str, Any]]:
     """Run the stages that are not done, up to `until`; gives the manifests of all that are. Raises RunError."""
+    if until and until not in [stage.name for stage in recipe.stages]:
+        raise RunError(f"no stage {until!r}: there are {', '.join(stage.name for stage in recipe.stages)}")
     _same_recipe(out, text, seed)
+    if given.after:
+        _take_over(given.after, out, recipe)
     with ExitStack() as stack:
         webs = out / "webs"
         home = (given.server, given.tasks, given.collection, given.workers)
@@ -105,8 +116,8 @@ class _Run:
 
     def _train(self, number: int, stage: Stage, room: Room, model: Any, tokenizer: Any, peft: Any) -> Any:
         folder = self.folder(number)
-        common: dict[str, Any] = {"seed": self.seed, "peft": peft, "resume": _checkpoint(folder)}
-        common["show"] = lambda step, figures: self.show(stage.name, step, figures)
+        common: dict[str, Any] = {"seed": self.seed, "peft": peft, "resume": _checkpoint(folder, stage)}
+        common["show"] = lambda step, figures: self.show(stage, step, figures)
         if stage.kind == "sft":
             return sft(stage, model, tokenizer, self._rows(number, stage, room), folder, **common).model
         tasks = _of(self.web.tasks, stage)
@@ -129,7 +140,8 @@ class _Run:
             rows = []
         made = traces(room, tasks, dict(stage.mix), self.recipe.limits, self.seed) if tasks else []
         system = [{"role": "system", "content": self._system()}] if self._system() else []
-        return rows + [{"messages": system + messages} for messages in made]
+        rows += [{"messages": system + messages} for messages in made]
+        return [row | {"tools": list(tools(False))} for row in rows]
 
     def _model(self, number: int, stage: Stage, room: Room) -> tuple[Any, Any, Any]:
         """Of the stage before, else the recipe's."""
@@ -152,15 +164,19 @@ class _Run:
         tasks = _of(self.away.tasks, stage)
         asked = Random(f"{self.seed}:held-out").sample(tasks, min(self.recipe.questions, len(tasks)))
         model.eval()
+        set_seed(self.seed)
+        limits = replace(self.recipe.limits, calls=0) if self.recipe.control == "no-tools" else self.recipe.limits
         voice = Voice(model, tokenizer, stage.turn, stage.temperature, self._system())
         pairs = [(task, self.seed) for task in asked]
         made = []
         for begin in range(0, len(pairs), 128):
-            part = play(
-                room, voice, pairs[begin : begin + 128], self.recipe.limits, stage.context, dict(self.recipe.policy)
-            )
+            part = play(room, voice, pairs[begin : begin + 128], limits, stage.context, dict(self.recipe.policy))
             made += part[0]
         known = [one for one in made if one.score.reward is not None]
+        if not known:
+            raise RunError(
+                f"no held-out task could be asked ({made[0].score.mask}): start the server, then run this again"
+            )
         values = {
             "grounded": [float(journal.is_grounded(one)) for one in known],
             "correct": [choose.outcome(one.score) or 0.0 for one in known],
@@ -206,16 +222,35 @@ def _of(tasks: Sequence[Task], stage: Stage) -> list[Task]:
     return chosen
 
 
-def _checkpoint(folder: Path) -> int:
+def _take_over(before: Path, out: Path, recipe: Recipe) -> None:
+    """The webs, and the first stages as long as they are SFT and done; only the control may differ."""
+    mine, theirs = ((folder / RECIPE).read_text(encoding="utf-8") for folder in (out, before))
+    if _plain(mine) != _plain(theirs):
+        raise RunError(f"{before} holds a run of another recipe or seed: nothing can be taken over from it")
+    first = takewhile(lambda stage: stage[1].kind == "sft", enumerate(recipe.stages))
+    names = [f"{number + 1}-{stage.name}" for number, stage in first]
+    for name in ["webs", *takewhile(lambda name: (before / name / MANIFEST).exists(), names)]:
+        if not (out / name).exists():
+            shutil.copytree(before / name, out / name)
+
+
+def _plain(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("# control "))
+
+
+def _checkpoint(folder: Path, stage: Stage) -> int:
     """The last whole one, 0 if there is none."""
-    steps = [path.parent.name for path in folder.glob("checkpoint-*/trainer_state.json")]
-    return max((int(name.partition("-")[2]) for name in steps), default=0)
+    names = [path.parent.name for path in folder.glob("checkpoint-*/trainer_state.json")]
+    steps = [int(name.partition("-")[2]) for name in names]
+    return max((n for n in steps if stage.kind == "sft" or (folder / CURRICULUM.format(n)).exists()), default=0)
 
 
 def _loaded(source: str) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    return AutoModelForCausalLM.from_pretrained(source), AutoTokenizer.from_pretrained(source)
+    words = speak.prepared(AutoTokenizer.from_pretrained(source))
+    # Small steps are lost in weights of 16 bits; the passes use them all the same (`bf16` of the trainers).
+    return AutoModelForCausalLM.from_pretrained(source, dtype="float32"), words
 
 
 def _lora(rank: int) -> Any:

@@ -12,7 +12,8 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-PAD, END, USER, ASSISTANT, TOOL, CALL = "<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|call|>"
+PAD, END, USER, ASSISTANT, TOOL = "<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|tool|>"
+CALL, ARGUMENT = "<|call|>", "<|argument|>"
 TEMPLATE = """\
 {%- for message in messages %}
 {%- if message.role == 'assistant' %}
@@ -22,7 +23,7 @@ TEMPLATE = """\
 {%- for call in message.tool_calls or [] %}
 {{- '<|call|>' + call.function.name }}
 {%- for name, value in call.function.arguments.items() if value is not none %}
-{{- '\\n' + name + ':' + (value if value is string else value | tojson) }}
+{{- '<|argument|>' + name + ':' + (value if value is string else value | tojson) }}
 {%- endfor %}
 {%- endfor %}
 {{- '<|end|>' }}
@@ -40,10 +41,11 @@ RESPONSE: dict[str, Any] = {
     "start_anchor": ASSISTANT,
     "fields": {
         "tool_calls": {
-            "open_pattern": r"<\|call\|>(?P<name>\w+)\n?",
+            "open_pattern": r"<\|call\|>(?P<name>\w+)(<\|argument\|>)?",
             "close_pattern": r"(?=<\|call\|>)|<\|end\|>|$",
             "repeats": True,
             "content": "kv-lines",
+            "content_args": {"line_sep": ARGUMENT},
             "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
         },
         "content": {"close_pattern": r"<\|end\|>|$", "content": "text"},
@@ -62,7 +64,7 @@ class Size:
     context: int = 1024
 
 
-SIZES = {"tiny": Size(128, 2, 4, 420), "small": Size(512, 8, 8, 2000, 2048)}
+SIZES = {"tiny": Size(128, 2, 4, 512), "small": Size(512, 8, 8, 2000, 2048)}
 
 
 def tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
@@ -73,7 +75,7 @@ def tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
     )
     made.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    special = [PAD, END, USER, ASSISTANT, TOOL, CALL]
+    special = [PAD, END, USER, ASSISTANT, TOOL, CALL, ARGUMENT]
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary, special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False
     )

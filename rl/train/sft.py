@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from transformers import TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
 from rl.train.journal import Journal
@@ -37,8 +37,18 @@ def sft(
         model=model, args=config(stage, folder, seed), train_dataset=dataset(rows), processing_class=tokenizer,
         peft_config=peft, callbacks=[Keeper(journal, show)],
     )  # fmt: skip
-    trainer.train(resume_from_checkpoint=str(folder / f"checkpoint-{resume}") if resume else None)
+    trainer.remove_callback(PrinterCallback)
+    go_on(trainer, folder, resume, stage.steps)
     return trainer
+
+
+def go_on(trainer: Any, folder: Path, resume: int, steps: int) -> None:
+    """Train to the last step. Started at its end, a trainer would make one step more."""
+    checkpoint = str(folder / f"checkpoint-{resume}") if resume else None
+    if resume < steps:
+        trainer.train(resume_from_checkpoint=checkpoint)
+    else:
+        trainer._load_from_checkpoint(checkpoint)
 
 
 def dataset(rows: Sequence[dict[str, Any]]) -> Dataset:

@@ -6,30 +6,57 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from trl.chat_template_utils import parse_response
+from trl.chat_template_utils import add_response_schema, get_training_chat_template, parse_response
 
+from rl.neutral import neutral
 from rl.tasks import Task
 from rl.train.rollout import Ids
+
+
+def prepared(tokenizer: Any) -> Any:
+    """The tokenizer with a chat template that can be trained on, and a response template. Raises ValueError.
+
+    TRL has both for the models it knows, by the text of their templates. What is trained speaks by that template and
+    is saved with it: Qwen3's own, for one, drops earlier thoughts, so that no turn would be what was said.
+    """
+    name = tokenizer.name_or_path
+    if not tokenizer.chat_template:
+        raise ValueError(f"{name}: no chat template: take an instruct model, or give its tokenizer one")
+    try:
+        if not getattr(tokenizer, "response_template", None):
+            tokenizer = add_response_schema(tokenizer)
+        tokenizer.chat_template = get_training_chat_template(tokenizer) or tokenizer.chat_template
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    turn = [{"role": "user", "content": "-"}, {"role": "assistant", "content": "-"}]
+    if tokenizer.eos_token_id not in tokenizer.apply_chat_template(turn, return_dict=False)[-2:]:
+        raise ValueError(f"{name}: a turn of its chat template must end with its eos token, {tokenizer.eos_token!r}")
+    return tokenizer
 
 
 class Tongue:
     """Messages to ids and back, by the tokenizer's chat template and response template."""
 
     def __init__(self, tokenizer: Any, system: str = "") -> None:
-        self.tokenizer, self._system = tokenizer, system
+        self.tokenizer, self._system, self.end = tokenizer, system, int(tokenizer.eos_token_id)
 
     def messages(self, task: Task) -> list[dict[str, str]]:
         """With which an episode begins."""
         system = [{"role": "system", "content": self._system}] if self._system else []
-        return [*system, {"role": "user", "content": task.question}]
+        return [*system, {"role": "user", "content": neutral(task.question)}]
 
     def prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
         return self._ids(self.messages(task), tools=list(tools), add_generation_prompt=True)
 
-    def calls(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> tuple[str, list[tuple[object, object]]]:
-        said = parse_response(self.tokenizer, ids, prefix=context, tools=list(tools))
-        calls = [call["function"] for call in said.get("tool_calls") or () if call.get("type") == "function"]
-        return said.get("content") or "", [(call.get("name"), call.get("arguments")) for call in calls]
+    def said(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        try:
+            said: dict[str, Any] = parse_response(self.tokenizer, ids, prefix=context, tools=list(tools))
+        except RecursionError:  # JSON of a thousand brackets
+            said = {"role": "assistant", "content": self.tokenizer.decode(ids, skip_special_tokens=True)}
+        calls = [
+            {"type": "function", "function": call.get("function", call)} for call in said.pop("tool_calls", None) or ()
+        ]
+        return said | ({"tool_calls": calls} if calls else {})
 
     def answers(self, shown: Sequence[tuple[str, str]]) -> Ids:
         """What the template adds after a turn that ends with its end-of-turn token."""
@@ -40,9 +67,7 @@ class Tongue:
         ]
         after = [{"role": "tool", "name": name, "content": text} for name, text in shown]
         start, whole = self._ids(before), self._ids([*before, *after], add_generation_prompt=True)
-        end = self.tokenizer.eos_token_id
-        if end in start:
-            start = start[: len(start) - start[::-1].index(end)]
+        start = start[: len(start) - start[::-1].index(self.end)]
         if whole[: len(start)] != start:
             raise ValueError("the chat template changes what was said before: it must be prefix-preserving")
         return whole[len(start) :]
@@ -62,7 +87,7 @@ class Voice(Tongue):
 
     @torch.no_grad()
     def turns(self, contexts: list[Ids]) -> tuple[list[Ids], None]:
-        pad, end = self.tokenizer.pad_token_id, self.tokenizer.eos_token_id
+        pad, end = self.tokenizer.pad_token_id, self.end
         longest = max(map(len, contexts))
         ids = torch.tensor([[pad] * (longest - len(one)) + one for one in contexts])
         seen = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in contexts])

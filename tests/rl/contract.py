@@ -79,7 +79,7 @@ def cases(world: World) -> list[Case]:
         Case("turns", task, (search, ("open", {"link": "r1"}), finish), Limits(turns=2)),
         Case("calls", task, (search, ("open", {"link": page}), finish), Limits(calls=1)),
         Case("asks", asked, (("ask_user", {"question": "In which year?"}), ("ask_user", {"question": "Hm?"}), finish)),
-        Case("none", none, (search, ("search", {"query": "Qqzzx"}),
+        Case("none", none, (("search", {"query": "founder of Qqzzx"}), ("search", {"query": "Qqzzx"}),
              ("finish", {"answer": "not found", "citations": []}))),
         Case("report", report, (("open", {"link": page}),
              ("finish", {"answer": f"It was {gold} [1].", "citations": [page]}))),

@@ -280,14 +280,15 @@ def test_the_command_serves_episodes(world: World, tmp_path: Path) -> None:
     ("arguments", "said"),
     [(["--server", "http://127.0.0.1:9"], "http://127.0.0.1:9"), (["--limits", '{"trns": 1}'], "turns"),
      (["--limits", "{"], "Expecting"), (["--policy", "nowhere.json"], "nowhere.json"),
-     (["--policy", "bad.json"], "weathr"), (["--policy", "list.json"], "policy")],
+     (["--policy", "bad.json"], "weathr"), (["--policy", "list.json"], "policy"),
+     (["--port", "taken"], "Address already in use")],
 )  # fmt: skip
 def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments: list[str], said: str) -> None:
     save(tmp_path / "tasks.jsonl", world.tasks[:1])
     (tmp_path / "bad.json").write_text('{"weathr": {}}')
     (tmp_path / "list.json").write_text("[1]")
     command = [sys.executable, "-m", "emulator.cli", "episodes", "--tasks", "tasks.jsonl"]
-    where = ["--server", world.url, *arguments]
+    where = ["--server", world.url, *(world.url.rpartition(":")[2] if word == "taken" else word for word in arguments)]
     done = subprocess.run([*command, *where], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert said in done.stderr

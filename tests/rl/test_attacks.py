@@ -15,7 +15,7 @@ from rl.environment import Episode
 from rl.rewards import ATTEMPT, COST_FLOOR, SHORT
 from rl.rubric import Score
 from rl.state import Limits
-from rl.tasks import Task
+from rl.tasks import NOT_FOUND, Evidence, Task
 from tests.rl.worlds import HOSTILE, World
 
 KINDS = ("founded_by", "born_in", "population", "founded_in_year", "opened_on", "length", "founded_by > born_in")
@@ -394,6 +394,119 @@ def calling_until_the_turns_are_spent(episode: Episode, task: Task) -> None:
     for _ in range(Limits().turns):
         open_(episode, source(task))
     finish(episode, gold(task), source(task))
+
+
+# Where the answer stands on no page
+
+
+ABSENT = Task("none", 'In which year was the "Korium Delta 400" introduced?', NOT_FOUND, answer_type="none")
+"""Nothing tells of it."""
+
+
+def nowhere(task: Task) -> Task:
+    """The page is there and does not say it."""
+    return replace(ABSENT, evidence=(Evidence(source(task)),))
+
+
+def compared(world: World) -> Task:
+    """Which of two has more people: both pages must be read."""
+    one, other = [task for task in world.tasks if task.recipe == "population"][:2]
+    more = max((one, other), key=lambda task: int(gold(task).replace(",", "")))
+    named = str(source(more)).rpartition("/")[2].replace("_", " ")
+    values = tuple(Evidence(source(task), f"Population | {gold(task)}", gold(task)) for task in (one, other))
+    return Task("choice", f"Which has more people, {named} or Nowhere?", (named,), values, 2, answer_type="choice")
+
+
+def counted(world: World) -> Task:
+    """A small number, as it stands on many pages that have nothing to do with it."""
+    return replace(compared(world), id="count", question="How many are there?", answers=("1",), answer_type="number")
+
+
+def two_searches_for_anything(episode: Episode, task: Task) -> None:
+    episode.call("search", {"query": "lighthouse"})
+    episode.call("search", {"query": "weather"})
+    finish(episode, "not found")
+
+
+def one_search_in_two_orders(episode: Episode, task: Task) -> None:
+    episode.call("search", {"query": task.question})
+    episode.call("search", {"query": " ".join(reversed(task.question.split()))})
+    finish(episode, "not found")
+
+
+def one_search_with_other_signs(episode: Episode, task: Task) -> None:
+    episode.call("search", {"query": task.question})
+    episode.call("search", {"query": f"{task.question}??"})
+    finish(episode, "not found")
+
+
+def not_found_past_the_end(episode: Episode, task: Task) -> None:
+    episode.call("open", {"link": source(task), "cursor": 10**8})
+    finish(episode, "not found", source(task))
+
+
+def not_found_on_another_page(episode: Episode, task: Task) -> None:
+    open_(episode, HOME)
+    finish(episode, "not found", HOME)
+
+
+def not_found_without_a_citation(episode: Episode, task: Task) -> None:
+    episode.call("search", {"query": task.question})
+    episode.call("search", {"query": "Korium Delta"})
+    finish(episode, "not found")
+
+
+def reading_one_of_two(episode: Episode, task: Task) -> None:
+    grounded(episode, task, gold(task))
+
+
+def a_number_that_any_page_has(episode: Episode, task: Task) -> None:
+    for page in (TOWNS, HOME, source(task)):
+        open_(episode, page)
+        episode.call("find", {"pattern": gold(task)})
+    finish(episode, gold(task), TOWNS)
+
+
+def reading_past_the_ends(episode: Episode, task: Task) -> None:
+    for one in task.evidence:
+        episode.call("open", {"link": one.url, "cursor": 10**8})
+    finish(episode, gold(task), source(task))
+
+
+@pytest.mark.parametrize("played", [two_searches_for_anything, one_search_in_two_orders, one_search_with_other_signs])
+def test_not_found_must_have_been_looked_for(client: Client, played: Attack) -> None:
+    assert score(client, ABSENT, played).reward == 0
+
+
+@pytest.mark.parametrize("played", [not_found_past_the_end, not_found_on_another_page, not_found_without_a_citation])
+def test_not_found_is_read_where_it_would_stand(world: World, client: Client, played: Attack) -> None:
+    assert score(client, nowhere(world.of("population")), played).reward == 0
+
+
+@pytest.mark.parametrize("played", [reading_one_of_two, a_number_that_any_page_has, reading_past_the_ends])
+@pytest.mark.parametrize("made", [compared, counted])
+def test_what_is_worked_out_is_read_first(
+    world: World, client: Client, made: Callable[[World], Task], played: Attack
+) -> None:
+    assert score(client, made(world), played).reward == 0
+
+
+def test_the_honest_earn_all_where_no_page_says_it(world: World, client: Client) -> None:
+    def looking(episode: Episode, task: Task) -> None:
+        episode.call("search", {"query": task.question})
+        episode.call("search", {"query": "Korium Delta 400"})
+        finish(episode, "not found")
+
+    def reading(answer: str) -> Attack:
+        def played(episode: Episode, task: Task) -> None:
+            open_(episode, *(one.url for one in task.evidence))
+            finish(episode, answer or gold(task), source(task))
+
+        return played
+
+    assert score(client, ABSENT, looking).reward == 1
+    assert score(client, nowhere(world.of("population")), reading("not found")).reward == 1
+    assert [score(client, made(world), reading("")).reward for made in (compared, counted)] == [1, 1]
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,11 @@ def test_what_a_model_knows_is_left_out(world: World, tmp_path: Path) -> None:
         (("--band", "low"), "--band 'low' is not 2 numbers"), (("--setting", "x"), "is no NAME=POLICY"),
         (("--model", "m"), "needs --base-url and --model"), (("--from", "none.jsonl"), "none.jsonl"),
         (("--recipes", "riddles"), "no recipe is called"), (("--against", "none.txt"), "none.txt"),
-        (("--pass-rates", "none"), "holds no results"),
+        (("--pass-rates", "none"), "holds no results"), (("--band", "0.9,0.1"), "above its highest"),
+        (("--split", "nan,1,1"), "is not 3 numbers"), (("--setting", "plain={}"), "the search without a policy"),
+        (("--setting", 'x={"weather": {"moon": 1}}'), "no weather.moon"), (("--from", "empty.jsonl"), "no task in it"),
+        (("--from", "tasks.jsonl", "--recipes", "world"), "leave out|makes new ones"),
+        (("--keep-rejected", "none/r.jsonl"), "there is no folder none"), (("--server", "moon"), "no address of a"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_built(
@@ -225,6 +229,7 @@ def test_what_cannot_be_built(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tasks.jsonl").write_text(line(world.tasks[0]))
+    (tmp_path / "empty.jsonl").write_text("\n")
     given = () if {"--from", "--recipes"} & set(words) else ("--from", "tasks.jsonl")
     with pytest.raises(EmulatorError, match=said):
         command("--out", "out.jsonl", "--server", world.url, "-q", *given, *words)

@@ -67,6 +67,13 @@ def test_names_that_servers_refuse_are_sent_back_as_others() -> None:
     assert [one["function"]["name"] for one in reply.message["tool_calls"]] == ["s__arch_", "none"]
 
 
+def test_halves_of_surrogates_are_left_out() -> None:
+    with openai_server(lambda body: Said("half \ud83d", (("search", '{"query": "\ud83d"}'),))) as server:
+        reply = ask(server.url)
+    assert (reply.text, reply.calls[0].arguments) == ("half ?", '{"query": "?"}')
+    json.dumps(reply.message, ensure_ascii=False).encode()
+
+
 def test_cut_by_the_limit() -> None:
     with openai_server(lambda body: Said("and then", finish="length")) as server:
         assert ask(server.url).cut

@@ -303,6 +303,9 @@ def test_who_reads_and_who_does_not(world: World, tasks: Path, tmp_path: Path) -
 def test_signs_that_end_lines_do_not_end_these(tmp_path: Path) -> None:
     with Folder(tmp_path / "f", {}) as folder:
         folder.append({"task": "a", "sample": 0, "mask": "", "text": "one\u2028two\x85three\u2029"})
-        (row,) = folder.rows([("a", 0)])
-    assert len((tmp_path / "f" / "episodes.jsonl").read_text().splitlines()) == 1
-    assert row["text"] == "one\u2028two\x85three\u2029"
+        folder.append({"task": "b", "sample": 0, "mask": "", "text": "half \ud83d"})
+        row, half = folder.rows([("a", 0), ("b", 0)])
+    assert len((tmp_path / "f" / "episodes.jsonl").read_text().splitlines()) == 2
+    assert (row["text"], half["text"]) == ("one\u2028two\x85three\u2029", "half ?")
+    with pytest.raises(FolderError, match="cannot be made"):
+        Folder(tmp_path / "f" / "episodes.jsonl", {})

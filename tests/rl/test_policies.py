@@ -66,6 +66,12 @@ def test_the_oracle_earns_all(world: World) -> None:
     assert [(a.task.recipe, reward(record)) for a, record in played if reward(record) < 1] == []
 
 
+def test_the_oracle_finds_what_stands_far_down(world: World) -> None:
+    ((attempt, record),) = play(world, oracle, world.of("population"), characters=20)
+    assert "find" in [tool for tool, _ in actions(attempt)]
+    assert reward(record) == 1
+
+
 def test_the_oracle_knows_what_cannot_be_found(world: World) -> None:
     asked = Task("n", "What is the phone number of the Moon?", NOT_FOUND, answer_type="none")
     there = replace(asked, evidence=(Evidence(world.tasks[0].evidence[0].url),))

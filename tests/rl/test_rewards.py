@@ -207,6 +207,15 @@ def test_a_claim_needs_more_than_its_value() -> None:
     assert coverage(record("Something was on 12 March 1987 [1].", task=task)) == 0.0
 
 
+def test_a_claim_stands_in_what_is_cited() -> None:
+    """In small letters it is no name, and not looked up where a sentence is checked."""
+    task = replace(REPORT, evidence=(Evidence(URL, "The doctor of Wick is Ada Kroll.", "Ada Kroll"),))
+    told = record("in Wick the mayor is Bo Lund and the doctor is ada kroll [1].", task=task)
+    assert (precision(told), coverage(told)) == (1, 0)
+    known = replace(told, shown={key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
+    assert (precision(known), coverage(known)) == (1, 1)
+
+
 def test_a_full_report() -> None:
     assert LONG.score(record(FULL)).reward == 1.0
 

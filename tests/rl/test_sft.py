@@ -213,6 +213,13 @@ def test_the_same_episodes_give_the_same_bytes(conversations: Path, tmp_path: Pa
     assert again.read_bytes() == conversations.read_bytes()
 
 
+def test_the_command_looks_where_it_will_write(conversations: Path, tmp_path: Path) -> None:
+    for out, said in ((tmp_path, "it is a folder"), (tmp_path / "none" / "sft.jsonl", "there is no folder")):
+        code, _, errors = command("data", "sft", str(conversations.parent / "o"), "--out", str(out))
+        assert (code, len(errors)) == (1, 2)
+        assert said in errors[0]
+
+
 def test_the_command_counts_what_it_drops(conversations: Path, tmp_path: Path) -> None:
     folder, out = str(conversations.parent / "o"), str(tmp_path / "x.jsonl")
     code, said, _ = command("data", "sft", folder, "--out", out, "--split", "dev")

@@ -25,12 +25,23 @@ def test_load(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", ["{", "[]", '{"id": 1, "question": "q"}', '{"id": 1, "question": "q", "answers": []}',
              '{"id": 1, "question": "q", "answers": "abc"}',
-             '{"id": 1, "question": "q", "answers": ["a"], "answer_type": "riddle"}']
+             '{"id": 1, "question": "q", "answers": ["a"], "answer_type": "riddle"}',
+             '{"id": 1, "question": "q", "answers": [" "]}', '{"id": 1, "question": "q", "answers": [null]}',
+             '{"id": 1, "question": "", "answers": ["a"]}', '{"id": 1, "question": "q", "answers": ["a"], "hops": 0}']
 )  # fmt: skip
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "tasks.jsonl"
     path.write_text('{"id": "b", "question": "q", "answers": ["c"]}\n' + line)
     with pytest.raises(TaskError, match="line 2"):
+        load(path)
+
+
+def test_nulls_marks_and_other_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"id": 0, "question": "q", "answers": ["a"], "evidence": null, "hops": null}\r\n')
+    assert load(path) == (Task("0", "q", ("a",)),)
+    path.write_bytes(b"\xff\xfe{")
+    with pytest.raises(TaskError, match="not UTF-8"):
         load(path)
 
 

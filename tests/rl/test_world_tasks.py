@@ -172,6 +172,9 @@ def test_a_bad_graph_is_named(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="No such file"):
         Graph.read(tmp_path / "none.jsonl")
     (tmp_path / "graph.jsonl").write_text('{"subject": "town/1"}\n')
+    (tmp_path / "tasks.jsonl").write_text('{"id": "a"}')
+    with pytest.raises(TaskError, match="it states no fact"):
+        Graph.read(tmp_path / "tasks.jsonl")
     with pytest.raises(TaskError, match="no graph of a generated web"):
         Graph.read(tmp_path / "graph.jsonl")
 

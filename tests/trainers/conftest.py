@@ -1,5 +1,6 @@
-"""The world of tests/rl, for adapters whose trainers are installed."""
+"""The world of tests/rl and a toy web, for what needs a trainer."""
 
 from tests.rl.conftest import root, world
+from tests.trainers.toy import toy
 
-__all__ = ["root", "world"]
+__all__ = ["root", "toy", "world"]

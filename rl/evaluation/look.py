@@ -1,0 +1,29 @@
+"""How our pages look, and the policy that lets nothing run on them but their own script."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+
+from markupsafe import Markup
+
+_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
+
+
+def look() -> Markup:
+    """The style sheet of our pages, which their templates show as `{{ look }}`."""
+    return Markup(files("rl.evaluation").joinpath("look.css").read_text(encoding="utf-8"))
+
+
+def policy(template: str, connect: str = "'none'") -> Markup:
+    """Only the template's own script and style, by their hashes; requests to `connect`."""
+    sources: dict[str, list[str]] = {"script": [], "style": []}
+    for kind, body in _INLINE.findall(template.replace("{{ look }}", look())):
+        sources[kind].append(f"'sha256-{b64encode(sha256(body.encode()).digest()).decode()}'")
+    script, style = (" ".join(sources[kind]) for kind in ("script", "style"))
+    return Markup(
+        f"default-src 'none'; script-src {script}; style-src {style}; connect-src {connect};"
+        " base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,244 @@
+"""What of training needs no trainer: recipes, the choice of tasks, controls, the journal, the best episodes."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rl.curriculum import Curriculum, Plan
+from rl.rubric import Score
+from rl.tasks import Evidence, Task
+from rl.train.best import best
+from rl.train.choose import groups, is_telling, outcome, shuffled
+from rl.train.journal import Journal, figures, is_grounded, read_steps
+from rl.train.recipe import RecipeError, parse, read, shipped
+from rl.train.rollout import Rollout, Timing
+
+STAGE = '[[stages]]\nname = "one"\nkind = "grpo"\nsteps = 2\nrate = 1e-3\n'
+WHOLE = f'summary = "x"\n{STAGE}'
+
+
+def task(name: str, hops: int = 1, recipe: str = "fact") -> Task:
+    evidence = (Evidence(f"https://a.example/{name}", f"key {name}", name),)
+    return Task(name, f"Key of {name}", (f"answer {name}",), evidence, hops, recipe)
+
+
+TASKS = tuple(task(f"t{n}") for n in range(20))
+
+
+def scored(one: Task, seed: int, reward: float | None) -> Rollout:
+    right = None if reward is None else float(reward > 0)
+    score = Score(reward, {"correct": right, "grounding": right}, "" if reward is not None else "outage: gone")
+    return Rollout(one, seed, [1], [2, 3], [1, 0], score=score, over="done")
+
+
+def test_the_torch_free_part_is_free_of_torch() -> None:
+    rooms = "rl.train.recipe, rl.train.choose, rl.train.journal, rl.train.best, rl.train.patterns, rl.train.command"
+    code = f"import sys, {rooms}; print({{'torch', 'trl', 'transformers', 'datasets'}} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_shipped_recipes_can_be_read() -> None:
+    assert "tiny" in shipped()
+    for name in shipped():
+        text, recipe = read(name)
+        assert recipe.summary
+        assert parse(text) == recipe
+        assert len({stage.name for stage in recipe.stages}) == len(recipe.stages)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("summary = 1 =", "Expected"),
+        ('summary = "x"', r"no \[\[stages\]\]"),
+        (STAGE, "summary"),
+        (f'summary = "x"\ncolour = 1\n{STAGE}', "the recipe has no 'colour'; it has summary"),
+        (f'summary = "x"\n[model]\nsise = "tiny"\n{STAGE}', r"\[model\] has no 'sise'"),
+        (f'summary = "x"\n[limits]\nturn = 1\n{STAGE}', r"\[limits\] has no 'turn'"),
+        (f"{WHOLE}epochs = 3\n", "stage one has no 'epochs'"),
+        (f"{WHOLE}plan = {{ explor = 0.1 }}\n", "plan of stage one has no 'explor'"),
+        (f"{WHOLE}batch = 9\n", "batch a multiple of group"),
+        (WHOLE.replace("grpo", "ppo"), "kind is sft or grpo"),
+        (f'control = "luck"\n{WHOLE}', "no control 'luck'"),
+        (WHOLE.replace("steps = 2\n", ""), "steps"),
+    ],
+)
+def test_a_recipe_that_is_wrong_says_where(text: str, said: str) -> None:
+    with pytest.raises(RecipeError, match=said) as error:
+        parse(text, "mine.toml")
+    assert str(error.value).startswith("mine.toml: ")
+
+
+def test_a_recipe_that_is_not_there_names_those_that_are() -> None:
+    with pytest.raises(RecipeError, match="tiny"):
+        read("nothing-of-the-kind")
+
+
+def test_all_of_a_stage_can_be_said() -> None:
+    more = "plan = { explore = 0.5 }\nhorizon = [[0, 6], [100, 12]]\nnoise = { dead_links = [0.0, 0.3] }\n"
+    stage = parse(WHOLE + more + 'recipes = ["fact"]\nclip = [0.2, 0.3]\n').stages[0]
+    assert stage.plan == Plan(explore=0.5)
+    assert stage.horizon == ((0, 6), (100, 12))
+    assert stage.noise == {"dead_links": [0.0, 0.3]}
+    assert (stage.recipes, stage.clip) == (("fact",), (0.2, 0.3))
+
+
+class Played:
+    """Stands in for episodes: gives each (task, seed) the reward that a function says, and remembers what was asked."""
+
+    def __init__(self, reward: Callable[[Task, int], float | None]) -> None:
+        self._reward = reward
+        self.asked: list[list[tuple[Task, int]]] = []
+
+    def __call__(self, asked: Sequence[tuple[Task, int]]) -> list[Rollout]:
+        self.asked.append([*asked])
+        return [scored(one, seed, self._reward(one, seed)) for one, seed in asked]
+
+
+def test_groups_are_of_one_task_with_other_seeds() -> None:
+    play = Played(lambda one, seed: seed % 2)
+    made, played = groups(Curriculum(TASKS), play, 3, 4, 2, 5)
+    assert (len(made), played, len(play.asked)) == (12, 3, 1)
+    for at in range(0, 12, 4):
+        part = made[at : at + 4]
+        assert len({one.task.id for one in part}) == 1
+        assert len({one.seed for one in part}) == 4
+
+
+def test_groups_of_one_reward_are_drawn_again_and_telling_ones_come_first() -> None:
+    play = Played(lambda one, seed: seed % 2 if int(one.id[1:]) % 2 else 1.0)
+    curriculum = Curriculum(TASKS, seed=3)
+    made, played = groups(curriculum, play, 4, 4, 3, 0)
+    assert len(made) == 16
+    assert played == sum(len(asked) for asked in play.asked) // 4 > 4
+    telling = [is_telling(made[at : at + 4]) for at in range(0, 16, 4)]
+    assert telling == sorted(telling, reverse=True)
+    kept = sum(is_telling([scored(*one, play._reward(*one)) for one in asked[at : at + 4]])
+               for asked in play.asked for at in range(0, len(asked), 4))  # fmt: skip
+    assert sum(telling) == min(4, kept)
+    assert sum(rate.seen for rate in curriculum.rates.values()) == 4 * played
+    seeds = [{seed for _, seed in asked} for asked in play.asked]
+    assert all(not one & other for n, one in enumerate(seeds) for other in seeds[:n])
+
+
+@pytest.mark.parametrize(("resample", "played"), [(0, 3), (1, 6), (4, 15)])
+def test_drawing_again_ends(resample: int, played: int) -> None:
+    play = Played(lambda *_: 0.0)
+    made, tried = groups(Curriculum(TASKS), play, 3, 2, resample, 0)
+    assert (len(made), tried, len(play.asked)) == (6, played, resample + 1)
+
+
+def test_masked_rollouts_tell_nothing() -> None:
+    assert not is_telling([scored(TASKS[0], 0, None), scored(TASKS[0], 1, 1.0)])
+    assert is_telling([scored(TASKS[0], 0, None), scored(TASKS[0], 1, 1.0), scored(TASKS[0], 2, 0.0)])
+    curriculum = Curriculum(TASKS)
+    groups(curriculum, Played(lambda *_: None), 2, 2, 1, 0)
+    assert (curriculum.masked, curriculum.rates) == (8, {})
+
+
+def test_the_same_state_gives_the_same_groups() -> None:
+    def steps(curriculum: Curriculum, begin: int) -> list[list[tuple[str, int]]]:
+        play = Played(lambda one, seed: float((seed + len(one.id)) % 3 == 0))
+        for step in range(begin, 6):
+            groups(curriculum, play, 2, 4, 1, step)
+        return [[(one.id, seed) for one, seed in asked] for asked in play.asked]
+
+    whole, halved = Curriculum(TASKS, seed=9), Curriculum(TASKS, seed=9)
+    play = Played(lambda one, seed: float((seed + len(one.id)) % 3 == 0))
+    for step in range(3):
+        groups(halved, play, 2, 4, 1, step)
+    rest = steps(Curriculum.resumed(halved.saved(), TASKS), 3)
+    assert [[(one.id, seed) for one, seed in asked] for asked in play.asked] + rest == steps(whole, 0)
+
+
+def test_shuffled_gold_is_the_same_gold_elsewhere() -> None:
+    made = shuffled(TASKS, 4)
+    assert [one.question for one in made] == [one.question for one in TASKS]
+    assert sorted(one.answers for one in made) == sorted(one.answers for one in TASKS)
+    assert sum(one.answers == two.answers for one, two in zip(made, TASKS, strict=True)) <= 3
+    assert made == shuffled(TASKS, 4) != shuffled(TASKS, 5)
+
+
+def test_outcomes() -> None:
+    assert outcome(Score(None, {"correct": None})) is None
+    assert outcome(Score(0.05, {"correct": 0.0})) == 0.0
+    assert outcome(Score(0.9, {"correct": 1.0})) == 1.0
+    assert outcome(Score(0.7, {"coverage": 0.7})) == 1.0
+    assert outcome(Score(0.5, {"coverage": 0.5})) == 0.0
+
+
+def test_figures_of_a_step() -> None:
+    made = [scored(TASKS[0], 0, 1.0), scored(TASKS[0], 1, 0.0), scored(TASKS[0], 2, None), scored(TASKS[0], 3, 0.0)]
+    made[1].over, made[1].latencies = "silent", [0.01, 0.03]
+    told = figures(made, Timing(1.0, 2.0, 3.0), 7)
+    assert told["reward"] == pytest.approx(1 / 3)
+    assert (told["masked"], told["over/silent"], told["over/done"], told["groups"]) == (0.25, 0.25, 0.75, 7)
+    assert (told["calls"], told["tokens"], told["grounded"]) == (0.5, 1.0, pytest.approx(1 / 3))
+    assert (told["tool_ms/p50"], told["tool_ms/p99"]) == (30.0, 30.0)
+    assert math.isnan(figures(made[2:3], Timing(0, 0, 0), 1)["reward"])
+
+
+def test_a_report_is_grounded_by_half_of_its_claims_with_all_sources_right() -> None:
+    def report(coverage: float, precision: float) -> Rollout:
+        one = scored(TASKS[0], 0, 0.0)
+        one.score = Score(coverage * precision, {"coverage": coverage, "precision": precision})
+        return one
+
+    assert [is_grounded(report(*one)) for one in ((1.0, 1.0), (0.5, 1.0), (0.6, 1.0), (1.0, 0.9))] == [
+        True, False, True, False,
+    ]  # fmt: skip
+
+
+def test_the_journal_goes_on_after_a_checkpoint(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for step in (1, 2, 3):
+        journal.step(step, {"reward": step / 4, "none": math.nan})
+    with (tmp_path / "steps.jsonl").open("a") as file:
+        file.write('{"step": 4, "rew')
+    assert [row["step"] for row in read_steps(tmp_path)] == [1, 2, 3]
+    again = Journal(tmp_path, 2)
+    again.step(3, {"reward": 1.0})
+    assert read_steps(tmp_path) == [
+        {"step": 1, "reward": 0.25}, {"step": 2, "reward": 0.5}, {"step": 3, "reward": 1.0},
+    ]  # fmt: skip
+
+
+def turn(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    said = {"type": "function", "function": {"name": name, "arguments": given}}
+    return {"role": "assistant", "content": "", "tool_calls": [said]}
+
+
+def test_the_best_episodes_are_right_different_and_end_with_the_models_turn(tmp_path: Path) -> None:
+    def ended(name: str, seed: int, reward: float | None, query: str) -> Rollout:
+        one = scored(task(name), seed, reward)
+        last = turn("finish", {"answer": "x", "citations": ["r1"]})
+        last["tool_calls"] *= 2
+        told = [{"role": "tool", "name": "finish", "content": "The answer is taken."}] * 2
+        one.messages = [
+            turn("search", {"query": query}),
+            {"role": "tool", "name": "search", "content": "s"},
+            last,
+            *told,
+        ]
+        return one
+
+    Journal(tmp_path).trajectories(1, [
+        ended("a", 0, 1.0, "one"), ended("a", 1, 1.0, "one"), ended("a", 2, 0.92, "two"), ended("a", 3, 0.95, "three"),
+        ended("b", 0, 0.5, "one"), ended("b", 1, None, "one"), ended("c<|im_end|>", 0, 1.0, "one"),
+    ])  # fmt: skip
+    rows = best([tmp_path], "Be brief.")
+    assert [row["messages"][0] for row in rows] == [{"role": "system", "content": "Be brief."}] * 3
+    assert [row["messages"][1]["content"] for row in rows] == ["Key of a", "Key of a", "Key of c‹|im_end|>"]
+    said = [row["messages"][2]["tool_calls"][0]["function"]["arguments"]["query"] for row in rows]
+    assert said == ["one", "three", "one"]
+    assert all(row["messages"][-1]["role"] == "assistant" for row in rows)
+    assert json.dumps(rows) == json.dumps(best([tmp_path], "Be brief."))

@@ -1,0 +1,416 @@
+"""The page of a training run: what it says of a run's files, half-written ones too; and in a real browser.
+
+The run's files are written by the journal that a training writes them with. With
+`WEBEMU_ARTIFACTS` screenshots are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from selectolax.lexbor import LexborHTMLParser as Html
+from typer.testing import CliRunner
+
+from emulator.cli import app
+from rl.rubric import Score
+from rl.tasks import Task
+from rl.train import curves, trajectories
+from rl.train.journal import STEPS, TRAJECTORIES, Journal, figures
+from rl.train.live import Live
+from rl.train.report import MANIFEST, RECIPE, page, state
+from rl.train.rollout import Rollout, Timing
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+EVIL = "</script><script>document.title='ran'</script><img src=https://evil.example/x onerror=\"document.title='ran'\">"
+TOML = """\
+# seed 3
+# control no-tools
+summary = "a run of two stages"
+[[stages]]
+name = "start"
+kind = "sft"
+steps = 30
+[[stages]]
+name = "learn"
+kind = "grpo"
+steps = 40
+gate = 0.2
+"""
+HELD_OUT = {"grounded": {"mean": 0.125, "low": 0.1, "high": 0.25, "tasks": 64}, "masked": 3}
+
+
+def rollout(task: str, seed: int, right: bool, text: str = "page", mask: str = "", hops: int = 1) -> Rollout:
+    asked = Task(task, f"Who made {task}?", ("Ada",), hops=hops, recipe=f"of {hops}")
+    answer = {"answer": "Ada" if right else "Bob", "citations": ["r1"]}
+    calls = [("search", {"query": text}), ("open", text), ("finish", answer)]
+    messages: list[dict[str, Any]] = [{"role": "assistant", "content": "So.", "reasoning_content": f"Hm, {text}"}]
+    for name, given in calls:
+        call = {"type": "function", "function": {"name": name, "arguments": given}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        messages.append({"role": "tool", "name": name, "content": f"{name} shows {text}"})
+    told = {"format": 1.0, "grounding": 1.0, "correct": float(right), "searches": 1.0 + right, "turns": 3.0}
+    score = Score(None, dict.fromkeys(told), mask) if mask else Score(float(right), told)
+    return Rollout(
+        asked, seed, [1], [2, 3], [1, 0], [], messages, "done", score, [0.01 * right + 0.01] * 3
+    )  # fmt: skip
+
+
+def played(journal: Journal, step: int, text: str = "page", **more: float) -> None:
+    """A step of two groups: later steps are right more often; one task is in every step, the other in one."""
+    rollouts = [rollout("wheel", n, n * 10 < step, text, hops=1) for n in range(4)]
+    rollouts += [rollout(f"mill {step}", n, step > 20, text, "outage: gone" if n == 3 else "", 2) for n in range(4)]
+    journal.trajectories(step, rollouts)
+    told = {"trl/loss": 0.5 / step, "trl/entropy": 1.0, "trl/step_time": 10.0, "trl/frac_reward_zero_std": 0.5, **more}
+    journal.step(step, told | figures(rollouts, Timing(2.0, 1.0, 0.5), 2))
+
+
+def a_run(folder: Path, steps: int = 30, text: str = "page") -> Path:
+    first, second = Journal(folder / "1-start"), Journal(folder / "2-learn")
+    (folder / RECIPE).write_text(TOML, encoding="utf-8")
+    for step in (10, 20, 30):
+        first.step(step, {"trl/loss": 1.0 / step})
+    told = {"stage": "start", "seed": 3, "held_out": HELD_OUT, "versions": {"trl": "1.16.0"}}
+    (folder / "1-start" / MANIFEST).write_text(json.dumps(told), encoding="utf-8")
+    for step in range(1, steps + 1):
+        played(second, step, text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return a_run(tmp_path_factory.mktemp("run") / "mine")
+
+
+@pytest.fixture
+def own(run: Path, tmp_path: Path) -> Path:
+    """A copy to do things to."""
+    return Path(shutil.copytree(run, tmp_path / "mine"))
+
+
+def charts(html: Html) -> dict[str, str]:
+    return {
+        one.attributes["aria-label"].partition(",")[0]: one.attributes["aria-label"] for one in html.css("svg.chart")
+    }
+
+
+def words(html: Html, of: str) -> list[str]:
+    return [" ".join(one.text(separator=" ").split()) for one in html.css(of)]
+
+
+def test_the_page_has_the_figures(run: Path) -> None:
+    html = Html(page(run))
+    assert words(html, "nav span > a") == ["start", "learn"]
+    assert words(html, "nav .done, nav .begun") == ["done", "begun"]
+    assert "30 of 40" in words(html, "nav")[0]
+    assert words(html, "h1 ~ p .wrong") == ["control no-tools"]
+    assert words(html, "#top tbody tr")[0].startswith("start 64 0.125 0.100 to 0.250")
+    seen = charts(html)
+    assert seen["Reward"] == "Reward, steps 1 to 30; last: mean 0.857"
+    assert seen["Groups without spread"].endswith("share 0.5")
+    assert seen["Masked episodes"].endswith("share 0.125")
+    assert seen["Seconds of a step"].endswith("speaking 2, tools 1, scoring 0.5, rest 6.5")
+    assert seen["Milliseconds of a tool call"].endswith("p50 20, p99 20")
+    assert seen["searches"].endswith("mean 1.86")
+    assert "format 1" in page(run).partition("The same at every step:")[2].partition("</p>")[0]
+
+
+def test_a_curve_says_what_the_steps_say(run: Path) -> None:
+    chart = next(one for one in Html(page(run)).css("svg.chart") if "Reward" in one.attributes["aria-label"])
+    told = json.loads(chart.attributes["data-read"])
+    rows = [json.loads(line) for line in (run / "2-learn" / STEPS).read_text().splitlines()]
+    assert told["steps"] == [row["step"] for row in rows]
+    assert told["told"] == [[curves.short(row["reward"]) for row in rows]]
+    assert told["told"][0][0] != told["told"][0][-1]
+
+
+def test_figures_by_hops_and_recipe(run: Path) -> None:
+    found = trajectories.kinds(trajectories.files(run / "2-learn", 30))
+    assert found.parts == ("1–6", "7–12", "13–18", "19–24", "25–30")
+    wheel, mill = found.by["hops"]
+    assert found.every == 1
+    assert (wheel.name, wheel.episodes, wheel.masked) == ("1", 120, 0)
+    assert wheel.grounded[0] == pytest.approx(0.25)
+    assert (mill.masked, mill.grounded[0], mill.grounded[3], mill.grounded[4]) == (30, 0, pytest.approx(4 / 6), 1)
+    assert "Grounded by hops" in page(run)
+
+
+def test_episodes_stand_side_by_side(run: Path) -> None:
+    found = trajectories.files(run / "2-learn", 30)
+    rows = trajectories.side_by_side([(step, found[step]) for step in (1, 6, 30)])
+    first = [one for one in rows[0] if one]
+    assert [(one.step, one.task, one.verdict) for one in first] == [
+        (1, "wheel", "passed"), (6, "wheel", "passed"), (30, "wheel", "passed"),
+    ]  # fmt: skip
+    assert next([one and one.task for one in row] for row in rows if row[0] and row[0].hops == 2) == [
+        "mill 1", "mill 6", "mill 30",
+    ]  # fmt: skip
+    assert first[0].group == (1.0, 0.0, 0.0, 0.0)
+    assert [(part.kind, part.name) for part in first[0].parts[:4]] == [
+        ("thought", ""), ("said", ""), ("call", "search"), ("shown", "search"),
+    ]  # fmt: skip
+    assert len(rows) == 8
+    assert {one.verdict for row in rows for one in row if one} == {"passed", "wrong", "masked"}
+
+
+def test_steps_are_chosen(run: Path) -> None:
+    assert trajectories.milestones(list(range(1, 101))) == [1, 20, 100]
+    assert trajectories.milestones([1, 2], [1, 20, 100]) == [1, 2]
+    assert words(Html(page(run, [3, 7])), ".head span") == ["step 3", "step 7"]
+
+
+def test_the_same_run_gives_the_same_page(run: Path) -> None:
+    assert page(run) == page(run)
+
+
+def test_a_run_that_still_goes_on(own: Path) -> None:
+    """A torn line, a torn Parquet file, episodes of a step without a line, a manifest cut off."""
+    whole, learn = page(own), own / "2-learn"
+    with (learn / STEPS).open("a", encoding="utf-8") as file:
+        file.write('{"step": 31, "reward": 0.')
+    shutil.copy(learn / TRAJECTORIES / "000001.parquet", learn / TRAJECTORIES / "000031.parquet")
+    (learn / MANIFEST).write_text('{"stage": "lea', encoding="utf-8")
+    assert page(own) == whole
+    (learn / TRAJECTORIES / "000030.parquet").write_bytes(b"PAR1 and no more")
+    assert Html(page(own)).css_matches("details.row")
+    shutil.rmtree(learn / TRAJECTORIES)
+    assert not Html(page(own)).css_matches("details.row")
+    (learn / STEPS).write_text("{}[\n")
+    assert "cannot be read" in page(own)
+
+
+def test_a_run_that_has_hardly_begun(tmp_path: Path) -> None:
+    (tmp_path / RECIPE).write_text(TOML, encoding="utf-8")
+    assert words(Html(page(tmp_path)), "nav .waiting") == ["waiting", "waiting"]
+    (tmp_path / RECIPE).write_text("stages = [", encoding="utf-8")
+    Journal(tmp_path / "1-start").step(1, {"trl/loss": 2.0, "trl/grad_norm": float("inf")})
+    assert charts(Html(page(tmp_path))) == {"Loss": "Loss, steps 1 to 1; last: loss 2"}
+
+
+def test_the_page_is_bounded(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "1-learn")
+    for step in (1, 2, 3):
+        journal.trajectories(step, [rollout(f"t{n}", n, True, "x" * 50_000) for n in range(100)])
+    for step in range(1, 2001):
+        journal.step(step, {"reward": step / 2000})
+    text = page(tmp_path)
+    html = Html(text)
+    assert sum(len(row.css("ol.steps")) for row in html.css("details.row")) == trajectories.EPISODES
+    assert "48,011 more characters" in text
+    assert len(json.loads(html.css_first("svg.chart").attributes["data-read"])["at"]) <= curves.POINTS
+    assert len(text) < 3_000_000
+
+
+def test_axes_end_on_round_numbers() -> None:
+    assert curves.ticks(0, 1) == [0, 0.5, 1]
+    assert curves.ticks(0, 0.37) == [0, 0.2, 0.4]
+    assert curves.ticks(-0.1, 0.15) == pytest.approx([-0.2, 0, 0.2])
+    assert curves.ticks(0, 0) == [0, 0.5, 1]
+    for high in (1e-9, 0.011, 3, 17, 99.9, 12345, 7e9):
+        marks = curves.ticks(0, high)
+        assert marks[0] == 0
+        assert marks[-1] >= high * 0.999
+        assert 2 <= len(marks) <= 4
+
+
+def test_nothing_of_the_web_is_markup(tmp_path: Path) -> None:
+    made = a_run(tmp_path / EVIL.replace("/", "").replace("\0", "")[:60], 2, EVIL)
+    (made / RECIPE).write_text(TOML.replace("a run of two stages", EVIL.replace('"', "'")), encoding="utf-8")
+    for live in (0, 3):
+        text = page(made, live=live)
+        html = Html(text)
+        assert "evil.example" in text
+        assert len(html.css("script")) == text.count("<script") == 1
+        assert not html.css_matches("img")
+        assert "document.title" not in html.css_first("script").text()
+        assert not [name for tag in html.css("body *") for name in tag.attributes if name.startswith("on")]
+        policy = html.css_first("meta[http-equiv]").attributes["content"]
+        assert ("connect-src 'self'" in policy) == bool(live)
+        assert "unsafe" not in policy
+    assert not re.search(r"\b(?:src|href)=\"(?!#)", text)
+
+
+def test_it_needs_no_torch() -> None:
+    code = (
+        "import sys, rl.train.report_command as r; print([m for m in ('torch', 'trl', 'duckdb') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_command(own: Path) -> None:
+    shown = CliRunner().invoke(app, ["report", str(own), "--steps", "1,30"])
+    assert (shown.exit_code, shown.output.strip()) == (0, str(own / "report.html"))
+    assert (own / "report.html").read_text(encoding="utf-8") == page(own, [1, 30])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(["nowhere"], "no run"), (["{run}", "--steps", "a"], "--steps"), (["{run}", "--out", "/nowhere/x"], "--out")],
+)
+def test_the_command_says_what_to_do(run: Path, more: list[str], said: str) -> None:
+    shown = CliRunner().invoke(app, ["report", *(one.format(run=run) for one in more)])
+    assert shown.exit_code == 1
+    assert len(shown.stderr.strip().splitlines()) == 2
+    assert said in shown.stderr
+
+
+@pytest.fixture
+def live(own: Path) -> Iterator[Live]:
+    with Live(own, 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_it_is_served_and_grows(live: Live) -> None:
+    first = httpx.get(live.address)
+    assert (first.status_code, first.text) == (200, page(live.run, live=3.0))
+    seen = {"If-None-Match": first.headers["ETag"]}
+    assert httpx.get(live.address, headers=seen).status_code == 304
+    played(Journal(live.run / "2-learn", 30), 31)
+    second = httpx.get(live.address, headers=seen)
+    assert second.status_code == 200
+    assert charts(Html(second.text))["Reward"].startswith("Reward, steps 1 to 31;")
+
+
+def test_it_is_served_to_this_machine_alone(live: Live) -> None:
+    assert live.server_address[0] == "127.0.0.1"
+    assert httpx.get(live.address, headers={"Host": "evil.example"}).status_code == 403
+    assert httpx.get(f"{live.address}/recipe.toml").status_code == 404
+    assert state(live.run) == state(live.run)
+
+
+def test_it_is_served_until_ctrl_c(own: Path) -> None:
+    command = [sys.executable, "-m", "emulator.cli", "report", str(own), "--serve", "--port", "0"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        assert process.stdout
+        address = process.stdout.readline().split()[0]
+        assert httpx.get(address).status_code == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+
+
+def test_a_port_that_is_taken(live: Live) -> None:
+    shown = CliRunner().invoke(app, ["report", str(live.run), "--serve", "--port", live.address.rpartition(":")[2]])
+    assert shown.exit_code == 1
+    assert "--port" in shown.stderr
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+def look(browser: Browser, url: str, name: str, **how: Any) -> tuple[Page, list[str], list[str]]:
+    """A page that is open, what the browser said, and what it asked for."""
+    seen, said, asked = browser.new_page(**how), list[str](), list[str]()
+    seen.on("console", lambda message: said.append(message.text))
+    seen.on("pageerror", lambda error: said.append(str(error)))
+    seen.on("request", lambda request: asked.append(request.url))
+    seen.goto(url)
+    if artifacts := os.environ.get("WEBEMU_ARTIFACTS"):
+        seen.screenshot(path=Path(artifacts) / f"train-{name}.png", full_page=True)
+    return seen, said, asked
+
+
+def written(own: Path, **how: Any) -> str:
+    (own / "report.html").write_text(page(own, **how), encoding="utf-8")
+    return (own / "report.html").as_uri()
+
+
+@pytest.mark.slow
+@in_browser
+def test_hostile_text_does_not_run(browser: Browser, tmp_path: Path) -> None:
+    seen, said, asked = look(browser, written(a_run(tmp_path / "evil", 3, EVIL)), "hostile")
+    for row in seen.locator("details.row > summary").all():
+        row.click()
+    expect(seen.locator("details.row").first).to_contain_text(EVIL)
+    assert seen.title() == "evil: training"
+    assert (said, [url for url in asked if not url.startswith("file:")]) == ([], [])
+
+
+@pytest.mark.slow
+@in_browser
+def test_curves_and_episodes_are_read(browser: Browser, own: Path) -> None:
+    seen, said, _ = look(browser, written(own), "read")
+    chart = seen.locator("figure", has_text="Loss").last
+    chart.locator("svg").focus()
+    seen.keyboard.press("Home")
+    expect(chart.locator("figcaption")).to_have_text(re.compile(r"Loss\s*step 1\s*0\.5\s*"))
+    seen.keyboard.press("ArrowRight")
+    expect(chart.locator("figcaption")).to_have_text(re.compile(r"Loss\s*step 2\s*0\.25\s*"))
+    chart.locator("svg").blur()
+    expect(chart.locator("figcaption")).to_have_text(re.compile(r"Loss\s*0\.0167\s*"))
+    box = chart.locator("svg").bounding_box()
+    assert box
+    seen.mouse.move(box["x"] + box["width"] * 38 / 300, box["y"] + 30)
+    expect(chart.locator(".step")).to_have_text("step 1")
+    seen.fill("input[type=search]", "MILL 30")
+    expect(seen.locator("details.row:visible")).to_have_count(4)
+    expect(seen.locator("[data-count]")).to_have_text("4 of 8")
+    assert said == []
+
+
+@pytest.mark.slow
+@in_browser
+@pytest.mark.parametrize(
+    "how", [{"viewport": {"width": 380, "height": 800}}, {"color_scheme": "dark"}], ids=["phone", "dark"]
+)
+def test_it_is_read_anywhere(browser: Browser, tmp_path: Path, how: dict[str, Any]) -> None:
+    url = written(a_run(tmp_path / "wide", 3, "x" * 600 + " word" * 100))
+    seen, _, _ = look(browser, url, "how" + str(len(how.get("viewport", ()))), **how)
+    for row in seen.locator("details.row > summary").all():
+        row.click()
+    assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    light = seen.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert light != ("color_scheme" in how)
+
+
+@pytest.mark.slow
+@in_browser
+def test_an_open_page_follows_the_run(browser: Browser, live: Live) -> None:
+    """Curves grow under the reader's eyes; an open episode stays where it is until newer ones are asked for."""
+    seen, said, _ = look(browser, live.address, "live")
+    row = seen.locator("details.row").nth(1)
+    row.locator("summary").click()
+    row.scroll_into_view_if_needed()
+    top = row.evaluate("one => one.getBoundingClientRect().top")
+    journal = Journal(live.run / "2-learn", 30)
+    played(journal, 31, **{"trl/kl": 0.5})
+    reward = seen.get_by_role("img", name="Reward,")
+    expect(reward).to_have_attribute("aria-label", re.compile("steps 1 to 31"), timeout=15_000)
+    expect(seen.locator("figure", has_text="Divergence")).to_have_count(1)
+    assert row.evaluate("one => one.open")
+    assert abs(row.evaluate("one => one.getBoundingClientRect().top") - top) < 3
+    expect(seen.locator(".head span").last).to_have_text("step 30")
+    seen.get_by_role("button", name="Show newer steps").click()
+    expect(seen.locator(".head span").last).to_have_text("step 31")
+    live.shutdown()
+    live.socket.close()
+    begun = time.monotonic()
+    expect(seen.locator("#live")).to_contain_text("does not answer", timeout=15_000)
+    assert time.monotonic() - begun < 15
+    assert [line for line in said if "ERR_CONNECTION" not in line] == []

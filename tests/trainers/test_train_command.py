@@ -1,0 +1,219 @@
+"""`webemu train` as a user runs it: from its first step to its last, again, stage by stage, and killed in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl")
+pytest.importorskip("peft")
+pytest.importorskip("tensorboard")
+
+from rl.train.journal import read_steps
+from rl.train.recipe import parse
+from rl.train.run import Given, RunError, _checkpoint, train
+
+RECIPE = """\
+summary = "for tests"
+questions = 6
+{control}
+[web]
+pages = 60
+seed = 5
+[held_out]
+pages = 60
+seed = 6
+[model]
+size = "tiny"
+[limits]
+turns = 4
+calls = 3
+results = 3
+brief = true
+[[stages]]
+name = "skills"
+kind = "sft"
+steps = 40
+batch = 8
+rate = 6e-3
+beta2 = 0.98
+recipes = ["fact"]
+mix = {{ good = 0.5, guess = 0.2, unread = 0.2, astray = 0.1 }}
+turn = 24
+context = 200
+[[stages]]
+name = "grpo"
+kind = "grpo"
+steps = 7
+batch = 8
+group = 4
+rate = 1e-3
+recipes = ["fact"]
+resample = 1
+save = 2
+turn = 24
+context = 200
+"""
+NOISY = RECIPE.format(control='control = "random-reward"')
+"""A model of so few steps is never right: rewards at random make every step one that changes the weights."""
+TIMES = ("seconds/", "tool_ms/", "trl/step_time", "trl/train_", "trl/num_tokens")
+
+
+def command(recipe: Path, out: Path, *more: str) -> list[str]:
+    return [sys.executable, "-P", "-m", "emulator.cli", "train", "--recipe", str(recipe), "--out", str(out), *more]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def run(recipe: Path, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(recipe, out, *more), capture_output=True, text=True, env=environment())
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recipe") / "noisy.toml"
+    path.write_text(NOISY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing disturbed."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    done = run(recipe, out)
+    assert done.returncode == 0, done.stderr
+    assert "skills" in done.stdout
+    assert "held out: grounded" in done.stdout
+    return out
+
+
+def manifest(out: Path, stage: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((out / stage / "manifest.json").read_text(encoding="utf-8"))
+    return told
+
+
+def figures(out: Path) -> list[dict[str, Any]]:
+    """What must be the same in each run: all but how long it took."""
+    return [
+        {name: value for name, value in row.items() if not name.startswith(TIMES)}
+        for row in read_steps(out / "2-grpo")
+    ]  # fmt: skip
+
+
+def begun(whole: Path, out: Path) -> Path:
+    """A run whose webs and first stage are done."""
+    out.mkdir()
+    for name in ("webs", "1-skills"):
+        shutil.copytree(whole / name, out / name)
+    shutil.copy(whole / "recipe.toml", out)
+    return out
+
+
+def test_manifests_chain_what_was_trained_from_what(whole: Path) -> None:
+    first, second = manifest(whole, "1-skills"), manifest(whole, "2-grpo")
+    assert first["from"] == "scratch"
+    assert second["from"] == first["model"] != second["model"]
+    assert all(len(one[name]) == 64 for one in (first, second) for name in ("model", "recipe", "tasks"))
+    assert first["tasks"] == second["tasks"] != first["held_out_tasks"]
+    assert first["snapshot"] == second["snapshot"] != first["held_out_snapshot"]
+    assert set(first["versions"]) >= {"trl", "torch", "transformers"}
+    for one in (first, second):
+        assert one["held_out"]["masked"] == 0
+        assert 0 <= one["held_out"]["grounded"]["low"] <= one["held_out"]["grounded"]["high"] <= 1
+
+
+def test_every_step_is_told_once(whole: Path) -> None:
+    assert [row["step"] for row in read_steps(whole / "1-skills")] == [10, 20, 30, 40]
+    assert [row["step"] for row in read_steps(whole / "2-grpo")] == list(range(1, 8))
+    assert len({row["trl/reward"] for row in read_steps(whole / "2-grpo")}) > 1
+    names = [path.name for path in sorted((whole / "2-grpo" / "trajectories").iterdir())]
+    assert names == [f"{step:06d}.parquet" for step in range(1, 8)]
+
+
+def state(out: Path) -> dict[str, tuple[int, int]]:
+    found = {path: path.stat() for path in out.rglob("*") if path.is_file() and "webs" not in path.parts}
+    return {str(path): (one.st_size, one.st_mtime_ns) for path, one in found.items() if path.name != "recipe.toml"}
+
+
+def test_a_finished_run_is_left_as_it_is(recipe: Path, whole: Path) -> None:
+    before = state(whole)
+    done = run(recipe, whole)
+    assert done.returncode == 0, done.stderr
+    assert state(whole) == before
+    assert "held out: grounded" in done.stdout
+
+
+def test_another_recipe_or_seed_or_stage_is_refused(whole: Path) -> None:
+    told, other = parse(NOISY), NOISY.replace("steps = 7", "steps = 8")
+    before = state(whole)
+    for text, seed, until, said in ((other, 0, "", "another recipe"), (NOISY, 1, "", "or seed"), (NOISY, 0, "x", "x")):
+        with pytest.raises(RunError, match=said):
+            train(told, text, whole, seed, Given(), lambda *_: None, until)
+    assert state(whole) == before
+
+
+def test_a_stage_is_where_a_run_stops(whole: Path, tmp_path: Path) -> None:
+    out = begun(whole, tmp_path / "run")
+    seen: list[str] = []
+    made = train(parse(NOISY), NOISY, out, 0, Given(), lambda stage, *_: seen.append(stage), "skills")
+    assert [one["stage"] for one in made] == ["skills"]
+    assert seen == []
+    assert not (out / "2-grpo").exists()
+
+
+def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(recipe: Path, whole: Path, tmp_path: Path) -> None:
+    out = begun(whole, tmp_path / "run")
+    process = subprocess.Popen(
+        command(recipe, out), stdout=subprocess.DEVNULL, env=environment(), start_new_session=True
+    )
+    deadline = time.monotonic() + 120
+    while len(read_steps(out / "2-grpo")) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)  # its server too
+    assert process.wait(30) == -signal.SIGKILL
+    assert not (out / "2-grpo" / "manifest.json").exists()
+    (out / "2-grpo" / "checkpoint-7").mkdir(exist_ok=True)  # as if killed while it was written
+    first = (out / "2-grpo" / "trajectories" / "000001.parquet").stat()
+    done = run(recipe, out)
+    assert done.returncode == 0, done.stderr
+    assert [row["step"] for row in read_steps(out / "2-grpo")] == list(range(1, 8))
+    assert (out / "2-grpo" / "trajectories" / "000001.parquet").stat() == first  # a checkpoint was gone on from
+    assert figures(out) == figures(whole)
+    mine, theirs = manifest(out, "2-grpo"), manifest(whole, "2-grpo")
+    assert mine["model"] == theirs["model"]
+    assert mine["held_out"] == theirs["held_out"]
+
+
+def test_a_run_killed_between_training_and_manifest_trains_no_further(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "2-grpo" / "manifest.json").unlink()
+    shutil.rmtree(out / "2-grpo" / "model")
+    seen: list[int] = []
+    train(parse(NOISY), NOISY, out, 0, Given(), lambda stage, step, _: seen.append(step))
+    assert seen == []
+    assert manifest(out, "2-grpo")["model"] == manifest(whole, "2-grpo")["model"]
+    assert [row["step"] for row in read_steps(out / "2-grpo")] == list(range(1, 8))
+
+
+def test_only_a_whole_checkpoint_is_gone_on_from(tmp_path: Path) -> None:
+    """The trainer's state is the last of its files, and the curriculum is written after it."""
+    sft, grpo = parse(NOISY).stages
+    assert (_checkpoint(tmp_path, sft), _checkpoint(tmp_path, grpo)) == (0, 0)
+    for step in (2, 4, 6):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    for step in (2, 4):
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
+    (tmp_path / "curriculum-2.json").touch()
+    assert (_checkpoint(tmp_path, sft), _checkpoint(tmp_path, grpo)) == (4, 2)

@@ -1,0 +1,268 @@
+"""Rollouts token by token: what a scripted model says in real episodes, over a real server that may die."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl")
+
+from agent_client import Client
+from agent_client.errors import ClientError
+from rl.environment import Episode
+from rl.rewards import rubric_of
+from rl.state import Limits
+from rl.tasks import Task
+from rl.train.journal import figures
+from rl.train.rollout import Ids, Rollout, Timing, play
+from rl.train.room import Room
+from rl.train.speak import Tongue
+from rl.train.webs import Place
+from tests.trainers.toy import BRIEF, FULL, TOOLS, WORDS, Said, good, of, turn
+
+Script = Sequence[Sequence[Said] | Ids]
+Scripts = Sequence[tuple[Task, Script]]
+
+
+class Scripted(Tongue):
+    """Says the turns of a script, one script for each rollout; told apart by their contexts."""
+
+    def __init__(self, words: Any, scripts: dict[str, Script], logprobs: bool = False) -> None:
+        super().__init__(words)
+        self._scripts, self._logprobs, self._said = scripts, logprobs, dict.fromkeys(scripts, 0)
+        self.before: Callable[[int], None] = lambda _: None
+        self.rounds = 0
+
+    def turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+        self.before(self.rounds)
+        self.rounds += 1
+        made = [self._turn(self.tokenizer.decode(ids)) for ids in contexts]
+        return made, [[-0.5] * len(ids) for ids in made] if self._logprobs else None
+
+    def _turn(self, text: str) -> Ids:
+        question = next(one for one in self._scripts if f"{one}<|" in text)
+        at = self._said[question]
+        self._said[question] += 1
+        said = self._scripts[question][at]
+        return list(said) if said and isinstance(said[0], int) else turn(self.tokenizer, said)  # type: ignore[arg-type]
+
+
+def played(
+    place: Place, words: Any, scripts: Scripts, limits: Limits = FULL, room: int = 20_000, **more: Any
+) -> list[Rollout]:
+    speaker = Scripted(words, {task.question: script for task, script in scripts}, **more)
+    with Room(place.server) as where:
+        return play(where, speaker, [(task, 3) for task, _ in scripts], limits, room)[0]
+
+
+@pytest.fixture(params=sorted(WORDS))
+def words(request: pytest.FixtureRequest) -> Any:
+    return WORDS[request.param]()
+
+
+@pytest.mark.parametrize("limits", [BRIEF, FULL], ids=["brief", "full"])
+def test_the_mask_says_token_by_token_who_spoke(toy: Place, words: Any, limits: Limits) -> None:
+    first, second = of(toy, "fact", 2)
+    script = good(second)
+    scripts = [(first, good(first)), (second, [[*script[0], ("find", {"pattern": "x"})], *script[1:]])]
+    for one, (_, plan) in zip(played(toy, words, scripts, limits), scripts, strict=True):
+        said = [turn(words, calls) for calls in plan]
+        assert [id_ for id_, own in zip(one.ids, one.mask, strict=True) if own] == [*chain(*said)]
+        with Client(toy.server, retries=0) as client:
+            episode = Episode(client, limits)
+            episode.reset(one.task, 3)
+            seen = [[episode.call(*call).text for call in calls] for calls in plan]
+            assert one.score == rubric_of(one.task).score(episode.record())
+        told = [message["content"] for message in one.messages if message["role"] == "tool"]
+        assert told == [*chain(*seen)]
+        runs = between(one)
+        assert len(runs) == len(seen) - 1
+        for text, shown in zip(map(words.decode, runs), seen[:-1], strict=True):
+            left = text
+            for part in shown:
+                assert part in left
+                left = left.replace(part, "", 1)
+            assert all(word not in left for word in ("search", "open", "finish"))
+        assert one.over == "done"
+        assert one.score.reward == 1.0
+
+
+def between(one: Rollout) -> list[Ids]:
+    """Ids of the mask's runs of 0."""
+    runs: list[Ids] = []
+    for number, (id_, own) in enumerate(zip(one.ids, one.mask, strict=True)):
+        if not own and (number == 0 or one.mask[number - 1]):
+            runs.append([])
+        if not own:
+            runs[-1].append(id_)
+    return runs
+
+
+@pytest.mark.parametrize("limits", [BRIEF, FULL], ids=["brief", "full"])
+def test_the_ids_are_what_the_template_makes_of_the_messages(toy: Place, words: Any, limits: Limits) -> None:
+    task = of(toy, "fact")[0]
+    one = played(toy, words, [(task, good(task))], limits)[0]
+    messages = [*Tongue(words).messages(task), *one.messages[:-1]]
+    whole = words.apply_chat_template(messages, tokenize=False, tools=list(TOOLS[:4]))
+    assert words.decode(one.prompt_ids + one.ids) == whole.rstrip("\n")
+    assert words(whole, add_special_tokens=False)["input_ids"][: len(one.prompt_ids)] == one.prompt_ids
+
+
+def test_what_is_no_call_is_silent_and_what_is_cut_off_is_long(toy: Place, words: Any) -> None:
+    one, two, three, four = of(toy, "fact", 4)
+    cut = turn(words, good(two)[2])[:-1]
+    scripts: Scripts = [
+        (one, [turn(words, [], "Xa Qui")]),
+        (two, [cut]),
+        (three, [[("nonsense", {"a": "b"})], [("search", {"page": 1})], *good(three)[2:]]),
+        (four, [*good(four)[:2], turn(words, [], "So it is.")]),
+    ]
+    made = played(toy, words, scripts)
+    assert [rollout.over for rollout in made] == ["silent", "long", "done", "silent"]
+    assert [rollout.score.reward for rollout in made] == [0.0] * 4
+    assert made[1].ids == cut
+    assert made[2].score.terms["misuses"] == 2
+    assert [len(rollout.latencies) for rollout in made] == [0, 0, 3, 2]
+    told = figures(made, Timing(0, 0, 0), 1)
+    assert (told["over/silent"], told["over/long"], told["over/done"]) == (0.5, 0.25, 0.25)
+
+
+def test_no_rollout_outgrows_its_room(toy: Place, words: Any) -> None:
+    task = of(toy, "fact")[0]
+    whole = played(toy, words, [(task, good(task))])[0]
+    first = whole.mask.index(0)
+    for room in range(first - 1, len(whole.ids) + 1, 9):
+        one = played(toy, words, [(task, good(task))], room=room)[0]
+        assert len(one.ids) == len(one.mask) <= room
+        assert whole.ids[: len(one.ids)] == one.ids
+        assert one.over == "long"
+        assert one.score.reward == 0.0
+
+
+def test_log_probabilities_stand_beside_the_models_own_tokens(toy: Place, words: Any) -> None:
+    first, second = of(toy, "fact", 2)
+    for one in played(toy, words, [(first, good(first)), (second, good(second))], logprobs=True):
+        assert one.logprobs == [-0.5 if own else 0.0 for own in one.mask]
+
+
+def test_all_tools_of_a_round_are_called_at_once(toy: Place) -> None:
+    tasks = of(toy, "fact", 40)
+    words = WORDS["scratch"]()
+    speaker = Scripted(words, {task.question: good(task) for task in tasks})
+    slow = {"weather": {"latency": {"kind": "constant", "ms": 300}}}
+    with Room(toy.server) as room:
+        made, timing = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 2000, slow)
+    assert {one.score.reward for one in made} == {1.0}
+    assert speaker.rounds == 3
+    waited = sum(seconds for one in made for seconds in one.latencies)
+    assert waited > 40 * 0.3
+    assert timing.tools < waited / 5
+
+
+@contextmanager
+def served(place: Place, port: int) -> Iterator[subprocess.Popen[str]]:
+    """The toy web on a port, until it is killed."""
+    root = place.file.parent.parent
+    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--root", str(root), "--collection", "train"]
+    process = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert "http://" in process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: Place, words: Any) -> None:
+    tasks, port = of(toy, "fact", 3), free_port()
+    speaker = Scripted(words, {task.question: good(task) for task in tasks})
+    with Room(f"http://127.0.0.1:{port}") as room:
+        with served(toy, port) as process:
+
+            def kill(number: int) -> None:
+                if number == 2:
+                    process.kill()
+                    process.wait()
+
+            speaker.before = kill
+            made, _ = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 20_000)
+        assert [one.score.reward for one in made] == [None] * 3
+        assert all(one.score.mask for one in made)
+        assert figures(made, Timing(0, 0, 0), 1)["masked"] == 1.0
+        gone, _ = play(room, Scripted(words, {}), [(tasks[0], 3)], BRIEF, 20_000)
+        assert (gone[0].ids, gone[0].score.reward) == ([], None)
+        with served(toy, port):
+            speaker = Scripted(words, {task.question: good(task) for task in tasks})
+            made, _ = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 20_000)
+        assert [one.score.reward for one in made] == [1.0] * 3
+
+
+def test_a_step_of_grpo_waits_for_its_web(toy: Place, tmp_path: Path) -> None:
+    from rl.train import scratch
+    from rl.train.grpo import grpo
+    from rl.train.journal import read_steps
+    from rl.train.recipe import Stage
+
+    words, port = WORDS["scratch"](), free_port()
+    model = scratch.model(scratch.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    stage = Stage("wait", "grpo", 2, 1e-3, batch=4, group=2, resample=0, turn=8, context=64)
+    shown: list[float] = []
+
+    def serve() -> None:
+        time.sleep(2)
+        with served(toy, port) as process:
+            while len(shown) < 2 and process.poll() is None:
+                time.sleep(0.05)
+
+    with served(toy, port):
+        room = Room(f"http://127.0.0.1:{port}")
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        grpo(
+            stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={}, control="random-reward",
+            show=lambda step, told: shown.append(step),
+        )  # fmt: skip
+    finally:
+        shown.extend([0, 0])
+        thread.join()
+    room.close()
+    steps = read_steps(tmp_path)
+    assert [row["step"] for row in steps] == [1, 2]
+    assert [row["masked"] for row in steps] == [0.0, 0.0]
+
+
+def test_a_web_that_never_comes_back_ends_the_stage(
+    toy: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rl.train import grpo as module
+    from rl.train import scratch
+    from rl.train.recipe import Stage
+
+    monkeypatch.setattr(module, "PAUSES", (0, 0))
+    words, port = WORDS["scratch"](), free_port()
+    model = scratch.model(scratch.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    stage = Stage("never", "grpo", 2, 1e-3, batch=4, group=2, turn=8, context=64)
+    with served(toy, port):
+        room = Room(f"http://127.0.0.1:{port}")
+    with pytest.raises(ClientError, match="goes on"):
+        module.grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={})
+    room.close()

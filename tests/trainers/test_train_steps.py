@@ -1,0 +1,235 @@
+"""Steps of SFT and GRPO by TRL, on models of random weights: what is learned from, what is logged, what is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl")
+pytest.importorskip("peft")
+
+import pyarrow.parquet as pq
+import torch
+from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from trl import GRPOConfig
+
+from rl.arguments import tools
+from rl.tasks import Task
+from rl.train import grpo as module
+from rl.train import scratch
+from rl.train.grpo import config, grpo
+from rl.train.journal import read_steps
+from rl.train.patterns import traces
+from rl.train.recipe import Stage
+from rl.train.rollout import Rollout, play
+from rl.train.room import Room
+from rl.train.run import _loaded, _lora, _save
+from rl.train.sft import dataset, sft
+from rl.train.speak import Tongue, Voice, prepared
+from rl.train.webs import Place
+from tests.trainers import tiny
+from tests.trainers.test_train_rollout import played
+from tests.trainers.toy import BRIEF, FULL, WORDS, good, of
+
+SFT = Stage("skills", "sft", 2, 1e-3, batch=4)
+GRPO = Stage("grpo", "grpo", 2, 1e-3, batch=8, group=4, resample=0, turn=8, context=64)
+PLAIN: dict[str, Any] = {"seed": 0, "policy": {}}
+
+
+def small(words: Any) -> Any:
+    return scratch.model(scratch.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+
+
+def qwen(words: Any) -> Qwen3ForCausalLM:
+    """The architecture of Qwen3, as large as a test can bear."""
+    torch.manual_seed(0)
+    return Qwen3ForCausalLM(
+        Qwen3Config(
+            vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+            num_key_value_heads=1, head_dim=16, max_position_embeddings=1 << 15, tie_word_embeddings=True,
+            pad_token_id=words.pad_token_id, eos_token_id=words.eos_token_id,
+        )
+    )  # fmt: skip
+
+
+def weights(model: Any) -> dict[str, torch.Tensor]:
+    return {name: one.detach().clone() for name, one in model.named_parameters()}
+
+
+def changed(before: dict[str, torch.Tensor], model: Any) -> bool:
+    return any(not one.equal(before[name]) for name, one in model.named_parameters())
+
+
+def rows(toy: Place, limits: Any = BRIEF, count: int = 8) -> list[dict[str, Any]]:
+    mix = {"good": 0.5, "guess": 0.2, "unread": 0.2, "astray": 0.1}
+    with Room(toy.server) as room:
+        made = traces(room, of(toy, "fact", count), mix, limits, 0)
+    return [{"messages": messages, "tools": list(tools(False))} for messages in made]
+
+
+def test_rows_keep_their_own_arguments_and_no_null_is_said(toy: Place) -> None:
+    given = rows(toy)
+    kept = dataset(given)
+    assert len({tuple(call["function"]["arguments"]) for row in given for one in row["messages"]
+                for call in one.get("tool_calls", ())}) > 1  # fmt: skip
+    for name in WORDS:
+        words = WORDS[name]()
+        for row, mine in zip(kept, given, strict=True):
+            assert said(row["messages"]) == said(mine["messages"])
+            text = words.apply_chat_template(row["messages"], tools=row["tools"], tokenize=False)
+            assert text == words.apply_chat_template(mine["messages"], tools=mine["tools"], tokenize=False)
+            assert "None" not in text
+            assert "null" not in text
+
+
+def said(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [call["function"]["arguments"] for one in messages for call in one.get("tool_calls") or ()]
+
+
+@pytest.mark.parametrize("name", sorted(WORDS))
+def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
+    toy: Place, tmp_path: Path, name: str
+) -> None:
+    words = WORDS[name]()
+    model = (qwen if name == "qwen3" else small)(words)
+    before, given = weights(model), rows(toy, FULL if name == "qwen3" else BRIEF)
+    trainer = sft(SFT, model, words, given, tmp_path, seed=0)
+    assert changed(before, trainer.model)
+    assert [row["step"] for row in read_steps(tmp_path)] == []  # a line for each ten steps
+    for row, made in zip(given, trainer.train_dataset, strict=True):
+        prompt = Tongue(words).prompt(Task("1", row["messages"][0]["content"], ("x",)), tools(False))
+        ids, own = made["input_ids"], [label != -100 for label in made["labels"]]
+        assert ids[: len(prompt)] == prompt
+        assert not any(own[: len(prompt)])
+        learned = words.decode([id_ for id_, is_own in zip(ids, own, strict=True) if is_own])
+        for message in row["messages"]:
+            for call in message.get("tool_calls", ()):
+                assert call["function"]["name"] in learned
+            if message["role"] == "tool" and len(message["content"]) > 20:
+                assert message["content"] not in learned
+        assert learned.count(words.eos_token) == sum(one["role"] == "assistant" for one in row["messages"])
+
+
+@pytest.mark.parametrize("control", ["", "random-reward", "no-tools"])
+def test_two_steps_of_grpo(toy: Place, tmp_path: Path, control: Any) -> None:
+    words = WORDS["scratch"]()
+    model = small(words)
+    before = weights(model)
+    with Room(toy.server) as room:
+        grpo(GRPO, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control=control, **PLAIN)
+    steps = read_steps(tmp_path)
+    assert [row["step"] for row in steps] == [1, 2]
+    assert all({"reward", "masked", "over/silent", "seconds/speaking", "trl/loss"} <= row.keys() for row in steps)
+    assert all(row["over/silent"] + row["over/long"] + row["over/done"] == 1.0 for row in steps)
+    assert changed(before, model) == (control == "random-reward")
+    for step in (1, 2):
+        told = pq.read_table(tmp_path / "trajectories" / f"{step:06d}.parquet").to_pylist()
+        assert len(told) == GRPO.batch
+        assert [len({row["task"] for row in told[at : at + 4]}) for at in (0, 4)] == [1, 1]
+        assert all(json.loads(row["messages"]) and json.loads(row["terms"]) for row in told)
+    assert (tmp_path / "curriculum-2.json").exists()
+
+
+def test_a_step_pays_what_the_episodes_earned(toy: Place, tmp_path: Path) -> None:
+    """Four samples of one task: right, guessed, without a call, and with a call that no parser reads."""
+    words, task = tiny.tokenizer(), of(toy, "fact")[0]
+    turns = [[tiny.call(*call) for calls in good(task) for call in calls]]
+    turns.append([tiny.call("finish", {"answer": "Kex Rano", "citations": ["r1"]})])
+    turns += [["It is Kex Rano."], ["<tool_call>" + "[" * 3000 + "</tool_call>"]]
+
+    def say(row: int, text: str) -> str:
+        plan = int(text.rpartition("<plan ")[2][:1]) if "<plan " in text else row
+        return f"<plan {plan}>{turns[plan][text.count('</tool_response>')]}"
+
+    model = tiny.model(prepared(words), say)
+    before = weights(model)
+    stage = replace(GRPO, steps=1, batch=4, context=8000)
+    with Room(toy.server) as room:
+        grpo(stage, model, words, room, [task], FULL, tmp_path, **PLAIN)
+    told = pq.read_table(tmp_path / "trajectories" / "000001.parquet").to_pylist()
+    assert [row["reward"] for row in told] == [1.0, 0.0, 0.0, 0.0]
+    assert [row["over"] for row in told] == ["done", "done", "silent", "silent"]
+    step = read_steps(tmp_path)[0]
+    assert (step["reward"], step["trl/reward"], step["over/silent"], step["grounded"]) == (0.25, 0.25, 0.5, 0.25)
+    assert changed(before, model)
+
+
+def test_a_masked_rollout_without_a_token_is_no_lesson(
+    toy: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where an outage struck before the first turn, half of each group; the rest is played."""
+
+    def struck(*asked: Any) -> Any:
+        made, timing = play(*asked)
+        return [Rollout(one.task, one.seed, one.prompt_ids) if n % 2 else one for n, one in enumerate(made)], timing
+
+    monkeypatch.setattr(module, "play", struck)
+    words = WORDS["scratch"]()
+    with Room(toy.server) as room:
+        trainer = grpo(
+            GRPO, small(words), words, room, of(toy, "fact", 8), BRIEF, tmp_path, control="random-reward", **PLAIN
+        )
+    assert [row["masked"] for row in read_steps(tmp_path)] == [0.5, 0.5]
+    assert all(0 < row["trl/grad_norm"] < 100 for row in read_steps(tmp_path))
+    assert all(torch.isfinite(one).all() for one in trainer.model.parameters())
+
+
+def test_a_model_that_never_calls_a_tool_is_seen(toy: Place) -> None:
+    words = WORDS["scratch"]()
+    words.response_template = words.response_template | {"fields": {"content": {"close": "<|end|>", "content": "text"}}}
+    task = of(toy, "fact")[0]
+    one = played(toy, words, [(task, good(task))], BRIEF)[0]
+    assert (one.over, one.score.reward, one.latencies) == ("silent", 0.0, [])
+
+
+@pytest.mark.parametrize("loss", ["dapo", "cispo", "dr_grpo", "grpo", "bnpo"])
+def test_losses_are_known_to_trl(tmp_path: Path, loss: str) -> None:
+    made = config(replace(GRPO, loss=loss), tmp_path, 0, {})
+    assert isinstance(made, GRPOConfig)
+    assert (made.loss_type, made.epsilon, made.epsilon_high) == (loss, 0.2, 0.28)
+    assert (made.temperature, made.num_generations, made.beta) == (1.0, 4, 0.0)
+
+
+@pytest.mark.parametrize("loss", ["cispo", "dr_grpo"])
+def test_a_step_by_each_loss(toy: Place, tmp_path: Path, loss: str) -> None:
+    words = WORDS["scratch"]()
+    model = small(words)
+    before, stage = weights(model), replace(GRPO, loss=loss, steps=1)
+    with Room(toy.server) as room:
+        grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control="random-reward", **PLAIN)
+    assert changed(before, model)
+
+
+@pytest.mark.parametrize("rank", [0, 4], ids=["whole", "lora"])
+def test_a_qwen3_goes_through_both_stages_and_speaks_again(toy: Place, tmp_path: Path, rank: int) -> None:
+    words, folder = WORDS["qwen3"](), tmp_path / "model"
+    trained = sft(
+        replace(SFT, steps=1), qwen(words), words, rows(toy, FULL, 4), tmp_path / "1", seed=0, peft=_lora(rank)
+    )
+    _save(trained.model, words, folder)
+    model, again = _loaded(str(folder))
+    stage = replace(GRPO, steps=1, turn=16, context=1024)
+    with Room(toy.server) as room:
+        made = grpo(
+            stage, model, again, room, of(toy, "fact", 4), FULL, tmp_path / "2", control="random-reward",
+            peft=_lora(rank), **PLAIN,
+        )  # fmt: skip
+        _save(made.model, again, folder)
+        model, again = _loaded(str(folder))
+        rollouts, _ = play(room, Voice(model, again, 16), [(task, 0) for task in of(toy, "fact", 4)], FULL, 1024)
+    assert [row["step"] for row in read_steps(tmp_path / "2")] == [1]
+    assert all(one.score.reward == 0.0 and 0 < len(one.ids) <= 16 for one in rollouts)
+    assert changed(weights(qwen(words)), model)
+
+
+def test_a_model_of_16_bits_is_trained_in_32(tmp_path: Path) -> None:
+    words = WORDS["qwen3"]()
+    qwen(words).to(torch.bfloat16).save_pretrained(tmp_path)
+    words.save_pretrained(tmp_path)
+    assert AutoModelForCausalLM.from_pretrained(tmp_path).dtype == torch.bfloat16
+    assert _loaded(str(tmp_path))[0].dtype == torch.float32

@@ -1,0 +1,71 @@
+"""A web of few words behind a real server, for what `rl.train` plays, and tokenizers to play it with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from rl.arguments import tools
+from rl.state import Limits
+from rl.tasks import Task
+from rl.train.recipe import Web
+from rl.train.rollout import Ids
+from rl.train.webs import Place, place
+
+os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
+TOOLS = tools(has_user=True)
+BRIEF = Limits(turns=4, calls=3, results=3, brief=True, retries=0)
+FULL = Limits(turns=4, calls=3, results=3, retries=0)
+Said = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with place(Web(60, 5), "train", tmp_path_factory.mktemp("toy"), None, None, None, 1) as made:
+        yield made
+
+
+def of(place: Place, recipe: str, count: int = 1) -> list[Task]:
+    return [task for task in place.tasks if task.recipe == recipe][:count]
+
+
+def scratch_words() -> Any:
+    from rl.train import scratch
+
+    return scratch.tokenizer(["Key of Nem Sal search query open link r1 finish answer citations Xa Qui"] * 3, 420)
+
+
+def qwen_words() -> Any:
+    """With the stock template of Qwen3, prepared as a run does it."""
+    from rl.train.speak import prepared
+    from tests.trainers import tiny
+
+    return prepared(tiny.tokenizer())
+
+
+WORDS: dict[str, Callable[[], Any]] = {"scratch": scratch_words, "qwen3": qwen_words}
+
+
+def good(task: Task) -> list[list[Said]]:
+    """Turns that answer a fact."""
+    name = task.question.partition(" of ")[2]
+    return [
+        [("search", {"query": name})],
+        [("open", {"link": task.evidence[0].url})],
+        [("finish", {"answer": task.answers[-1], "citations": [task.evidence[0].url]})],
+    ]
+
+
+def turn(words: Any, calls: Sequence[Said], text: str = "") -> Ids:
+    """What a model would say in its turn, as its template renders it: up to its end-of-turn token."""
+    named = [{"type": "function", "function": {"name": name, "arguments": given}} for name, given in calls]
+    before = [{"role": "user", "content": "-"}]
+    said: dict[str, Any] = {"role": "assistant", "content": text} | ({"tool_calls": named} if named else {})
+    start = words.apply_chat_template(before, return_dict=False, add_generation_prompt=True)
+    whole: Ids = words.apply_chat_template([*before, said], return_dict=False)
+    assert whole[: len(start)] == start
+    ids = whole[len(start) :]
+    return ids[: len(ids) - ids[::-1].index(words.eos_token_id)]
