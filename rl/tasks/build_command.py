@@ -99,11 +99,9 @@ def build_tasks(
       webemu tasks build --collection invented --recipes world --graph web/graph.jsonl --out tasks.jsonl
       webemu tasks build --from mine.jsonl --collection mine --out filtered.jsonl
     """
-    made_of, numbers, limits = _by(split_by), _numbers(shares, len(NAMES), "--split"), _numbers(band, 2, "--band")
+    made_of, numbers, limits = _by(split_by), _numbers(shares, len(NAMES), "--split"), _limits(band)
     if given and recipes:
         raise BadRequest("--from takes the tasks of a file, --recipes makes new ones", action="leave out one of them")
-    if limits[0] > limits[1]:
-        raise BadRequest(f"--band {band} has its lowest pass rate above its highest", action="such as --band 0.1,0.9")
     config = configured({"root": root, "collection": collection})
     settings = dict(map(_setting, setting or ()))
     known, rates = benchmarks(against) if against else None, pass_rates(results) if results else None
@@ -122,12 +120,12 @@ def build_tasks(
         _try(address, settings)
         means = Means(
             web=Served(address, settings),
-            endpoint=_endpoint(base_url, model, api_key_env),
+            endpoint=_endpoint(base_url, model, api_key_env),  # recipes ask from an event loop of their own
             samples=samples,
             turns=asyncio.Semaphore(concurrency),
             benchmarks=known,
             rates=rates,
-            band=(limits[0], limits[1]),
+            band=limits,
             proven=frozenset(recipe.name for recipe in RECIPES if recipe.needs == "graph"),
             seed=seed,
         )
@@ -140,12 +138,24 @@ def build_tasks(
     save(out, divided.tasks)
     if keep_rejected:
         save(keep_rejected, built.rejected)
-    for line in (*tables.outcome(built), *tables.recalls(built), *lost, *tables.splits(divided, made_of)):
-        typer.echo(line)
-    judged, seconds = len(built.kept) + len(built.rejected), time.monotonic() - began
-    typer.echo(f"tasks      {len(built.kept):,} in {out} ({judged:,} judged in {seconds:,.1f} s)")
+    _show(built, [*lost, *tables.splits(divided, made_of)], out, time.monotonic() - began)
     if len(built.kept) < (count or (0 if given else wanted)):
         typer.echo(f"warning    {count or wanted:,} were wanted: there were no more that pass")
+
+
+def _show(built: Built, more: list[str], out: Path, seconds: float) -> None:
+    for line in (*tables.outcome(built), *tables.recalls(built), *more):
+        typer.echo(line)
+    judged = len(built.kept) + len(built.rejected)
+    typer.echo(f"tasks      {len(built.kept):,} in {out} ({judged:,} judged in {seconds:,.1f} s)")
+
+
+def _limits(band: str) -> tuple[float, float]:
+    """Lowest and highest pass rate. Raises BadRequest."""
+    lowest, highest = _numbers(band, 2, "--band")
+    if lowest > highest:
+        raise BadRequest(f"--band {band} has its lowest pass rate above its highest", action="such as --band 0.1,0.9")
+    return lowest, highest
 
 
 def _advance(bar: Any, built: Built) -> None:

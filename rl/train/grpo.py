@@ -107,7 +107,7 @@ def earned(completions: Sequence[Any], earned: Sequence[float | None], **_: Any)
 def grpo(
     stage: Stage, model: Any, tokenizer: Any, room: Room, tasks: Sequence[Task], limits: Limits, folder: Path,
     *, seed: int, policy: dict[str, Any], system: str = "", control: Control = "", peft: Any = None,
-    resume: int = 0, show: Any = lambda step, figures: None, vllm: dict[str, Any] | None = None,
+    resume: int = 0, show: Any = lambda step, figures: None,
 ) -> Any:  # fmt: skip
     """Train `model` for the stage's steps, from checkpoint `resume` if that is not 0; gives the trainer."""
     journal = Journal(folder, resume)
@@ -117,7 +117,7 @@ def grpo(
     # Texts and not messages, or TRL parses each rollout as one turn, and ends with an error on JSON that is too deep.
     slots = Dataset.from_list([{"prompt": str(n)} for n in range(stage.batch)])
     trainer = GRPOTrainer(
-        model=model, reward_funcs=earned, args=config(stage, folder, seed, vllm or {}), train_dataset=slots,
+        model=model, reward_funcs=earned, args=config(stage, folder, seed), train_dataset=slots,
         processing_class=tokenizer, rollout_func=rounds, peft_config=peft,
         callbacks=[Keeper(rounds, journal, folder, show)],
     )  # fmt: skip
@@ -126,7 +126,7 @@ def grpo(
     return trainer
 
 
-def config(stage: Stage, folder: Path, seed: int, vllm: dict[str, Any]) -> GRPOConfig:
+def config(stage: Stage, folder: Path, seed: int) -> GRPOConfig:
     """The stage in TRL's words."""
     cuda = torch.cuda.is_available()
     return GRPOConfig(
@@ -138,7 +138,7 @@ def config(stage: Stage, folder: Path, seed: int, vllm: dict[str, Any]) -> GRPOC
         generation_kwargs={"max_new_tokens": stage.turn}, mask_truncated_completions=False,
         use_cpu=not cuda, bf16=cuda, gradient_checkpointing=cuda, seed=seed, logging_steps=1,
         save_steps=stage.save, save_total_limit=2, report_to="tensorboard", disable_tqdm=True,
-        remove_unused_columns=False, dataloader_num_workers=0, **vllm,
+        remove_unused_columns=False, dataloader_num_workers=0,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Many episodes turn by turn: a batch of the model's turns, then all their tool calls at once, until all have ended.
 
 Token ids are only ever joined, never decoded and encoded again. What a model wrote has 1 in the mask, what the web
-said 0. TRL's own loop runs the tools of one rollout after those of another (docs/train.md has the difference).
+said 0. TRL's own loop runs the tools of one rollout after those of another.
 """
 
 from __future__ import annotations

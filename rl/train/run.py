@@ -52,7 +52,7 @@ class Given:
     collection: str | None = None
     tasks: Path | None = None
     held_out: Path | None = None
-    """Tasks asked after each stage; some of `tasks` where none are given."""
+    """Tasks asked after each stage; those of `tasks` whose split is not `train` where none are given."""
     workers: int = 1
     after: Path | None = None
     """A run of the same recipe and seed, whose webs and finished SFT stages are taken over."""
@@ -73,6 +73,8 @@ def train(
         web = stack.enter_context(place(recipe.web, "train", webs, *home))
         away_home = (given.server, given.held_out or given.tasks, given.collection, given.workers)
         away = stack.enter_context(place(recipe.held_out, "held-out", webs, *away_home))
+        if away.file == web.file:
+            web, away = _parted(web)
         run = _Run(recipe, out, seed, web, away, show)
         manifests = []
         for number, stage in enumerate(recipe.stages):
@@ -222,6 +224,17 @@ def _of(tasks: Sequence[Task], stage: Stage) -> list[Task]:
     return chosen
 
 
+def _parted(web: Place) -> tuple[Place, Place]:
+    """What is learned from and what is asked, by the splits of one task file."""
+    learned = tuple(task for task in web.tasks if task.split == "train")
+    asked = tuple(task for task in web.tasks if task.split not in ("", "train"))
+    if not learned or not asked:
+        raise RunError(
+            f"{web.file} has no tasks to hold out: name others with --held-out, or split it: see docs/tasks.md"
+        )
+    return replace(web, tasks=learned), replace(web, tasks=asked)
+
+
 def _take_over(before: Path, out: Path, recipe: Recipe) -> None:
     """The webs, and the first stages as long as they are SFT and done; only the control may differ."""
     mine, theirs = ((folder / RECIPE).read_text(encoding="utf-8") for folder in (out, before))
@@ -231,7 +244,10 @@ def _take_over(before: Path, out: Path, recipe: Recipe) -> None:
     names = [f"{number + 1}-{stage.name}" for number, stage in first]
     for name in ["webs", *takewhile(lambda name: (before / name / MANIFEST).exists(), names)]:
         if not (out / name).exists():
-            shutil.copytree(before / name, out / name)
+            unfinished = out / f"{name}.unfinished"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(before / name, unfinished)
+            unfinished.replace(out / name)
 
 
 def _plain(text: str) -> str:

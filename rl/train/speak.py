@@ -1,4 +1,4 @@
-"""A model that speaks through `transformers`, and one that speaks through a trainer's engine, such as vLLM."""
+"""A model that speaks through `transformers`, and one that speaks through a trainer's own engine."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Voice(Tongue):
 
 
 class TrainerVoice(Tongue):
-    """The engine of a GRPO trainer: vLLM where it has one, `transformers` elsewhere."""
+    """The engine of a GRPO trainer."""
 
     def __init__(self, trainer: Any, system: str = "") -> None:
         super().__init__(trainer.processing_class, system)

@@ -1,4 +1,4 @@
-"""The code of docs/trainers.md, run as it stands but for addresses, files and the model."""
+"""The code of docs/trainers.md and README.md, run as it stands but for addresses, files and the model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 from rl.tasks import save
 from tests.rl.worlds import World
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "trainers.md"
-BLOCKS = {
-    (kind, name): code for kind, name, code in re.findall(r"```(\w+) ([\w-]+)\n(.*?)```", DOCS.read_text(), re.DOTALL)
-}
+HERE = Path(__file__).parent.parent.parent
+FENCED = re.compile(r"```(\w+) ([\w-]+)\n(.*?)```", re.DOTALL)
+BLOCKS = {(kind, name): code for kind, name, code in FENCED.findall((HERE / "docs" / "trainers.md").read_text())}
+BLOCKS |= {(kind, "readme"): code for kind, _, code in FENCED.findall((HERE / "README.md").read_text())}
 NEEDS = {"trl": "trl", "skyrl": "skyrl_gym", "gym": None, "curriculum": None, "verl": "verl", "verifiers": "verifiers"}
 
 
@@ -41,7 +41,8 @@ def test_python_runs(world: World, tmp_path: Path, name: str) -> None:
     ran(tmp_path, code(world, tmp_path, "python", name))
 
 
-def test_trl_trains(world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["trl", "readme"])
+def test_trl_trains(world: World, tmp_path: Path, name: str) -> None:
     pytest.importorskip("trl")
     from transformers import Qwen3ForCausalLM
 
@@ -52,7 +53,7 @@ def test_trl_trains(world: World, tmp_path: Path) -> None:
     made.__class__ = Qwen3ForCausalLM
     made.save_pretrained(tmp_path / "model")
     words.save_pretrained(tmp_path / "model")
-    text = code(world, tmp_path, "python", "trl").replace('"Qwen/Qwen3-4B"', f'"{tmp_path / "model"}"')
+    text = code(world, tmp_path, "python", name).replace('"Qwen/Qwen3-4B"', f'"{tmp_path / "model"}"')
     text = text.replace("num_generations=8,", "num_generations=8, use_cpu=True, bf16=False, max_steps=1, report_to=[],")
     assert "'terms/turns'" in ran(tmp_path, text.replace("16_000", "64"))
 

@@ -18,9 +18,11 @@ pytest.importorskip("trl")
 pytest.importorskip("peft")
 pytest.importorskip("tensorboard")
 
+from rl.tasks import Task
 from rl.train.journal import read_steps
 from rl.train.recipe import parse
-from rl.train.run import Given, RunError, _checkpoint, train
+from rl.train.run import Given, RunError, _checkpoint, _parted, _take_over, train
+from rl.train.webs import Place
 
 RECIPE = """\
 summary = "for tests"
@@ -217,3 +219,32 @@ def test_only_a_whole_checkpoint_is_gone_on_from(tmp_path: Path) -> None:
         (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
     (tmp_path / "curriculum-2.json").touch()
     assert (_checkpoint(tmp_path, sft), _checkpoint(tmp_path, grpo)) == (4, 2)
+
+
+def test_what_is_held_out_of_one_file_is_not_learned() -> None:
+    tasks = [
+        Task(str(n), f"q{n}", ("a",), split=split) for n, split in enumerate(("train", "dev", "test", "", "train"))
+    ]
+    web, away = _parted(Place("http://x.example", "s", tuple(tasks), Path("tasks.jsonl")))
+    assert [task.id for task in web.tasks] == ["0", "4"]
+    assert [task.id for task in away.tasks] == ["1", "2"]
+    for splits in ((), ("train",), ("test",), ("", "test")):
+        some = tuple(Task("t", "q", ("a",), split=split) for split in splits)
+        with pytest.raises(RunError, match="hold out"):
+            _parted(Place("http://x.example", "s", some, Path("tasks.jsonl")))
+
+
+def test_a_control_takes_over_what_came_before(tmp_path: Path) -> None:
+    before, out = tmp_path / "before", tmp_path / "out"
+    for folder, text in ((before, "# seed 0\nx"), (out, "# seed 0\n# control no-tools\nx")):
+        folder.mkdir()
+        (folder / "recipe.toml").write_text(text)
+    for name in ("webs", "1-skills", "2-grpo"):
+        (before / name).mkdir()
+        (before / name / "manifest.json").write_text(name)
+    (out / "1-skills.unfinished").mkdir()
+    _take_over(before, out, parse(RECIPE.format(control="")))
+    assert sorted(path.name for path in out.iterdir()) == ["1-skills", "recipe.toml", "webs"]
+    (out / "recipe.toml").write_text("# seed 1\nx")
+    with pytest.raises(RunError, match="another recipe or seed"):
+        _take_over(before, out, parse(RECIPE.format(control="")))
