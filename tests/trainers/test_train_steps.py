@@ -189,7 +189,7 @@ def test_a_model_that_never_calls_a_tool_is_seen(toy: Place) -> None:
 
 @pytest.mark.parametrize("loss", ["dapo", "cispo", "dr_grpo", "grpo", "bnpo"])
 def test_losses_are_known_to_trl(tmp_path: Path, loss: str) -> None:
-    made = config(replace(GRPO, loss=loss), tmp_path, 0, {})
+    made = config(replace(GRPO, loss=loss), tmp_path, 0)
     assert isinstance(made, GRPOConfig)
     assert (made.loss_type, made.epsilon, made.epsilon_high) == (loss, 0.2, 0.28)
     assert (made.temperature, made.num_generations, made.beta) == (1.0, 4, 0.0)
