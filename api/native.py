@@ -34,10 +34,10 @@ MAX_LENGTH = 100_000
 MATCHES = 20
 MAX_MATCHES = 200
 
-SEARCH = ("q", "page", "size", "as_of")
+SEARCH = ("q", "page", "size", "as_of", "engine", "explain")
 FETCH = ("url", "format", "at", "start", "length", "line", "lines", "follow")
 FIND = ("url", "pattern", "at", "limit")
-SEARCHES = ("queries", "page", "size", "as_of")
+SEARCHES = ("queries", "page", "size", "as_of", "engine", "explain")
 FETCHES = ("urls", "format", "length", "at", "follow")
 
 
@@ -137,7 +137,17 @@ def _query(params: Params) -> Query:
         page=whole_number(params, "page", 1, 1),
         size=whole_number(params, "size", SIZE, 1, MAX_SIZE),
         as_of=_moment(params, "as_of"),
+        engine=params.get("engine") or "",
+        explain=_switch(params, "explain"),
     )
+
+
+def _switch(params: Params, name: str) -> bool:
+    """JSON's true and 1 are the same, and so in a URL."""
+    value = (params.get(name) or "false").lower()
+    if value not in ("true", "1", "false", "0"):
+        raise BadRequest(f"{name} is neither true nor false", action=f"{name}=true")
+    return value in ("true", "1")
 
 
 def _said(params: Params, name: str) -> str:
@@ -184,6 +194,9 @@ def render_results(results: Results) -> bytes:
         _HIT % (rank, hit.url_json, hit.title_json, hit.snippet_json, hit.date.encode(), hit.score)
         for rank, hit in enumerate(results.hits, first)
     ]
+    if results.explained:
+        told = [orjson.dumps(one) for one in results.explained]
+        hits = [b'%b,"explain":%b}' % (hit[:-1], one) for hit, one in zip(hits, told, strict=True)]
     as_of = b"null" if query.as_of is None else b'"%b"' % _rfc3339(query.as_of).encode()
     more = b"true" if results.more else b"false"
     text = orjson.dumps(query.text)

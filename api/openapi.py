@@ -65,6 +65,8 @@ class SearchAsk(BaseModel):
     page: int = Field(1, ge=1)
     size: int = Field(native.SIZE, ge=1, le=native.MAX_SIZE)
     as_of: str | None = None
+    engine: str = ""
+    explain: bool = False
 
 
 class SearchBatch(BaseModel):
@@ -72,6 +74,8 @@ class SearchBatch(BaseModel):
     page: int = Field(1, ge=1, description="For every query that says no other.")
     size: int = Field(native.SIZE, ge=1, le=native.MAX_SIZE, description="For every query that says no other.")
     as_of: str | None = Field(None, description="For every query that says no other.")
+    engine: str = Field("", description="For every query that says no other.")
+    explain: bool = Field(False, description="For every query that says no other.")
 
 
 class SearchAnswers(BaseModel):
@@ -161,6 +165,7 @@ _MODELS = (SearchAnswer, SearchBatch, SearchAnswers, FetchAnswer, FetchBatch, Fe
 _SESSIONS = (SessionAsk, SessionMade, SessionAccount)
 _TIME = {"type": "string", "examples": ["2024-11-30"]}
 _TEXT = {"type": "string"}
+_FLAG = {"type": "boolean", "default": False}
 _URL = {"type": "string", "format": "uri", "examples": ["https://example.org/"]}
 
 
@@ -174,6 +179,8 @@ _SEARCH = (
     ("page", _number(1, 1), "Page of results."),
     ("size", _number(native.SIZE, 1, native.MAX_SIZE), "Results per page."),
     ("as_of", _TIME, "Only what the crawl had captured by then exists."),
+    ("engine", _TEXT, "Way of searching: full, plain, weak, and with vectors dense, hybrid, rerank."),
+    ("explain", _FLAG, "Whether each result says what ranked it."),
 )
 _FETCH = (
     ("url", _URL, "The page."),

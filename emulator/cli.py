@@ -33,6 +33,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sql": ("index.command:sql", "Ask the catalog in SQL."),
     "stat": ("index.command:stat", "Show what a collection holds and what was dropped."),
     "snapshots": ("index.command:snapshots", "List, build, switch, remove or verify snapshots."),
+    "eval-search": ("index.evaluation.command:eval_search", "Measure how well search finds what is known to be right."),
+    "known-items": ("index.evaluation.known_items_command:known_items", "Make queries with known answers of a crawl."),
+    "embed": ("index.dense.command:embed", "Give a snapshot vectors, so that it can be searched by meaning."),
     "generate": ("ingest.synth.command:generate", "Write a web that does not exist as WARC files, with tasks."),
 }
 

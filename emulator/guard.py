@@ -27,12 +27,14 @@ DEEP = 1000
 
 
 def guarded(world: World, policy: Policy) -> World:
-    """The world as the policy has it; the same where nothing is blocked."""
+    """The world as the policy has it; the same where nothing is blocked. Raises BadRequest for an unknown engine."""
+    world = world.through(policy.engine) if policy.engine else world
     if not policy.guards:
         return world
     judge = Judge(world.shelf, policy)
     finder = GuardedFinder(world.finder, judge)
-    return World(world.snapshot, finder, GuardedShelf(world.shelf, finder, judge), world.figures())
+    engines = {name: GuardedFinder(one, judge) for name, one in world.engines.items()}
+    return World(world.snapshot, finder, GuardedShelf(world.shelf, finder, judge), world.figures(), engines)
 
 
 class Judge:
@@ -100,6 +102,7 @@ class GuardedFinder:
         self._judge = judge
         self.plan = finder.plan
         self.terms = finder.terms
+        self.explain = finder.explain
 
     @property
     def columns(self) -> Numbers:

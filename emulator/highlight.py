@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 Span = tuple[int, int]
-_WORD = re.compile(r"\w+")
+_WORD = re.compile("[\\w\u00ad\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u200d]+")
+"""A word with the marks that are no letters to `re`: vowels and viramas of India, points, tones."""
 
 
 def spans(text: str, words: str, terms: Callable[[str], Sequence[str]]) -> list[Span]:

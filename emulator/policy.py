@@ -58,6 +58,8 @@ class Policy:
     """Id; empty for the one that is served when the session begins."""
     as_of: datetime | None = None
     """What was captured later does not exist."""
+    engine: str = ""
+    """Way of searching by name; empty for the snapshot's own."""
     seed: int = 0
     marks: bool = True
     """Whether answers bear our `X-Webemu-*` headers."""
@@ -83,7 +85,7 @@ def read_policy(text: bytes | str) -> Policy:
 def make_policy(value: Any) -> Policy:
     """A policy from a JSON object's value; what is null is as not given. Raises BadRequest."""
     given = _members(value, "", {field.name for field in fields(Policy)})
-    made: dict[str, Any] = {name: _text(given, name) for name in ("task", "rollout", "snapshot")}
+    made: dict[str, Any] = {name: _text(given, name) for name in ("task", "rollout", "snapshot", "engine")}
     made["as_of"] = parse_time(_text(given, "as_of")) if given.get("as_of") else None
     made["seed"] = _whole(given, "seed", 0)
     made["marks"] = _switch(given, "marks")

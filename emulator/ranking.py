@@ -26,7 +26,7 @@ Keep = Callable[[list[Entry]], Iterator[Entry]]
 def shown(finder: Finder, plan: Any, parsed: Parsed, as_of: datetime | None, wanted: int) -> tuple[list[Entry], bool]:
     """The first `wanted` results after filters, duplicate collapse and domain crowding; and whether more follow."""
     keep = _filter(finder.columns, parsed, as_of)
-    if parsed.sites:
+    if parsed.sited:
         plain = _plain(finder, plan, keep, wanted + 1)
         return plain[:wanted], len(plain) > wanted
     entries: list[Entry] = []

@@ -6,6 +6,7 @@ Frozen values that cross rooms. No behaviour beyond decoding, no I/O.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -27,6 +28,10 @@ class Query:
     """Results per page."""
     as_of: datetime | None = None
     """Only what the crawl had captured by this moment (UTC) exists; None is the whole crawl."""
+    engine: str = ""
+    """Which way of searching of those that the snapshot has; empty for its own."""
+    explain: bool = False
+    """Whether each result says what ranked it."""
 
 
 class Hit(NamedTuple):
@@ -71,6 +76,8 @@ class Results:
     more: bool
     """False if no result follows these; True if the ranking goes on."""
     snapshot: str
+    explained: tuple[Mapping[str, float], ...] = ()
+    """For each hit the signals that ranked it, where that was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,18 @@ Which capture answers a URL, which redirects are followed: all of it is here; wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from emulator import ranking, urls
 from emulator.article import Article
-from emulator.errors import NotCaptured, NoView
+from emulator.errors import BadRequest, NotCaptured, NoView
 from emulator.highlight import Span, spans
 from emulator.passage import passage
 from emulator.ports import Finder, Shelf
 from emulator.query import parse
+from emulator.related import related
 from emulator.relevance import relevance
 from emulator.spelling import correct
 from emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
@@ -37,8 +39,17 @@ class World:
     share: Callable[[World, Sequence[Query]], list[Passages]] | None = None
     """Answers many queries with the help of others that serve the same snapshot."""
 
-    def __init__(self, snapshot: str, finder: Finder, shelf: Shelf, figures: dict[str, object]) -> None:
+    def __init__(
+        self,
+        snapshot: str,
+        finder: Finder,
+        shelf: Shelf,
+        figures: dict[str, object],
+        engines: Mapping[str, Finder] | None = None,
+    ) -> None:
+        """`engines`: other ways of searching, by name."""
         self.snapshot = snapshot
+        self.engines = engines or {}
         self._finder = finder
         self._shelf = shelf
         self._figures = figures
@@ -61,16 +72,30 @@ class World:
         return dict(self._figures)
 
     def search(self, query: Query) -> Results:
-        """One page of results. Nothing a query says raises."""
+        """One page of results. Nothing a query says raises; BadRequest for an engine that is not there."""
         parsed = parse(query.text)
         first = (query.page - 1) * query.size
         last = min(first + query.size, DEEPEST)
         if first >= last:
             return Results(query, (), False, self.snapshot)
-        plan = self._finder.plan(parsed)
-        shown, more = ranking.shown(self._finder, plan, parsed, query.as_of, last)
-        hits = tuple([self._finder.hit(doc, score, plan) for score, doc in shown[first:last]])
-        return Results(query, hits, more and last < DEEPEST, self.snapshot)
+        finder = self._engine(query.engine) if query.engine else self._finder
+        plan = finder.plan(parsed)
+        shown, more = ranking.shown(finder, plan, parsed, query.as_of, last)
+        hits = tuple([finder.hit(doc, score, plan) for score, doc in shown[first:last]])
+        told = [finder.explain(doc, score, plan) for score, doc in shown[first:last]] if query.explain else ()
+        return Results(query, hits, more and last < DEEPEST, self.snapshot, tuple(told))
+
+    def through(self, engine: str) -> World:
+        """The same web, searched in another of its ways. Raises BadRequest."""
+        return World(self.snapshot, self._engine(engine), self._shelf, self._figures, self.engines)
+
+    def _engine(self, name: str) -> Finder:
+        if name not in self.engines:
+            raise BadRequest(
+                f"this snapshot has no engine {name[:60]!r}",
+                action=f"one of {', '.join(self.engines)}" if self.engines else "leave it out",
+            )
+        return self.engines[name]
 
     def fetch(self, request: PageRequest) -> Page:
         """A page in a readable view. Raises NotCaptured, NoView or PayloadError."""
@@ -113,9 +138,15 @@ class World:
         """The query with words that occur on no page made ones that do; None where there is nothing to correct."""
         return correct(text, self._finder.frequency, self._shelf.nearest)
 
+    def related(self, text: str, hits: Sequence[Hit], limit: int) -> list[str]:
+        """Queries beside this one, made of the titles of its results."""
+        pages = max(1, int(str(self.figures().get("documents", 0))))
+        titles = [hit.title for hit in hits]
+        return related(text, titles, limit, self._finder.terms, lambda word: self._finder.frequency(word) / pages)
+
     def occurrences(self, text: str, words: str) -> list[Span]:
         """(start, end) of the words in a text, as the search compares words."""
-        return spans(text, words, self._finder.terms)
+        return spans(text, words, partial(self._finder.terms, like=text))
 
     def holds(self, url: str) -> bool:
         """Whether this very URL was captured."""
@@ -167,7 +198,7 @@ class World:
 
     def relevance(self, text: str, texts: Sequence[str]) -> list[float]:
         """How well each of some texts, from wherever, answers a query."""
-        terms, documents = self._finder.terms, int(str(self._figures.get("documents", 0)))
+        terms, documents = partial(self._finder.terms, like=text), int(str(self._figures.get("documents", 0)))
         frequencies = {term: self._finder.frequency(word) for word in text.split() for term in terms(word)}
         return relevance(frequencies, [terms(one) for one in texts], documents)
 

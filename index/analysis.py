@@ -1,7 +1,10 @@
-"""How text becomes terms: the one analyzer that indexing, queries and passage masks share, in any language.
+"""How text becomes terms, in any language: the one analysis that indexing, passage masks and queries share.
 
-Words are split at non-letters, lower-cased, folded to ASCII and stemmed (English Snowball, which leaves most words of
-other languages alone). Scripts without spaces are cut into overlapping pairs of characters (as Lucene's CJKAnalyzer).
+Text is brought into one form (Unicode NFKC, without marks that are no letters), split at what is no letter or digit,
+lower-cased, folded to ASCII and stemmed by Snowball: Latin letters by the stemmer of the page's language (English where
+that has none), other scripts each by their own, which leave all other letters alone. So only a word in Latin letters
+has several readings. Accents fold before stems are cut, so that a word typed without them is the same word. Scripts
+without spaces are cut into overlapping pairs of characters (as Lucene's CJKAnalyzer).
 """
 
 from __future__ import annotations
@@ -13,51 +16,100 @@ from functools import cache
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 NAME = "webemu"
-VERSION = 1
+VERSION = 2
 """Part of every shard's name: raise it when terms change."""
+MAX_BYTES = 120
+"""A longer word is none; forty letters of the scripts of India."""
 
+ENGLISH = "english"
+STEMMERS = {
+    "en": ENGLISH,
+    "da": "danish",
+    "de": "german",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nb": "norwegian",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "sv": "swedish",
+    "tr": "turkish",
+}
+"""Stemmer of each language that is written in Latin letters, by ISO 639-1."""
+
+_SCRIPTS = (
+    ("russian", re.compile("[\u0400-\u04ff]")),
+    ("greek", re.compile("[\u0370-\u03ff]")),
+    ("arabic", re.compile("[\u0620-\u06ff]")),
+    ("tamil", re.compile("[\u0b80-\u0bff]")),
+)
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003134f]+"
 )
-
-_STOP_LANGUAGES = (
-    "english",
-    "german",
-    "french",
-    "spanish",
-    "italian",
-    "portuguese",
-    "dutch",
-    "swedish",
-    "danish",
-    "norwegian",
-    "finnish",
-    "hungarian",
-    "russian",
+_FOLDED = re.compile(
+    "[İکیەٱँ\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u093c\u094d\u09bc\u09cd\u0a3c\u0a4d\u0abc"
+    "\u0acd\u0b3c\u0b4d\u0c4d\u0cbc\u0ccd\u0d4d\u0dca\u0e3a\u0e47-\u0e4c\u0e4e\u0eba\u0ec8-\u0ecc\u1037\u1039\u103a"
+    "\u17c9-\u17d3\u17dd\u200d\u2060]"
 )
+"""Points, accents, tone marks, viramas (all but Tamil's, which its stemmer reads), joiners; letters of two codes."""
+_FOLDS = {"İ": "i", "ک": "ك", "ی": "ي", "ە": "ه", "ٱ": "ا", "ँ": "ं"}
 
 
 @cache
-def analyzer() -> TextAnalyzer:
-    """The analyzer; also what the index registers under `NAME`."""
-    return (
-        TextAnalyzerBuilder(Tokenizer.simple())
-        .filter(Filter.remove_long(64))
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-        .filter(Filter.stemmer("english"))
-        .build()
-    )
+def index_analyzer() -> TextAnalyzer:
+    """What the index registers under `NAME`: it is given terms with one space between."""
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
-def spaced(text: str) -> str:
-    """Text in Unicode NFKC with runs of unspaced scripts written as pairs: 東京都 becomes 東京 京都."""
+@cache
+def _analyzer(stemmers: tuple[str, ...], fold: bool = True) -> TextAnalyzer:
+    # The simple tokenizer splits at Tamil's virama; the one that does not is slower.
+    tokenizer = Tokenizer.regex(r"[\p{Alphabetic}\p{M}\p{N}]+") if "tamil" in stemmers else Tokenizer.simple()
+    builder = TextAnalyzerBuilder(tokenizer).filter(Filter.remove_long(MAX_BYTES)).filter(Filter.lowercase())
+    if fold:
+        builder = builder.filter(Filter.ascii_fold())
+        for name in stemmers:
+            builder = builder.filter(Filter.stemmer(name))
+    return builder.build()
+
+
+def terms(text: str, language: str = "") -> list[str]:
+    """The terms of a text in a language (ISO 639-1), in order, repeated ones kept."""
+    return stemmed(plain(text), STEMMERS.get(language, ENGLISH))
+
+
+def stemmed(text: str, stemmer: str) -> list[str]:
+    """The terms of a plain text, its Latin words by the stemmer."""
+    return _analyzer((stemmer, *_scripts(text))).analyze(text)
+
+
+def words(text: str) -> list[str]:
+    """The words of a plain text, lower case: as many as it has terms by any stemmer."""
+    return _analyzer(_scripts(text), fold=False).analyze(text)
+
+
+def _scripts(text: str) -> tuple[str, ...]:
+    return () if text.isascii() else tuple([name for name, letters in _SCRIPTS if letters.search(text)])
+
+
+def plain(text: str) -> str:
+    """Text in one form, with runs of unspaced scripts written as pairs: 東京都 becomes 東京 京都."""
     if text.isascii():
         return text
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)
-    return _UNSPACED.sub(_pairs, text)
+    return _UNSPACED.sub(_pairs, _FOLDED.sub(_fold, text))
+
+
+def _fold(match: re.Match[str]) -> str:
+    return _FOLDS.get(match[0], "")
 
 
 def _pairs(match: re.Match[str]) -> str:
@@ -65,34 +117,3 @@ def _pairs(match: re.Match[str]) -> str:
     if len(run) == 1:
         return f" {run} "
     return f" {' '.join([run[i : i + 2] for i in range(len(run) - 1)])} "
-
-
-def terms(text: str) -> list[str]:
-    """The terms of a text, in order, repeated ones kept."""
-    return list(analyzer().analyze(spaced(text)))
-
-
-@cache
-def _stoppers() -> tuple[TextAnalyzer, ...]:
-    """First an analyzer that keeps every word, then one per language that drops its stop words, English first."""
-    builders = [
-        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase()) for _ in range(len(_STOP_LANGUAGES) + 1)
-    ]
-    stopping = [
-        builder.filter(Filter.stopword(name)) for builder, name in zip(builders[1:], _STOP_LANGUAGES, strict=True)
-    ]
-    return tuple(builder.build() for builder in (builders[0], *stopping))
-
-
-def without_stop_words(text: str) -> str:
-    """The text without the stop words of its language: the one that accounts for most of them, English on a tie.
-
-    Another language must account for two words at least, and is tried only where English accounts for fewer. A text of
-    stop words alone is kept whole.
-    """
-    plain, english, *others = _stoppers()
-    words = plain.analyze(text)
-    best = english.analyze(text)
-    if len(best) > len(words) - 2:
-        best = min([best, *(kept for stop in others if len(kept := stop.analyze(text)) <= len(words) - 2)], key=len)
-    return " ".join(best) if best else text

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from emulator.errors import CatalogError
 from index.schema import MARKER, SCHEMA_VERSION, TABLES
+from index.signals.hosts import RANKS
 
 FILE = "catalog.duckdb"
 
@@ -28,6 +29,7 @@ _TYPES = {
     pa.timestamp("us"): "TIMESTAMP",
     pa.string(): "VARCHAR",
     pa.large_string(): "VARCHAR",
+    pa.binary(): "BLOB",
 }
 
 _VIEWS = """
@@ -69,6 +71,7 @@ class Catalog:
         for name, schema in TABLES.items():
             columns = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in schema)
             self.db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
+        self.db.execute(RANKS)
         self.db.execute(_VIEWS)
 
     def _check_version(self) -> None:

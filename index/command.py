@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import sys
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ import typer
 from emulator.config import Config, load
 from emulator.errors import BadRequest, SnapshotError
 from index.catalog import Catalog
+from index.rank import Weights
 from index.snapshot import Manifest, build, current_id, read_manifest, switch
 from index.verify import verify_snapshot
 
@@ -105,7 +107,7 @@ def _all(folder: Path) -> list[Manifest]:
     return [read_manifest(path.parent) for path in sorted(folder.glob("snapshots/*/manifest.json"))]
 
 
-def _known(folder: Path, snapshot: str) -> str:
+def known(folder: Path, snapshot: str) -> str:
     """The full id of a snapshot named by its beginning."""
     found = [manifest.id for manifest in _all(folder) if manifest.id.startswith(snapshot)]
     if len(found) != 1:
@@ -125,6 +127,7 @@ def list_(collection: Collection = None, root: Root = None) -> None:
         print(
             f"{mark} {manifest.id}  {manifest.sources:,} sources, {manifest.documents:,} documents,"
             f" {manifest.captures:,} captures, {manifest.hosts:,} hosts"
+            + (f", {manifest.dense['vectors']:,} vectors of {manifest.dense['model']}" if manifest.dense else "")
         )
 
 
@@ -133,16 +136,33 @@ def build_(
     collection: Collection = None,
     root: Root = None,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    weights: Annotated[str, typer.Option(help='Weights of signals as JSON, such as {"anchors": 0}.')] = "{}",
+    hold_out: Annotated[
+        bool, typer.Option("--hold-out", help="Leave out the links that `webemu known-items` asks for.")
+    ] = False,
 ) -> None:
-    """Build the snapshot of all that is in the catalog, unless it is there, and serve it."""
-    print(build(_config(root, collection).folder, workers))
+    """Build the snapshot of all that is in the catalog, unless it is there, and serve it.
+
+    Weights are those of `index/rank.py` (docs/search_quality.md); they are part of the snapshot's id.
+    """
+    print(build(_config(root, collection).folder, workers, weights=_weights(weights), hold_out=hold_out))
+
+
+def _weights(text: str) -> Weights:
+    try:
+        told = json.loads(text)
+        usual = asdict(Weights())
+        return Weights(**{name: type(usual[name])(value) for name, value in told.items()})
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        names = ", ".join(field.name for field in fields(Weights))
+        raise BadRequest(f"--weights cannot be read: {error}", action=f"a JSON object with {names}") from error
 
 
 @snapshots.command("use")
 def use(snapshot: str, collection: Collection = None, root: Root = None) -> None:
     """Serve this snapshot (the beginning of its id will do); running servers follow within seconds."""
     folder = _config(root, collection).folder
-    switch(folder, full := _known(folder, snapshot))
+    switch(folder, full := known(folder, snapshot))
     print(full)
 
 
@@ -150,7 +170,7 @@ def use(snapshot: str, collection: Collection = None, root: Root = None) -> None
 def remove(snapshot: str, collection: Collection = None, root: Root = None) -> None:
     """Remove a snapshot that is not served, and the shards that no other snapshot has."""
     folder = _config(root, collection).folder
-    full = _known(folder, snapshot)
+    full = known(folder, snapshot)
     if full == current_id(folder):
         raise SnapshotError(f"{full} is being served", action="switch first: webemu snapshots use ID")
     shutil.rmtree(folder / "snapshots" / full)
@@ -169,7 +189,7 @@ def verify(
 ) -> None:
     """Read every file, record, view, key and payload of a snapshot, and say what is damaged or missing."""
     folder = _config(root, collection).folder
-    full = _known(folder, snapshot or current_id(folder) or "")
+    full = known(folder, snapshot or current_id(folder) or "")
     faults: list[str] = []
     figures: dict[str, Any] = verify_snapshot(folder, full, faults.append)
     for name, count in figures.items():

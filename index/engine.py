@@ -6,10 +6,11 @@ most telling terms. What is shown of the ranking is `emulator.ranking`'s law.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
-from datetime import date, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import pairwise
 from math import log
 from typing import Any, NamedTuple
 
@@ -20,29 +21,43 @@ from emulator.query import Parsed
 from emulator.ranking import WIDEST
 from emulator.types import Hit
 from index.analysis import terms as analyze
-from index.analysis import without_stop_words
 from index.blobs import Blobs
 from index.columns import Columns
-from index.records import hit, term_hash
+from index.conditions import Clause, Conditions
+from index.languages import Reader, Readings, present
+from index.rank import DEPTH, Weights, factor
+from index.records import agreement, hit, term_hash, texts
 
 MAX_TERMS = 16
 """A longer query is cut to the terms with the highest count x idf."""
-LONG = 5
-"""From so many terms on, stop words are left out."""
-NARROW = 0.15
-"""Up to this share of all documents a date range is looked up by months, above it hits are checked by column."""
-MAX_MONTHS = 36
 
-Clause = tuple[Occur, Query]
+MAX_PAIRED = 32
+_WORD = re.compile(r"\w+")
 
 
 class _Word(NamedTuple):
-    """One term of a query, ordered by how rare it is."""
+    """One word of a query, ordered by how rare it is."""
 
     frequency: int
-    term: str
-    hash: int
-    clause: Clause
+    readings: Readings
+    hashes: tuple[int, ...]
+    clauses: tuple[Clause, ...]
+
+
+def _hashes(words: list[_Word]) -> tuple[int, ...]:
+    return tuple([one for word in words for one in word.hashes])
+
+
+def _ranking(words: list[_Word]) -> list[Clause]:
+    return [clause for word in words for clause in word.clauses]
+
+
+def _untied(found: list[Any]) -> int:
+    """How many of a ranking stand before those that tie with its last."""
+    last, end = found[-1][0], len(found)
+    while end and found[end - 1][0] == last:
+        end -= 1
+    return end
 
 
 def _everything() -> Query:
@@ -57,6 +72,10 @@ class Plan:
     """None finds nothing."""
     hashes: tuple[int, ...]
     """Term hashes for the snippet, rarest first."""
+    terms: tuple[tuple[int, float], ...] = ()
+    """With how rare each is, for `index.rank`."""
+    pairs: tuple[bytes, ...] = ()
+    """Words that stand side by side."""
 
 
 class Engine:
@@ -69,100 +88,105 @@ class Engine:
         records: list[Blobs],
         record_bases: list[int],
         columns: Columns,
+        weights: Weights,
+        field: str = "all",
     ) -> None:
-        self._index = index
+        """`field`: which ranks."""
+        self._given = (index, bases, records, record_bases, columns)
+        self._field = field
         self._searcher = index.searcher()
         self._schema = index.schema
         self._bases = bases
         self._records = records
         self._record_bases = record_bases
         self.columns = columns
+        self.weights = weights
         self.documents: int = self._searcher.num_docs
         self._frequency = lru_cache(maxsize=1 << 17)(self._doc_freq)
         self._word = lru_cache(maxsize=1 << 17)(self._make_word)
+        pages = present(partial(self._frequency, "key"), self.documents)
+        self._reader = Reader(pages, partial(self._frequency, field))
+        self._conditions = Conditions(
+            self._schema, self._frequency, self.documents, self._clauses, self._reader.analyzers
+        )
+
+    def variant(self, weights: Weights, field: str = "all") -> Engine:
+        """The same pages ranked in another way."""
+        return Engine(*self._given, weights, field)
 
     def _doc_freq(self, field: str, term: str) -> int:
         return int(self._searcher.doc_freq(field, term))
 
-    def _make_word(self, term: str, count: int) -> _Word:
-        query = Query.term_query(self._schema, "all", term)
-        if count > 1:
-            query = Query.boost_query(query, float(count))
-        return _Word(self._frequency("all", term), term, term_hash(term), (Occur.Should, query))
+    def _make_word(self, readings: Readings, count: int) -> _Word:
+        """All that a word may be counts, each as rare as all together.
+
+        Were the best one alone to count (a disjunction), a search would take twice the time: it cannot skip.
+        """
+        frequencies = [self._frequency(self._field, term) for term in readings]
+        frequency = min(sum(frequencies), self.documents)
+        rareness = self._rareness(frequency)
+        weights = [count * rareness / self._rareness(one) for one in frequencies]
+        queries = [Query.term_query(self._schema, self._field, term) for term in readings]
+        queries = [
+            query if weight == 1 else Query.boost_query(query, weight)
+            for query, weight in zip(queries, weights, strict=True)
+        ]
+        clauses = tuple([(Occur.Should, query) for query in queries])
+        return _Word(frequency, readings, tuple(map(term_hash, readings)), clauses)
+
+    def _rareness(self, frequency: int) -> float:
+        return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
 
     def plan(self, parsed: Parsed) -> Plan:
         """Build the query. Total: whatever was parsed gives a plan."""
         weights = self._terms(parsed.words)
-        words = sorted(self._word(term, count) for term, count in weights.items())
+        words = sorted(self._word(readings, count) for readings, count in weights.items())
         if words and not words[0].frequency:
             words = [word for word in words if word.frequency]
-        conditions = self._conditions(parsed) if parsed.conditional else []
+        if parsed.either:
+            return self._grouped(parsed, words)
+        conditions = self._conditions.clauses(parsed) if parsed.conditional else []
         if not words and (weights or not parsed.conditional):
             return Plan(None, ())
-        hashes = tuple([word.hash for word in words])
+        hashes = _hashes(words)
         if words and not conditions:
-            return Plan(Query.boolean_query([word.clause for word in words]), hashes)
-        body = Query.boolean_query([word.clause for word in words]) if words else _everything()
-        return Plan(Query.boolean_query([(Occur.Must, body), *conditions]), hashes)
+            return Plan(Query.boolean_query(_ranking(words)), hashes, *self._telling(words, parsed.words))
+        body = Query.boolean_query(_ranking(words)) if words else _everything()
+        query = Query.boolean_query([(Occur.Must, body), *conditions])
+        return Plan(query, hashes, *self._telling(words, parsed.words))
 
-    def _terms(self, words: str) -> dict[str, int]:
-        counted = Counter(analyze(words))
-        if len(counted) >= LONG:
-            counted = Counter(analyze(without_stop_words(words))) or counted
+    def _grouped(self, parsed: Parsed, words: list[_Word]) -> Plan:
+        """A query with `OR`: its own words and the best way of each group rank."""
+        own = self._clauses(parsed.own, MAX_TERMS)
+        binding, ranking = self._conditions.groups(parsed)
+        if not own and not ranking and (not binding or analyze(parsed.own)):
+            return Plan(None, ())
+        body = Query.boolean_query(own + ranking) if own or ranking else _everything()
+        clauses = [(Occur.Must, body), *binding, *self._conditions.clauses(parsed)]
+        return Plan(Query.boolean_query(clauses), _hashes(words), *self._telling(words, parsed.words))
+
+    def _telling(self, words: list[_Word], text: str) -> tuple[tuple[tuple[int, float], ...], tuple[bytes, ...]]:
+        """What the second stage looks for: terms and pairs of words; nothing where no signal counts."""
+        if not self.weights.reranks:
+            return (), ()
+        said = _WORD.findall(text.lower())[:MAX_PAIRED] if self.weights.ordered else []
+        pairs = tuple([f"{one} {other}".encode() for one, other in pairwise(said)])
+        return tuple([(one, self._rareness(word.frequency)) for word in words for one in word.hashes]), pairs
+
+    def _clauses(self, text: str, most: int) -> list[Clause]:
+        """What ranks by the rarest of a text's words."""
+        words = sorted(self._word(readings, count) for readings, count in self._terms(text).items())
+        return _ranking([word for word in words if word.frequency][:most])
+
+    def _terms(self, words: str) -> dict[Readings, int]:
+        counted = self._reader.terms(words)
         if len(counted) <= MAX_TERMS:
             return counted
-        documents = self.documents
-
-        def telling(term: str) -> float:
-            frequency = self._frequency("all", term)
-            return -counted[term] * log(1 + (documents - frequency + 0.5) / (frequency + 0.5)) if frequency else 0.0
-
-        return {term: counted[term] for term in sorted(counted, key=lambda term: (telling(term), term))[:MAX_TERMS]}
-
-    def _conditions(self, parsed: Parsed) -> list[Clause]:
-        wanted = [self._sequence("all", phrase) for phrase in parsed.phrases]
-        wanted += [self._sequence("title", text) for text in parsed.titles]
-        wanted += [self._sequence("url", text) for text in parsed.urls]
-        if parsed.sites:
-            wanted.append(self._any([self._site(site) for site in parsed.sites]))
-        if parsed.types:
-            wanted.append(self._any([self._key(f"t:{name}") for name in parsed.types]))
-        if parsed.dated and (months := self._months(parsed.after, parsed.before)):
-            wanted.append(self._any([self._key(f"m:{month}") for month in months]))
-        unwanted = [self._sequence("all", text) for text in parsed.without]
-        unwanted += [self._site(site) for site in parsed.without_sites]
-        clauses = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in wanted if query is not None]
-        return clauses + [(Occur.MustNot, query) for query in unwanted if query is not None]
-
-    def _key(self, key: str) -> Query:
-        return Query.term_query(self._schema, "key", key, index_option="basic")
-
-    def _any(self, queries: list[Query]) -> Query:
-        return queries[0] if len(queries) == 1 else Query.boolean_query([(Occur.Should, query) for query in queries])
-
-    def _site(self, site: str) -> Query:
-        name, _, path = site.partition("/")
-        inside = self._sequence("url", path) if path else None
-        if inside is None:
-            return self._key(f"h:{name}")
-        return Query.boolean_query([(Occur.Must, self._key(f"h:{name}")), (Occur.Must, inside)])
-
-    def _sequence(self, field: str, text: str) -> Query | None:
-        """The words of a text one after another; None if it has none."""
-        words = analyze(text)
-        if len(words) > 1:
-            return Query.phrase_query(self._schema, field, list(words))
-        return Query.term_query(self._schema, field, words[0]) if words else None
-
-    def _months(self, after: date | None, before: date | None) -> list[str]:
-        """The months of a range if they are few and narrow the search, else none."""
-        if after is None or before is None or not 0 < (before - after).days <= 31 * MAX_MONTHS:
-            return []
-        last = before - timedelta(days=1)
-        first, final = after.year * 12 + after.month - 1, last.year * 12 + last.month - 1
-        months = [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, final + 1)]
-        share = sum(self._frequency("key", f"m:{month}") for month in months)
-        return months if share <= NARROW * self.documents else []
+        ranked = [
+            (-count * self._rareness(word.frequency) if word.frequency else 0.0, word.readings)
+            for word, count in ((self._word(readings, 1), count) for readings, count in counted.items())
+        ]
+        return {readings: counted[readings] for _, readings in sorted(ranked)[:MAX_TERMS]}
 
     def top(self, plan: Plan, limit: int) -> tuple[list[tuple[float, int]], bool]:
         """The best `limit` (score, dense id) by score, then URL; and whether there are no more.
@@ -173,30 +197,36 @@ class Engine:
         """
         if plan.query is None:
             return [], True
+        limit = max(limit, DEPTH) if plan.terms else limit
         found, complete = self._search(plan.query, limit)
         if plan.hashes:
-            while not complete and found[0][0] == found[-1][0] and limit < WIDEST:
+            while not complete and _untied(found) < (DEPTH if plan.terms else 1) and limit < WIDEST:
                 limit = min(16 * limit, WIDEST)
                 found, complete = self._search(plan.query, limit)
             if not complete:
-                found = self._without_last_tie(found)
+                found = found[: _untied(found)] or found
         bases = self._bases
         hits = [(score, bases[place.segment_ord] + place.doc) for score, place in found]
         if plan.hashes and len({score for score, _ in hits}) < len(hits):
             order = self.columns.order
             hits.sort(key=lambda entry: (-entry[0], order[entry[1]]))
+        if plan.terms:
+            hits[:DEPTH] = self._reranked(plan, hits[:DEPTH])
         return hits, complete
+
+    def _reranked(self, plan: Plan, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
+        """The best, ordered by all signals; none falls below what is not looked at, since no factor is below 1."""
+        weights, columns = self.weights, self.columns
+        host, address, quality, order = columns.host, columns.address, columns.quality, columns.order
+        made = []
+        for score, doc in hits:
+            found = agreement(self._record(doc), plan.terms, plan.pairs)
+            made.append((score * factor(weights, found, host[doc], address[doc], quality[doc]), doc))
+        return sorted(made, key=lambda entry: (-entry[0], order[entry[1]]))
 
     def _search(self, query: Query, limit: int) -> tuple[list[Any], bool]:
         found = self._searcher.search(query, limit, count=False).hits
         return found, len(found) < limit or limit >= self.documents
-
-    @staticmethod
-    def _without_last_tie(found: list[Any]) -> list[Any]:
-        last, end = found[-1][0], len(found)
-        while end and found[end - 1][0] == last:
-            end -= 1
-        return found[:end] or found
 
     def _record(self, doc: int) -> memoryview:
         bases = self._record_bases
@@ -205,14 +235,44 @@ class Engine:
             shard -= 1
         return self._records[shard][doc - bases[shard]]
 
-    def terms(self, text: str) -> list[str]:
-        """The terms of a text, in order."""
-        return analyze(text)
+    def terms(self, text: str, like: str = "") -> list[str]:
+        """The terms of a text, in order; in the language that the text `like` seems to be in."""
+        return self._reader.analyze(text, like) if like else analyze(text)
+
+    def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
+        """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they make."""
+        columns, found = self.columns, agreement(self._record(doc), plan.terms, plan.pairs)
+        signals = {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
+        by = factor(self.weights, found, **signals) if plan.terms else 1.0
+        told = {
+            "bm25": score / by,
+            "title": found.title,
+            "passage": found.passage,
+            "order": found.order,
+            **signals,
+            "factor": by,
+        }
+        return {name: round(value, 4) for name, value in told.items()}
 
     def frequency(self, words: str) -> int:
         """In how many pages the rarest of the words occurs; 0 for no words."""
-        return min((self._frequency("all", term) for term in analyze(words)), default=0)
+        return self._reader.frequency(words)
 
-    def hit(self, doc: int, score: float, plan: Plan) -> Hit:
-        """What is shown of a page."""
-        return hit(self._record(doc), doc, score, plan.hashes)
+    def hit(self, doc: int, score: float, plan: Plan, within: int = 0) -> Hit:
+        """What is shown of a page, out of the passages `within` (a bit each; 0 is all)."""
+        return hit(self._record(doc), doc, score, plan.hashes, within)
+
+    def texts(self, doc: int) -> tuple[str, str, list[str]]:
+        """(url, title, passages) of a page."""
+        return texts(self._record(doc))
+
+    def meets(self, plan: Plan, doc: int) -> bool:
+        """Whether a page is among all that a plan finds."""
+        if plan.query is None:
+            return False
+        segment = bisect_right(self._bases, doc) - 1
+        place = tantivy.DocAddress(segment, doc - self._bases[segment])
+        try:  # a score of its own, since the first page of a segment meets any bare MustNot
+            return bool(Query.const_score_query(plan.query, 1.0).explain(self._searcher, place))
+        except ValueError:  # how the library says that it is not
+            return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +11,8 @@ from threading import local
 import zstandard
 
 from emulator.article import Article
-from emulator.errors import PayloadError, SnapshotError
+from emulator.errors import BadRequest, PayloadError, SnapshotError
+from emulator.ports import Finder
 from emulator.types import Archive, Capture, Payload
 from emulator.world import World
 from index import parts, views, wiki
@@ -21,11 +23,14 @@ from index.files import Files
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import Lookup
 from index.payloads import decoded, read_part, read_payload
+from index.rank import PLAIN, Weights
 from index.replayed import Link, replayed, replayed_css
 from index.snapshot import FORMAT, Manifest, current_id, read_manifest
 from index.text import open_index, segment_bases
 from index.titles import FOLDER as TITLES_FOLDER
 from index.titles import Titles
+from index.vocabulary import FILE as WORDS_FILE
+from index.vocabulary import Vocabulary
 
 __all__ = ["current_id", "open_snapshot", "open_world"]
 
@@ -52,6 +57,7 @@ class Pages(Lookup):
         self._views = [Blobs(collection / "shards" / shard / "views") for shard in manifest.shards]
         self._bases = manifest.bases
         self._titles = Titles(folder / TITLES_FOLDER)
+        self._vocabulary = Vocabulary(folder / WORDS_FILE)
 
     def text(self, doc: int) -> tuple[str, str]:
         """(title, text) of a page view."""
@@ -112,7 +118,7 @@ class Pages(Lookup):
         return self._titles.suggest(prefix, limit)
 
     def nearest(self, word: str) -> Iterable[str]:
-        return self._titles.nearest(word)
+        return self._vocabulary.nearest(word)
 
 
 def open_snapshot(collection: Path, snapshot: str) -> World:
@@ -126,11 +132,29 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
     index = open_index(folder / "text")
     bases = segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
-    engine = Engine(index, bases, records, list(manifest.bases), Columns(folder / "columns"))
+    engine = Engine(
+        index, bases, records, list(manifest.bases), Columns(folder / "columns"), Weights.of(manifest.weights)
+    )
     figures: dict[str, object] = {
         name: getattr(manifest, name) for name in ("sources", "captures", "urls", "hosts", "pages", "documents")
     }
-    return World(snapshot, engine, Pages(folder, collection, manifest), {"collection": collection.name, **figures})
+    told = {"collection": collection.name, **figures}
+    return World(snapshot, engine, Pages(folder, collection, manifest), told, _engines(engine, folder, manifest))
+
+
+def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Finder]:
+    """The ways of searching by name: `full` is the snapshot's own, `plain` its BM25 alone, `weak` that of titles."""
+    found: dict[str, Finder] = {"full": engine, "plain": engine.variant(PLAIN), "weak": engine.variant(PLAIN, "title")}
+    if manifest.dense is None:
+        return found
+    try:
+        from index.dense.open import opened  # of the extra `dense`
+
+        modes = opened(folder, manifest, engine)
+    except (ModuleNotFoundError, BadRequest) as error:
+        logging.getLogger(__name__).warning("snapshot %s is searched without its vectors: %s", manifest.id, error)
+        return found
+    return found | {str(name): finder for name, finder in modes.items() if name != "bm25"}
 
 
 def open_world(collection: Path) -> World:

@@ -2,11 +2,12 @@
 
 One record per searchable page, by dense id. Layout, little endian:
 
-    u16 terms, u16 passages, u16 url bytes, u16 title bytes, i32 day number
+    u16 terms, u16 passages, u16 url bytes, u16 title bytes, u16 title terms, u16 0, i32 day number
     u16 x terms      sorted 16-bit hashes of the analyzer's terms
     u64 x terms      per term, in which passages it occurs (bit i: passage i)
     u32 x passages+1 offsets into the passage text
     url, title, passage text: JSON string bodies (escaped UTF-8, no quotes)
+    u16 x title terms
 
 The best passage holds the rarest query term, and among those the next rarest, and so on; the first one wins a tie.
 """
@@ -18,15 +19,18 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from zlib import crc32
 
 import orjson
 
 from emulator.dates import day_text
 from emulator.types import Hit
-from index.analysis import analyzer, spaced
+from index.analysis import terms as analyze
+from index.rank import Agreement, share
 
-_HEAD = struct.Struct("<HHHHi")
+_HEAD = struct.Struct("<HHHHHHi")
+_START = _HEAD.size
 READ_CHARS = 16_384
 """Passages are cut from this much of a page."""
 MAX_PASSAGES = 64
@@ -74,14 +78,13 @@ def _body(text: str) -> bytes:
     return orjson.dumps(text)[1:-1]
 
 
-def encode(url: str, title: str, day: int, text: str) -> bytes:
+def encode(url: str, title: str, day: int, text: str, language: str = "") -> bytes:
     """The record of one page."""
     parts = passages(text)
-    analyze = analyzer().analyze
     masks: defaultdict[int, int] = defaultdict(int)
     for number, part in enumerate(parts):
         bit = 1 << number
-        for key in map(_HASHES.__getitem__, set(analyze(spaced(part)))):
+        for key in map(_HASHES.__getitem__, set(analyze(part, language))):
             masks[key] |= bit
     hashes = sorted(masks)
     bodies = [_body(part) for part in parts]
@@ -89,29 +92,34 @@ def encode(url: str, title: str, day: int, text: str) -> bytes:
     for body in bodies:
         offsets.append(offsets[-1] + len(body))
     url_body, title_body = _body(url), _body(title[:MAX_TITLE])
+    named = list(dict.fromkeys(map(_HASHES.__getitem__, analyze(title[:MAX_TITLE], language))))
     return b"".join(
         (
-            _HEAD.pack(len(hashes), len(bodies), len(url_body), len(title_body), day),
+            _HEAD.pack(len(hashes), len(bodies), len(url_body), len(title_body), len(named), 0, day),
             array("H", hashes).tobytes(),
             array("Q", [masks[key] for key in hashes]).tobytes(),
             offsets.tobytes(),
             url_body,
             title_body,
             *bodies,
+            array("H", named).tobytes(),
         )
     )
 
 
-def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int]) -> Hit:
-    """The result of one record; `hashes` are the query's term hashes, rarest first."""
-    terms, count, url_bytes, title_bytes, day = _HEAD.unpack_from(record)
-    at = 12 + 10 * terms
+def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], within: int = 0) -> Hit:
+    """The result of one record; `hashes` are the query's term hashes, rarest first.
+
+    `within`: the passages (a bit each) that the best one is looked for in; 0 is all.
+    """
+    terms, count, url_bytes, title_bytes, _, _, day = _HEAD.unpack_from(record)
+    at = _START + 10 * terms
     url_at = at + 4 * (count + 1)
     title_at = url_at + url_bytes
     text_at = title_at + title_bytes
     start, end = 0, 0
     if count:
-        mask = _passages_with(record, terms, hashes)
+        mask = _passages_with(record, terms, hashes, within)
         number = (mask & -mask).bit_length() - 1 if mask else 0
         start, end = struct.unpack_from("<II", record, at + 4 * number)
     return Hit(
@@ -124,10 +132,51 @@ def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int]) -> Hi
     )
 
 
-def _passages_with(record: memoryview, terms: int, hashes: Sequence[int]) -> int:
-    known = record[12 : 12 + 2 * terms].cast("H")
-    masks = record[12 + 2 * terms : 12 + 10 * terms].cast("Q")
-    best = 0
+def agreement(record: memoryview, terms: Sequence[tuple[int, float]], pairs: Sequence[bytes] = ()) -> Agreement:
+    """What a page has of a query's (term hash, rareness) pairs, the rarest first, and of its pairs of words."""
+    count, parts, url_bytes, title_bytes, named, _, _ = _HEAD.unpack_from(record)
+    known = record[_START : _START + 2 * count].cast("H")
+    masks = record[_START + 2 * count : _START + 10 * count].cast("Q")
+    best, total, together = 0, 0.0, 0.0
+    for wanted, rareness in terms:
+        total += rareness
+        place = bisect_left(known, wanted)
+        if place < count and known[place] == wanted:
+            both = best & masks[place] if best else masks[place]
+            if both:
+                best, together = both, together + rareness
+    title = record[len(record) - 2 * named :].cast("H").tolist() if named else []
+    order = 0.0
+    if pairs and best:
+        at, number = _START + 10 * count, (best & -best).bit_length() - 1
+        first, last = max(0, number - 1), min(parts, number + 2)
+        start, end = (struct.unpack_from("<I", record, at + 4 * place)[0] for place in (first, last))
+        text_at = at + 4 * (parts + 1) + url_bytes + title_bytes
+        said = bytes(record[text_at + start : text_at + end]).lower()
+        order = sum(pair in said for pair in pairs) / len(pairs)
+    return Agreement(share(terms, title), together / total if total else 0.0, order)
+
+
+def texts(record: memoryview) -> tuple[str, str, list[str]]:
+    """(url, title, passages) of one record."""
+    terms, count, url_bytes, title_bytes, *_ = _HEAD.unpack_from(record)
+    at = _START + 10 * terms
+    offsets = struct.unpack_from(f"<{count + 1}I", record, at)
+    url_at = at + 4 * (count + 1)
+    title_at = url_at + url_bytes
+    body = record[title_at + title_bytes :]
+    parts = [_text(body[start:end]) for start, end in pairwise(offsets)]
+    return _text(record[url_at:title_at]), _text(record[title_at : title_at + title_bytes]), parts
+
+
+def _text(body: memoryview) -> str:
+    text: str = orjson.loads(b'"' + bytes(body) + b'"')
+    return text
+
+
+def _passages_with(record: memoryview, terms: int, hashes: Sequence[int], best: int) -> int:
+    known = record[_START : _START + 2 * terms].cast("H")
+    masks = record[_START + 2 * terms : _START + 10 * terms].cast("Q")
     for wanted in hashes:
         place = bisect_left(known, wanted)
         if place < terms and known[place] == wanted:

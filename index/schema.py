@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 CAPTURES = pa.schema(
     [
@@ -59,8 +59,17 @@ PAGES = pa.schema(
         ("words", pa.int32()),
         ("link_density", pa.float32()),
         ("searchable", pa.bool_()),
+        ("signature", pa.binary()),
+        ("word_length", pa.float32()),
+        ("alphabetic", pa.float32()),
+        ("symbols", pa.float32()),
+        ("stop_words", pa.int32()),
+        ("bullets", pa.float32()),
+        ("ellipses", pa.float32()),
+        ("repeated", pa.float32()),
     ]
 )
+"""Columns from `signature` on are what `ingest.measures` finds."""
 
 LINKS = pa.schema(
     [

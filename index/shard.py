@@ -23,11 +23,13 @@ from index import analysis
 from index.blobs import BlobWriter
 from index.catalog import Catalog
 from index.digests import digests
+from index.rank import Weights
 from index.records import encode
 from index.schema import SCHEMA_VERSION
-from index.text import TITLE_WEIGHT, Entry, write_index
+from index.signals.anchors import Anchors, anchors_of
+from index.text import Entry, write_index
 
-BUILD_VERSION = 2
+BUILD_VERSION = 3
 """Raise it whenever what a shard holds changes for the same pages."""
 SHARD_PAGES = 100_000
 """Sources are split until a shard holds at most so many pages (one source is never split)."""
@@ -62,9 +64,10 @@ def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, 
     return split(sorted(pages), 62)
 
 
-def shard_id(contents: Sequence[tuple[int, int | None]]) -> str:
-    """Name by content: (id, hash of its captures and pages) of each source in it, and how it was built."""
-    config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, TITLE_WEIGHT]
+def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights) -> str:
+    """Name by content: (id, hash of its captures and pages, hash of the links to them) of each source in it, and how it
+    was built."""
+    config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, weights.title, weights.anchors]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 
 
@@ -75,7 +78,8 @@ def load(folder: Path) -> Shard:
 
 
 _ROWS = """
-SELECT p.url, p.title, p.text, p.headings, p.language, p.published, c.fetch_time, c.content_mime_detected AS mime
+SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text,
+  p.headings, p.language, p.published, c.fetch_time, c.content_mime_detected AS mime
 FROM pages p JOIN captures c USING (source_id, warc_record_offset)
 WHERE p.source_id = ? AND p.searchable = ? ORDER BY p.warc_record_offset
 """
@@ -85,6 +89,10 @@ def _rows(catalog: Catalog, sources: tuple[int, ...], searchable: bool) -> Itera
     for source in sources:
         for batch in catalog.db.sql(_ROWS, params=[source, searchable]).to_arrow_reader(1000):
             yield from batch.to_pylist()
+
+
+def _called(path: Path, sources: tuple[int, ...]) -> dict[tuple[int, int], Anchors]:
+    return {(source, offset): texts for source in sources for offset, texts in anchors_of(path, source)}
 
 
 def page_day(row: Row) -> date:
@@ -99,8 +107,14 @@ def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
     return compressor.compress(f"{title}\n{text}".encode("utf-8", "replace"))
 
 
-def build(root: Path, collection: Path, name: str, sources: tuple[int, ...], count: Callable[[], None]) -> Shard:
-    """Build the shard of that name under `root` unless it is there; `count` is called for every page done."""
+def build(
+    root: Path, collection: Path, name: str, sources: tuple[int, ...], anchors: Path, weights: Weights,
+    count: Callable[[], None],
+) -> Shard:  # fmt: skip
+    """Build the shard of that name under `root` unless it is there; `count` is called for every page done.
+
+    `anchors`: file of `index.signals.anchors`.
+    """
     if (root / name / "shard.json").exists():
         return load(root / name)
     folder = root / f".{name}.{os.getpid()}"
@@ -116,17 +130,19 @@ def build(root: Path, collection: Path, name: str, sources: tuple[int, ...], cou
         catalog.db.execute("SET memory_limit = '2GB'")
 
         def entries() -> Iterator[Entry]:
+            called = _called(anchors, sources)
             for row in _rows(catalog, sources, searchable=True):
                 day = page_day(row)
                 title, text = row["title"] or "", row["text"]
-                records.add(encode(row["url"], title or row["url"], day_number(day), text))
+                records.add(encode(row["url"], title or row["url"], day_number(day), text, row["language"] or ""))
                 views.add(view(title, text, compressor))
                 count()
                 yield Entry(
-                    row["url"], title, text, row["headings"] or "", row["mime"] or "", row["language"] or "", str(day)
-                )
+                    row["url"], title, text, row["headings"] or "", row["mime"] or "", row["language"] or "", str(day),
+                    tuple(called.get((row["source_id"], row["warc_record_offset"]), ())),
+                )  # fmt: skip
 
-        documents = write_index(folder / "text", entries())
+        documents = write_index(folder / "text", entries(), weights)
         pages = documents
         for row in _rows(catalog, sources, searchable=False):
             views.add(view(row["title"] or "", row["text"], compressor))

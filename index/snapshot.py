@@ -1,6 +1,6 @@
 """Snapshots: what is served, derived from the catalog, immutable, named by content, switched by an atomic rename.
 
-    snapshots/<id>/  manifest.json (written last)  text/  pages.lmdb  columns/  titles/
+    snapshots/<id>/  manifest.json (written last)  text/  pages.lmdb  columns/  duplicates/  titles/  words.txt
     shards/<id>/     the heavy parts, shared between snapshots (`index.shard`)
     CURRENT          the id that is served
 
@@ -30,14 +30,24 @@ from index import shard as shards
 from index.catalog import Catalog
 from index.columns import FOREVER, write_columns
 from index.digests import digests
+from index.evaluation.held_out import held_out_sql
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import write_lookup
 from index.parent import leave_with, without_interrupts
+from index.rank import Weights
+from index.signals.anchors import gather
+from index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
+from index.signals.duplicates import MEMBERS, write_clusters, write_members
+from index.signals.hosts import NAME, ranks_hash, write_priors
+from index.signals.quality import QUALITY
+from index.signals.urls import ADDRESS
 from index.text import unite
 from index.titles import FOLDER as TITLES_FOLDER
 from index.titles import write_titles
+from index.vocabulary import FILE as WORDS_FILE
+from index.vocabulary import sampled, write_words
 
-FORMAT = 4
+FORMAT = 6
 """Raise it whenever the snapshot folder changes for the same shards."""
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, pages done, pages in all)."""
@@ -70,6 +80,10 @@ class Manifest:
     """When the first and the last capture of each was fetched, in seconds since the epoch."""
     hashes: dict[str, str]
     """Of the snapshot's own files, by path; those it shares with shards are hashed there."""
+    weights: dict[str, Any]
+    """Of the signals (`index.rank`)."""
+    dense: dict[str, Any] | None = None
+    """What `index.dense` added to it: a snapshot with vectors. None is one without."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -102,24 +116,39 @@ def switch(collection: Path, snapshot: str) -> None:
     temporary.replace(collection / "CURRENT")
 
 
-def build(collection: Path, workers: int = 1, progress: Progress | None = None) -> str:
-    """Build the snapshot of everything in the catalog unless it is there, switch to it, and return its id."""
+def build(
+    collection: Path, workers: int = 1, progress: Progress | None = None, weights: Weights = Weights(),
+    hold_out: bool = False,
+) -> str:  # fmt: skip
+    """Build the snapshot of everything in the catalog unless it is there, switch to it, and return its id.
+
+    With `hold_out` the links of a fifth of all pages do not count (`index.evaluation.held_out`).
+    """
     report = progress or (lambda *_: None)
-    with Catalog(collection, read_only=True) as catalog:
-        counted = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
-    groups = shards.plan({source: pages or 0 for source, pages, _ in counted})
-    contents = {source: content for source, _, content in counted}
-    names = [shards.shard_id([(source, contents[source]) for source in group]) for group in groups]
-    snapshot = blake2b(json.dumps([FORMAT, names]).encode(), digest_size=8).hexdigest()
-    folder = collection / "snapshots" / snapshot
-    if not (folder / "manifest.json").exists():
-        total = sum(pages or 0 for _, pages, _ in counted)
-        named = dict(zip(names, groups, strict=True))
-        built = _build_shards(collection, named, workers, lambda done: report("indexing", done, total))
-        report("linking", total, total)
-        _compose(collection, folder, built, len(counted))
-    else:
-        _follow_moves(collection, folder)
+    anchors = collection / f".anchors.{os.getpid()}.parquet"
+    try:
+        with Catalog(collection, read_only=True) as catalog:
+            counted = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
+            ranks = ranks_hash(catalog.db)
+            catalog.db.execute("SET memory_limit = '2GB'")
+            links = gather(catalog.db, anchors, held_out_sql("c.url") if hold_out else "false")
+        groups = shards.plan({source: pages or 0 for source, pages, _ in counted})
+        contents = {source: (source, content, links.get(source, 0)) for source, _, content in counted}
+        names = [shards.shard_id([contents[source] for source in group], weights) for group in groups]
+        told = [FORMAT, names, ranks, asdict(weights)]
+        snapshot = blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+        folder = collection / "snapshots" / snapshot
+        if (folder / "manifest.json").exists():
+            _follow_moves(collection, folder)
+        else:
+            total = sum(pages or 0 for _, pages, _ in counted)
+            named = dict(zip(names, groups, strict=True))
+            given = (anchors, weights)
+            built = _build_shards(collection, named, given, workers, lambda done: report("indexing", done, total))
+            report("linking", total, total)
+            _compose(collection, folder, built, len(counted), weights)
+    finally:
+        anchors.unlink(missing_ok=True)
     switch(collection, snapshot)
     return snapshot
 
@@ -130,7 +159,7 @@ def _follow_moves(collection: Path, folder: Path) -> None:
     with Catalog(collection, read_only=True) as catalog:
         files = tuple(row[0] for row in catalog.db.execute(_FILES).fetchall())
     if files != manifest.files:
-        _write_manifest(folder, replace(manifest, files=files))
+        write_manifest(folder, replace(manifest, files=files))
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
@@ -143,7 +172,8 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     return tuple(distinct)
 
 
-def _write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write it whole or not at all."""
     part = folder / "manifest.json.part"
     part.write_text(json.dumps(asdict(manifest), indent=1))
     part.replace(folder / "manifest.json")
@@ -171,20 +201,21 @@ def _count() -> None:
             _counter.value += 1
 
 
-def _build_one(collection: Path, name: str, sources: tuple[int, ...]) -> shards.Shard:
-    return shards.build(collection / "shards", collection, name, sources, _count)
+def _build_one(collection: Path, name: str, sources: tuple[int, ...], given: tuple[Path, Weights]) -> shards.Shard:
+    return shards.build(collection / "shards", collection, name, sources, *given, _count)
 
 
 def _build_shards(
-    collection: Path, named: dict[str, tuple[int, ...]], workers: int, report: Callable[[int], None]
-) -> list[shards.Shard]:
+    collection: Path, named: dict[str, tuple[int, ...]], given: tuple[Path, Weights], workers: int,
+    report: Callable[[int], None],
+) -> list[shards.Shard]:  # fmt: skip
     context = get_context("spawn")
     counter = context.Value("q", 0)
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(counter, os.getpid())
     ) as pool:
         with without_interrupts():
-            waiting = [pool.submit(_build_one, collection, name, group) for name, group in named.items()]
+            waiting = [pool.submit(_build_one, collection, name, group, given) for name, group in named.items()]
         for future in waiting:
             while not future.done():
                 try:
@@ -195,7 +226,7 @@ def _build_shards(
         return [future.result() for future in waiting]
 
 
-def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources: int) -> None:
+def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources: int, weights: Weights) -> None:
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
@@ -204,8 +235,13 @@ def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources:
     bases = [sum(shard.pages for shard in built[:i]) for i in range(len(built))]
     with Catalog(collection, read_only=True) as catalog:
         paths = _resolve(catalog.db, built, bases)
+        _measure(catalog.db)
         write_columns(temporary / "columns", _column_rows(catalog.db))
-        write_titles(temporary / TITLES_FOLDER, [title for (title,) in _stream(catalog.db, _TITLES)])
+        write_members(temporary / DUPLICATES_FOLDER, _stream(catalog.db, MEMBERS))
+        titles = [title for (title,) in _stream(catalog.db, _TITLES)]
+        write_titles(temporary / TITLES_FOLDER, titles)
+        sizes = [shard.documents for shard in built]
+        write_words(temporary / WORDS_FILE, titles, sampled(list(zip(homes, sizes, strict=True))))
         captures = _scalar(catalog.db, "SELECT count(*) FROM served")
         archives = catalog.db.execute(_ARCHIVES).fetchall()
         bound = (64 << 20) + _scalar(
@@ -230,8 +266,9 @@ def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources:
         crawls=tuple(crawl for _, crawl, *_ in archives),
         spans=tuple((first, last) for *_, first, last in archives),
         hashes=digests(temporary),
+        weights=asdict(weights),
     )
-    _write_manifest(temporary, manifest)
+    write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)
     temporary.rename(folder)
 
@@ -270,17 +307,27 @@ SELECT floor(epoch(c.fetch_time))::BIGINT,
          PARTITION BY p.searchable, p.url
          ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset), {FOREVER})
        ELSE 0 END,
-       coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, p.text_hash,
-       row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1
+       coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, n.cluster,
+       row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1,
+       coalesce(h.host, 0), address(c.url_path, c.url_query), quality(p)
 FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
+JOIN cluster_of n USING (text_hash) LEFT JOIN host_prior h ON h.name = {NAME}
 ORDER BY d.doc
 """
 
 
-def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, ...]]:
+def _measure(db: duckdb.DuckDBPyConnection) -> None:
+    """Make ready what the signals' columns are read from."""
+    write_clusters(db)
+    write_priors(db)
+    db.execute(ADDRESS)
+    db.execute(QUALITY)
+
+
+def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[float, ...]]:
     domains: dict[str, int] = {}
-    for since, until, day, domain, cluster, order in _stream(db, _COLUMNS):
-        yield since, until, day_number(day), domains.setdefault(domain or "", len(domains)), cluster, order
+    for since, until, day, domain, *rest in _stream(db, _COLUMNS):
+        yield since, until, day_number(day), domains.setdefault(domain or "", len(domains)), *rest
 
 
 _CAPTURES = """

@@ -10,18 +10,20 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 import tantivy
 
 from emulator.errors import SnapshotError
 from emulator.urls import host
-from index.analysis import NAME, analyzer, spaced
+from index.analysis import NAME, index_analyzer, terms
+from index.rank import Weights
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 HEAP_BYTES = 256 << 20
-TITLE_WEIGHT = 2
-"""How often the title is written into the `all` field: a small title signal that costs a query nothing."""
+MOST_ANCHORS = 12
+"""Texts of links to a page that are indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Entry:
     language: str
     day: str
     """YYYY-MM-DD."""
+    anchors: tuple[tuple[str, float], ...] = ()
+    """Texts of links that lead to it, with their weight."""
 
 
 def schema() -> tantivy.Schema:
@@ -66,21 +70,33 @@ def keys(entry: Entry) -> list[str]:
     return found
 
 
-def write_index(folder: Path, entries: Iterable[Entry]) -> int:
-    """Index the entries, numbered from 0 in their order, by one thread; return how many there were."""
+def _analyzed(text: str, language: str = "") -> str:
+    """What a field is given: the terms of a text, so that each page is analyzed in its own language."""
+    return " ".join(terms(text, language))
+
+
+def write_index(folder: Path, entries: Iterable[Entry], weights: Weights = Weights()) -> int:
+    """Index the entries, numbered from 0 in their order, by one thread; return how many there were.
+
+    Title and link texts are written into the field that ranks as often as they weigh, which costs a query nothing.
+    """
     folder.mkdir(parents=True)
     index = tantivy.Index(schema(), path=str(folder))
-    index.register_tokenizer(NAME, analyzer())
+    index.register_tokenizer(NAME, index_analyzer())
     writer = index.writer(HEAP_BYTES, num_threads=1)
     number = -1
     for number, entry in enumerate(entries):
         document = tantivy.Document()
-        title = spaced(entry.title)
-        for _ in range(TITLE_WEIGHT):
+        title = _analyzed(entry.title, entry.language)
+        for _ in range(weights.title):
             document.add_text("all", title)
-        document.add_text("all", spaced(entry.text))
+        for text, weight in entry.anchors[:MOST_ANCHORS]:
+            called = _analyzed(text, entry.language)
+            for _ in range(min(weights.anchors, ceil(weight))):
+                document.add_text("all", called)
+        document.add_text("all", _analyzed(entry.text, entry.language))
         document.add_text("title", title)
-        document.add_text("url", spaced(entry.url.partition("://")[2]))
+        document.add_text("url", _analyzed(entry.url.partition("://")[2]))
         for key in keys(entry):
             document.add_text("key", key)
         document.add_unsigned("id", number)
@@ -115,7 +131,7 @@ def open_index(folder: Path) -> tantivy.Index:
         index = tantivy.Index.open(str(folder))
     except Exception as error:
         raise SnapshotError(f"{folder} cannot be opened: {error}", action=_REBUILD) from error
-    index.register_tokenizer(NAME, analyzer())
+    index.register_tokenizer(NAME, index_analyzer())
     return index
 
 

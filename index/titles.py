@@ -1,8 +1,7 @@
-"""Titles of pages for people who are still typing: completions of what they began, and words nearest to a mistyped one.
+"""Titles of pages for people who are still typing: completions of what they began.
 
     titles.bin/.idx  plain form, newline, title as shown; from the shortest to the longest
     places.bin       every place where a word of a title begins (u64: character << 32 | title), in the order of the text
-    words.txt        words of titles, the most frequent first
 
 A title is shown without the name of its site: what many titles end with after a bar or a dash.
 """
@@ -14,13 +13,9 @@ import unicodedata
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from pathlib import Path
-
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from index.blobs import Blobs, BlobWriter, map_file
 
@@ -31,11 +26,9 @@ MAX_TITLE = 100
 MAX_PREFIX = 48
 """Characters by which titles are told apart."""
 MAX_STARTS = 12
-MAX_WORDS = 50_000
 SHARED = 3
 """An ending of so many titles is the name of a site."""
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_VOCABULARY = re.compile(r"[^\W\d_]{4,30}")
 _ENDING = re.compile(r"(.*\S)\s+[-–—|·•»:]{1,2}\s+(\S.*)")
 _AFTER_WORD = "!"
 """Sorts after the space that ends a word and before every letter and digit."""
@@ -62,13 +55,6 @@ def write_titles(folder: Path, titles: Sequence[str]) -> None:
             blobs.add(f"{name}\n{title}".encode("utf-8", "replace"))
     places = sorted(_places([name for name, _ in ranked]))
     (folder / "places.bin").write_bytes(array("Q", [place for _, place in places]).tobytes())
-    words = Counter(word for _, title in ranked for word in _VOCABULARY.findall(_lower(title)))
-    common = sorted(words, key=lambda word: (-words[word], word))[:MAX_WORDS]
-    (folder / "words.txt").write_text("\n".join(common), encoding="utf-8")
-
-
-def _lower(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
 
 
 def _without_sites(titles: Sequence[str]) -> Iterator[str]:
@@ -91,10 +77,9 @@ def _places(names: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 class Titles:
-    """Read side, memory-mapped; the words are read when the first is asked for. Thread-safe."""
+    """Read side, memory-mapped. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self._titles = Blobs(folder / "titles")
         self._places = map_file(folder / "places.bin").cast("Q")
 
@@ -122,15 +107,3 @@ class Titles:
     def _title(self, number: int) -> tuple[str, str]:
         name, _, title = bytes(self._titles[number]).decode().partition("\n")
         return name, title
-
-    @cached_property
-    def _words(self) -> list[str]:
-        return (self._folder / "words.txt").read_text(encoding="utf-8").split()
-
-    def nearest(self, word: str) -> Iterable[str]:
-        """Words spelled nearly so: by optimal string alignment, the same first letter before another, then frequent."""
-        word = _lower(word)
-        far = 1 if len(word) < 6 else 2
-        found = process.extract(word, self._words, scorer=OSA.distance, score_cutoff=far, limit=None)
-        ordered = sorted(found, key=lambda one: (one[1], one[0][:1] != word[:1], one[2]))
-        return [near for near, distance, _ in ordered if distance]

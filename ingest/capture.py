@@ -16,6 +16,7 @@ from emulator.errors import PayloadError
 from index.http import Message, decode_content, parse
 from index.payloads import MAX_PAYLOAD
 from ingest.extract import Extracted, extract
+from ingest.measures import measured
 from ingest.records import Record
 
 MAX_TITLE = 1000
@@ -219,6 +220,7 @@ def _page(found: Extracted, url: str, row: dict[str, Any], joined: Joined, kind:
         found.words,
         found.link_density,
         searchable,
+        *measured(text, found.words),
     )
 
 

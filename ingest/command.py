@@ -34,6 +34,15 @@ def ingest(
     base_url: Annotated[
         str | None, typer.Option(help="URL that the lines of a *.paths list are relative to; files are downloaded.")
     ] = None,
+    host_ranks: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="Common Crawl's host or domain ranks (cc-main-...-ranks.txt.gz) to rank by, instead of the crawl's own"
+            " links; give them again when there are new hosts.",
+        ),
+    ] = None,
     snapshot: Annotated[bool, typer.Option(help="Build and serve a new snapshot at the end.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
 ) -> None:
@@ -59,7 +68,14 @@ def ingest(
             action="name WARC, ARC, WET, WACZ, JSONL or Parquet files, or a folder of archives",
         )
     try:
-        report = run(found.sources, config.folder, workers or default_workers(), snapshot=snapshot, quiet=quiet)
+        report = run(
+            found.sources,
+            config.folder,
+            workers or default_workers(),
+            snapshot=snapshot,
+            quiet=quiet,
+            host_ranks=host_ranks,
+        )
     except (KeyboardInterrupt, RuntimeError) as error:
         # DuckDB makes a RuntimeError of a Ctrl-C that comes while it works.
         if isinstance(error, RuntimeError) and "interrupted" not in str(error).lower():
@@ -80,6 +96,8 @@ def _show(report: Report, config: Config, found: Found, root: Path | None) -> No
         print(f"missing   {len(found.missing):,} lines of path lists, the first: {found.missing[0]}")
     print(f"captures  {report.captures:,}")
     print(f"pages     {report.pages:,} ({rate:,.0f}/s, {report.bytes / 1e6:,.1f} MB in {report.seconds:,.1f} s)")
+    if report.ranked is not None:
+        print(f"hosts     {report.ranked:,} with ranks")
     for reason, count in report.drops.items():
         print(f"dropped   {count:,} {reason}")
     for name, why in report.failed:

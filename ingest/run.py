@@ -18,6 +18,7 @@ from emulator import urls
 from emulator.errors import CatalogError, SourceError
 from index.catalog import Catalog
 from index.digests import fingerprint
+from index.signals.hosts import read_ranks
 from index.snapshot import build
 from ingest.download import fetch
 from ingest.pool import run_jobs
@@ -41,6 +42,8 @@ class Report:
     drops: dict[str, int] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
     """(source, why)."""
+    ranked: int | None = None
+    """Hosts of the crawl that the ranks given have; None if none were given."""
     seconds: float = 0.0
     snapshot: str = ""
 
@@ -60,8 +63,18 @@ def _only_one(folder: Path) -> Iterator[None]:
         yield
 
 
-def run(sources: Sequence[Source], folder: Path, workers: int, *, snapshot: bool = True, quiet: bool = False) -> Report:
+def run(
+    sources: Sequence[Source],
+    folder: Path,
+    workers: int,
+    *,
+    snapshot: bool = True,
+    quiet: bool = False,
+    host_ranks: Path | None = None,
+) -> Report:
     """Ingest the sources into the collection at `folder` and build its snapshot.
+
+    Of `host_ranks`, a file of Common Crawl's, it keeps those of the crawl's hosts.
 
     Interrupted at any moment, the same call continues: sources are in the catalog whole or not at all.
     """
@@ -71,6 +84,8 @@ def run(sources: Sequence[Source], folder: Path, workers: int, *, snapshot: bool
         with Catalog(folder) as catalog:
             jobs = list(_new_jobs(sources, folder, catalog, report, quiet))
             _ingest(jobs, folder, workers, catalog, report, quiet)
+            if host_ranks:
+                report.ranked = read_ranks(catalog.db, host_ranks)
             rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
             report.drops = dict(rows)
         if snapshot:

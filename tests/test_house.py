@@ -25,6 +25,8 @@ READS_CRAWLS = "rl/tasks/"
 KNOWS = {
     "duckdb": {"index"},
     "tantivy": {"index"},
+    "rensa": {"ingest"},
+    "rustworkx": {"index"},
     "lmdb": {"index"},
     "pyarrow": {"index", "ingest", "rl"},
     "warcio": {"ingest"},
@@ -32,11 +34,15 @@ KNOWS = {
     "pypdfium2": {"ingest"},
     "selectolax": {"ingest", "index", "rl"},
     "resiliparse": {"ingest", "index"},
+    "py3langid": {"ingest"},
     "fastapi": {"api"},
     "uvicorn": {"api", "rl"},
     "httpx": {"agent_client", "ingest"},
     "openai": {"rl"},
-    "torch": {"rl"},
+    "torch": {"rl", "index"},
+    "sentence_transformers": {"index"},
+    "usearch": {"index"},
+    "numkong": {"index"},
     "trl": {"rl"},
 }
 """Libraries that only some rooms may know of."""

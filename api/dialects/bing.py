@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
-from api.dialects.found import Wanted, known, search, since
+from api.dialects.found import RELATED, Wanted, known, search, since
 from api.dialects.shown import day, marked, split, title
 from api.origin import Reply
 from api.request import Request
@@ -18,6 +18,7 @@ from emulator.world import World
 
 _DAYS = {"day": 1, "week": 7, "month": 30}
 _ID = "https://api.bing.microsoft.com/api/v7/#WebPages."
+_RELATED = "https://api.bing.microsoft.com/api/v7/#RelatedSearches"
 _BEGIN, _END = "\ue000", "\ue001"
 """Around words of the query in plain text."""
 
@@ -28,8 +29,8 @@ def results(world: World, request: Request) -> Reply:
     if not (query := text(asked, "q")).strip():
         raise BadRequest("Required parameter is missing.", reason="missing-q")
     wanted = _wanted(world, request, asked)
-    filtered = texts(asked, "responseFilter")
-    is_shown = not filtered or "webpages" in [name.lower() for name in filtered]
+    filtered = [name.lower() for name in texts(asked, "responseFilter")]
+    is_shown = not filtered or "webpages" in filtered
     hits, more = search(world, query, wanted, request.session.at) if is_shown else ((), False)
     answer: dict[str, Any] = {"_type": "SearchResponse", "queryContext": {"originalQuery": query}}
     if not hits:
@@ -38,9 +39,18 @@ def results(world: World, request: Request) -> Reply:
     order = [
         {"answerType": "WebPages", "resultIndex": place, "value": {"id": one["id"]}} for place, one in enumerate(found)
     ]
-    pages = {"webSearchUrl": "https://www.bing.com/search?" + urlencode({"q": query})}
     counted = {"totalEstimatedMatches": known(wanted, len(hits), more), "value": found}
-    return reply({**answer, "webPages": {**pages, **counted}, "rankingResponse": {"mainline": {"items": order}}})
+    answer["webPages"] = {"webSearchUrl": _address(query), **counted}
+    ranking: dict[str, Any] = {"mainline": {"items": order}}
+    if (not filtered or "relatedsearches" in filtered) and (others := world.related(query, hits, RELATED)):
+        value = [{"text": other, "displayText": other, "webSearchUrl": _address(other)} for other in others]
+        answer["relatedSearches"] = {"id": _RELATED, "value": value}
+        ranking["sidebar"] = {"items": [{"answerType": "RelatedSearches", "value": {"id": _RELATED}}]}
+    return reply({**answer, "rankingResponse": ranking})
+
+
+def _address(query: str) -> str:
+    return "https://www.bing.com/search?" + urlencode({"q": query})
 
 
 def _wanted(world: World, request: Request, asked: dict[str, Any]) -> Wanted:

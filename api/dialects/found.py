@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from emulator.query import narrowed
 from emulator.types import Hit, Query
 from emulator.world import World
 
@@ -39,6 +40,10 @@ def search(world: World, text: str, wanted: Wanted, at: datetime | None = None) 
     return results.hits[wanted.offset :], results.more
 
 
+RELATED = 8
+"""Most of the queries that are said to be related, where a service says that."""
+
+
 def known(wanted: Wanted, shown: int, more: bool) -> int:
     """How many results are known of, where a service says so: those up to here, and one more if more follow."""
     return wanted.offset + shown + more if shown else 0
@@ -46,15 +51,14 @@ def known(wanted: Wanted, shown: int, more: bool) -> int:
 
 def said(text: str, wanted: Wanted) -> str:
     """The query with its conditions as operators of the world's own language (`emulator.query`)."""
-    parts: list[str] = [text]
-    parts += _each("site:", wanted.sites) + _each("-site:", wanted.without_sites) + _each("filetype:", wanted.types)
+    parts = _each("site:", wanted.sites) + _each("-site:", wanted.without_sites) + _each("filetype:", wanted.types)
     parts += [f'"{_bare(word)}"' for word in wanted.words] + [f'-"{_bare(word)}"' for word in wanted.without_words]
     if wanted.after:
         parts.append(f"after:{wanted.after.isoformat()}")
     if wanted.before:
         last = min(wanted.before, date.max - timedelta(days=1))
         parts.append(f"before:{(last + timedelta(days=1)).isoformat()}")
-    return " ".join(part for part in parts if part)
+    return narrowed(text, parts)
 
 
 def _each(operator: str, values: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from api.dialects.day import midnight
 from api.dialects.dialect import Dialect, Route, fields, fingerprint, header, number, reply, text
-from api.dialects.found import Wanted, search
+from api.dialects.found import RELATED, Wanted, search
 from api.origin import Reply
 from api.request import Request
 from emulator.errors import BadRequest, EmulatorError
@@ -22,7 +22,9 @@ def find(world: World, request: Request) -> Reply:
     if not (query := text(asked, "q")).strip():
         raise BadRequest("Missing query parameter: q", reason="bad-q")
     hits = search(world, query, Wanted(count=number(asked, "limit", 10, 1, 100)), request.session.at)[0]
-    return reply({"meta": _meta(request), "data": [_result(hit, place) for place, hit in enumerate(hits, 1)]})
+    found = [_result(hit, place) for place, hit in enumerate(hits, 1)]
+    others = world.related(query, hits, RELATED) if request.path.endswith("/search") else []
+    return reply({"meta": _meta(request), "data": found + ([{"t": 1, "list": others}] if others else [])})
 
 
 def _result(hit: Hit, rank: int) -> dict[str, Any]:

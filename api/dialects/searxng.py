@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 
 from api.dialects.dialect import Dialect, Route, fields, header, reply, text, texts
-from api.dialects.found import Wanted, search, since
+from api.dialects.found import RELATED, Wanted, search, since
 from api.dialects.sheet import RSS, sheet
 from api.dialects.shown import title
 from api.origin import Reply
@@ -53,7 +53,8 @@ def results(world: World, request: Request) -> Reply:
     )
     is_shown = not read.categories or bool({"general", "news"} & {*read.categories})
     hits = search(world, read.query, wanted, request.session.at)[0] if is_shown else ()
-    return shape(request, read, [_result(hit, wanted.offset + at, read) for at, hit in enumerate(hits, 1)])
+    found = [_result(hit, wanted.offset + at, read) for at, hit in enumerate(hits, 1)]
+    return shape(request, read, found, world.related(read.query, hits, RELATED) if shape is _json else [])
 
 
 def _read(asked: dict[str, Any]) -> _Asked:
@@ -92,13 +93,13 @@ def _result(hit: Hit, position: int, asked: _Asked) -> dict[str, Any]:
     return {**one, "category": asked.categories[0] if asked.categories else "general"}
 
 
-def _json(request: Request, asked: _Asked, found: list[dict[str, Any]]) -> Reply:
-    none: dict[str, Any] = {name: [] for name in ("answers", "corrections", "infoboxes", "suggestions")}
-    told = {"query": asked.query, "number_of_results": 0, "results": found, **none, "unresponsive_engines": []}
-    return reply(told)
+def _json(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
+    none: dict[str, Any] = {name: [] for name in ("answers", "corrections", "infoboxes")}
+    told = {"query": asked.query, "number_of_results": 0, "results": found, **none, "suggestions": others}
+    return reply({**told, "unresponsive_engines": []})
 
 
-def _csv(request: Request, asked: _Asked, found: list[dict[str, Any]]) -> Reply:
+def _csv(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
     rows = ({**one, "host": one["parsed_url"][1], "type": "result"} for one in found)
     return _table([[row[name] for name in _COLUMNS] for row in rows])
 
@@ -110,11 +111,11 @@ def _table(rows: list[list[Any]]) -> Reply:
     return reply(file.getvalue().encode("utf-8", "replace"), headers=[named], kind=_CSV)
 
 
-def _rss(request: Request, asked: _Asked, found: list[dict[str, Any]]) -> Reply:
+def _rss(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
     return sheet("searxng.rss", RSS, origin=request.origin, query=asked.query, shown=found, problem="")
 
 
-_FORMATS: dict[str, Callable[[Request, _Asked, list[dict[str, Any]]], Reply]] = {
+_FORMATS: dict[str, Callable[[Request, _Asked, list[dict[str, Any]], list[str]], Reply]] = {
     "json": _json,
     "csv": _csv,
     "rss": _rss,

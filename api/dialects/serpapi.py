@@ -1,15 +1,16 @@
 """SerpAPI (`serpapi.com`): engines' results as JSON, asked for by GET with the key among the parameters.
 
-Answer boxes, knowledge graphs and related searches are absent: a crawl has none. Empty results are 200 with `error`.
+Answer boxes and knowledge graphs are absent: a crawl has none. Empty results are 200 with `error`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
-from api.dialects.found import Wanted, known, search, since
+from api.dialects.found import RELATED, Wanted, known, search, since
 from api.dialects.shown import crumbs, day, split, title
 from api.dialects.tbs import dates
 from api.origin import Reply
@@ -44,8 +45,10 @@ def results(world: World, request: Request) -> Reply:
         return reply({**told, "search_information": empty, "error": NO_RESULTS})
     shape = _news if kind == "news" else _organic
     found = [shape(world, hit, start + place, query) for place, hit in enumerate(hits, 1)]
-    answer = {**told, "search_information": _information(query, known(wanted, len(hits), more))}
-    return reply({**answer, f"{kind}_results": found, **_pagination(request, asked, wanted, more)})
+    answer: dict[str, Any] = {**told, "search_information": _information(query, known(wanted, len(hits), more))}
+    others = [{"query": other, "link": _google(other)} for other in _others(world, query, hits, kind)]
+    answer |= {f"{kind}_results": found} | ({"related_searches": others} if others else {})
+    return reply({**answer, **_pagination(request, asked, wanted, more)})
 
 
 def _asked(asked: dict[str, Any]) -> tuple[str, str]:
@@ -64,7 +67,15 @@ def _asked(asked: dict[str, Any]) -> tuple[str, str]:
 def _metadata(world: World, request: Request, query: str) -> dict[str, Any]:
     now = f"{since(world, 0, request.session.at)} 00:00:00 UTC"
     told = {"id": fingerprint(request)[:24], "status": "Success", "created_at": now, "processed_at": now}
-    return {**told, "google_url": "https://www.google.com/search?" + urlencode({"q": query}), "total_time_taken": 0.0}
+    return {**told, "google_url": _google(query), "total_time_taken": 0.0}
+
+
+def _google(query: str) -> str:
+    return "https://www.google.com/search?" + urlencode({"q": query})
+
+
+def _others(world: World, query: str, hits: Sequence[Hit], kind: str) -> list[str]:
+    return world.related(query, hits, RELATED) if kind == "organic" else []
 
 
 def _parameters(asked: dict[str, Any], engine: str) -> dict[str, Any]:

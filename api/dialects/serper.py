@@ -1,7 +1,7 @@
 """Serper (`google.serper.dev`): Google's results as JSON; and its scraper (`scrape.serper.dev`).
 
-GET with `api_key`, POST with a JSON object or an array of them, or POST with a query string and no body. Answer boxes,
-knowledge graphs and related searches are absent: a crawl has none. Of pictures, places and goods the lists are empty.
+GET with `api_key`, POST with a JSON object or an array of them, or POST with a query string and no body. Answer boxes
+and knowledge graphs are absent: a crawl has none. Of pictures, places and goods the lists are empty.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
-from api.dialects.found import Wanted, search
+from api.dialects.found import RELATED, Wanted, search
 from api.dialects.shown import day, title
 from api.dialects.tbs import dates
 from api.origin import Reply
@@ -70,16 +70,18 @@ def _one(world: World, request: Request, kind: str, asked: dict[str, Any]) -> di
     said |= {name: asked[name] for name in ("location", "tbs") if asked.get(name)}
     said |= {"autocorrect": flag(asked, "autocorrect", True), "page": page, "type": kind, "engine": "google"}
     found = _found(world, request, kind, query, wanted)
-    return {"searchParameters": said, _LISTS[kind]: found, "credits": 1 if count <= 10 else 2}
+    return {"searchParameters": said, _LISTS[kind]: [], **found, "credits": 1 if count <= 10 else 2}
 
 
-def _found(world: World, request: Request, kind: str, query: str, wanted: Wanted) -> list[dict[str, Any]]:
+def _found(world: World, request: Request, kind: str, query: str, wanted: Wanted) -> dict[str, Any]:
     if kind == "autocomplete" and request.session.at is None:  # titles have no date
-        return [{"value": one} for one in world.suggest(query, wanted.count)]
+        return {_LISTS[kind]: [{"value": one} for one in world.suggest(query, wanted.count)]}
     if (shape := _SHAPES.get(kind)) is None:
-        return []
+        return {}
     hits, _ = search(world, query, wanted, request.session.at)
-    return [shape(hit, wanted.offset + place) for place, hit in enumerate(hits, 1)]
+    shown = {_LISTS[kind]: [shape(hit, wanted.offset + place) for place, hit in enumerate(hits, 1)]}
+    others = world.related(query, hits, RELATED) if kind == "search" else []
+    return shown | ({"relatedSearches": [{"query": other} for other in others]} if others else {})
 
 
 def _organic(hit: Hit, position: int) -> dict[str, Any]:

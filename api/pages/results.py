@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from zlib import crc32
 
 from api.origin import Reply
@@ -12,7 +13,7 @@ from api.pages.sheet import first, sheet
 from api.request import Request
 from emulator import urls
 from emulator.highlight import pieces
-from emulator.query import MAX_CHARS, Parsed, conditions, parse
+from emulator.query import MAX_CHARS, Group, Parsed, conditions, parse
 from emulator.types import Hit, Query
 from emulator.world import DEEPEST, World
 
@@ -22,6 +23,7 @@ AHEAD = 5
 LAST = DEEPEST // SIZE
 TINTS = 8
 SUGGESTED = 6
+RELATED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ def answer(world: World, request: Request) -> Reply:
         last=last,
         meant=world.correct(text) if page == 1 and request.session.at is None else None,
         conditions=[_condition(said, rest) for said, rest in conditions(text)],
+        related=world.related(text, found.hits, RELATED),
         suggested=_suggested(world, request, words) if not found.hits else [],
     )
 
@@ -114,13 +117,26 @@ _NAMES = {
     "types": "file type",
     "before": "before",
     "after": "since",
+    "required": "with",
+    "languages": "language",
+    "numbers": "a number from",
+    "either": "any of",
+    "unwanted": "without",
 }
 
 
 def _condition(said: Parsed, rest: str) -> Condition:
     name, value = next((name, value) for name in _NAMES if (value := getattr(said, name)))
-    value = value[0] if isinstance(value, tuple) else str(value)
-    return Condition(_NAMES[name], value, addresses.search(rest) if rest else "/")
+    return Condition(_NAMES[name], _value(value), addresses.search(rest) if rest else "/")
+
+
+def _value(value: date | tuple[str | Group | tuple[int, int], ...]) -> str:
+    if isinstance(value, date):
+        return str(value)
+    one = value[0]
+    if isinstance(one, Group):
+        return one.text
+    return one if isinstance(one, str) else f"{one[0]} to {one[1]}"
 
 
 def _suggested(world: World, request: Request, words: str) -> list[str]:

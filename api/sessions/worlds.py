@@ -36,7 +36,8 @@ class Worlds:
     def of(self, policy: Policy, snapshot: str) -> Shared:
         """Raises SnapshotError."""
         world = self._open(snapshot or policy.snapshot)
-        key = (world, (policy.blocked, policy.as_of) if policy.guards else None)
+        is_other = policy.guards or policy.engine
+        key = (world, (policy.blocked, policy.as_of, policy.engine) if is_other else None)
         with self._lock:
             if (kept := self._kept.get(key)) is None:
                 is_long = bool(policy.blocked.texts or policy.blocked.ngrams)

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from index.markup import bounded
 from ingest.extract.declared import declared
-from ingest.extract.language import detected
+from ingest.extract.language import spoken
 from ingest.extract.links import base_of, links_of
 from ingest.extract.text import readable
 from ingest.extract.types import Extracted
@@ -34,7 +34,7 @@ def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
         text=text,
         headings=said.headings,
         description=said.description,
-        language=said.language or detected(text),
+        language=spoken(said.language, text),
         published=said.published,
         links=links,
         canonical=said.canonical,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from resiliparse.parse.lang import detect_fast
 
 _CODES = frozenset(
@@ -22,12 +25,22 @@ _OLD = {
     "spa": "es",
     "jpn": "ja",
     "zho": "zh",
+    "cmn": "zh",
+    "yue": "zh",
 }
-_ENOUGH = 200
+_ENOUGH = 100
 """Characters without which no detection is believed."""
-_SURE = 800
-"""Distance above which the detector is guessing."""
-_READ = 4000
+_READ = 600
+"""Characters that are read: more tell no more."""
+_SURE = 0.5
+"""Probability below which the detector is guessing."""
+_DOUBTED = 400
+"""Characters without which every declaration is believed."""
+_QUICK = 2000
+"""Characters that the quick detector reads."""
+_NEAR = 800
+"""Distance above which it is guessing."""
+_NORWEGIAN = {"nb", "nn", "no"}
 
 
 def iso_639_1(tag: str | None) -> str | None:
@@ -39,9 +52,31 @@ def iso_639_1(tag: str | None) -> str | None:
     return primary if primary in _CODES else None
 
 
+@cache
+def _identifier() -> LanguageIdentifier:
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
 def detected(text: str) -> str | None:
     """The language a text is written in, None when the detector is not sure."""
     if len(text) < _ENOUGH:
         return None
-    code, distance = detect_fast(text[:_READ])
-    return iso_639_1(code) if distance < _SURE else None
+    code, probability = _identifier().classify(text[:_READ])
+    return iso_639_1(code) if probability >= _SURE else None
+
+
+def spoken(declared: str | None, text: str) -> str | None:
+    """The language of a text: as declared, unless two detectors agree that it is another.
+
+    The quick one is asked first, which takes a twentieth of the time. It is wrong of one text in eight, but never saw
+    the same other language in them as the careful one.
+    """
+    if declared is None:
+        return detected(text)
+    if len(text) < _DOUBTED:
+        return declared
+    code, distance = detect_fast(text[:_QUICK])
+    quick = iso_639_1(code)
+    if distance >= _NEAR or quick in (None, declared) or {quick, declared} <= _NORWEGIAN:
+        return declared
+    return quick if detected(text) == quick else declared

@@ -132,6 +132,24 @@ CASES: dict[str, tuple[str, str, Any]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("path", "method", "url"),
+    [
+        (("relatedSearches", "query"), "POST", f"{SERPER}/search?q=number"),
+        (("related_searches", "query"), "GET", f"{SERPAPI}&q=number"),
+        (("suggestions",), "GET", f"{SEARXNG}?q=number&format=json"),
+        (("relatedSearches", "value", "text"), "GET", f"{BING}?q=number"),
+        (("data", -1, "list"), "GET", "https://kagi.com/api/v0/search?q=number"),
+    ],
+)
+def test_related_searches_stand_where_services_have_them(path: Any, method: str, url: str, ask: Ask) -> None:
+    found = ask(method, url, headers={**HEADERS, "Authorization": "Bot good"}).json()
+    for name in path:
+        found = [one[name] for one in found] if isinstance(found, list) and isinstance(name, str) else found[name]
+    assert found
+    assert all(query.startswith("number ") for query in found)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_over_the_wire(name: str, ask: Ask, golden: Callable[[str, Any], None]) -> None:
     method, url, body = CASES[name]

@@ -273,6 +273,28 @@ def test_urls_are_shown_as_people_read_them() -> None:
     assert replay("https://a.example/ \"#'", "20240101000000") == "/web/20240101000000/https://a.example/%20%22%23'"
 
 
+def test_related_searches_are_links(get: Get) -> None:
+    related = search(get, "harbour lights").partition("Related searches</h2>")[2]
+    assert re.match(r'\s*<ul>\s*<li><a href="/search\?q=harbour\+\d+" dir="auto">harbour \d+</a>', related)
+    assert "Related searches" not in search(get, "zebra")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("harbour (site:port1.example OR intitle:atlas)", "any of", "site:port1.example OR intitle:atlas"),
+        ("harbour 1..20", "a number from", "1 to 20"),
+        ("harbour lang:en", "language", "en"),
+        ("harbour -intitle:gone", "without", "intitle:gone"),
+        ("harbour +old", "with", "old"),
+    ],
+)
+def test_every_filter_can_be_taken_off(get: Get, text: str, name: str, value: str) -> None:
+    page = search(get, text)
+    assert f"<span>{name}</span> <b><bdi>{value}</bdi></b>" in page
+    assert '<li><a href="/search?q=harbour' in page
+
+
 def test_suggestions_are_titles(get: Get) -> None:
     answer = get("/suggest?q=light")
     assert answer.headers["Content-Type"] == "application/x-suggestions+json"

@@ -6,8 +6,10 @@ from emulator.highlight import spans
 from emulator.query import conditions
 from emulator.spelling import correct
 
-KNOWN = {"lantern": 9, "fair": 3, "rare": 0}
+KNOWN = {"lantern": 9, "fair": 3, "rare": 0, "the": 900, "strucutre": 2, "structure": 800, "ogr": 9, "org": 800}
+KNOWN |= {"fire": 50, "proof": 40, "fireplace": 7, "place": 70}
 NEAR = {"lanturn": ["lantern"], "fiar": ["rare", "fair"], "fair": ["never"], "unknown": []}
+NEAR |= {"teh": ["tea", "the"], "strucutre": ["structure"], "ogr": ["org"], "adn": ["ad"]}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,14 @@ NEAR = {"lanturn": ["lantern"], "fiar": ["rare", "fair"], "fair": ["never"], "un
         ("site:lanturn.example lantern", None),
         ("lantern -lanturn", None),
         ("lanturn.example", None),
+        ("teh fair", "the fair"),
+        ("adn fair", None),
+        ("strucutre", "structure"),
+        ("ogr", None),
+        ("fireproof", "fire proof"),
+        ("lantern firepl ace", "lantern fireplace"),
+        ("fire place", None),
+        ("+lanturn", None),
         ("inurl:lanturn", None),
         ("", None),
         (" ".join("abcdefgh"[:n] * 2 for n in range(2, 9)) + " abab abba lanturn", None),
@@ -63,4 +73,8 @@ def test_each_condition_can_be_taken_off() -> None:
         'fair "old town" site:a.example -fog lantern',
     ]
     assert [said.conditional for said, _ in found] == [True] * 4
+    assert [rest for _, rest in conditions('a (b site:x.org) "c" OR "d" e OR f')] == [
+        'a (b ) "c" OR "d" e OR f',
+        "a (b site:x.org) e OR f",
+    ]
     assert conditions("plain words before:soon site:") == []

@@ -119,7 +119,7 @@ class Finder:
     def hit(self, doc: int, score: float, plan: Any) -> Hit:
         return Hit(doc, score, b"http://x/%d" % doc, b"t", b"s", "2024-01-01")
 
-    def terms(self, text: str) -> list[str]:
+    def terms(self, text: str, like: str = "") -> list[str]:
         return text.split()
 
     def frequency(self, words: str) -> int:

@@ -1,4 +1,4 @@
-"""Completions from titles and the words nearest to a mistyped one."""
+"""Completions from titles."""
 
 from pathlib import Path
 
@@ -43,22 +43,9 @@ def test_a_title_is_found_by_how_any_of_its_words_begins(titles: Titles, begun: 
     assert titles.suggest(begun, 1) == found[:1]
 
 
-@pytest.mark.parametrize(
-    ("word", "nearest"),
-    [("ligthouse", "lighthouse"), ("MUSEM", "museum"), ("aldmeer", "aldmere"), ("museum", None), ("zebra", None)],
-)
-def test_the_nearest_word_is_another_one(titles: Titles, word: str, nearest: str | None) -> None:
-    assert next(iter(titles.nearest(word)), None) == nearest
-
-
-def test_of_words_as_near_the_frequent_one_is_first(tmp_path: Path) -> None:
-    write_titles(tmp_path / "t", ["harder port", "harden it", "harden this", "garden"])
-    assert list(Titles(tmp_path / "t").nearest("hardem")) == ["harden", "harder", "garden"]
-
-
 def test_the_same_titles_give_the_same_bytes(tmp_path: Path) -> None:
     for name, given in (("a", [*SITES, *WORDS]), ("b", [*SITES, *WORDS]), ("none", [])):
         write_titles(tmp_path / name, given)
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
-    assert Titles(tmp_path / "none").suggest("a", 3) == list(Titles(tmp_path / "none").nearest("aaaa")) == []
+    assert Titles(tmp_path / "none").suggest("a", 3) == []

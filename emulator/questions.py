@@ -1,0 +1,39 @@
+"""What a question is about: its words without those that only ask, `what is the capital` without the first three.
+
+Pages that answer seldom say `what is`, and in a short query such words would outweigh the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_LANGUAGES = (
+    (
+        "who whom whose what which when where why how",
+        "s is are was were be do does did has have had can could will would should may might to much many a an the "
+        "there i you we they he she it one",
+    ),
+    (
+        "wer wem wen wessen wann wo woher wohin warum wieso wie welche welcher welches welchen",
+        "ist sind war waren wird wurde hat haben kann man ich viel viele es der die das den dem ein eine einen",
+    ),
+    (
+        "qui que qu quoi quand où pourquoi comment combien quel quelle quels quelles",
+        "est sont était étaient a ont c ce que qui il elle on je de le la les l un une des",
+    ),
+    (
+        "quién quiénes qué cuándo dónde cómo cuál cuáles cuánto cuántos cuánta cuántas",
+        "es son fue era está están ha han hay se el la los las un una",
+    ),
+)
+"""By language: words that a question begins with, and those that may follow before it says anything."""
+_AFTER = {first: frozenset(follow.split()) for begin, follow in _LANGUAGES for first in begin.split()}
+
+
+def unasked(words: Sequence[str]) -> Sequence[str]:
+    """The lower-case words of a query without the beginning of a question; all if there are no others."""
+    after = _AFTER.get(words[0]) if words else None
+    if after is None:
+        return words
+    start = next((place for place, word in enumerate(words) if place and word not in after), len(words))
+    return words[start:] or words

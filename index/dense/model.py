@@ -1,0 +1,128 @@
+"""Models of sentence-transformers, from a folder or a hub: which files they are, their hash, and what they compute.
+
+The only module that knows torch, and only in its functions. Code that comes with a model is never run, and pickled
+weights are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.errors import BadRequest, SnapshotError
+from index.digests import fingerprint
+
+FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+"""What a model is made of."""
+OTHER_FORMS = ("onnx/*", "openvino/*", ".*")
+
+Precision = Literal["f32", "bf16"]
+Encode = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
+"""Texts to rows of length 1."""
+Judge = Callable[[str, Sequence[str]], Sequence[float]]
+"""How well each of some passages answers a query; more is better."""
+
+
+def locate(model: str) -> Path:
+    """The folder of a model that is named by it, or by its id on a hub, which is asked unless the files are here."""
+    if (folder := Path(model).expanduser()).is_dir():
+        return folder.resolve()
+    from huggingface_hub import snapshot_download  # comes with sentence-transformers
+
+    try:
+        found = snapshot_download(model, allow_patterns=list(FILES), ignore_patterns=list(OTHER_FORMS))
+    except Exception as error:  # no such folder, no such id, no network: the library has a kind for each
+        raise BadRequest(
+            f"{model} is no folder, and no model could be had by that id: {str(error).splitlines()[0]}",
+            action="give the folder of a sentence-transformers model, or fetch the model where there is a network",
+        ) from error
+    return Path(found)
+
+
+def digest(folder: Path) -> str:
+    """The model's name by content."""
+    names = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    parts = blake2b(digest_size=8)
+    for name, path in names.items():
+        if any(fnmatch(name, form) for form in FILES) and not any(fnmatch(name, form) for form in OTHER_FORMS):
+            parts.update(f"{name} {fingerprint(path)}\n".encode())
+    return parts.hexdigest()
+
+
+def checked(model: str, wanted: str) -> Path:
+    """The folder of a model that must be the very one with this digest. Raises BadRequest, SnapshotError."""
+    folder = locate(model)
+    if (found := digest(folder)) != wanted:
+        raise SnapshotError(
+            f"{model} has the digest {found}, the snapshot's vectors were made by {wanted}",
+            action="give the folder of the model they were made by, or run webemu embed with this one",
+        )
+    return folder
+
+
+def precision(device: str | None) -> tuple[str, Precision]:
+    """(device, precision) that passages are embedded with: a GPU where there is one."""
+    import torch  # heavy, and of the extra `dense`
+
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return device, "bf16" if device.startswith("cuda") else "f32"
+
+
+def passage_encoder(folder: Path, device: str, batch: int, kind: Precision) -> Encode:
+    """Passages to vectors, many at a time."""
+    import torch
+
+    model = _sentence_model(folder, device, torch.bfloat16 if kind == "bf16" else torch.float32)
+
+    def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        rows = model.encode_document(
+            list(texts), batch_size=batch, normalize_embeddings=True, convert_to_tensor=True, show_progress_bar=False
+        )
+        return rows.float().cpu().numpy()  # type: ignore[no-any-return]
+
+    return encode
+
+
+def query_encoder(folder: Path, device: str = "cpu") -> Encode:
+    """Queries to vectors, in double precision: what the batch does to a row is then far below the step that it is
+    rounded by, and so is what another processor does.
+    """
+    import torch
+
+    model = _sentence_model(folder, device, torch.float64)
+
+    def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        return model.encode_query(  # type: ignore[no-any-return]
+            list(texts), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
+        )
+
+    return encode
+
+
+def judge(folder: Path, device: str = "cpu") -> Judge:
+    """A cross-encoder: it reads a query and a passage together."""
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(folder), device=device, local_files_only=True, model_kwargs=_WEIGHTS)
+
+    def score(query: str, passages: Sequence[str]) -> Sequence[float]:
+        pairs = [(query, passage) for passage in passages]
+        return model.predict(pairs, batch_size=len(pairs), show_progress_bar=False).tolist()  # type: ignore[no-any-return]
+
+    return score
+
+
+_WEIGHTS = {"use_safetensors": True}
+
+
+def _sentence_model(folder: Path, device: str, kind: Any) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    given = {**_WEIGHTS, "torch_dtype": kind}
+    return SentenceTransformer(str(folder), device=device, local_files_only=True, model_kwargs=given)

@@ -1,0 +1,37 @@
+"""The ways of searching that a snapshot has: by its words, and where it has vectors also by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emulator.ports import Finder
+from index.dense.encoder import Encoder
+from index.dense.finder import HybridFinder, Mode
+from index.dense.model import checked, judge, query_encoder
+from index.dense.store import Dense, Store
+from index.engine import Engine
+from index.snapshot import Manifest
+
+FOLDER = "dense"
+
+
+def opened(
+    folder: Path, manifest: Manifest, engine: Engine, model: str = "", reranker: str = "", device: str = "cpu"
+) -> dict[Mode, Finder]:
+    """The finders of a snapshot's folder by mode; `rerank` only where its vectors were made with a reranker.
+
+    `model`, `reranker`: where they are, if not where `webemu embed` found them. Loads them. Raises BadRequest,
+    SnapshotError, ModuleNotFoundError.
+    """
+    modes: dict[Mode, Finder] = {"bm25": engine}
+    if manifest.dense is None:
+        return modes
+    dense = Dense(**manifest.dense)
+    store = Store(folder / FOLDER, dense.dimensions, dense.scale, engine.columns.order)
+    encoder = Encoder(query_encoder(checked(model or dense.model, dense.digest), device))
+    modes["dense"] = HybridFinder(engine, store, encoder, "dense")
+    modes["hybrid"] = HybridFinder(engine, store, encoder, "hybrid")
+    if dense.reranker:
+        judged = judge(checked(reranker or dense.reranker, dense.reranker_digest), device)
+        modes["rerank"] = HybridFinder(engine, store, encoder, "rerank", judged)
+    return modes

@@ -1,0 +1,186 @@
+"""Vectors at rest, and the pages that are nearest to a query: exactly below a million vectors, by a graph above.
+
+    vectors.bin     int8, one row per passage, in the order of dense ids; all have one scale
+    owners.bin      u32, the dense id of each row's page
+    graph.usearch   HNSW (Malkov and Yashunin 2016) over the rows, where there are many
+
+Dot products of 8-bit rows are integers: no processor, thread or order of rows changes one. The score of a page is that
+of its best passage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numkong
+import numpy as np
+from numpy.typing import NDArray
+from usearch.index import Index, MetricKind, ScalarKind
+
+from emulator.ports import Entry
+
+EXACT = 1_000_000
+"""Up to so many vectors every one is compared."""
+NEAR = 4096
+"""The graph is asked for so many rows at most; who wants more gets them exactly."""
+LEVELS = 127
+VECTORS, OWNERS, GRAPH = "vectors.bin", "owners.bin", "graph.usearch"
+_ADDED = 65_536
+
+Vector = NDArray[np.int8]
+"""A query's; its length means nothing."""
+Part = tuple[NDArray[np.uint32], NDArray[np.float16]]
+"""The owners of some rows, ascending, and the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """What the manifest of a snapshot says of its vectors."""
+
+    base: str
+    """The snapshot without them."""
+    model: str
+    """Folder or id, as given."""
+    digest: str
+    passages: int
+    """At most so many of a page."""
+    precision: str
+    dimensions: int
+    vectors: int
+    scale: float
+    """What rows of length 1 were multiplied by before they were rounded."""
+    recall: float | None
+    """Share of the ten nearest pages that the graph finds, for titles of pages; None where there is no graph."""
+    reranker: str
+    """A cross-encoder, or nothing."""
+    reranker_digest: str
+
+
+def quantised(vector: NDArray[np.floating[Any]]) -> Vector:
+    """A query's vector in 8 bits."""
+    rounded: Vector = np.rint(vector * (LEVELS / max(np.abs(vector).max(), 1e-9))).astype(np.int8)
+    return rounded
+
+
+def write(folder: Path, parts: Sequence[Path], exact: int = EXACT) -> tuple[int, int, float]:
+    """Write the files of a new folder from parts in the order of dense ids: (rows, dimensions, scale)."""
+    folder.mkdir()
+    scale = LEVELS / max(float(np.abs(rows).max()) for _, rows in map(read_part, parts))
+    count = dimensions = 0
+    with (folder / VECTORS).open("wb") as vectors, (folder / OWNERS).open("wb") as owners:
+        for docs, rows in map(read_part, parts):
+            vectors.write(np.rint(rows.astype(np.float32) * scale).astype(np.int8).tobytes())
+            owners.write(docs.tobytes())
+            count, dimensions = count + len(docs), rows.shape[1]
+    if count > exact:
+        _write_graph(folder, dimensions)
+    return count, dimensions, scale
+
+
+def write_part(path: Path, part: Part) -> None:
+    """Write it whole or not at all."""
+    temporary = path.with_suffix(".part")
+    with temporary.open("wb") as file:
+        np.savez(file, owners=part[0], rows=part[1])
+    temporary.replace(path)
+
+
+def read_part(path: Path) -> Part:
+    with np.load(path) as values:
+        return values["owners"], values["rows"]
+
+
+def _write_graph(folder: Path, dimensions: int) -> None:
+    """By one thread: the order in which rows are added makes the graph."""
+    vectors = _rows(folder, dimensions)
+    graph = Index(ndim=dimensions, metric=MetricKind.IP, dtype=ScalarKind.I8)
+    for at in range(0, len(vectors), _ADDED):
+        rows = np.ascontiguousarray(vectors[at : at + _ADDED])
+        graph.add(np.arange(at, at + len(rows), dtype=np.uint64), rows, threads=1)
+    graph.save(folder / GRAPH)
+
+
+def _rows(folder: Path, dimensions: int) -> NDArray[np.int8]:
+    rows: NDArray[np.int8] = np.memmap(folder / VECTORS, np.int8, "r").reshape((-1, dimensions))
+    return rows
+
+
+class Store:
+    """Read side, memory-mapped. Thread-safe."""
+
+    def __init__(self, folder: Path, dimensions: int, scale: float, order: Sequence[int]) -> None:
+        """`order`: the place of each page among those of one score."""
+        self._vectors = _rows(folder, dimensions)
+        self._owners: NDArray[np.uint32] = np.memmap(folder / OWNERS, np.uint32, "r")
+        self._scale = scale
+        self._order = np.asarray(order)
+        self._starts = _starts(self._owners)
+        self._graph = Index.restore(folder / GRAPH, view=True) if (folder / GRAPH).exists() else None
+        self.pages = len(self._starts)
+        """How many pages have vectors."""
+
+    def best(
+        self, query: Vector, limit: int, among: NDArray[np.uint32] | None = None, exact: bool = False
+    ) -> list[Entry]:
+        """The best `limit` pages (cosine, dense id), by score, then order; `among` these only."""
+        if among is not None:
+            return self._ranked(query, self._rows_of(among), limit)
+        rows = limit * -(-len(self._owners) // self.pages)
+        if self._graph is None or exact or rows > NEAR:
+            return self._ranked(query, None, limit)
+        near = self._graph.search(query, rows)
+        return self._ranked(query, np.sort(near.keys).astype(np.intp), limit)
+
+    def _rows_of(self, pages: NDArray[np.uint32]) -> NDArray[np.intp]:
+        """The rows of some pages, ascending."""
+        pages = np.sort(pages)
+        firsts = np.searchsorted(self._owners, pages)
+        counts = np.searchsorted(self._owners, pages, "right") - firsts
+        before = np.cumsum(counts) - counts
+        return np.repeat(firsts - before, counts) + np.arange(counts.sum())
+
+    def _ranked(self, query: Vector, rows: NDArray[np.intp] | None, limit: int) -> list[Entry]:
+        if rows is None:
+            vectors, owners, starts = self._vectors, self._owners, self._starts
+        elif len(rows):
+            vectors, owners = self._vectors[rows], self._owners[rows]
+            starts = _starts(owners)
+        else:
+            return []
+        scores, docs = np.maximum.reduceat(_dots(query, vectors), starts), owners[starts]
+        if limit < len(docs):
+            kept = scores >= np.partition(scores, len(docs) - limit)[len(docs) - limit]
+            scores, docs = scores[kept], docs[kept]
+        places = np.lexsort((self._order[docs], -scores))[:limit]
+        length = self._scale * sqrt(int(_dots(query, query[None])[0]))
+        return list(zip((scores[places] / length).tolist(), docs[places].tolist(), strict=True))
+
+    def window(self, query: Vector, doc: int) -> int:
+        """Which passage of a page is its best."""
+        first, last = np.searchsorted(self._owners, (doc, doc + 1))
+        return int(_dots(query, self._vectors[first:last]).argmax()) if first < last else 0
+
+
+def recall(store: Store, queries: Sequence[Vector], depth: int = 10) -> float:
+    """Share of the nearest `depth` pages that the graph finds."""
+
+    def found(query: Vector, exact: bool) -> set[int]:
+        return {doc for _, doc in store.best(query, depth, exact=exact)}
+
+    shares = [len(found(query, True) & found(query, False)) / min(depth, store.pages) for query in queries]
+    return sum(shares) / len(shares)
+
+
+def _starts(owners: NDArray[np.uint32]) -> NDArray[np.intp]:
+    """Where the rows of each page begin."""
+    return np.concatenate(([0], np.flatnonzero(owners[1:] != owners[:-1]) + 1))
+
+
+def _dots(query: Vector, vectors: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Whole numbers, in a form that holds them all."""
+    dots: NDArray[np.float64] = np.asarray(numkong.cdist(query[None], vectors, metric="dot"))[0]
+    return dots

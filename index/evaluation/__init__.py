@@ -1,0 +1,1 @@
+"""How well pages are found: queries with known right pages, asked of a snapshot, scored and compared."""

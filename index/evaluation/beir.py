@@ -1,0 +1,83 @@
+"""A public collection in BEIR's form (corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv) as a crawl of its own.
+
+Each document becomes a captured HTML page of a host of its own, and is ingested as any crawl is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from emulator import urls
+from emulator.errors import BadRequest, SourceError
+from index.evaluation.judged import Judged, Judgments, read_judgments, read_queries
+
+COLLECTION = "beir"
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+_PAGE = "<!doctype html><title>{title}</title><body><article><p>{text}</p></article>"
+
+
+def url_of(name: str) -> str:
+    """The page of the document with this id."""
+    host = re.sub(r"[^a-z0-9]", "-", name.lower())[:60]
+    return urls.exact(f"http://d{host}.com/{quote(name, safe='')}")
+
+
+def judged(folder: Path) -> tuple[tuple[Judged, ...], Judgments]:
+    """The queries, and which pages answer them."""
+    names = [folder / "qrels.tsv", folder / "qrels" / "test.tsv"]
+    qrels = next((path for path in names if path.exists()), None)
+    if qrels is None:
+        raise BadRequest(
+            f"{folder} has no qrels.tsv and no qrels/test.tsv", action="give a folder that is laid out as BEIR's are"
+        )
+    return read_queries(folder / "queries.jsonl"), read_judgments(qrels, url_of)
+
+
+def ingest(folder: Path, work: Path) -> Path:
+    """Make a collection of the corpus below `work`; its folder. Raises SourceError.
+
+    `webemu ingest` is run as a command, since this room knows nothing of ingesting.
+    """
+    crawl = work / "corpus.warc.gz"
+    with crawl.open("wb") as file:
+        for document in _documents(folder / "corpus.jsonl"):
+            file.write(gzip.compress(_record(document), mtime=0))
+    command = [sys.executable, "-P", "-m", "emulator.cli", "ingest", str(crawl), "--root", str(work)]
+    done = subprocess.run(
+        [*command, "--collection", COLLECTION, "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SourceError(f"{folder} could not be ingested: {(done.stderr or done.stdout).strip()[-500:]}")
+    return work / COLLECTION
+
+
+def _documents(path: Path) -> Iterator[tuple[str, str, str]]:
+    """(id, title, text) of each."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for line in lines:
+                row = json.loads(line)
+                yield str(row["_id"]), row.get("title") or "", row["text"]
+    except (OSError, ValueError, KeyError) as error:
+        raise SourceError(
+            f"{path}: {error!r}", action="a corpus has a JSON object with `_id`, `title` and `text` on each line"
+        ) from error
+
+
+def _record(document: tuple[str, str, str]) -> bytes:
+    name, title, text = document
+    page = _PAGE.format(title=html.escape(title.replace("_", " ")), text=html.escape(text))
+    block = _HEAD + page.encode("utf-8", "replace")
+    head = (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url_of(name)}\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n"
+        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return head.encode() + block + b"\r\n\r\n"

@@ -1,0 +1,127 @@
+"""Queries and which pages answer them, read from files: BEIR's, TREC's, and task files.
+
+A page is named by its URL, or by an id that `Ids` makes a URL of. Nothing is asked of a snapshot here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from emulator import urls
+from emulator.errors import BadRequest
+
+Ids = Callable[[str], str]
+"""The URL of the page that has this id."""
+Judgments = Mapping[str, Mapping[str, int]]
+"""Grades by query id and URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A query whose answers are known."""
+
+    id: str
+    text: str
+    kind: str = ""
+    half: str = ""
+    """`fit` or `report`: whether weights may be fitted on it."""
+
+
+def read_queries(path: Path) -> tuple[Judged, ...]:
+    """The queries of a file: JSON Lines (`_id`, `text`, perhaps `kind` and `half`) or id, tab, text."""
+    found = {}
+    for number, line in _lines(path):
+        row = _object(path, number, line) if line.lstrip().startswith("{") else _pair(path, number, line)
+        name, text = row.get("_id", row.get("id")), row.get("text")
+        if name is None or not isinstance(text, str):
+            raise _bad(path, number, "has no `_id` or no `text`")
+        if str(name) in found:
+            raise _bad(path, number, f"has the id {name!r} of an earlier query")
+        found[str(name)] = Judged(str(name), text, str(row.get("kind", "")), str(row.get("half", "")))
+    return tuple(found.values())
+
+
+def read_judgments(path: Path, url: Ids) -> Judgments:
+    """The grades of a file of three columns (BEIR, perhaps with a header) or four (TREC)."""
+    found: dict[str, dict[str, int]] = {}
+    for number, line in _lines(path):
+        columns = line.split("\t") if "\t" in line else line.split()
+        if len(columns) == 4:
+            del columns[1]
+        try:
+            query, page, grade = columns[0].strip(), columns[1].strip(), int(columns[2])
+        except (IndexError, ValueError):
+            if number == 1:
+                continue  # the header
+            raise _bad(path, number, "is not query, page and grade") from None
+        found.setdefault(query, {})[url(page)] = grade
+    return found
+
+
+def read_tasks(path: Path) -> tuple[tuple[Judged, ...], Judgments]:
+    """The questions of a task file as queries, the pages of their evidence as answers; tasks without are left out.
+
+    Their kind is how many pages are evidence.
+    """
+    queries, judgments = [], {}
+    for number, line in _lines(path):
+        row = _object(path, number, line)
+        evidence = [one["url"] for one in row.get("evidence") or () if isinstance(one, dict) and one.get("url")]
+        if "id" not in row or not isinstance(row.get("question"), str):
+            raise _bad(path, number, "has no `id` or no `question`")
+        if evidence:
+            queries.append(Judged(str(row["id"]), row["question"], f"evidence {len(evidence)}"))
+            judgments[str(row["id"])] = {urls.exact(str(url)): 1 for url in evidence}
+    return tuple(queries), judgments
+
+
+def ids(given: str | None) -> Ids:
+    """What makes ids URLs: nothing (they are), a URL with `{id}` in it, or a file of id, tab, URL."""
+    if given is None:
+        return urls.exact
+    if "{id}" in given:
+        return lambda name: urls.exact(given.replace("{id}", quote(name, safe="")))
+    path = Path(given)
+    known = {
+        row["_id"]: urls.exact(row["text"]) for number, line in _lines(path) for row in [_pair(path, number, line)]
+    }
+    return lambda name: known.get(name, name)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines with something on them, numbered from 1."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, line.rstrip("\r\n")
+    except OSError as error:
+        raise BadRequest(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadRequest(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from error
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _bad(path, number, f"is no JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise _bad(path, number, "is no JSON object")
+    return row
+
+
+def _pair(path: Path, number: int, line: str) -> dict[str, str]:
+    name, tab, text = line.partition("\t")
+    if not tab:
+        raise _bad(path, number, "has no tab")
+    return {"_id": name.strip(), "text": text.strip()}
+
+
+def _bad(path: Path, number: int, what: str) -> BadRequest:
+    return BadRequest(f"{path}: line {number:,} {what}", action="see docs/search_quality.md for the forms")

@@ -1,0 +1,183 @@
+"""Known items: queries made of what a crawl holds, so that the page they ask for is known.
+
+    anchor  the words of a link on a page whose links are held out: what another page calls it
+    title   two to five telling words of its title, in order
+    quote   six to twelve words of its text, one after another
+
+All pages with the same text as the one that is asked for are right, of a title all that have it, of a quote all that
+hold it. Words that would be right for too many are not asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import md5
+from importlib.resources import files
+from itertools import islice
+from typing import Any
+
+from emulator.query import parse
+from emulator.ranking import FOREVER
+from emulator.world import World
+from index.catalog import Catalog
+from index.evaluation.held_out import held_out_sql
+
+KINDS = ("anchor", "title", "quote")
+MAX_SAME = 10
+"""In so many texts a title or a quote may stand."""
+TRIES = 30
+"""So many candidates are looked at for each query wanted."""
+MIN_BYTES = 8
+"""Of a query: eight letters of English, three characters of Chinese."""
+SHORTEST, LONGEST = 6, 12
+"""Words of a quote."""
+PROSE = 0.7
+"""Share of a sentence that is letters: code and tables have fewer."""
+_BATCH = 500
+_WIDE = 200
+_BLANK = re.compile(r"\s")
+_SIGNPOSTS = frozenset(
+    "a about all and article back chapter click conditions contact content contents edit find first full go help here"
+    " home in index last link log login main map more next of on out page policy prev previous privacy read return"
+    " search section see show sign site sitemap skip source story table terms the this to top up us use view".split()
+)
+"""A link of such words alone says where it stands, not what it leads to."""
+_TURNS = (["next"], ["prev"], ["previous"], ["up"])
+"""First words of links to the pages around."""
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_PIECES = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_WORDS = re.compile(r"[^\W_]+")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One query with its answers."""
+
+    id: str
+    kind: str
+    text: str
+    site: str
+    """Registrable domain of the page that is asked for, else its host."""
+    half: str
+    source: str
+    """Page that holds the link, whose words are not to be indexed; empty for other kinds."""
+    relevant: tuple[str, ...]
+    """URLs of all pages that are right."""
+
+
+def half_of(site: str) -> str:
+    """`fit` or `report`: weights are fitted on the queries of one half of the sites and reported on the other."""
+    return ("fit", "report")[number_of("half", site) % 2]
+
+
+def number_of(*parts: object) -> int:
+    """A number that depends on these alone."""
+    text = " ".join(map(str, parts)).encode("utf-8", "replace")
+    return int(md5(text, usedforsecurity=False).hexdigest()[:12], 16)
+
+
+def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterator[Item]:
+    """Up to `count` items, a third of each kind as far as there are any; the same for the same snapshot and seed."""
+    db = catalog.db
+    db.execute("SET threads = 2")
+    db.execute(f"CREATE TEMP MACRO held_out(url) AS {held_out_sql('url')}")
+    db.execute(f"SET VARIABLE seed = '{seed:d}'")
+    db.execute(files("index.evaluation").joinpath("candidates.sql").read_text())
+    for place, kind in enumerate(KINDS):
+        wanted = count // len(KINDS) + (place < count % len(KINDS))
+        found = (_item(kind, row, catalog, world, seed) for row in _rows(catalog, kind, wanted * TRIES))
+        yield from islice((item for item in found if item), wanted)
+
+
+_ROWS = {
+    "anchor": "SELECT url, site, source, anchor FROM anchors_in_turn WHERE turn > ? AND turn <= ? ORDER BY turn",
+    "title": "SELECT url, site, title FROM pages_in_turn WHERE turn > ? AND turn <= ? AND titled <= {} ORDER BY turn",
+    "quote": """SELECT t.url, t.site, p.text FROM pages_in_turn t JOIN pages p USING (source_id, warc_record_offset)
+                WHERE t.turn > ? AND t.turn <= ? ORDER BY t.turn""",
+}
+
+
+def _rows(catalog: Catalog, kind: str, limit: int) -> Iterator[Row]:
+    """The first candidates of a kind, in their turn."""
+    for begin in range(0, limit, _BATCH):
+        answer = catalog.db.execute(_ROWS[kind].format(MAX_SAME), [begin, begin + _BATCH])
+        names = [column[0] for column in answer.description or ()]
+        for row in answer.fetchall():
+            yield dict(zip(names, row, strict=True))
+
+
+def _item(kind: str, row: Row, catalog: Catalog, world: World, seed: int) -> Item | None:
+    """The item that a candidate makes, if any."""
+    dice = number_of(seed, kind, row["url"])
+    if kind == "anchor":
+        text = row["anchor"] if is_telling(row["anchor"]) else ""
+    else:
+        text = title_words(row["title"] or "", world, dice) if kind == "title" else quote_of(row["text"], dice)
+    if not _askable(text, world):
+        return None
+    right = _holding(world, text) if kind == "quote" else _same(catalog, row["url"], kind == "title")
+    if row["url"] not in right or any(_BLANK.search(url) for url in right):
+        return None
+    name = f"{kind}-{number_of(text, row['url']):012x}"
+    return Item(name, kind, text, row["site"], half_of(row["site"]), row.get("source", ""), tuple(right))
+
+
+def _askable(text: str, world: World) -> bool:
+    """Whether it says enough, and nothing of it is an operator."""
+    enough = len(text.encode("utf-8", "replace")) >= MIN_BYTES and len(world.finder.terms(text)) >= 2
+    return enough and not parse(text).conditional
+
+
+def is_telling(anchor: str) -> bool:
+    """Whether the words of a link are two at least, no address, and say more than where it stands."""
+    words = _WORDS.findall(anchor.lower())
+    if len(_PIECES.findall(anchor)) < 2 or "://" in anchor:
+        return False
+    return words[:1] not in _TURNS and not _SIGNPOSTS.issuperset(words)
+
+
+def title_words(title: str, world: World, dice: int) -> str:
+    """Up to two to five words of a title, as the dice have it: those on the fewest pages, in their order."""
+    frequency = world.finder.frequency
+    words = {word.lower(): word for word in _WORDS.findall(title) if not word.isdigit() and frequency(word)}.values()
+    chosen = sorted(words, key=lambda word: (frequency(word), word))[: 2 + dice % 4]
+    return " ".join(word for word in words if word in chosen)
+
+
+def quote_of(text: str, dice: int) -> str:
+    """Six to twelve words of one sentence of a text, one after another. Empty if no sentence is so long."""
+    sentences = [s for s in _SENTENCES.split(text) if sum(map(str.isalpha, s)) > PROSE * len(s)]
+    pieces = [found for s in sentences if len(found := list(_PIECES.finditer(s))) >= SHORTEST]
+    if not pieces:
+        return ""
+    of = pieces[dice % len(pieces)]
+    length = min(SHORTEST + dice // 7 % (LONGEST - SHORTEST + 1), len(of))
+    begin = dice // 97 % (len(of) - length + 1)
+    return " ".join(of[0].string[of[begin].start() : of[begin + length - 1].end()].split())
+
+
+def _holding(world: World, words: str) -> list[str]:
+    """The pages that hold these words one after another; none if they are on too many."""
+    finder = world.finder
+    plan, columns = finder.plan(parse(f'"{words}"')), finder.columns
+    found, complete = finder.top(plan, _WIDE)
+    now = [doc for _, doc in found if columns.until[doc] == FOREVER]
+    if not complete or len({columns.cluster[doc] for doc in now}) > MAX_SAME:
+        return []
+    return sorted(finder.hit(doc, 0.0, plan).url for doc in now)
+
+
+_SAME = """
+SELECT DISTINCT b.url FROM live a JOIN live b ON b.text_hash = a.text_hash OR (? AND b.title = a.title)
+WHERE a.url = ? ORDER BY b.url LIMIT 1000
+"""
+
+
+def _same(catalog: Catalog, url: str, titled: bool) -> list[str]:
+    """The pages with the text of this one, and if asked with its title."""
+    return [found for (found,) in catalog.db.execute(_SAME, [titled, url]).fetchall()]

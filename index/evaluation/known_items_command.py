@@ -1,0 +1,59 @@
+"""The command `webemu known-items`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from emulator.config import load
+from emulator.errors import BadRequest
+from index.catalog import Catalog
+from index.evaluation.known_items import Item
+from index.evaluation.known_items import known_items as make
+from index.open import open_world
+
+
+def known_items(
+    out: Annotated[Path, typer.Option(help="Folder to write queries.jsonl and qrels.tsv into.")],
+    collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
+    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
+    count: Annotated[int, typer.Option(help="Queries, a third of each kind.", min=1)] = 600,
+    seed: Annotated[int, typer.Option(help="Which pages are asked for.")] = 0,
+) -> None:
+    """Make queries whose right page is known, of the crawl itself: anchor texts, title words, quotes.
+
+    The links that the anchor texts are of are held out: a snapshot that leaves them out has not been told.
+
+    webemu known-items --collection mine --out known
+    """
+    folder = load({"root": root, "collection": collection}).folder
+    with Catalog(folder, read_only=True) as catalog:
+        items = list(make(catalog, open_world(folder), count, seed))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "queries.jsonl").write_text(_queries(items), encoding="utf-8")
+        (out / "qrels.tsv").write_text(_qrels(items), encoding="utf-8")
+    except OSError as error:
+        raise BadRequest(f"{out} cannot be written: {error.strerror}", action="give another --out") from error
+    for (kind, half), number in sorted(Counter((item.kind, item.half) for item in items).items()):
+        print(f"{kind:<8} {half:<8} {number:,}")
+    print(f"written  {out}")
+
+
+def _queries(items: Sequence[Item]) -> str:
+    rows = (
+        {"_id": one.id, "text": one.text, "kind": one.kind, "site": one.site, "half": one.half}
+        | ({"source": one.source} if one.source else {})
+        for one in items
+    )
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _qrels(items: Sequence[Item]) -> str:
+    rows = (f"{one.id}\t{url}\t1\n" for one in items for url in one.relevant)
+    return "query-id\tcorpus-id\tscore\n" + "".join(rows)

@@ -1,0 +1,116 @@
+"""What other pages call a page: the texts of the links that lead to it, as votes.
+
+Gathered once from the whole catalog, before shards are built, into a Parquet file keyed like the catalog's pages
+(ordered by source_id, warc_record_offset, weight, text). A
+text votes once per linking domain, however many of its pages say it; inside the page's own domain it weighs by how many
+do. A text that one domain gives to many targets (next, previous, contents) tells little of each, and counts so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+
+PER_PAGE = 12
+"""So many texts of a page are kept, the heaviest."""
+MAX_TEXT = 80
+"""Characters of a text that are kept."""
+MAX_TARGETS = 20
+"""A text that one domain gives to more targets than this is navigation, and left out."""
+NOFOLLOW = 0.5
+"""What the vote of a domain is worth whose links all say that they are no vote."""
+OWN_PAGES = 100
+"""From so many linking pages on, a text of the page's own domain weighs as much as a foreign domain's vote."""
+
+Anchors = list[tuple[str, float]]
+
+_LOOSE = r"""
+CREATE OR REPLACE TEMP MACRO anchor_loose(url) AS regexp_replace(regexp_replace(regexp_replace(
+  lower(url), '^https?://(www\d{0,3}\.)?', ''),
+  '/(index|default)\.(html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)$', ''), '/+$', '')
+"""
+_LINKS = """
+CREATE OR REPLACE TEMP TABLE anchor_links AS
+SELECT c.url, c.url_host_registered_domain AS domain, split_part(l.target, '#', 1) AS target,
+       trim(left(l.anchor, {max_text})) AS text, contains(lower(l.rel), 'nofollow') AS nofollow
+FROM links l JOIN captures c USING (source_id, warc_record_offset)
+WHERE regexp_matches(l.anchor, '\\pL') AND NOT ({leave_out})
+"""
+_TARGETS = """
+CREATE OR REPLACE TEMP TABLE anchor_targets AS
+WITH places AS (SELECT url, min(url_host_registered_domain) AS domain
+                FROM pages JOIN captures USING (source_id, warc_record_offset, url) WHERE searchable GROUP BY url),
+     nearby AS (SELECT anchor_loose(url) AS key, min(url) AS url FROM places GROUP BY ALL),
+     moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
+               WHERE fetch_redirect IS NOT NULL GROUP BY url),
+     asked AS (SELECT DISTINCT target FROM anchor_links),
+     found AS (SELECT target, coalesce(exact.url, after.url, nearby.url) AS url
+               FROM asked LEFT JOIN places exact ON exact.url = target
+               LEFT JOIN moved ON moved.url = target LEFT JOIN places after ON after.url = url_after
+               LEFT JOIN nearby ON key = anchor_loose(coalesce(url_after, target)))
+SELECT target, url, domain FROM found JOIN places USING (url)
+"""
+_VOTES = """
+CREATE OR REPLACE TEMP TABLE anchor_votes AS
+WITH spread AS (SELECT domain, lower(text) AS word, count(DISTINCT hash(target)) AS targets
+                FROM anchor_links GROUP BY ALL HAVING targets <= {max_targets}),
+     votes AS (SELECT t.url, l.domain, lower(text) AS word, min(text) AS text, l.domain = t.domain AS own,
+                      count(DISTINCT hash(l.url)) AS pages, bool_and(nofollow) AS nofollow
+               FROM anchor_links l JOIN anchor_targets t USING (target) WHERE l.url <> t.url GROUP BY ALL),
+     -- In millionths, since a sum of fractions depends on its order.
+     counted AS (SELECT url, text, own, round(1e6 / targets * CASE WHEN nofollow THEN {nofollow} ELSE 1 END
+                        * CASE WHEN own THEN least(1, ln(1 + pages) / ln(1 + {own_pages})) ELSE 1 END)::BIGINT AS worth,
+                        word
+                 FROM votes JOIN spread USING (domain, word)),
+     summed AS (SELECT url, min(text) AS text, coalesce(sum(worth) FILTER (NOT own), 0) / 1e6 AS foreign_worth,
+                       coalesce(sum(worth) FILTER (own), 0) / 1e6 AS own_worth
+                FROM counted GROUP BY url, word)
+SELECT url, text, round(log2(1 + foreign_worth) + own_worth, 3)::FLOAT AS weight FROM summed
+QUALIFY row_number() OVER (PARTITION BY url ORDER BY weight DESC, text) <= {per_page}
+"""
+_WRITE = """
+COPY (SELECT source_id, warc_record_offset, v.text, weight FROM anchor_votes v JOIN pages USING (url)
+      WHERE searchable AND weight > 0 ORDER BY source_id, warc_record_offset, weight DESC, v.text)
+TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)
+"""
+
+
+_CONTENTS = """
+SELECT source_id, bit_xor(md5_number_lower(concat_ws(chr(10), warc_record_offset, weight, text)))
+FROM read_parquet('{path}') GROUP BY source_id
+"""
+
+
+def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") -> dict[int, int]:
+    """Write the anchors of every searchable page of the catalog to a Parquet file; a hash of those of each source.
+
+    `leave_out` is a condition on `c.url`, the linking page, whose links do not count.
+    """
+    values = {
+        "leave_out": leave_out,
+        "path": str(path).replace("'", "''"),
+        "max_text": MAX_TEXT,
+        "max_targets": MAX_TARGETS,
+        "nofollow": NOFOLLOW,
+        "own_pages": OWN_PAGES,
+        "per_page": PER_PAGE,
+    }
+    db.execute(_LOOSE)
+    for statement in (_LINKS, _TARGETS, _VOTES, _WRITE):
+        db.execute(statement.format(**values))
+    for table in ("anchor_links", "anchor_targets", "anchor_votes"):
+        db.execute(f"DROP TABLE {table}")
+    return dict(db.execute(_CONTENTS.format(**values)).fetchall())
+
+
+def anchors_of(path: Path, source: int) -> Iterator[tuple[int, Anchors]]:
+    """(warc_record_offset, its (text, weight) pairs, the heaviest first) of the pages of a source, by offset."""
+    table = pq.read_table(path, columns=["warc_record_offset", "text", "weight"], filters=[("source_id", "=", source)])
+    columns = (table[name].to_pylist() for name in table.column_names)
+    for offset, rows in groupby(zip(*columns, strict=True), key=itemgetter(0)):
+        yield offset, [(text, weight) for _, text, weight in rows]

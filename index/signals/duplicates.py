@@ -1,0 +1,154 @@
+"""Pages that say the same: those of one text, and near-duplicates on different domains.
+
+Inside a site, pages that look alike are one template with different facts; on different sites they are copies, such as
+syndicated news. So a near-duplicate is a page of another registrable domain whose text is similar (MinHash signatures
+made at ingest, bands of 8, Broder 1997 and Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3) and
+where one of the two has no word that the other has not: a page that tells anything of its own stays for itself.
+
+Each group has a leader, and all others of it were compared with that leader itself, so that likeness never drifts.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from operator import eq
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from index.blobs import map_file
+
+SIMILAR = 0.8
+"""Jaccard similarity of the shingles of two texts, estimated from their signatures, from which they may be copies."""
+LENGTHS = 0.7
+"""The shorter of two copies has at least this share of the other's words."""
+BANDS, ROWS = 16, 8
+"""Bands of a signature and bytes of each: with 0.8 alike, 95 of 100 pairs share a band, with 0.5 six of 100."""
+CROWDED = 50
+"""What more texts than this share is a template."""
+FOLDER = "duplicates"
+_WORDS = re.compile(r"\w+")
+
+_BANDED = f"""
+CREATE OR REPLACE TEMP TABLE near_band AS
+WITH texts AS (SELECT text_hash, min(signature) AS signature, min(url_host_registered_domain) AS domain
+               FROM pages JOIN captures USING (source_id, warc_record_offset)
+               WHERE searchable AND signature IS NOT NULL GROUP BY text_hash)
+SELECT text_hash, domain, band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS}) AS value
+FROM texts, range({BANDS}) bands(band)
+WINDOW same AS (PARTITION BY band, value)
+QUALIFY count(*) OVER same BETWEEN 2 AND {CROWDED} AND min(domain) OVER same <> max(domain) OVER same
+"""
+_PAIRS = f"""
+WITH pairs AS (SELECT DISTINCT a.text_hash AS one, b.text_hash AS other
+               FROM near_band a JOIN near_band b USING (band, value)
+               WHERE a.text_hash < b.text_hash AND a.domain <> b.domain),
+     texts AS (SELECT text_hash, min(signature) AS signature, min(words) AS words FROM pages
+               WHERE searchable AND text_hash IN (SELECT text_hash FROM near_band) GROUP BY text_hash)
+SELECT one, other, a.signature, b.signature
+FROM pairs JOIN texts a ON a.text_hash = one JOIN texts b ON b.text_hash = other
+WHERE least(a.words, b.words) >= {LENGTHS} * greatest(a.words, b.words) ORDER BY one, other
+"""
+_TEXTS = """
+WITH texts AS (SELECT text_hash, min(text) AS text FROM pages
+               WHERE searchable AND text_hash IN (SELECT one FROM alike UNION SELECT other FROM alike)
+               GROUP BY text_hash)
+SELECT one, other, a.text, b.text FROM alike JOIN texts a ON a.text_hash = one JOIN texts b ON b.text_hash = other
+ORDER BY one, other
+"""
+_CLUSTERS = """
+CREATE OR REPLACE TEMP TABLE cluster_of AS
+SELECT text_hash, coalesce(leader, text_hash) AS cluster
+FROM (SELECT DISTINCT text_hash FROM pages) LEFT JOIN led_by USING (text_hash)
+"""
+MEMBERS = """
+SELECT cluster, doc FROM doc_of JOIN pages p USING (source_id, warc_record_offset) JOIN cluster_of USING (text_hash)
+WHERE searchable QUALIFY count(*) OVER (PARTITION BY cluster) > 1 ORDER BY cluster, doc
+"""
+"""The rows that `write_members` writes. Expects the temporary tables of `resolve.sql` and of `write_clusters`."""
+
+
+def write_clusters(db: duckdb.DuckDBPyConnection) -> None:
+    """Fill the temporary table cluster_of(text_hash, cluster): the hash of its leader's text, mostly its own."""
+    db.execute(_BANDED)
+    pairs = [(one, other) for one, other, a, b in _rows(db, _PAIRS) if similarity(a, b) >= SIMILAR]
+    db.execute("DROP TABLE near_band")
+    _table(db, "alike", ("one", "other"), pairs)
+    leaders = led([(one, other) for one, other, a, b in _rows(db, _TEXTS) if same_words(a, b)])
+    _table(db, "led_by", ("text_hash", "leader"), list(leaders.items()))
+    db.execute(_CLUSTERS)
+    for name in ("alike", "led_by"):
+        db.unregister(name)
+
+
+def _rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]]:
+    found = db.execute(sql)
+    while rows := found.fetchmany(1000):
+        yield from rows
+
+
+def _table(db: duckdb.DuckDBPyConnection, name: str, columns: tuple[str, str], rows: list[tuple[int, int]]) -> None:
+    """Make pairs of numbers a table."""
+    values = (pa.array([row[place] for row in rows], pa.int64()) for place in range(2))
+    db.register(name, pa.table(dict(zip(columns, values, strict=True))))
+
+
+def similarity(one: bytes, other: bytes) -> float:
+    """Jaccard similarity by signatures, less the share of bytes that are equal by chance."""
+    equal: float = sum(map(eq, one, other)) / len(one)
+    return (equal - 1 / 256) / (1 - 1 / 256)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether one of two texts has no word that the other has not."""
+    a, b = set(_WORDS.findall(one.lower())), set(_WORDS.findall(other.lower()))
+    return a <= b or b <= a
+
+
+def led(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Who follows whom: those with most likenesses lead all that are like them and follow nobody yet."""
+    near: dict[int, list[int]] = {}
+    for one, other in pairs:
+        near.setdefault(one, []).append(other)
+        near.setdefault(other, []).append(one)
+    leader: dict[int, int] = {}
+    for one in sorted(near, key=lambda number: (-len(near[number]), number)):
+        if one not in leader:
+            for other in near[one]:
+                leader.setdefault(other, one)
+    return leader
+
+
+def write_members(folder: Path, rows: Iterable[tuple[int, int]]) -> None:
+    """Write (cluster, dense id) rows in this order."""
+    folder.mkdir()
+    clusters, starts, docs = array("q"), array("I"), array("I")
+    for cluster, doc in rows:
+        if not clusters or clusters[-1] != cluster:
+            clusters.append(cluster)
+            starts.append(len(docs))
+        docs.append(doc)
+    starts.append(len(docs))
+    for name, column in (("clusters", clusters), ("starts", starts), ("docs", docs)):
+        (folder / f"{name}.bin").write_bytes(column.tobytes())
+
+
+class Duplicates:
+    """Read side, memory-mapped."""
+
+    def __init__(self, folder: Path) -> None:
+        self._clusters: memoryview = map_file(folder / "clusters.bin").cast("q")
+        self._starts: memoryview = map_file(folder / "starts.bin").cast("I")
+        self._docs: memoryview = map_file(folder / "docs.bin").cast("I")
+
+    def of(self, cluster: int) -> Sequence[int]:
+        """Dense ids of all searchable pages of a cluster, whenever they were seen; empty where there is but one."""
+        place = bisect_left(self._clusters, cluster)
+        if place == len(self._clusters) or self._clusters[place] != cluster:
+            return ()
+        return self._docs[self._starts[place] : self._starts[place + 1]]

@@ -1,0 +1,269 @@
+"""Snapshots with vectors, and searching them, by an encoder that knows words and a few synonyms."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+from tests.crawls import Seen, html, ingest, write
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("usearch", reason="the extra dense is not installed")
+
+from emulator.errors import SnapshotError  # noqa: E402
+from emulator.query import parse  # noqa: E402
+from emulator.types import Query  # noqa: E402
+from emulator.world import World  # noqa: E402
+from index.dense import build  # noqa: E402
+from index.dense.encoder import Encoder  # noqa: E402
+from index.dense.finder import HybridFinder  # noqa: E402
+from index.dense.store import Dense, Store  # noqa: E402
+from index.engine import Engine  # noqa: E402
+from index.open import open_snapshot  # noqa: E402
+from index.snapshot import current_id, read_manifest, switch  # noqa: E402
+from index.verify import verify_snapshot  # noqa: E402
+
+SYNONYMS = {"automobile": "car", "physician": "doctor", "repaired": "mended"}
+WISH = build.Wish(model="words", digest="1", passages=2, precision="f32")
+
+
+def words(texts: Sequence[str]) -> np.ndarray:
+    """The sum of a random direction per word; synonyms are one word."""
+    rows = []
+    for text in texts:
+        row = np.zeros(64)
+        for word in text.lower().replace(".", " ").split():
+            row += np.random.default_rng(crc32(SYNONYMS.get(word, word).encode())).normal(size=64)
+        rows.append(row / max(float(np.linalg.norm(row)), 1e-9))
+    return np.array(rows)
+
+
+def page(number: int, text: str, site: str = "one") -> Seen:
+    return Seen(f"http://{site}.org/{number:02d}", html(f"Page {number}", text), day=1 + number % 20)
+
+
+TEXTS = ["the car was mended by its owner", "a doctor drove home", "the automobile stood in the rain"] + [
+    f"nothing of note happened on street {number}" for number in range(30)
+]
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """(collection, its snapshot with vectors)."""
+    root = tmp_path_factory.mktemp("dense")
+    seen = [page(number, text, "one" if number % 2 else "two") for number, text in enumerate(TEXTS)]
+    ingest(root / "c", write(root / "a.warc.gz", seen))
+    base = build.base_of(root / "c", current_id(root / "c") or "")
+    return root / "c", build.embed(root / "c", base, WISH, lambda: (words, words))
+
+
+def finder(crawl: tuple[Path, str], mode: str, judge: object = None) -> HybridFinder:
+    folder, snapshot = crawl
+    engine = open_snapshot(folder, snapshot).finder
+    assert isinstance(engine, Engine)
+    dense = Dense(**read_manifest(folder / "snapshots" / snapshot).dense or {})
+    store = Store(folder / "snapshots" / snapshot / "dense", dense.dimensions, dense.scale, list(engine.columns.order))
+    return HybridFinder(engine, store, Encoder(words), mode, judge)  # type: ignore[arg-type]
+
+
+def found(finder: HybridFinder, text: str, limit: int = 5) -> list[str]:
+    plan = finder.plan(parse(text))
+    return [finder.hit(doc, score, plan).url.rpartition("/")[2] for score, doc in finder.top(plan, limit)[0]]
+
+
+def test_a_snapshot_with_vectors_is_another_one(crawl: tuple[Path, str]) -> None:
+    folder, snapshot = crawl
+    base = current_id(folder) or ""
+    assert snapshot != base
+    made, old = (read_manifest(folder / "snapshots" / name) for name in (snapshot, base))
+    assert old.dense is None
+    assert made.dense is not None
+    assert (made.dense["base"], made.dense["vectors"], made.dense["dimensions"]) == (base, len(TEXTS), 64)
+    assert replace(made, id=base, dense=None, hashes=old.hashes) == old
+    for name in (snapshot, base):
+        faults: list[str] = []
+        verify_snapshot(folder, name, faults.append)
+        assert faults == []
+    switch(folder, snapshot)
+    assert build.base_of(folder, snapshot).id == base
+    switch(folder, base)
+
+
+def test_the_id_covers_what_was_asked(crawl: tuple[Path, str]) -> None:
+    wishes = [
+        WISH,
+        replace(WISH, digest="2"),
+        replace(WISH, passages=3),
+        replace(WISH, precision="bf16"),
+        replace(WISH, reranker="r", reranker_digest="3"),
+    ]
+    assert len({build.snapshot_id("base", wish) for wish in wishes}) == len(wishes)
+    assert build.snapshot_id("base", replace(WISH, model="/elsewhere")) == build.snapshot_id("base", WISH)
+
+
+def test_what_is_there_is_not_made_again(crawl: tuple[Path, str]) -> None:
+    folder, snapshot = crawl
+    base = build.base_of(folder, snapshot)
+
+    def never() -> None:
+        raise AssertionError
+
+    assert build.embed(folder, base, WISH, never) == snapshot  # type: ignore[arg-type]
+
+
+def test_a_build_that_was_ended_goes_on(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, snapshot = crawl
+    base = build.base_of(folder, snapshot)
+    monkeypatch.setattr(build, "PART", 8)
+    wish, calls = replace(WISH, digest="9"), []
+
+    def weak(texts: Sequence[str]) -> np.ndarray:
+        calls.append(len(texts))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return words(texts)
+
+    with pytest.raises(KeyboardInterrupt):
+        build.embed(folder, base, wish, lambda: (weak, words))
+    told: list[int] = []
+    again = build.embed(folder, base, wish, lambda: (weak, words), told.append)
+    assert calls == [8, 8, 8, 8, 8, 1]
+    assert sum(told) == len(TEXTS)
+    files = [folder / "snapshots" / name / "dense" / "vectors.bin" for name in (snapshot, again)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert [path.name for path in (folder / "snapshots").iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_graph_of_many_vectors_is_measured(crawl: tuple[Path, str]) -> None:
+    folder, snapshot = crawl
+    made = build.embed(
+        folder, build.base_of(folder, snapshot), replace(WISH, digest="8"), lambda: (words, words), exact=10
+    )
+    assert (read_manifest(folder / "snapshots" / made).dense or {})["recall"] > 0.9
+    assert found(finder((folder, made), "dense"), "car", 2) == found(finder(crawl, "dense"), "car", 2)
+
+
+def test_an_empty_collection_has_nothing_to_embed(crawl: tuple[Path, str]) -> None:
+    base = replace(build.base_of(*crawl), documents=0)
+    with pytest.raises(SnapshotError, match="no page"):
+        build.embed(crawl[0], base, replace(WISH, digest="7"), lambda: (words, words))
+
+
+def test_vectors_find_what_has_no_word_of_the_query(crawl: tuple[Path, str]) -> None:
+    assert set(found(finder(crawl, "dense"), "car mended", 2)) == {"00", "02"}
+    assert found(finder(crawl, "dense"), "physician", 1) == ["01"]
+    assert found(finder(crawl, "hybrid"), "car mended", 2) == ["00", "02"]
+    assert found(finder(crawl, "hybrid"), "physician", 1) == ["01"], "no page says the word"
+
+
+def test_conditions_hold_for_what_vectors_find(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for listed in (20_000, 3):  # a list of pages, and each candidate asked
+        monkeypatch.setattr("index.dense.finder.LISTED", listed)
+        for mode in ("dense", "hybrid"):
+            ways = finder(crawl, mode)
+            assert found(ways, "car site:two.org", 1) in (["00"], ["02"])
+            assert all(int(name) % 2 for name in found(ways, "car site:one.org", 50))
+            assert "00" not in found(ways, "automobile -mended", 50)
+            assert found(ways, 'automobile "the car was"') == ["00"]
+            assert len(found(ways, "automobile -mended", 50)) == len(TEXTS) - 1
+            assert found(ways, "automobile site:nowhere.org") == []
+
+
+def test_queries_without_words_are_the_engines(crawl: tuple[Path, str]) -> None:
+    ways = finder(crawl, "hybrid")
+    assert ways.ready(parse("site:one.org")) is None
+    assert len(found(ways, "site:one.org", 50)) == len(TEXTS) // 2
+    assert found(ways, "") == []
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_a_longer_ranking_begins_with_the_shorter(
+    crawl: tuple[Path, str], mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.dense.finder.POOL", 4)
+    ways = finder(crawl, mode)
+    plan = ways.plan(parse("street car"))
+    longest, complete = ways.top(plan, 1000)
+    assert complete
+    assert len(longest) == len({doc for _, doc in longest}) >= 30
+    assert [score for score, _ in longest] == sorted((score for score, _ in longest), reverse=True)
+    for limit in (1, 4, 6, 12, 28):
+        entries, complete = ways.top(plan, limit)
+        assert entries == longest[: len(entries)]
+        assert len(entries) >= min(limit, 4)
+        assert not complete
+
+
+def test_a_world_serves_the_ranking(crawl: tuple[Path, str]) -> None:
+    folder, snapshot = crawl
+    world = open_snapshot(folder, snapshot)
+    results = World(snapshot, finder(crawl, "hybrid"), world.shelf, {}).search(Query("physician"))
+    assert results.hits[0].snippet == "a doctor drove home"
+    assert len(results.hits) == 10
+
+
+def test_the_snippet_is_of_the_passage_that_was_found(tmp_path: Path) -> None:
+    text = " ".join(f"Sentence {number} says nothing of note to anyone." for number in range(40))
+    seen = [page(1, text + " The automobile was repaired at last. " + text), page(2, "Something else is said here.")]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    base = build.base_of(tmp_path / "c", current_id(tmp_path / "c") or "")
+    made = build.embed(tmp_path / "c", base, replace(WISH, passages=16), lambda: (words, words))
+    ways = finder((tmp_path / "c", made), "dense")
+    plan = ways.plan(parse("car mended automobile"))
+    score, doc = ways.top(plan, 1)[0][0]
+    assert "automobile" in ways.hit(doc, score, plan).snippet
+    assert ways.top(ways.plan(parse("car mended")), 1)[0][0][1] == doc
+
+
+def test_the_best_are_read_again(crawl: tuple[Path, str]) -> None:
+    read: list[str] = []
+
+    def judge(query: str, passages: Sequence[str]) -> list[float]:
+        read.extend(passages)
+        return [float("rain" in passage) for passage in passages]
+
+    ways = finder(crawl, "rerank", judge)
+    plan = ways.plan(parse("car mended"))
+    entries, _ = ways.top(plan, 40)
+    assert ways.hit(entries[0][1], 1.0, plan).url.endswith("/02")
+    assert "Page 2\nthe automobile stood in the rain" in read
+    assert all(score > 1 for score, _ in entries)
+
+
+def test_queries_that_wait_are_encoded_together_and_kept() -> None:
+    batches: list[int] = []
+
+    def slow(texts: Sequence[str]) -> np.ndarray:
+        batches.append(len(texts))
+        time.sleep(0.05)
+        return words(texts)
+
+    encoder = Encoder(slow)
+    threads = [threading.Thread(target=encoder.vector, args=(f"query {number}",)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(batches) == 20
+    assert len(batches) <= 3
+    assert (encoder.vector("query 7") == Encoder(words).vector("query 7")).all()
+    assert sum(batches) == 20
+
+
+def test_a_failure_is_told_and_not_kept() -> None:
+    weak = [True]
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        if weak.pop():
+            weak.append(False)
+            raise MemoryError
+        return words(texts)
+
+    encoder = Encoder(encode)
+    with pytest.raises(MemoryError):
+        encoder.vector("query")
+    assert len(encoder.vector("query")) == 64

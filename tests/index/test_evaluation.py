@@ -1,0 +1,222 @@
+"""Measuring: queries and judgments are read, rankings scored as trec_eval does, settings compared in pairs."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli import app
+from emulator.errors import BadRequest
+from index.evaluation import beir
+from index.evaluation.judged import Judged, ids, read_judgments, read_queries, read_tasks
+from index.evaluation.ranker import Setting, ranker
+from index.evaluation.score import differences, figures, groups, measures, score
+from index.evaluation.statistics import difference, figure
+from index.snapshot import current_id
+from tests.crawls import Seen, html, ingest, write
+
+SHARED = Path(os.environ.get("WEBEMU_SHARED", "/nowhere"))
+
+
+def text(path: Path, content: str) -> Path:
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"_id": "1", "text": "a b"}\n\n{"_id": 2, "text": "ü"}\n',
+        "1\ta b\n2\tü\n",
+        '\ufeff{"id": "1", "text": "a b"}\n2\tü',
+    ],
+)
+def test_queries_are_read_in_any_form(tmp_path: Path, content: str) -> None:
+    assert read_queries(text(tmp_path / "q", content)) == (Judged("1", "a b"), Judged("2", "ü"))
+
+
+@pytest.mark.parametrize("content", ["1 a b\n", '{"_id": "1"}\n', "{\n", "1\ta\n1\tb\n", '{"_id": "1", "text": 3}\n'])
+def test_a_line_that_is_no_query_is_named(tmp_path: Path, content: str) -> None:
+    with pytest.raises(BadRequest, match=r"line \d"):
+        read_queries(text(tmp_path / "q", content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "query-id\tcorpus-id\tscore\n1\thttp://a.org\t2\n1\thttp://b.org/x y\t0\n",
+        "1 0 http://a.org 2\n1 0 http://b.org/x%20y 0\n",
+        "1\thttp://a.org\t2\n1\thttp://b.org/x y\t0",
+    ],
+)
+def test_judgments_have_three_columns_or_four(tmp_path: Path, content: str) -> None:
+    found = read_judgments(text(tmp_path / "r", content), ids(None))
+    assert found == {"1": {"http://a.org/": 2, "http://b.org/x%20y": 0}}
+    with pytest.raises(BadRequest, match="line 2"):
+        read_judgments(text(tmp_path / "r", "1\ta\t1\n1\ta\tyes\n"), ids(None))
+
+
+def test_ids_become_urls(tmp_path: Path) -> None:
+    assert ids("https://wiki.invalid/{id}")("a b/7") == "https://wiki.invalid/a%20b%2F7"
+    known = ids(str(text(tmp_path / "map", "7\thttp://a.org\n")))
+    assert (known("7"), known("8")) == ("http://a.org/", "8")
+
+
+def test_tasks_are_queries_for_their_evidence(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": "1",
+            "question": "who?",
+            "recipe": "walk",
+            "evidence": [{"url": "http://a.org"}, {"url": "http://b.org"}],
+        },
+        {"id": "2", "question": "what?", "evidence": []},
+    ]
+    queries, judgments = read_tasks(text(tmp_path / "t", "".join(json.dumps(row) + "\n" for row in rows)))
+    assert queries == (Judged("1", "who?", "evidence 2"),)
+    assert judgments == {"1": {"http://a.org/": 1, "http://b.org/": 1}}
+
+
+FOUND = {"one": ["a", "b", "c"], "two": ["x", "y", "b"], "three": []}
+QUERIES = [
+    Judged("1", "one", "k", "fit"),
+    Judged("2", "two", "k", "report"),
+    Judged("3", "three", "l"),
+    Judged("4", ""),
+]
+JUDGMENTS = {"1": {"a": 1}, "2": {"b": 1, "c": 1}, "3": {"a": 1}, "5": {"a": 1}}
+
+
+def test_rankings_are_scored_and_grouped() -> None:
+    scored = score(QUERIES, JUDGMENTS, lambda text: FOUND[text], measures("RR@10, AP,R@2"))
+    assert [list(one.values.items()) for one in scored] == [
+        [("RR@10", 1.0), ("AP", 1.0), ("R@2", 1.0)],
+        [("RR@10", pytest.approx(1 / 3)), ("AP", pytest.approx(1 / 6)), ("R@2", 0.0)],
+        [("RR@10", 0.0), ("AP", 0.0), ("R@2", 0.0)],
+    ]
+    assert groups(scored) == {
+        ("", ""): [0, 1, 2], ("", "fit"): [0], ("", "report"): [1],
+        ("k", ""): [0, 1], ("k", "fit"): [0], ("k", "report"): [1], ("l", ""): [2],
+    }  # fmt: skip
+    assert figures(scored, [0, 1])["RR@10"].mean == pytest.approx(2 / 3)
+    assert differences(scored, scored, [0, 1, 2])["AP"].p == 1.0
+
+
+def test_a_measure_that_is_unknown_is_named() -> None:
+    for names in ("nDCG@10,Foo", "", "nDCG@"):
+        with pytest.raises(BadRequest, match="measures"):
+            measures(names)
+
+
+def test_figures_repeat_and_the_test_sees_what_is_there() -> None:
+    values = [n % 7 / 6 for n in range(200)]
+    assert figure(values, "x") == figure(values, "x") != figure(values, "y")
+    shown = figure(values, "x")
+    assert shown.low < shown.mean < shown.high < shown.low + 0.1
+    better = difference(values, [min(1.0, value + 0.05) for value in values], "x")
+    assert (better.p < 0.001, better.gain.low > 0) == (True, True)
+    noise = difference(values, values[1:] + values[:1], "x")
+    assert (noise.p > 0.2, noise.gain.low < 0 < noise.gain.high) == (True, True)
+    # Three gains of one size: of eight changes of sign two are as far from zero.
+    assert difference([0.0] * 3, [0.1] * 3, "x").p == pytest.approx(2 / 8, abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection in BEIR's form."""
+    folder = tmp_path_factory.mktemp("beir")
+    documents = [
+        ("A/1", "Harbour", "The harbour of Aldmere."),
+        ("a-1", "", "A <b> castle & its harbour."),
+        ("3", "x", "Ox."),
+    ]
+    rows = [{"_id": name, "title": title, "text": body} for name, title, body in documents]
+    text(folder / "corpus.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    text(folder / "queries.jsonl", '{"_id": "q", "text": "harbour of Aldmere"}\n{"_id": "r", "text": "castle <b>"}\n')
+    (folder / "qrels").mkdir()
+    text(folder / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\nq\tA/1\t1\nr\ta-1\t1\n")
+    return folder
+
+
+def test_a_public_collection_is_measured_by_one_command(public: Path, tmp_path: Path) -> None:
+    out = ["--run-file", str(tmp_path / "run"), "--per-query", str(tmp_path / "lines")]
+    done = CliRunner().invoke(app, ["eval-search", "--beir", str(public), "--measures", "RR@10", *out])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^all +2   1\.0000 \[1\.000 1\.000\]", done.output, re.MULTILINE)
+    first = (tmp_path / "run").read_text().splitlines()[0]
+    assert re.fullmatch(r"q Q0 http://da-1\.com/A%2F1 1 2 [0-9a-f]{16}", first)
+    assert json.loads((tmp_path / "lines").read_text().splitlines()[1])["RR@10"] == 1.0
+
+
+def test_a_corpus_that_is_none_is_said(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["eval-search", "--beir", str(tmp_path)])
+    assert "qrels" in str(done.exception)
+    for name, content in (("corpus.jsonl", '{"_id": "1"}\n'), ("queries.jsonl", "q\ta\n"), ("qrels.tsv", "q\t1\t1\n")):
+        text(tmp_path / name, content)
+    done = CliRunner().invoke(app, ["eval-search", "--beir", str(tmp_path)])
+    assert "corpus.jsonl" in str(done.exception)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection with two snapshots: the later one also holds copies, other sites, and a page that was changed."""
+    folder = tmp_path_factory.mktemp("settings")
+    seen = [Seen(f"http://a.com/{n}", html(f"Harbour {n}", f"The harbour of town number {n}.")) for n in range(5)]
+    ingest(folder / "c", write(folder / "1.warc.gz", seen))
+    (folder / "first").write_text(current_id(folder / "c") or "")
+    copies = [Seen(f"http://b{n}.com/", seen[n].body) for n in range(5)]
+    changed = Seen("http://a.com/0", html("Castle", "A castle, and no more of it."), day=9)
+    ingest(folder / "c", write(folder / "2.warc.gz", [*copies, changed]))
+    text(folder / "queries", "q\tharbour number 3\nr\tharbour 0\n")
+    text(folder / "qrels", "q\thttp://a.com/3\t1\nr\thttp://a.com/0\t1\n")
+    return folder
+
+
+def test_a_ranking_is_of_the_pages_that_are_there_now(root: Path) -> None:
+    collection, first = root / "c", (root / "first").read_text()
+    before = ranker(Setting(collection, first))("harbour")
+    after = ranker(Setting(collection, current_id(collection) or ""))("harbour")
+    assert sorted(before) == [f"http://a.com/{n}" for n in range(5)]
+    assert set(after) == {*before, *(f"http://b{n}.com/" for n in range(5))} - {"http://a.com/0"}
+    shown = ranker(Setting(collection, current_id(collection) or "", shown=True))("harbour")
+    assert (len(after), len(shown)) == (9, 5)
+    assert ranker(Setting(collection, first, depth=2))("harbour number 3")[0] == "http://a.com/3"
+
+
+def test_two_snapshots_are_compared(root: Path) -> None:
+    command = ["eval-search", "--root", str(root), "--collection", "c", "--measures", "RR@10"]
+    asked = ["--queries", str(root / "queries"), "--qrels", str(root / "qrels")]
+    first = (root / "first").read_text()
+    done = CliRunner().invoke(
+        app, [*command, *asked, "--snapshot", first[:6], "--against", current_id(root / "c") or ""]
+    )
+    assert done.exit_code == 0, done.output
+    assert re.search(
+        r"^all +RR@10 +1\.0000  0\.5000   0\.50   -0\.5000 \[-1\.0000 \+0\.0000\]  1\.0000$", done.output, re.M
+    )
+    assert CliRunner().invoke(app, [*command, *asked]).output == CliRunner().invoke(app, [*command, *asked]).output
+
+
+@pytest.mark.parametrize("missing", [[], ["--queries", "nowhere", "--qrels", "nowhere"], ["--tasks", "nowhere"]])
+def test_what_is_missing_is_said(root: Path, missing: list[str]) -> None:
+    done = CliRunner().invoke(app, ["eval-search", "--root", str(root), "--collection", "c", *missing])
+    assert isinstance(done.exception, BadRequest)
+
+
+def test_queries_without_a_judgment_are_no_measurement(root: Path, tmp_path: Path) -> None:
+    asked = ["--queries", str(root / "queries"), "--qrels", str(text(tmp_path / "none", "z\thttp://a.com/\t1\n"))]
+    done = CliRunner().invoke(app, ["eval-search", "--root", str(root), "--collection", "c", *asked])
+    assert "no query has a judgment" in str(done.exception)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (SHARED / "data/ir/cranfield").exists(), reason="WEBEMU_SHARED does not name the collections")
+def test_flat_ranking_is_at_the_published_level(tmp_path: Path) -> None:
+    folder = SHARED / "data/ir/cranfield"
+    collection = beir.ingest(folder, tmp_path)
+    search = ranker(Setting(collection, current_id(collection) or "", 1000))
+    scored = score(*beir.judged(folder), search, measures("AP"))
+    assert figures(scored, range(len(scored)))["AP"].mean >= 0.295

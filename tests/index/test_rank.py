@@ -1,0 +1,158 @@
+"""The second stage of ranking, the texts of links, the ways of searching, and what is told of them."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import BadRequest
+from emulator.policy import make_policy
+from emulator.query import parse
+from emulator.types import Query
+from emulator.world import World
+from index.analysis import terms
+from index.catalog import Catalog
+from index.evaluation.held_out import held_out
+from index.open import open_snapshot
+from index.rank import DEPTH, PLAIN, Agreement, Weights, factor, share
+from index.records import agreement, encode, term_hash
+from index.snapshot import build, read_manifest
+from tests.crawls import Seen, ingest, write
+
+FILLER = "Nothing of note happened there for a long time, and nobody wrote anything down about the place. " * 4
+
+
+def page(title: str, text: str, *links: tuple[str, str]) -> bytes:
+    anchors = "".join(f'<p>See also <a href="{url}">{said}</a>.</p>' for url, said in links)
+    return f"<!doctype html><title>{title}</title><main><h1>{title}</h1><p>{text}</p>{anchors}</main>".encode()
+
+
+def test_shares_are_between_nothing_and_all() -> None:
+    query = [(1, 3.0), (2, 1.0)]
+    assert share(query, []) == share([], [1]) == share(query, [5]) == 0
+    assert share(query, [1, 2]) == 1
+    assert 0 < share(query, [2]) < share(query, [1]) < 1
+    assert share(query, [1, 2, 7, 8]) < 1
+
+
+def test_a_factor_is_bounded_by_its_weights() -> None:
+    weights = Weights(named=2, together=1, ordered=0.5, host=0.25, address=0.125, quality=0.125)
+    assert factor(weights, Agreement(0, 0, 0), 0, 0, 0) == 1
+    assert factor(weights, Agreement(1, 1, 1), 1, 1, 1) == 5
+    assert factor(PLAIN, Agreement(1, 1, 1), 1, 1, 1) == 1
+
+
+def test_a_record_tells_what_of_a_query_it_has() -> None:
+    text = f"The harbour of Velmora was built in 1987. {FILLER} The lighthouse keeper lived alone."
+    record = memoryview(encode("http://x.org/", "The harbour", 19_000, text))
+
+    def agreed(query: str) -> Agreement:
+        words = query.lower().split()
+        pairs = [f"{one} {other}".encode() for one, other in pairwise(words)]
+        return agreement(record, [(term_hash(term), 1.0) for term in terms(query)], pairs)
+
+    assert agreed("harbour") == (pytest.approx(0.7071, abs=1e-3), 1.0, 0.0)
+    assert agreed("harbour of velmora").order == 1.0
+    assert agreed("velmora of harbour").order == 0.0
+    assert agreed("harbour lighthouse").passage == 0.5  # far apart
+    assert agreed("zebra") == (0.0, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page that only links call what it is asked for, and pages that say the words of a query in other orders."""
+    target = "http://hidden.example/p7"
+    records = [Seen(target, page("P7", f"A page about something else. {FILLER}"))]
+    sources = [f"http://s{n}.example/" for n in range(30)]
+    records += [
+        Seen(url, page(f"Site {n}", f"Notes. {FILLER}", (target, "crooked spire"))) for n, url in enumerate(sources)
+    ]
+    records += [
+        Seen("http://order.example/a", page("A", f"red tram line north station {FILLER}")),
+        Seen("http://order.example/b", page("B", f"north line station tram red {FILLER}")),
+        Seen("http://order.example/c", page("Tram line", f"A line with a tram. {FILLER}")),
+    ]
+    folder = tmp_path_factory.mktemp("rank")
+    ingest(folder / "c", write(folder / "crawl.warc.gz", records))
+    return folder / "c"
+
+
+@pytest.fixture(scope="module")
+def world(crawl: Path) -> World:
+    return open_snapshot(crawl, build(crawl))
+
+
+def urls(world: World, text: str, engine: str = "", size: int = 10) -> list[str]:
+    return [hit.url for hit in world.search(Query(text, size=size, engine=engine)).hits]
+
+
+def test_a_page_is_found_by_what_links_call_it(world: World, crawl: Path) -> None:
+    assert "http://hidden.example/p7" in urls(world, "crooked spire", size=50)
+    deaf = open_snapshot(crawl, build(crawl, weights=Weights(anchors=0)))
+    assert "http://hidden.example/p7" not in urls(deaf, "crooked spire", size=50)
+
+
+def test_held_out_links_are_not_heard(crawl: Path) -> None:
+    kept = read_manifest(crawl / "snapshots" / build(crawl, hold_out=True))
+    assert kept.id != build(crawl)
+    with Catalog(crawl, read_only=True) as catalog:
+        linking = [url for (url,) in catalog.db.execute("SELECT url FROM pages WHERE url LIKE 'http://s%'").fetchall()]
+    assert 0 < sum(map(held_out, linking)) < len(linking)
+
+
+def test_the_order_of_words_counts(world: World) -> None:
+    assert urls(world, "red tram line north station")[0] == "http://order.example/a"
+    assert urls(world, "north line station tram red")[0] == "http://order.example/b"
+
+
+def test_each_engine_ranks_in_its_own_way(world: World) -> None:
+    assert set(world.engines) == {"full", "plain", "weak"}
+    assert urls(world, "tram line", "full") == urls(world, "tram line")
+    assert urls(world, "tram line", "weak") == ["http://order.example/c"]
+    assert set(urls(world, "tram line", "plain")) == set(urls(world, "tram line"))
+    assert world.through("weak").search(Query("spire")).hits == ()
+    with pytest.raises(BadRequest, match="no engine 'hybrid'"):
+        urls(world, "tram", "hybrid")
+
+
+def test_what_ranked_a_result_is_told(world: World) -> None:
+    found = world.search(Query("tram line", explain=True))
+    assert len(found.explained) == len(found.hits) > 2
+    for hit, told in zip(found.hits, found.explained, strict=True):
+        assert told["bm25"] * told["factor"] == pytest.approx(hit.score, rel=1e-3)
+        assert all(0 <= told[name] <= 1 for name in ("title", "passage", "order", "host", "address", "quality"))
+    assert world.search(Query("tram line")).explained == ()
+    plain = world.search(Query("tram line", engine="plain", explain=True))
+    assert {told["factor"] for told in plain.explained} == {1.0}
+
+
+def test_pages_of_results_fit_together_where_the_best_are_ordered_anew(world: World) -> None:
+    whole = [hit.url for hit in world.search(Query("nothing of note happened", size=33)).hits]
+    assert len(whole) > DEPTH
+    parts = [urls_of for page in range(1, 12) for urls_of in
+             [hit.url for hit in world.search(Query("nothing of note happened", page=page, size=3)).hits]]  # fmt: skip
+    assert parts == whole
+
+
+def test_weights_are_part_of_what_a_snapshot_is(crawl: Path) -> None:
+    first, second = build(crawl), build(crawl, weights=Weights(named=0.5))
+    assert first != second
+    manifest = read_manifest(crawl / "snapshots" / second)
+    assert Weights.of(json.loads(json.dumps(manifest.weights))) == Weights(named=0.5)
+    assert manifest.shards == read_manifest(crawl / "snapshots" / first).shards  # nothing is indexed anew
+
+
+def test_a_policy_names_an_engine() -> None:
+    assert make_policy({"engine": "weak"}).engine == "weak"
+    with pytest.raises(BadRequest):
+        make_policy({"engine": ["weak"]})
+
+
+@pytest.mark.parametrize("text", ["", "site:order.example", "tram OR spire", '"tram line" -spire'])
+def test_every_query_is_ranked(world: World, text: str) -> None:
+    finder = world.finder
+    found, _ = finder.top(finder.plan(parse(text)), 50)
+    assert [score for score, _ in found] == sorted((score for score, _ in found), reverse=True)

@@ -1,0 +1,181 @@
+"""What ranking is told of each page of a crawl: what others call it, its host, its address, its copies, its quality."""
+
+import gzip
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from emulator.errors import SourceError
+from emulator.types import Query
+from index.catalog import Catalog
+from index.columns import Columns
+from index.evaluation.held_out import held_out, held_out_sql
+from index.open import current_id, open_world
+from index.signals import anchors, duplicates, hosts
+from ingest.run import run
+from ingest.sources import expand
+from tests.crawls import Seen, html, ingest, write
+
+RIVER = "https://tash.net/river"
+TELLERS = [f"https://teller{number}.org/" for number in range(12)]
+STORY = (
+    "The bridge over the river Tash at Velmora was opened on Sunday by Mayor Ada Brenn. Some four thousand people came"
+    " to see it, and the town band played until the evening. It took six years to build and cost nine million crowns,"
+    " twice what had been planned when the old bridge was swept away. A ferry had carried people and carts across in"
+    " the meantime, which will now be kept as a museum in the harbour, where schools may visit it free of charge."
+)
+
+
+def link(target: str, text: str, rel: str = "") -> str:
+    return f'<a href="{target}" rel="{rel}">{text}</a>'
+
+
+def crawl() -> list[Seen]:
+    chapters = [Seen(f"https://tash.net/chapter/{number}", html(f"Chapter {number}", "Text.")) for number in range(25)]
+    contents = [link(RIVER, "more"), *[link(chapter.url, "more") for chapter in chapters]]
+    return [
+        Seen(RIVER, html("River Tash", "The river flows.", link("http://tash.net/river", "on itself"))),
+        Seen("https://a.org/1", html("A", link(RIVER, "The great river"))),
+        Seen("https://a.org/2", html("B", link(RIVER, "The great river"), link(RIVER + "#mouth", "→"))),
+        Seen("https://b.org/", html("C", link(RIVER, "the GREAT river", "external nofollow"))),
+        Seen("https://c.org/1", html("D", link("http://www.tash.net/river/index.html", "the other spelling"))),
+        Seen("https://c.org/2", html("E", link("https://tash.net/old", "the old name"))),
+        Seen("https://tash.net/old", "", status="301 Moved", headers=(("Location", RIVER),)),
+        Seen("https://www.tash.net/", html("F", link(RIVER, "river page"))),
+        Seen("https://tash.net/contents", html("Contents", *contents)),
+        *chapters,
+        *[Seen(url, html("Teller", link(RIVER, f"told {number}"))) for number, url in enumerate(TELLERS)],
+        Seen("https://wire.org/bridge?id=7", html("Bridge opened", STORY)),
+        Seen("https://gazette.net/2024/01/bridge", html("Bridge opened", STORY, "This report first appeared in Wire.")),
+        Seen("https://gazette.net/agency/bridge", html("Bridge opened", STORY, "From our agency.")),
+        Seen("https://other.org/bridge", html("Bridge opened", STORY.replace("Ada Brenn", "Odo Pell"))),
+    ]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("signals")
+    ingest(folder / "c", write(folder / "crawl.warc.gz", crawl()))
+    return folder / "c"
+
+
+def called(collection: Path, folder: Path, leave_out: str = "false") -> dict[str, dict[str, float]]:
+    """What each page is called, by its URL."""
+    with Catalog(collection, read_only=True) as catalog:
+        found = anchors.gather(catalog.db, folder / "anchors.parquet", leave_out)
+        urls = dict(catalog.db.execute("SELECT warc_record_offset, url FROM pages").fetchall())
+    return {
+        urls[offset]: {text: round(weight, 3) for text, weight in texts}
+        for source in found
+        for offset, texts in anchors.anchors_of(folder / "anchors.parquet", source)
+    }
+
+
+def columns(collection: Path) -> tuple[Columns, dict[str, int]]:
+    """The columns of the current snapshot, and which page has which dense id."""
+    world = open_world(collection)
+    docs = {url: world.shelf.exact(url)[0].doc for url in (seen.url for seen in crawl()) if world.shelf.exact(url)}
+    return Columns(collection / "snapshots" / (current_id(collection) or "") / "columns"), docs
+
+
+def test_a_page_is_called_what_other_domains_call_it(collection: Path, tmp_path: Path) -> None:
+    texts = called(collection, tmp_path)[RIVER]
+    assert texts["The great river"] == 1.322  # log2(1 + 1 + 0.5): two domains, one of which does not vouch
+    assert texts["the other spelling"] == texts["the old name"] == 1.0
+    assert not {"river page", "on itself", "more", "→"} & texts.keys()
+    assert len(texts) == anchors.PER_PAGE
+    assert next(iter(texts)) == "The great river"
+    assert list(texts)[3:] == sorted(f"told {number}" for number in range(12))[:9]
+
+
+def test_links_of_some_pages_can_be_left_out(collection: Path, tmp_path: Path) -> None:
+    texts = called(collection, tmp_path, held_out_sql("c.url"))[RIVER]
+    told = {f"told {number}" for number, url in enumerate(TELLERS) if held_out(url)}
+    assert told
+    assert not told & texts.keys()
+    texts = called(collection, tmp_path, "c.url LIKE 'https://teller%'")[RIVER]
+    assert texts["river page"] == 0.15
+    assert list(texts) == ["The great river", "the old name", "the other spelling", "river page"]
+
+
+def test_anchors_are_named_by_their_content(collection: Path, tmp_path: Path) -> None:
+    with Catalog(collection, read_only=True) as catalog:
+        first = anchors.gather(catalog.db, tmp_path / "a")
+        again = anchors.gather(catalog.db, tmp_path / "b")
+        fewer = anchors.gather(catalog.db, tmp_path / "c", "c.url = 'https://b.org/'")
+    assert first == again != fewer
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_copies_on_other_sites_are_one_result_and_other_facts_are_not(collection: Path) -> None:
+    world = open_world(collection)
+    shown = {hit.url for hit in world.search(Query("bridge opened Velmora museum harbour")).hits}
+    assert "https://other.org/bridge" in shown
+    assert len(shown & {"https://wire.org/bridge?id=7", "https://gazette.net/2024/01/bridge"}) == 1
+    values, docs = columns(collection)
+    copies = duplicates.Duplicates(collection / "snapshots" / (current_id(collection) or "") / duplicates.FOLDER)
+    wire, copy = docs["https://wire.org/bridge?id=7"], docs["https://gazette.net/2024/01/bridge"]
+    assert {wire, copy} <= set(copies.of(values.cluster[wire]))
+    assert docs["https://other.org/bridge"] not in copies.of(values.cluster[wire])
+    assert list(copies.of(values.cluster[docs["https://other.org/bridge"]])) == []
+
+
+def test_every_page_has_a_host_an_address_and_a_quality(collection: Path) -> None:
+    values, docs = columns(collection)
+    assert values.host[docs[RIVER]] > 0.5 > values.host[docs["https://a.org/1"]] == 0
+    assert values.host[docs["https://www.tash.net/"]] == values.host[docs[RIVER]]
+    assert values.address[docs["https://b.org/"]] == 1
+    assert values.address[docs[RIVER]] > values.address[docs["https://gazette.net/2024/01/bridge"]]
+    assert values.quality[docs["https://wire.org/bridge?id=7"]] == 1
+    assert values.quality[docs["https://tash.net/chapter/1"]] < 1
+
+
+def ranks(path: Path, header: str, *lines: str) -> Path:
+    path.write_bytes(gzip.compress("\n".join(["\t".join(header.split()), *lines, ""]).encode()))
+    return path
+
+
+HEADER = "#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev"
+
+
+def test_published_ranks_stand_for_the_crawls_own_links(collection: Path, tmp_path: Path) -> None:
+    source = expand([str(collection.parent / "crawl.warc.gz")]).sources
+    before = current_id(collection)
+    lines = (
+        "1\t9.5e7\t1\t0.1\torg.a",
+        "10\t8e7\t5\t0.01\tnet.tash",
+        "20\t7e7\t2\t0.01\tcom.elsewhere",
+        "99\tx\ty\tz\t-",
+    )
+    file = ranks(tmp_path / "host-ranks.txt.gz", HEADER, *lines)
+    report = run(source, collection, 1, quiet=True, host_ranks=file)
+    assert (report.known, report.ranked) == (1, 2)
+    assert report.snapshot not in ("", before)
+    values, docs = columns(collection)
+    assert values.host[docs["https://a.org/1"]] > values.host[docs["https://www.tash.net/"]] == values.host[docs[RIVER]]
+    assert round(values.host[docs[RIVER]], 3) == 0.5  # 1 - ln 10 / ln 100
+    assert values.host[docs["https://b.org/"]] == 0
+
+
+@pytest.fixture
+def catalog() -> duckdb.DuckDBPyConnection:
+    db = duckdb.connect()
+    db.execute(hosts.RANKS)
+    db.execute("CREATE TABLE captures AS SELECT 'blog.a.co.uk' url_host_name, 'a.co.uk' url_host_registered_domain")
+    return db
+
+
+def test_ranks_of_domains_are_those_of_their_hosts(catalog: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    file = ranks(tmp_path / "r.txt.gz", f"{HEADER} #n_hosts", "3\t5\t1\t1\tuk.co.a\t12", "4\t5\t1\t1\tuk.co.b\t1")
+    assert hosts.read_ranks(catalog, file) == 1
+    assert catalog.execute("SELECT * FROM host_ranks").fetchall() == [("blog.a.co.uk", 3, 5.0, 4)]
+
+
+def test_a_file_that_is_none_of_ranks_is_refused(catalog: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    (tmp_path / "x.gz").write_bytes(b"not gzip")
+    (tmp_path / "cut.gz").write_bytes(ranks(tmp_path / "whole.gz", HEADER, *map(str, range(9999))).read_bytes()[:9999])
+    others = [tmp_path / name for name in ("x.gz", "missing", "cut.gz")]
+    for path in (ranks(tmp_path / "r.txt.gz", "host rank"), *others):
+        with pytest.raises(SourceError):
+            hosts.read_ranks(catalog, path)

@@ -1,0 +1,53 @@
+"""The words nearest to a mistyped one, of titles and of texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from index.blobs import BlobWriter
+from index.vocabulary import CHARS, Vocabulary, sampled, write_words
+
+TITLES = ["Lighthouse museum", "The lighthouse of Aldmere", "Łódź"]
+
+
+def known(folder: Path, titles: Sequence[str], texts: Sequence[str] = ()) -> Vocabulary:
+    write_words(folder / "words.txt", titles, texts)
+    return Vocabulary(folder / "words.txt")
+
+
+@pytest.mark.parametrize(
+    ("word", "nearest"),
+    [
+        *[("ligthouse", "lighthouse"), ("MUSEM", "museum"), ("aldmeer", "aldmere"), ("museum", None), ("zebra", None)],
+        *[("teh", "the"), ("łodź", "łódź"), ("harbuor", "harbour"), ("lantren", None), ("", None)],
+    ],
+)
+def test_the_nearest_word_is_another_one(tmp_path: Path, word: str, nearest: str | None) -> None:
+    words = known(tmp_path, TITLES, ["one harbour", "two: HARBOUR, harbour", "a lantern"])
+    assert next(iter(words.nearest(word)), None) == nearest
+
+
+def test_of_words_as_near_the_frequent_one_is_first(tmp_path: Path) -> None:
+    words = known(tmp_path, [], ["harder harden garden", "harder harden garden", "harden", "horde it harden"])
+    assert words.nearest("hardem") == ["harden", "harder", "garden"]
+
+
+def test_no_words_are_near_where_there_are_none(tmp_path: Path) -> None:
+    assert known(tmp_path, []).nearest("word") == []
+
+
+def test_texts_are_chosen_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shards = []
+    for name, pages in (("a", 3), ("b", 0), ("c", 7)):
+        (tmp_path / name).mkdir()
+        with BlobWriter(tmp_path / name / "views") as views:
+            for page in range(pages):
+                views.add(zstandard.ZstdCompressor().compress(f"Title\n{name}{page} {'é' * 2 * CHARS}".encode()))
+        shards.append((tmp_path / name, pages))
+    assert [text[:2] for text in sampled(shards)] == ["a0", "a1", "a2", *(f"c{page}" for page in range(7))]
+    assert {len(text) for text in sampled(shards)} == {CHARS}
+    monkeypatch.setattr("index.vocabulary.SAMPLE", 4)
+    assert [text[:2] for text in sampled(shards)] == ["a0", "a2", "c2", "c4"]
+    assert list(sampled([])) == []
