@@ -98,18 +98,20 @@ def _place(surt: bytes) -> bytes:
     return b"u" + surt[:MAX_SURT]
 
 
-_OPEN: WeakValueDictionary[Path, lmdb.Environment] = WeakValueDictionary()
+_OPEN: WeakValueDictionary[tuple[int, int], lmdb.Environment] = WeakValueDictionary()
+"""By device and inode: snapshots with vectors have the files of others by other names."""
 _OPENING = Lock()
 
 
 def _open(path: Path) -> lmdb.Environment:
     """The file's environment: LMDB allows one per process and file, and a rolled-back snapshot may still be open."""
-    path = path.resolve()
+    stat = path.stat()
+    file = stat.st_dev, stat.st_ino
     with _OPENING:
-        env = _OPEN.get(path)
+        env = _OPEN.get(file)
         if env is None:
             env = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64)
-            _OPEN[path] = env
+            _OPEN[file] = env
         return env
 
 

@@ -11,7 +11,7 @@ from threading import local
 import zstandard
 
 from emulator.article import Article
-from emulator.errors import BadRequest, PayloadError, SnapshotError
+from emulator.errors import EmulatorError, PayloadError, SnapshotError
 from emulator.ports import Finder
 from emulator.types import Archive, Capture, Payload
 from emulator.world import World
@@ -151,7 +151,7 @@ def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Find
         from index.dense.open import opened  # of the extra `dense`
 
         modes = opened(folder, manifest, engine)
-    except (ModuleNotFoundError, BadRequest) as error:
+    except (ModuleNotFoundError, EmulatorError) as error:
         logging.getLogger(__name__).warning("snapshot %s is searched without its vectors: %s", manifest.id, error)
         return found
     return found | {str(name): finder for name, finder in modes.items() if name != "bm25"}

@@ -309,7 +309,7 @@ SELECT floor(epoch(c.fetch_time))::BIGINT,
        ELSE 0 END,
        coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, n.cluster,
        row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1,
-       coalesce(h.host, 0), address(c.url_path, c.url_query), quality(p)
+       coalesce(h.host, 0), coalesce(address(c.url_path, c.url_query), 0), coalesce(quality(p), 1)
 FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
 JOIN cluster_of n USING (text_hash) LEFT JOIN host_prior h ON h.name = {NAME}
 ORDER BY d.doc

@@ -29,14 +29,19 @@ Judge = Callable[[str, Sequence[str]], Sequence[float]]
 """How well each of some passages answers a query; more is better."""
 
 
-def locate(model: str) -> Path:
-    """The folder of a model that is named by it, or by its id on a hub, which is asked unless the files are here."""
+def locate(model: str, reach: bool = True) -> Path:
+    """The folder of a model that is named by it, or by its id on a hub, which is asked unless the files are here.
+
+    Without `reach` nobody is asked: serving sends nothing. Raises BadRequest.
+    """
     if (folder := Path(model).expanduser()).is_dir():
         return folder.resolve()
     from huggingface_hub import snapshot_download  # comes with sentence-transformers
 
     try:
-        found = snapshot_download(model, allow_patterns=list(FILES), ignore_patterns=list(OTHER_FORMS))
+        found = snapshot_download(
+            model, allow_patterns=list(FILES), ignore_patterns=list(OTHER_FORMS), local_files_only=not reach
+        )
     except Exception as error:  # no such folder, no such id, no network: the library has a kind for each
         raise BadRequest(
             f"{model} is no folder, and no model could be had by that id: {str(error).splitlines()[0]}",
@@ -57,7 +62,7 @@ def digest(folder: Path) -> str:
 
 def checked(model: str, wanted: str) -> Path:
     """The folder of a model that must be the very one with this digest. Raises BadRequest, SnapshotError."""
-    folder = locate(model)
+    folder = locate(model, reach=False)
     if (found := digest(folder)) != wanted:
         raise SnapshotError(
             f"{model} has the digest {found}, the snapshot's vectors were made by {wanted}",

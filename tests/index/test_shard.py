@@ -2,6 +2,7 @@
 
 import random
 
+from index.rank import Weights
 from index.shard import plan, shard_id
 
 SOURCES = {random.Random(n).getrandbits(63): 30 + n for n in range(40)}
@@ -28,6 +29,10 @@ def test_a_large_source_stands_alone() -> None:
     assert plan({1: 10_000, 2: 5}, limit=100) == [(1,), (2,)]
 
 
-def test_a_shard_is_named_by_its_sources() -> None:
-    assert shard_id([(1, 7), (2, 8)]) == shard_id([(1, 7), (2, 8)])
-    assert len({shard_id([(1, 7), (n, content)]) for n, content in ((2, 8), (3, 8), (2, 9))}) == 3
+def test_a_shard_is_named_by_its_sources_their_links_and_what_is_indexed_of_them() -> None:
+    def named(*contents: tuple[int, ...], weights: Weights = Weights()) -> str:
+        return shard_id(contents, weights)
+
+    assert named((1, 7, 0), (2, 8, 0)) == named((1, 7, 0), (2, 8, 0), weights=Weights(named=9.0))
+    others = [named((1, 7, 0), other) for other in ((2, 8, 0), (3, 8, 0), (2, 9, 0), (2, 8, 1))]
+    assert len({*others, named((1, 7, 0), (2, 8, 0), weights=Weights(anchors=0))}) == 5
