@@ -95,5 +95,5 @@ def _changed(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, 
 
 
 def _figures(told: dict[str, Any]) -> str:
-    parts = [(name, one) for name, one in told.items() if isinstance(one, dict)]
+    parts = [(name, one) for name, one in told.items() if isinstance(one, dict) and "mean" in one]
     return "  ".join(f"{name} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for name, one in parts)
