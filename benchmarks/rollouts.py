@@ -1,6 +1,6 @@
 """A GRPO step whose episodes TRL plays (`environment_factory`), and one whose episodes play together (`rollout_func`).
 
-    python -m benchmarks.rollouts RUN      (a run of `webemu train --recipe tiny`; needs the packages of the extra `train`)
+    python -m benchmarks.rollouts RUN      (a run of `webemu train --recipe tiny`; needs the extra `train`)
 
 Same model, tasks and server, without latency and with 20 ms of it in each call of a tool.
 """
