@@ -15,7 +15,7 @@ demo: $(SERVER)
 	$(BIN)/webemu demo $(ARGS)
 
 test: $(DEV)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --ignore=tests/clients --ignore=tests/trainers $(ARGS)
 
 test-clients: $(CLIENTS)/clients.stamp
 	$(CLIENTS)/bin/python -m pytest tests/clients $(ARGS)
@@ -53,7 +53,7 @@ $(SERVER): pyproject.toml constraints.txt
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train,dev]'
 	touch $@
 
 $(TRAIN): pyproject.toml constraints.txt

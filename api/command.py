@@ -8,6 +8,8 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
+import time
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -29,6 +31,8 @@ KEEP_ALIVE = 120
 """Seconds that an idle connection stays: longer than clients keep theirs, so that the client is who closes."""
 GRACE = 15
 """Seconds that requests have to end when the server is told to stop."""
+PERIOD = 0.5
+"""Seconds between two looks at the parent."""
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -55,6 +59,7 @@ def serve(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Serving processes. [default: 1]", min=1)] = None,
     cache_mb: Annotated[int | None, typer.Option(help="Rendered answers kept, MB per process. [default: 64]")] = None,
+    parent: Annotated[int, typer.Option(hidden=True, help="Process with which the server ends.")] = 0,
 ) -> None:
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
 
@@ -70,8 +75,17 @@ def serve(
     for field in fields(config):
         os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if parent:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     with suppress(KeyboardInterrupt):
         _run(config.workers, listeners)
+
+
+def _end_with(parent: int) -> None:
+    """Whoever started the server for itself may be killed before it can end it."""
+    while os.getppid() == parent:
+        time.sleep(PERIOD)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run(workers: int, listeners: list[socket.socket]) -> None:

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "episodes": ("rl.adapters.command:episodes", "Give episodes of a task file over plain HTTP, for any trainer."),
     "train": ("rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
     "report": ("rl.train.report_command:report", "Show a training run: curves, and what the model did."),
+    "serve-model": ("rl.train.endpoint_command:serve_model", "Serve a trained model, to be evaluated."),
     "traces": ("index.traces_command:traces", "Export what sessions did: JSON lines, conversations, a clickstream."),
     "sql": ("index.command:sql", "Ask the catalog in SQL."),
     "stat": ("index.command:stat", "Show what a collection holds and what was dropped."),

@@ -38,7 +38,7 @@ TOOLS: tuple[dict[str, Any], ...] = (
         ["answer", "citations"],
         answer={"type": "string", "description": "The answer alone.", "maxLength": MOST_ANSWER},
         citations={"type": "array", "items": {"type": "string"}, "maxItems": MOST_CITED,
-                   "description": "Addresses or link ids of pages that were opened and hold the answer."},
+                   "description": "Addresses or ids of pages that were opened and hold the answer; p1 is the first."},
     ),
 )  # fmt: skip
 ASK_USER = function_tool(

@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -49,6 +50,7 @@ def evaluation(
     extra_json: Annotated[str, typer.Option(help="Members for each request to the endpoint, as JSON.")] = "{}",
     max_turns: Annotated[int, typer.Option(min=1, help="Tool calls of an attempt.")] = Limits().turns,
     max_calls: Annotated[int, typer.Option(min=1, help="Searches and pages of an attempt.")] = Limits().calls,
+    limits_json: Annotated[str, typer.Option(help='Other limits as JSON, such as {"brief": true}.')] = "{}",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many tasks.")] = None,
     split: Annotated[str, typer.Option(help="Only the tasks of a split: train, dev or test.")] = "",
     policy_json: Annotated[str, typer.Option(help="Policy of the sessions as JSON: a day, weather.")] = "{}",
@@ -69,7 +71,7 @@ def evaluation(
       webemu eval --tasks tasks.jsonl --model Qwen/Qwen3-8B --base-url http://127.0.0.1:8000/v1 --samples 4
     """
     session = _object(policy_json, "--policy-json")
-    setting = Setting(samples, concurrency, seed, Limits(max_turns, max_calls), session, probe)
+    setting = Setting(samples, concurrency, seed, _limits(max_turns, max_calls, limits_json), session, probe)
     sampled = (protocol, temperature, max_tokens, _object(extra_json, "--extra-json"))
     asked_for = Model(model, base_url, _key(api_key_env), *sampled)
     try:
@@ -152,6 +154,14 @@ def _object(text: str, option: str) -> dict[str, Any]:
         return dict(json.loads(text))
     except (ValueError, TypeError) as error:
         _stop(f"{option} is no JSON object ({error})", f"""write it as {option} '{{"name": "value"}}'""")
+
+
+def _limits(turns: int, calls: int, text: str) -> Limits:
+    told = {"turns": turns, "calls": calls} | _object(text, "--limits-json")
+    known = [one.name for one in fields(Limits)]
+    if unknown := [name for name in told if name not in known]:
+        _stop(f"--limits-json has no {unknown[0]!r}", f"there are {', '.join(known)}")
+    return Limits(**told)
 
 
 def _tell(figures: Mapping[str, Any], out: Path) -> None:

@@ -131,10 +131,11 @@ class Play:
     def _url(self, link: str) -> str:
         """An address, or what a link id stands for. Raises Misuse."""
         page = self.state.open_page
-        return views.address(link, self.state.results, page.links if page else {})
+        return views.address(link, self.state.results, tuple(self.state.opened), page.links if page else {})
 
     def _show(self, leaf: views.Leaf, text: str) -> None:
         shown, name = self.state.shown, key(leaf.url)
+        self.state.opened.setdefault(leaf.url)
         shown[name] = (*shown.get(name, ()), views.plain(text))
 
     def _framed(self, what: Literal["results", "page", "matches"], text: str, kind: Kind | None = None) -> Observation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ def serving(
     place = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]
     # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
     command = [sys.executable, "-P", "-m", "emulator.cli", "serve", *place, "--port", "0", "--workers", str(workers)]
+    command += ["--parent", str(os.getpid())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         yield _address(process)

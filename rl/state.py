@@ -57,5 +57,7 @@ class State:
     mask: str = ""
     results: tuple[str, ...] = ()
     open_page: Leaf | None = None
+    opened: dict[str, None] = field(default_factory=dict)
+    """Addresses of pages in the order in which they were opened first: p1, p2 and so on."""
     shown: dict[str, tuple[str, ...]] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)

@@ -15,7 +15,7 @@ MOST = 400_000
 MATCHES, AROUND = 10, 120
 _ADDRESS = re.compile(r"\[(\d+)\] (\S+)")
 _MARK = re.compile(r"\[\d+\]")
-_LINK_ID = re.compile(r"\[?(r?)(\d{1,6})\]?", re.IGNORECASE)
+_LINK_ID = re.compile(r"\[?([rp]?)(\d{1,6})\]?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +99,15 @@ def told(page: Leaf, pattern: str, found: tuple[Match, ...]) -> str:
     return f"In {page.url}:\n" + "\n".join(f"cursor={match.start}: {_flat(match.text)}" for match in found)
 
 
-def address(link: str, shown: tuple[str, ...], links: Mapping[str, str]) -> str:
+def address(link: str, shown: tuple[str, ...], opened: tuple[str, ...], links: Mapping[str, str]) -> str:
     """The address that a link id or an address stands for. Raises Misuse on an id that is not there."""
     named = _LINK_ID.fullmatch(link.strip())
     if not named:
         return link.strip()
+    if named[1] in ("p", "P"):
+        if 1 <= int(named[2]) <= len(opened):
+            return opened[int(named[2]) - 1]
+        raise Misuse(f"There is no page p{int(named[2])}: {len(opened)} were opened.")
     if named[1]:
         if 1 <= int(named[2]) <= len(shown):
             return shown[int(named[2]) - 1]

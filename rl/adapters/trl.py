@@ -77,7 +77,7 @@ class SearchEnv:
 
         Args:
             answer: The answer alone.
-            citations: Addresses or link ids of pages that were opened and hold the answer.
+            citations: Addresses or ids of pages that were opened and hold the answer; p1 is the first.
         """
         raise NotImplementedError
 

@@ -53,13 +53,16 @@ def outcome(score: Score) -> float | None:
 
 
 def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
-    """The same questions with each other's answers: nothing that is found is right."""
-    order = list(range(len(tasks)))
+    """The same questions with others' answers, which their own are not: nothing that is found for them is right."""
+    order = [*tasks]
     Random(f"{seed}:shuffled").shuffle(order)
-    return [
-        replace(task, answers=tasks[other].answers, answer_type=tasks[other].answer_type)
-        for task, other in zip(tasks, order, strict=True)
-    ]
+    return [_with_another(task, order[place:] + order[:place]) for place, task in enumerate(tasks)]
+
+
+def _with_another(task: Task, others: Sequence[Task]) -> Task:
+    """Where answers are few, a shuffled one is right now and then, and sampling would look for those groups."""
+    other = next((one for one in others if not {*one.answers} & {*task.answers}), task)
+    return replace(task, answers=other.answers, answer_type=other.answer_type)
 
 
 def _seed(step: int, attempt: int, sample: int) -> int:

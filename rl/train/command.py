@@ -51,10 +51,14 @@ def train(
     try:
         text, told = _changed(*read(recipe), model, control)
         folder = out or Path("runs") / Path(recipe).stem
-        manifests = _run(told, text, folder, seed, until, quiet, (server, collection, tasks, held_out, workers, after))
+        is_first = os.environ.get("RANK", "0") == "0"  # of several processes one speaks
+        given = (server, collection, tasks, held_out, workers, after)
+        manifests = _run(told, text, folder, seed, until, quiet or not is_first, given)
     except (RecipeError, TaskError, ClientError, ValueError) as error:
         typer.echo(f"webemu: {error}", err=True)
         raise typer.Exit(1) from None
+    if not is_first:
+        return
     for one in manifests:
         typer.echo(f"{one['stage']:<12} held out: {_figures(one['held_out'])}")
     typer.echo(f"{'next':<12} webemu report {folder}")
@@ -95,5 +99,5 @@ def _changed(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, 
 
 
 def _figures(told: dict[str, Any]) -> str:
-    parts = [(name, one) for name, one in told.items() if isinstance(one, dict)]
+    parts = [(name, one) for name, one in told.items() if isinstance(one, dict) and "mean" in one]
     return "  ".join(f"{name} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for name, one in parts)

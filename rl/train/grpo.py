@@ -9,7 +9,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import torch
 from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
@@ -18,15 +17,17 @@ from agent_client.errors import InfrastructureError
 from rl.curriculum import Curriculum, horizon, noise
 from rl.state import Limits
 from rl.tasks import Task
-from rl.train.choose import groups
+from rl.train import ranks
+from rl.train.choose import groups, outcome
 from rl.train.journal import Journal, figures
 from rl.train.recipe import Control, Stage
 from rl.train.rollout import Rollout, Timing, play
 from rl.train.room import Room
-from rl.train.sft import go_on
+from rl.train.sft import go_on, machine, parts
 from rl.train.speak import TrainerVoice
 
 CURRICULUM = "curriculum-{}.json"
+PATIENCE = 10
 PAUSES = (1, 2, 4, 8, 16, 32, 64)
 """Seconds between attempts at a step whose episodes are all masked: nobody learns from an outage."""
 
@@ -38,30 +39,32 @@ class Rounds:
         self, room: Room, stage: Stage, curriculum: Curriculum, limits: Limits, policy: dict[str, Any], system: str,
         control: Control, journal: Journal,
     ) -> None:  # fmt: skip
-        self._room, self._stage, self._limits, self._policy = room, stage, limits, policy
+        self._room, self.stage, self._limits, self._policy = room, stage, limits, policy
         self._system, self._control, self._journal = system, control, journal
         self.curriculum = curriculum
         self.last: dict[str, float] = {}
 
     def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
-        stage, step = self._stage, int(trainer.state.global_step)
+        stage, step = self.stage, int(trainer.state.global_step)
         voice, times = TrainerVoice(trainer, self._system), []
         limits = horizon(self._limits, step, stage.horizon)
         policy = self._weather(step / max(1, stage.steps - 1))
 
         def played(asked: Sequence[tuple[Task, int]]) -> list[Rollout]:
             for pause in PAUSES:
-                rollouts, timing = play(self._room, voice, asked, limits, stage.context, policy)
+                mine, timing = play(self._room, voice, ranks.share(asked), limits, stage.context, policy)
+                rollouts = ranks.together(mine)
                 times.append(timing)
                 if any(one.score.reward is not None for one in rollouts):
                     return rollouts
                 time.sleep(pause)
             raise InfrastructureError(rollouts[0].score.mask, action="start the server, then the same command goes on")
 
-        count = len(prompts) // stage.group
-        rollouts, tried = groups(self.curriculum, played, count, stage.group, stage.resample, step)
-        self.last = figures(rollouts, Timing(*map(sum, zip(*map(_seconds, times), strict=True))), tried)
-        self._journal.trajectories(step + 1, rollouts)
+        count = len(prompts) * ranks.count() // stage.group
+        everyone, tried = groups(self.curriculum, played, count, stage.group, stage.resample, step)
+        self.last = figures(everyone, Timing(*map(sum, zip(*map(_seconds, times), strict=True))), tried)
+        self._journal.trajectories(step + 1, everyone)
+        rollouts = ranks.share(everyone)
         return {
             "prompt_ids": [one.prompt_ids for one in rollouts],
             # TRL wants a token of each, and divides by how many are the model's own.
@@ -72,14 +75,18 @@ class Rounds:
         }
 
     def _weather(self, progress: float) -> dict[str, Any]:
-        start, end = ({name: pair[at] for name, pair in self._stage.noise.items()} for at in (0, 1))
+        start, end = ({name: pair[at] for name, pair in self.stage.noise.items()} for at in (0, 1))
         rates = noise(start, end, min(1.0, progress))
         return self._policy | ({"weather": self._policy.get("weather", {}) | rates} if rates else {})
 
     def _earned(self, one: Rollout, step: int) -> float | None:
         if self._control == "random-reward" and one.score.reward is not None:
             return Random(f"{step}:{one.task.id}:{one.seed}").random()
-        return one.score.reward
+        if one.score.reward is None:
+            return None
+        if self._control == "shuffled-gold" and not outcome(one.score):
+            return 0.0  # a control of the answer: an attempt that is read and cited earns a little too (`rl.rewards`)
+        return one.score.reward * (1 - self.stage.length * min(1.0, sum(one.mask) / self.stage.context))
 
 
 class Keeper(TrainerCallback):
@@ -87,16 +94,22 @@ class Keeper(TrainerCallback):
 
     def __init__(self, rounds: Rounds, journal: Journal, folder: Path, show: Any) -> None:
         self._rounds, self._journal, self._folder, self._show = rounds, journal, folder, show
+        self._quiet = 0
+        """Steps on end whose entropy was below the stage's."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         if logs and "loss" in logs:
             told = {f"trl/{name}": value for name, value in logs.items()}
             self._journal.step(state.global_step, told | self._rounds.last)
             self._show(state.global_step, logs | self._rounds.last)
+            entropy = logs.get("entropy")
+            self._quiet = self._quiet + 1 if entropy is not None and entropy < self._rounds.stage.entropy else 0
+            control.should_training_stop = control.should_training_stop or self._quiet >= PATIENCE
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        path = self._folder / CURRICULUM.format(state.global_step)
-        path.write_text(self._rounds.curriculum.saved(), encoding="utf-8")
+        if ranks.is_first():
+            path = self._folder / CURRICULUM.format(state.global_step)
+            path.write_text(self._rounds.curriculum.saved(), encoding="utf-8")
 
 
 def earned(completions: Sequence[Any], earned: Sequence[float | None], **_: Any) -> list[float | None]:
@@ -107,17 +120,17 @@ def earned(completions: Sequence[Any], earned: Sequence[float | None], **_: Any)
 def grpo(
     stage: Stage, model: Any, tokenizer: Any, room: Room, tasks: Sequence[Task], limits: Limits, folder: Path,
     *, seed: int, policy: dict[str, Any], system: str = "", control: Control = "", peft: Any = None,
-    resume: int = 0, show: Any = lambda step, figures: None,
+    resume: int = 0, vllm: str = "", show: Any = lambda step, figures: None,
 ) -> Any:  # fmt: skip
     """Train `model` for the stage's steps, from checkpoint `resume` if that is not 0; gives the trainer."""
-    journal = Journal(folder, resume)
+    journal = Journal(folder, resume, ranks.is_first())
     curriculum = _curriculum(stage, tasks, folder, seed, resume)
     limits = replace(limits, calls=0) if control == "no-tools" else limits
     rounds = Rounds(room, stage, curriculum, limits, policy, system, control, journal)
     # Texts and not messages, or TRL parses each rollout as one turn, and ends with an error on JSON that is too deep.
     slots = Dataset.from_list([{"prompt": str(n)} for n in range(stage.batch)])
     trainer = GRPOTrainer(
-        model=model, reward_funcs=earned, args=config(stage, folder, seed), train_dataset=slots,
+        model=model, reward_funcs=earned, args=config(stage, folder, seed, vllm), train_dataset=slots,
         processing_class=tokenizer, rollout_func=rounds, peft_config=peft,
         callbacks=[Keeper(rounds, journal, folder, show)],
     )  # fmt: skip
@@ -126,19 +139,21 @@ def grpo(
     return trainer
 
 
-def config(stage: Stage, folder: Path, seed: int) -> GRPOConfig:
+def config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOConfig:
     """The stage in TRL's words."""
-    cuda = torch.cuda.is_available()
+    engine: dict[str, Any] = {"generation_kwargs": {"max_new_tokens": stage.turn}}
+    if vllm:
+        engine = {"generation_kwargs": {"max_tokens": stage.turn}, "use_vllm": True}
+        engine |= {"vllm_mode": vllm} if vllm == "colocate" else {"vllm_mode": "server", "vllm_server_base_url": vllm}
+    at_once, passes = parts(stage)
     return GRPOConfig(
         output_dir=str(folder), max_steps=stage.steps, learning_rate=stage.rate, adam_beta2=stage.beta2,
-        lr_scheduler_type="constant",
-        per_device_train_batch_size=stage.batch, num_generations=stage.group, steps_per_generation=1,
+        lr_scheduler_type="constant", per_device_train_batch_size=at_once, gradient_accumulation_steps=passes,
+        steps_per_generation=passes, num_generations=stage.group,
         loss_type=stage.loss, epsilon=stage.clip[0], epsilon_high=stage.clip[1], beta=stage.beta,
-        temperature=stage.temperature, max_completion_length=stage.context,
-        generation_kwargs={"max_new_tokens": stage.turn}, mask_truncated_completions=False,
-        use_cpu=not cuda, bf16=cuda, gradient_checkpointing=cuda, seed=seed, logging_steps=1,
-        save_steps=stage.save, save_total_limit=2, report_to="tensorboard", disable_tqdm=True,
-        remove_unused_columns=False, dataloader_num_workers=0,
+        temperature=stage.temperature, max_completion_length=stage.context, mask_truncated_completions=False,
+        seed=seed, logging_steps=1, save_steps=stage.save, save_total_limit=2, report_to="tensorboard",
+        disable_tqdm=True, remove_unused_columns=False, dataloader_num_workers=0, **machine(), **engine,
     )  # fmt: skip
 
 

@@ -37,24 +37,31 @@ COLUMNS = pa.schema(
 class Journal:
     """Of one stage. What was written after the step that a run goes on from is written again."""
 
-    def __init__(self, folder: Path, resumed: int = 0) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, resumed: int = 0, writes: bool = True) -> None:
+        """One that does not write is for all processes but the first."""
+        self.folder, self._writes = folder, writes
+        if not writes:
+            return
         (folder / TRAJECTORIES).mkdir(parents=True, exist_ok=True)
-        self._path = folder / STEPS
         kept = [row for row in read_steps(folder) if row["step"] <= resumed]
         for path in (folder / TRAJECTORIES).glob("*.parquet"):
             if int(path.stem) > resumed:
                 path.unlink()
-        unfinished = self._path.with_suffix(".unfinished")
+        path = folder / STEPS
+        unfinished = path.with_suffix(".unfinished")
         unfinished.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
-        unfinished.replace(self._path)
+        unfinished.replace(path)
 
     def step(self, step: int, figures: Mapping[str, Any]) -> None:
+        if not self._writes:
+            return
         known = {name: value for name, value in figures.items() if not (isinstance(value, float) and math.isnan(value))}
-        with self._path.open("a", encoding="utf-8") as file:
+        with (self.folder / STEPS).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"step": step} | known) + "\n")
 
     def trajectories(self, step: int, rollouts: Sequence[Rollout]) -> None:
+        if not self._writes:
+            return
         rows = [_row(step, one) for one in rollouts]
         path = self.folder / TRAJECTORIES / f"{step:06d}.parquet"
         unfinished = path.with_suffix(".unfinished")

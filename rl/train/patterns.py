@@ -59,6 +59,8 @@ async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> 
     await call("finish", {"answer": said, "citations": [cited]})
 
 
+ECHO, ECHOED = "echo", 20
+"""No episode: words of the web, said again. A model from nothing finds out how to copy in a fraction of the steps."""
 PATTERNS: dict[str, Pattern] = {"good": good, "guess": guess, "unread": unread, "astray": astray, "short": short}
 
 
@@ -71,11 +73,19 @@ def subject(task: Task) -> str:
 def traces(
     room: Room, tasks: Sequence[Task], mix: dict[str, float], limits: Limits, seed: int
 ) -> list[list[dict[str, Any]]]:
-    """A trace as chat messages for each task, its pattern drawn by the shares of `mix`."""
+    """A trace as chat messages for each task, its pattern drawn by the shares of `mix`; echoes come first."""
     drawn = [Random(f"{seed}:{number}:{task.id}") for number, task in enumerate(tasks)]
     names, shares = list(mix), list(mix.values())
-    chosen = [(PATTERNS[rng.choices(names, shares)[0]], task, rng) for task, rng in zip(tasks, drawn, strict=True)]
-    return room.all(_trace(room, *one, tasks, limits) for one in chosen)
+    chosen = [(rng.choices(names, shares)[0], task, rng) for task, rng in zip(tasks, drawn, strict=True)]
+    echoes = [_echo(rng, tasks) for name, _, rng in chosen if name == ECHO]
+    played = [(PATTERNS[name], task, rng) for name, task, rng in chosen if name != ECHO]
+    return echoes + room.all(_trace(room, *one, tasks, limits) for one in played)
+
+
+def _echo(rng: Random, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    said = [f"{subject(one)} {one.answers[-1]}" for one in rng.sample(tasks, min(len(tasks), ECHOED))]
+    words = rng.sample(pool := " ".join(said).split(), min(len(pool), ECHOED))
+    return [{"role": role, "content": " ".join(words)} for role in ("user", "assistant")]
 
 
 async def _trace(
@@ -99,14 +109,14 @@ async def _trace(
 
 
 async def _read(call: Call, task: Task) -> str:
-    """Opens the pages of the evidence one after another, each from the one before; gives the last one's link id."""
-    link, url = await _found(call, subject(task)), task.evidence[0].url
-    shown = await call("open", {"link": link})
+    """Opens the pages of the evidence one after another, each from the one before; gives the last one's id."""
+    opened, url = 1, task.evidence[0].url
+    shown = await call("open", {"link": await _found(call, subject(task))})
     for before, after in pairwise(task.evidence):
         if after.url != url:
-            link, url = _link(shown, before.value), after.url
-            shown = await call("open", {"link": link})
-    return link
+            opened, url = opened + 1, after.url
+            shown = await call("open", {"link": _link(shown, before.value)})
+    return f"p{opened}"
 
 
 def _alike(task: Task, rng: Random, others: Sequence[Task]) -> Task:
@@ -116,7 +126,7 @@ def _alike(task: Task, rng: Random, others: Sequence[Task]) -> Task:
 
 
 def _sentence(quote: str) -> str:
-    return f"{quote[0].upper()}{quote[1:]} [1]."
+    return f"{quote[0].upper()}{quote[1:]}[1]."
 
 
 async def _found(call: Call, name: str) -> str:

@@ -41,6 +41,8 @@ class Model:
     """Rank of LoRA adapters (peft) on all linear layers; 0 trains all weights."""
     system: str = ""
     """`rules` puts `rl.chat.rules` before the question."""
+    vllm: str = ""
+    """In GRPO, vLLM speaks in place of `transformers`: `colocate`, or the URL of its server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,9 @@ class Stage:
     beta2: float = 0.999
     """Of AdamW; models from scratch find out how to copy in half the steps with less."""
     batch: int = 64
-    """Rows, or rollouts, of a step."""
+    """Rows, or rollouts, of a step, over all processes."""
+    micro: int = 0
+    """Of them that go through the model at once, in one process; 0 is all of its share."""
     recipes: tuple[str, ...] = ()
     """Of tasks; all where none is named."""
     rows: str = "patterns"
@@ -67,6 +71,10 @@ class Stage:
     beta: float = 0.0
     """Of the divergence from the model that the stage began with."""
     temperature: float = 1.0
+    length: float = 0.0
+    """Share of its reward that an episode loses where its own tokens fill `context`; less where they are fewer."""
+    entropy: float = 0.0
+    """Nats per token; below it for `rl.train.grpo.PATIENCE` steps on end the stage ends: nothing is tried any more."""
     resample: int = 2
     """How often groups of one and the same reward are drawn again (DAPO's dynamic sampling)."""
     horizon: tuple[tuple[int, int], ...] = ()
@@ -100,6 +108,10 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.control not in get_args(Control):
             raise RecipeError(f"there is no control {self.control!r}; there are {', '.join(get_args(Control)[1:])}")
+        if self.model.size and self.stages and (self.stages[0].kind, self.stages[0].rows) != ("sft", "patterns"):
+            raise RecipeError(
+                "a model from nothing learns its tokenizer from patterns: its first stage must be SFT on them"
+            )
 
 
 def read(name: str) -> tuple[str, Recipe]:

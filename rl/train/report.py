@@ -171,4 +171,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _held_out(stages: Sequence[StageView]) -> list[str]:
     """Names of the figures that any stage was examined for."""
     found = [stage.manifest.get("held_out", {}) for stage in stages]
-    return list(dict.fromkeys(name for one in found for name, value in one.items() if isinstance(value, dict)))
+    return list(
+        dict.fromkeys(
+            name for one in found for name, value in one.items() if isinstance(value, dict) and "mean" in value
+        )
+    )

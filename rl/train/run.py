@@ -24,12 +24,12 @@ from rl.arguments import tools
 from rl.chat import rules
 from rl.evaluation.statistics import figure
 from rl.tasks import Task
-from rl.train import choose, journal, scratch, speak
+from rl.train import choose, journal, ranks, scratch, speak
 from rl.train.best import best
 from rl.train.grpo import CURRICULUM, grpo
 from rl.train.patterns import traces
 from rl.train.recipe import Recipe, Stage
-from rl.train.rollout import play
+from rl.train.rollout import Rollout, play
 from rl.train.room import Room
 from rl.train.sft import sft
 from rl.train.speak import Voice
@@ -37,6 +37,7 @@ from rl.train.webs import Place, place
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"
 VERSIONS = ("webemu", "trl", "transformers", "torch", "peft", "datasets")
+Rows = list[dict[str, Any]]
 Show = Callable[[Stage, int, dict[str, Any]], None]
 
 
@@ -64,17 +65,8 @@ def train(
     """Run the stages that are not done, up to `until`; gives the manifests of all that are. Raises RunError."""
     if until and until not in [stage.name for stage in recipe.stages]:
         raise RunError(f"no stage {until!r}: there are {', '.join(stage.name for stage in recipe.stages)}")
-    _same_recipe(out, text, seed)
-    if given.after:
-        _take_over(given.after, out, recipe)
     with ExitStack() as stack:
-        webs = out / "webs"
-        home = (given.server, given.tasks, given.collection, given.workers)
-        web = stack.enter_context(place(recipe.web, "train", webs, *home))
-        away_home = (given.server, given.held_out or given.tasks, given.collection, given.workers)
-        away = stack.enter_context(place(recipe.held_out, "held-out", webs, *away_home))
-        if away.file == web.file:
-            web, away = _parted(web)
+        web, away = ranks.told(lambda: _places(recipe, text, out, seed, given, stack))
         run = _Run(recipe, out, seed, web, away, show)
         manifests = []
         for number, stage in enumerate(recipe.stages):
@@ -83,6 +75,19 @@ def train(
             if stage.name == until:
                 break
     return manifests
+
+
+def _places(recipe: Recipe, text: str, out: Path, seed: int, given: Given, stack: ExitStack) -> tuple[Place, Place]:
+    """The webs to learn on and to be asked about, served until `stack` ends; the folder is made ready for them."""
+    _same_recipe(out, text, seed)
+    if given.after:
+        _take_over(given.after, out, recipe)
+    webs = out / "webs"
+    home = (given.server, given.tasks, given.collection, given.workers)
+    web = stack.enter_context(place(recipe.web, "train", webs, *home))
+    away_home = (given.server, given.held_out or given.tasks, given.collection, given.workers)
+    away = stack.enter_context(place(recipe.held_out, "held-out", webs, *away_home))
+    return _parted(web) if away.file == web.file else (web, away)
 
 
 def _pass(stage: Stage, manifest: dict[str, Any]) -> None:
@@ -104,34 +109,37 @@ class _Run:
     def stage(self, number: int, stage: Stage) -> dict[str, Any]:
         """Done now, unless it was done before."""
         folder = self.folder(number)
-        if (folder / MANIFEST).exists():
-            told: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            return told
+        if done := ranks.told(lambda: _read_manifest(folder)):
+            return done
         folder.mkdir(parents=True, exist_ok=True)
         with Room(self.web.server) as room:
-            model, tokenizer, peft = self._model(number, stage, room)
-            trained = self._train(number, stage, room, model, tokenizer, peft)
-        _save(trained, tokenizer, folder / "model")
+            rows = ranks.told(lambda: self._rows(number, stage, room)) if stage.kind == "sft" else []
+            model, tokenizer, peft = self._model(number, rows)
+            trainer = self._train(number, stage, room, rows, model, tokenizer, peft)
+        if ranks.is_first():
+            _save(trainer.accelerator.unwrap_model(trainer.model), tokenizer, folder / "model")
         with Room(self.away.server) as room:
-            held_out = self._examine(stage, room, trained, tokenizer)
-        return self._manifest(number, stage, held_out)
+            held_out = self._examine(stage, room, trainer.accelerator.unwrap_model(trainer.model), tokenizer)
+        steps = int(trainer.state.global_step)
+        return ranks.told(lambda: self._manifest(number, stage, steps, held_out))
 
-    def _train(self, number: int, stage: Stage, room: Room, model: Any, tokenizer: Any, peft: Any) -> Any:
+    def _train(self, number: int, stage: Stage, room: Room, rows: Rows, model: Any, tokenizer: Any, peft: Any) -> Any:
         folder = self.folder(number)
         common: dict[str, Any] = {"seed": self.seed, "peft": peft, "resume": _checkpoint(folder, stage)}
         common["show"] = lambda step, figures: self.show(stage, step, figures)
         if stage.kind == "sft":
-            return sft(stage, model, tokenizer, self._rows(number, stage, room), folder, **common).model
+            return sft(stage, model, tokenizer, rows, folder, **common)
         tasks = _of(self.web.tasks, stage)
         tasks = choose.shuffled(tasks, self.seed) if self.recipe.control == "shuffled-gold" else tasks
         more: dict[str, Any] = {
             "policy": dict(self.recipe.policy),
             "system": self._system(),
             "control": self.recipe.control,
+            "vllm": self.recipe.model.vllm,
         }
-        return grpo(stage, model, tokenizer, room, tasks, self.recipe.limits, folder, **common, **more).model
+        return grpo(stage, model, tokenizer, room, tasks, self.recipe.limits, folder, **common, **more)
 
-    def _rows(self, number: int, stage: Stage, room: Room) -> list[dict[str, Any]]:
+    def _rows(self, number: int, stage: Stage, room: Room) -> Rows:
         tasks = _of(self.web.tasks, stage)
         if stage.rows == "best":
             earlier = [self.folder(n) for n in range(number) if self.recipe.stages[n].kind == "grpo"]
@@ -145,12 +153,12 @@ class _Run:
         rows += [{"messages": system + messages} for messages in made]
         return [row | {"tools": list(tools(False))} for row in rows]
 
-    def _model(self, number: int, stage: Stage, room: Room) -> tuple[Any, Any, Any]:
+    def _model(self, number: int, rows: Rows) -> tuple[Any, Any, Any]:
         """Of the stage before, else the recipe's."""
         told = self.recipe.model
         if number == 0 and told.size:
             size = scratch.SIZES[told.size]
-            seen = [json.dumps(row["messages"]) for row in self._rows(number, stage, room)]
+            seen = [text for row in rows for text in scratch.words(row["messages"])]
             words = scratch.tokenizer(seen, size.vocabulary)
             seed = told.seed + self.seed
             return (
@@ -159,7 +167,7 @@ class _Run:
                 _lora(told.lora),
             )
         source = self.folder(number - 1) / "model" if number else Path(told.name)
-        return *_loaded(str(source)), _lora(told.lora)
+        return *loaded(str(source)), _lora(told.lora)
 
     def _examine(self, stage: Stage, room: Room, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Held-out tasks, each once, at the temperature of training."""
@@ -170,28 +178,23 @@ class _Run:
         limits = replace(self.recipe.limits, calls=0) if self.recipe.control == "no-tools" else self.recipe.limits
         voice = Voice(model, tokenizer, stage.turn, stage.temperature, self._system())
         pairs = [(task, self.seed) for task in asked]
-        made = []
-        for begin in range(0, len(pairs), 128):
-            part = play(room, voice, pairs[begin : begin + 128], limits, stage.context, dict(self.recipe.policy))
+        mine, made = ranks.share(pairs), list[Rollout]()
+        for begin in range(0, len(mine), 128):
+            part = play(room, voice, mine[begin : begin + 128], limits, stage.context, dict(self.recipe.policy))
             made += part[0]
+        made = ranks.together(made)
         known = [one for one in made if one.score.reward is not None]
         if not known:
             raise RunError(
                 f"no held-out task could be asked ({made[0].score.mask}): start the server, then run this again"
             )
-        values = {
-            "grounded": [float(journal.is_grounded(one)) for one in known],
-            "correct": [choose.outcome(one.score) or 0.0 for one in known],
-            "reward": [one.score.reward or 0.0 for one in known],
-            "calls": [float(len(one.latencies)) for one in known],
-        }
-        return {name: asdict(told) for name, of in values.items() if (told := figure(of, name))} | {
-            "masked": len(made) - len(known)
-        }
+        kinds = {one.task.recipe for one in known}
+        each = {kind: _figures([one for one in known if one.task.recipe == kind]) for kind in sorted(kinds)}
+        return _figures(known) | {"masked": len(made) - len(known), "recipes": each if len(kinds) > 1 else {}}
 
-    def _manifest(self, number: int, stage: Stage, held_out: dict[str, Any]) -> dict[str, Any]:
+    def _manifest(self, number: int, stage: Stage, steps: int, held_out: dict[str, Any]) -> dict[str, Any]:
         told = {
-            "stage": stage.name, "seed": self.seed, "held_out": held_out,
+            "stage": stage.name, "seed": self.seed, "steps": steps, "held_out": held_out,
             "from": _hash(self.folder(number - 1) / "model") if number else self.recipe.model.name or "scratch",
             "model": _hash(self.folder(number) / "model"), "recipe": _sha(self.out / RECIPE),
             "tasks": _sha(self.web.file), "snapshot": self.web.snapshot,
@@ -205,6 +208,23 @@ class _Run:
 
     def _system(self) -> str:
         return rules("") if self.recipe.model.system == "rules" else self.recipe.model.system
+
+
+def _figures(known: Sequence[Rollout]) -> dict[str, Any]:
+    """Means with their intervals, of rollouts that are not masked."""
+    values = {
+        "grounded": [float(journal.is_grounded(one)) for one in known],
+        "correct": [choose.outcome(one.score) or 0.0 for one in known],
+        "reward": [one.score.reward or 0.0 for one in known],
+        "coverage": [one.score.terms["coverage"] or 0.0 for one in known if "coverage" in one.score.terms],
+        "calls": [float(len(one.latencies)) for one in known],
+    }
+    return {name: asdict(told) for name, of in values.items() if (told := figure(of, name))}
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _same_recipe(out: Path, text: str, seed: int) -> None:
@@ -261,7 +281,8 @@ def _checkpoint(folder: Path, stage: Stage) -> int:
     return max((n for n in steps if stage.kind == "sft" or (folder / CURRICULUM.format(n)).exists()), default=0)
 
 
-def _loaded(source: str) -> tuple[Any, Any]:
+def loaded(source: str) -> tuple[Any, Any]:
+    """Model and tokenizer of a folder or hub id."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     words = speak.prepared(AutoTokenizer.from_pretrained(source))

@@ -4,7 +4,8 @@ Qwen3 with random weights. They speak the same messages and tools as real models
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,8 +52,9 @@ RESPONSE: dict[str, Any] = {
         "content": {"close_pattern": r"<\|end\|>|$", "content": "text"},
     },
 }
-"""Whitespace is a token of its own: with leading-space tokens a name would be copied in two guises."""
-_PARTS = Regex(r"[A-Za-z]+|[0-9]|\s|[^A-Za-z0-9\s]+")
+_PARTS = Regex(r"[A-Za-z]+ ?|[0-9]|\s|[^A-Za-z0-9\s]+")
+"""A space belongs to the word before it: what stands behind a word is then the next token, which small models copy
+soonest, and the last word of a name is the same wherever a line or an argument ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,17 @@ class Size:
     context: int = 1024
 
 
-SIZES = {"tiny": Size(128, 2, 4, 512), "small": Size(512, 8, 8, 2000, 2048)}
+SIZES = {"tiny": Size(128, 2, 4, 768), "small": Size(512, 8, 8, 2000, 2048)}
+
+
+def words(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """All that is said in a conversation, as the template says it."""
+    for message in messages:
+        yield message.get("content") or ""
+        for call in message.get("tool_calls") or ():
+            yield call["function"]["name"]
+            for name, value in call["function"]["arguments"].items():
+                yield f"{name}:{value if isinstance(value, str) else json.dumps(value)}"
 
 
 def tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:

@@ -11,8 +11,9 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
+from rl.train import ranks
 from rl.train.journal import Journal
-from rl.train.recipe import Stage
+from rl.train.recipe import RecipeError, Stage
 
 
 class Keeper(TrainerCallback):
@@ -32,7 +33,7 @@ def sft(
     peft: Any = None, resume: int = 0, show: Any = lambda step, figures: None,
 ) -> Any:  # fmt: skip
     """Train `model` on rows of `messages` and `tools`, from checkpoint `resume` if that is not 0; gives the trainer."""
-    journal = Journal(folder, resume)
+    journal = Journal(folder, resume, ranks.is_first())
     trainer = SFTTrainer(
         model=model, args=config(stage, folder, seed), train_dataset=dataset(rows), processing_class=tokenizer,
         peft_config=peft, callbacks=[Keeper(journal, show)],
@@ -58,11 +59,29 @@ def dataset(rows: Sequence[dict[str, Any]]) -> Dataset:
 
 def config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
     """The stage in TRL's words."""
-    cuda = torch.cuda.is_available()
+    at_once, passes = parts(stage)
     return SFTConfig(
         output_dir=str(folder), max_steps=stage.steps, learning_rate=stage.rate, adam_beta2=stage.beta2,
-        lr_scheduler_type="constant_with_warmup", warmup_steps=max(1, stage.steps // 50),
-        per_device_train_batch_size=stage.batch, max_length=None, assistant_only_loss=True, seed=seed,
-        use_cpu=not cuda, bf16=cuda, gradient_checkpointing=cuda, logging_steps=10, save_steps=max(100, stage.save),
-        save_total_limit=1, report_to="tensorboard", disable_tqdm=True, dataloader_num_workers=0,
+        lr_scheduler_type="warmup_stable_decay", lr_scheduler_kwargs={"num_decay_steps": stage.steps // 5},
+        warmup_steps=max(1, stage.steps // 50), per_device_train_batch_size=at_once, gradient_accumulation_steps=passes,
+        max_length=None, assistant_only_loss=True, seed=seed, logging_steps=10,
+        save_steps=max(100, stage.save), save_total_limit=1, report_to="tensorboard", disable_tqdm=True,
+        dataloader_num_workers=0, **machine(),
     )  # fmt: skip
+
+
+def parts(stage: Stage) -> tuple[int, int]:
+    """Rows of a process that go through the model at once, and how often in a step. Raises RecipeError."""
+    mine = stage.batch // ranks.count()
+    at_once = stage.micro or mine
+    if stage.batch % (ranks.count() * at_once):
+        raise RecipeError(
+            f"stage {stage.name}: {stage.batch} rows cannot be shared by {ranks.count()} processes, {at_once} at once"
+        )
+    return at_once, mine // at_once
+
+
+def machine() -> dict[str, Any]:
+    """bf16 where there is CUDA, else the processor."""
+    cuda = torch.cuda.is_available()
+    return {"use_cpu": not cuda, "bf16": cuda, "gradient_checkpointing": cuda}

@@ -46,7 +46,11 @@ class Tongue:
         return [*system, {"role": "user", "content": neutral(task.question)}]
 
     def prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
-        return self._ids(self.messages(task), tools=list(tools), add_generation_prompt=True)
+        return self.context(self.messages(task), tools)
+
+    def context(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Ids:
+        """The ids of a conversation, up to the model's next turn."""
+        return self._ids(list(messages), tools=list(tools), add_generation_prompt=True)
 
     def said(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
         try:

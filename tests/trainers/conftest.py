@@ -1,6 +1,6 @@
 """The world of tests/rl and a toy web, for what needs a trainer."""
 
 from tests.rl.conftest import root, world
-from tests.trainers.toy import toy
+from tests.train.toy import toy
 
 __all__ = ["root", "toy", "world"]

@@ -22,8 +22,8 @@ from rl.arguments import read
 from rl.tasks import Task
 from rl.train import scratch
 from rl.train.speak import Tongue, prepared
+from tests.train.toy import TOOLS, WORDS, turn
 from tests.trainers import tiny
-from tests.trainers.toy import TOOLS, WORDS, turn
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search", {"query": "Nem Sal"}),

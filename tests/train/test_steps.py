@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,22 +20,26 @@ from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
 from trl import GRPOConfig
 
 from rl.arguments import tools
+from rl.curriculum import Curriculum
+from rl.environment import AsyncEpisode
+from rl.rewards import rubric_of
+from rl.rubric import Score
 from rl.tasks import Task
 from rl.train import grpo as module
 from rl.train import scratch
-from rl.train.grpo import config, grpo
+from rl.train.grpo import PATIENCE, Rounds, config, grpo
 from rl.train.journal import read_steps
-from rl.train.patterns import traces
-from rl.train.recipe import Stage
+from rl.train.patterns import PATTERNS, traces
+from rl.train.recipe import RecipeError, Stage
 from rl.train.rollout import Rollout, play
 from rl.train.room import Room
-from rl.train.run import _loaded, _lora, _save
+from rl.train.run import _lora, _save, loaded
 from rl.train.sft import dataset, sft
 from rl.train.speak import Tongue, Voice, prepared
 from rl.train.webs import Place
+from tests.train.test_rollout import played
+from tests.train.toy import BRIEF, FULL, WORDS, good, of
 from tests.trainers import tiny
-from tests.trainers.test_train_rollout import played
-from tests.trainers.toy import BRIEF, FULL, WORDS, good, of
 
 SFT = Stage("skills", "sft", 2, 1e-3, batch=4)
 GRPO = Stage("grpo", "grpo", 2, 1e-3, batch=8, group=4, resample=0, turn=8, context=64)
@@ -212,7 +217,7 @@ def test_a_qwen3_goes_through_both_stages_and_speaks_again(toy: Place, tmp_path:
         replace(SFT, steps=1), qwen(words), words, rows(toy, FULL, 4), tmp_path / "1", seed=0, peft=_lora(rank)
     )
     _save(trained.model, words, folder)
-    model, again = _loaded(str(folder))
+    model, again = loaded(str(folder))
     stage = replace(GRPO, steps=1, turn=16, context=1024)
     with Room(toy.server) as room:
         made = grpo(
@@ -220,7 +225,7 @@ def test_a_qwen3_goes_through_both_stages_and_speaks_again(toy: Place, tmp_path:
             peft=_lora(rank), **PLAIN,
         )  # fmt: skip
         _save(made.model, again, folder)
-        model, again = _loaded(str(folder))
+        model, again = loaded(str(folder))
         rollouts, _ = play(room, Voice(model, again, 16), [(task, 0) for task in of(toy, "fact", 4)], FULL, 1024)
     assert [row["step"] for row in read_steps(tmp_path / "2")] == [1]
     assert all(one.score.reward == 0.0 and 0 < len(one.ids) <= 16 for one in rollouts)
@@ -232,4 +237,95 @@ def test_a_model_of_16_bits_is_trained_in_32(tmp_path: Path) -> None:
     qwen(words).to(torch.bfloat16).save_pretrained(tmp_path)
     words.save_pretrained(tmp_path)
     assert AutoModelForCausalLM.from_pretrained(tmp_path).dtype == torch.bfloat16
-    assert _loaded(str(tmp_path))[0].dtype == torch.float32
+    assert loaded(str(tmp_path))[0].dtype == torch.float32
+
+
+def test_a_stage_that_tries_nothing_any_more_ends(toy: Place, tmp_path: Path) -> None:
+    words = WORDS["scratch"]()
+    stage = replace(GRPO, steps=PATIENCE + 3, entropy=100.0)
+    with Room(toy.server) as room:
+        made = grpo(stage, small(words), words, room, of(toy, "fact", 8), BRIEF, tmp_path, **PLAIN)
+    assert made.state.global_step == len(read_steps(tmp_path)) == PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("control", "reward", "correct", "length", "earned"),
+    [
+        ("", 1.0, 1.0, 0.0, 1.0),
+        ("", 1.0, 1.0, 0.5, 0.75),
+        ("", 0.05, 0.0, 0.0, 0.05),
+        ("", None, None, 0.5, None),
+        ("shuffled-gold", 0.05, 0.0, 0.0, 0.0),
+        ("shuffled-gold", 1.0, 1.0, 0.0, 1.0),
+        ("random-reward", None, None, 0.0, None),
+    ],
+)
+def test_what_a_rollout_is_worth(
+    control: Any, reward: float | None, correct: float | None, length: float, earned: float | None
+) -> None:
+    stage = replace(GRPO, length=length, context=20)
+    rounds = Rounds(None, stage, Curriculum([Task("1", "Q", ("x",))]), BRIEF, {}, "", control, None)  # type: ignore[arg-type]
+    one = Rollout(Task("1", "Q", ("x",)), 0, [1], [2] * 15, [1] * 10 + [0] * 5)
+    one.score = Score(reward, {"correct": correct})
+    assert rounds._earned(one, 0) == earned
+
+
+def test_vllm_is_told_what_transformers_is(tmp_path: Path) -> None:
+    for place, mode in (("colocate", "colocate"), ("http://127.0.0.1:8000", "server")):
+        made = config(GRPO, tmp_path, 0, place)
+        assert (made.use_vllm, made.vllm_mode) == (True, mode)
+        assert made.generation_kwargs == {"max_tokens": GRPO.turn}
+    assert made.vllm_server_base_url == "http://127.0.0.1:8000"
+
+
+def test_a_batch_goes_through_the_model_in_parts(toy: Place, tmp_path: Path) -> None:
+    made = config(replace(GRPO, batch=8, micro=2), tmp_path, 0)
+    assert (made.per_device_train_batch_size, made.gradient_accumulation_steps, made.steps_per_generation) == (2, 4, 4)
+    with pytest.raises(RecipeError, match="cannot be shared"):
+        config(replace(GRPO, batch=8, micro=3), tmp_path, 0)
+    words = WORDS["scratch"]()
+    model = small(words)
+    before = weights(model)
+    with Room(toy.server) as room:
+        made = grpo(
+            replace(GRPO, batch=8, micro=2, steps=2), model, words, room, of(toy, "fact", 8), BRIEF, tmp_path,
+            control="random-reward", **PLAIN,
+        )  # fmt: skip
+    assert [len(pq.read_table(path)) for path in sorted((tmp_path / "trajectories").glob("*.parquet"))] == [8, 8]
+    assert changed(before, model)
+
+
+def test_good_traces_earn_everything_and_short_ones_a_part(toy: Place) -> None:
+    earned: dict[tuple[str, str], list[float]] = {}
+    with Room(toy.server) as room:
+        for name in ("good", "short", "guess"):
+            for task, score in zip(
+                toy.tasks, room.all(_scored(room, name, task, toy) for task in toy.tasks), strict=True
+            ):
+                earned.setdefault((name, task.recipe), []).append(score)
+    means = {key: sum(values) / len(values) for key, values in earned.items()}
+    assert means["good", "fact"] == means["good", "linked fact"] == 1
+    assert means["good", "report"] > 0.9
+    assert means["short", "linked fact"] < 0.1
+    assert 0.2 < means["short", "report"] < 0.4
+    assert max(means["guess", recipe] for recipe in ("fact", "linked fact", "report")) == 0
+
+
+async def _scored(room: Room, name: str, task: Task, place: Place) -> float:
+    episode = AsyncEpisode(room.client, replace(BRIEF, turns=5, calls=4))
+    await episode.reset(task)
+
+    async def call(tool: str, given: dict[str, Any]) -> str:
+        return (await episode.call(tool, given)).text
+
+    await PATTERNS[name](call, task, Random(task.id), place.tasks)
+    return rubric_of(task).score(await episode.record()).reward or 0.0
+
+
+def test_echoes_say_words_of_the_web_again(toy: Place) -> None:
+    with Room(toy.server) as room:
+        made = traces(room, toy.tasks[:9], {"echo": 1.0}, BRIEF, 0)
+    for asked, answered in made:
+        assert asked["content"] == answered["content"]
+        assert 1 < len(asked["content"].split()) <= 20
+    assert len({one[0]["content"] for one in made}) == 9

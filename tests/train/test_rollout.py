@@ -27,7 +27,7 @@ from rl.train.rollout import Ids, Rollout, Timing, play
 from rl.train.room import Room
 from rl.train.speak import Tongue
 from rl.train.webs import Place
-from tests.trainers.toy import BRIEF, FULL, TOOLS, WORDS, Said, good, of, turn
+from tests.train.toy import BRIEF, FULL, TOOLS, WORDS, Said, good, of, turn
 
 Script = Sequence[Sequence[Said] | Ids]
 Scripts = Sequence[tuple[Task, Script]]
@@ -140,7 +140,7 @@ def test_no_rollout_outgrows_its_room(toy: Place, words: Any) -> None:
     task = of(toy, "fact")[0]
     whole = played(toy, words, [(task, good(task))])[0]
     first = whole.mask.index(0)
-    for room in range(first - 1, len(whole.ids) + 1, 9):
+    for room in range(first - 1, len(whole.ids), 9):
         one = played(toy, words, [(task, good(task))], room=room)[0]
         assert len(one.ids) == len(one.mask) <= room
         assert whole.ids[: len(one.ids)] == one.ids

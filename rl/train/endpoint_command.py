@@ -1,0 +1,49 @@
+"""`webemu serve-model`: a trained model, to be evaluated."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+
+def serve_model(
+    model: Annotated[Path, typer.Argument(help="Folder of a model, such as runs/tiny/3-grpo/model.")],
+    name: Annotated[str, typer.Option(help="What it is called. [default: the folder's path]")] = "",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8910,
+) -> None:
+    """Serve a model that was trained here behind an OpenAI-compatible endpoint, tool calls included.
+
+    \b
+    Example:
+      webemu serve-model runs/tiny/3-grpo/model --name tiny
+      webemu eval --model tiny --base-url http://127.0.0.1:8910/v1 --temperature 1 \\
+        --tasks runs/tiny/webs/held-out/tasks.jsonl --root runs/tiny/webs --collection held-out \\
+        --limits-json '{"brief": true, "results": 3}'
+    """
+    if not (model / "config.json").exists():
+        _stop(f"{model} holds no model", "name the folder `model` of a stage: ls runs/*/*/model")
+    import uvicorn  # these take seconds
+
+    from rl.train.endpoint import app
+    from rl.train.run import loaded
+
+    try:  # listening, so that the address holds from the moment it is told
+        sock = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        _stop(f"{host}:{port} cannot be listened on: {os.strerror(error.errno or 0)}", "give another --port")
+    speaker, words = loaded(str(model))
+    called = name or str(model)
+    config = uvicorn.Config(app(called, speaker.eval(), words), log_level="warning", access_log=False)
+    typer.echo(f"{called} at http://{host}:{sock.getsockname()[1]}/v1 (end with Ctrl-C)")
+    uvicorn.Server(config).run([sock])
+
+
+def _stop(message: str, action: str) -> NoReturn:
+    typer.echo(f"webemu: {message}", err=True)
+    typer.echo(f"  -> {action}", err=True)
+    raise typer.Exit(1) from None

@@ -1,0 +1,83 @@
+"""A model that was trained here, served and asked by OpenAI's own client and by `webemu eval`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("trl")
+pytest.importorskip("peft")
+pytest.importorskip("openai")
+
+import openai
+
+from rl.arguments import tools
+from rl.train.run import _save
+from rl.train.webs import Place
+from tests.train.test_steps import qwen, small
+from tests.train.toy import WORDS
+
+COMMAND = [sys.executable, "-P", "-m", "emulator.cli"]
+ASKED = [{"role": "user", "content": "Key of Nem Sal"}]
+
+
+@pytest.fixture(scope="module", params=["scratch", "qwen3"])
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of an endpoint with random weights, saved and loaded again."""
+    words, folder = WORDS[request.param](), tmp_path_factory.mktemp("model")
+    _save({"scratch": small, "qwen3": qwen}[request.param](words), words, folder)
+    command = [*COMMAND, "serve-model", str(folder), "--port", "0", "--name", "toy"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    found = re.search(r"http://\S+", process.stdout.readline())
+    assert found
+    yield found[0]
+    process.terminate()
+    process.wait(20)
+
+
+def test_openais_client_is_answered(address: str) -> None:
+    client = openai.OpenAI(base_url=address, api_key="none")
+    assert [one.id for one in client.models.list()] == ["toy"]
+    made = client.chat.completions.create(model="toy", messages=ASKED, tools=list(tools(False)), max_tokens=7)
+    assert 0 < made.usage.completion_tokens <= 7 < made.usage.prompt_tokens
+    assert made.choices[0].finish_reason in ("length", "stop", "tool_calls")
+
+
+def test_greedy_answers_are_the_same_alone_and_in_a_batch(address: str) -> None:
+    async def all_of(count: int) -> list[str]:
+        async with openai.AsyncOpenAI(base_url=address, api_key="none") as client:
+            asked = [
+                client.chat.completions.create(model="toy", messages=ASKED, max_tokens=9, temperature=0)
+                for _ in range(count)
+            ]
+            return [one.choices[0].message.model_dump_json() for one in await asyncio.gather(*asked)]
+
+    assert set(asyncio.run(all_of(8))) == set(asyncio.run(all_of(1)))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"messages": "x"}, {"messages": [{"role": "user", "content": "a " * 40_000}]}, {"messages": ASKED, "tools": 3}],
+)
+def test_what_cannot_be_answered_is_a_bad_request(address: str, told: dict[str, object]) -> None:
+    client = openai.OpenAI(base_url=address, api_key="none", max_retries=0)
+    with pytest.raises(openai.BadRequestError):
+        client.post("/chat/completions", body=told, cast_to=object)
+
+
+def test_webemu_eval_asks_it(address: str, toy: Place, tmp_path: Path) -> None:
+    command = [*COMMAND, "eval", "--model", "toy", "--base-url", address, "--server", toy.server, "--quiet"]
+    command += ["--tasks", str(toy.file), "--limit", "3", "--max-tokens", "8", "--out", str(tmp_path / "out")]
+    command += ["--limits-json", '{"brief": true, "results": 3}']
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out" / "episodes.jsonl").read_text().splitlines()]
+    assert [(row["mask"], row["reward"]) for row in rows] == [("", 0.0)] * 3
