@@ -31,6 +31,7 @@ def main(warcs: Path | None) -> None:
             step("benchmarks.replay", programs, files[0])
         else:
             print("\nreplay: not run, PYWB_BIN does not name the programs of an environment with pywb")
+    print("\nrollouts: not run, it takes a run of `webemu train`: python -m benchmarks.rollouts RUN")
     step("benchmarks.client")
     step("benchmarks.episodes")
     if os.environ.get("WEBEMU_SHARED"):

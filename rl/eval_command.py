@@ -7,7 +7,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -23,7 +22,7 @@ from rl.evaluation.run import Setting
 from rl.evaluation.table import table
 from rl.evaluation.who import Model, Name, NobodyError, Spoken, with_model, without_model
 from rl.serving import serving
-from rl.state import Limits
+from rl.state import Limits, limits_of
 from rl.tasks import Task, TaskError, load
 
 INTERRUPTED = 130
@@ -157,11 +156,10 @@ def _object(text: str, option: str) -> dict[str, Any]:
 
 
 def _limits(turns: int, calls: int, text: str) -> Limits:
-    told = {"turns": turns, "calls": calls} | _object(text, "--limits-json")
-    known = [one.name for one in fields(Limits)]
-    if unknown := [name for name in told if name not in known]:
-        _stop(f"--limits-json has no {unknown[0]!r}", f"there are {', '.join(known)}")
-    return Limits(**told)
+    try:
+        return limits_of({"turns": turns, "calls": calls} | _object(text, "--limits-json"))
+    except ValueError as error:
+        _stop(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
 
 
 def _tell(figures: Mapping[str, Any], out: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from rl.record import End
 from rl.tasks import Task
@@ -30,6 +31,14 @@ class Limits:
     small to read more. What pages say is still made data, but nothing tells it from the episode's own words."""
     retries: int = 2
     """Of a request that an outage of ours took, before the episode is masked."""
+
+
+def limits_of(told: Mapping[str, Any]) -> Limits:
+    """Limits from a configuration. Raises ValueError on an unknown name."""
+    names = [one.name for one in fields(Limits)]
+    if unknown := sorted(set(told) - set(names)):
+        raise ValueError(f"there is no limit {unknown[0]!r}; there are {', '.join(names)}")
+    return Limits(**told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,15 +145,21 @@ def _answering(
     return respond
 
 
-async def _asked(request: Request) -> dict[str, Any]:
+async def bounded(request: Request, most: int) -> bytes:
+    """The body of a request. Raises Refused where it is larger than `most` bytes."""
     size, parts = 0, []
     async for part in request.stream():
         size += len(part)
         parts.append(part)
-        if size > BODY:
-            raise Refused(413, f"the body is larger than {BODY:,} bytes", "send less")
+        if size > most:
+            raise Refused(413, f"the body is larger than {most:,} bytes", "send less")
+    return b"".join(parts)
+
+
+async def _asked(request: Request) -> dict[str, Any]:
+    body = await bounded(request, BODY)
     try:
-        asked = json.loads(b"".join(parts))
+        asked = json.loads(body)
     except (ValueError, RecursionError):
         raise Refused(400, "the body is not JSON", 'send {"task_id": …} or {"episode": …, "tool": …}') from None
     if not isinstance(asked, dict):

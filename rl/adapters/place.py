@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -16,7 +16,7 @@ from agent_client.client import DEFAULT_URL
 from rl.environment import AsyncEpisode, Episode
 from rl.record import Record
 from rl.rewards import rubric_of
-from rl.state import Limits
+from rl.state import Limits, limits_of
 from rl.tasks import Task, from_row, line
 
 PATIENCE = 90.0
@@ -35,13 +35,11 @@ class Place:
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
         """From `server`, `limits` and `policy`, each of which may be missing. Raises ValueError on an unknown name."""
-        limits, names = _plain(config.get("limits") or {}), [one.name for one in fields(Limits)]
-        if unknown := sorted(set(limits) - set(names)):
-            raise ValueError(f"there is no limit {unknown[0]!r}; there are {', '.join(names)}")
+        limits = limits_of(_plain(config.get("limits") or {}))
         policy = _plain(config.get("policy") or {})
         if not isinstance(policy, dict):
             raise ValueError("`policy` must be an object with the rules of a session")
-        return cls(str(config.get("server") or DEFAULT_URL), Limits(**limits), policy)
+        return cls(str(config.get("server") or DEFAULT_URL), limits, policy)
 
     def episode(self) -> Episode:
         """For threads. All of one server share a client."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from random import Random
 
 from rl.curriculum import Curriculum
@@ -56,10 +57,11 @@ def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
     """The same questions with others' answers, which their own are not: nothing that is found for them is right."""
     order = [*tasks]
     Random(f"{seed}:shuffled").shuffle(order)
-    return [_with_another(task, order[place:] + order[:place]) for place, task in enumerate(tasks)]
+    twice = order + order
+    return [_with_another(task, islice(twice, place, place + len(order))) for place, task in enumerate(tasks)]
 
 
-def _with_another(task: Task, others: Sequence[Task]) -> Task:
+def _with_another(task: Task, others: Iterable[Task]) -> Task:
     """Where answers are few, a shuffled one is right now and then, and sampling would look for those groups."""
     other = next((one for one in others if not {*one.answers} & {*task.answers}), task)
     return replace(task, answers=other.answers, answer_type=other.answer_type)

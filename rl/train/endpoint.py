@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from rl.adapters.http import Refused, bounded
 from rl.train.rollout import Ids
 from rl.train.speak import Voice
 
@@ -91,9 +92,9 @@ def app(name: str, model: Any, tokenizer: Any) -> Starlette:
 
     async def completions(request: Request) -> Response:
         try:
-            if int(request.headers.get("content-length") or 0) > BODY:
-                raise ValueError(f"the request has more than {BODY} bytes")
-            asked, ids = await speaking.turn(json.loads(await request.body()))
+            asked, ids = await speaking.turn(json.loads(await bounded(request, BODY)))
+        except Refused as error:
+            return _wrong(error.status, error.message)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             return _wrong(400, f"{type(error).__name__}: {error}")
         except RuntimeError as error:

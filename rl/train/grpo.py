@@ -28,6 +28,7 @@ from rl.train.speak import TrainerVoice
 
 CURRICULUM = "curriculum-{}.json"
 PATIENCE = 10
+"""Steps on end of too little entropy that end a stage."""
 PAUSES = (1, 2, 4, 8, 16, 32, 64)
 """Seconds between attempts at a step whose episodes are all masked: nobody learns from an outage."""
 
@@ -80,10 +81,10 @@ class Rounds:
         return self._policy | ({"weather": self._policy.get("weather", {}) | rates} if rates else {})
 
     def _earned(self, one: Rollout, step: int) -> float | None:
-        if self._control == "random-reward" and one.score.reward is not None:
-            return Random(f"{step}:{one.task.id}:{one.seed}").random()
         if one.score.reward is None:
             return None
+        if self._control == "random-reward":
+            return Random(f"{step}:{one.task.id}:{one.seed}").random()
         if self._control == "shuffled-gold" and not outcome(one.score):
             return 0.0  # a control of the answer: an attempt that is read and cited earns a little too (`rl.rewards`)
         return one.score.reward * (1 - self.stage.length * min(1.0, sum(one.mask) / self.stage.context))

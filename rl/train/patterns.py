@@ -84,7 +84,8 @@ def traces(
 
 def _echo(rng: Random, tasks: Sequence[Task]) -> list[dict[str, Any]]:
     said = [f"{subject(one)} {one.answers[-1]}" for one in rng.sample(tasks, min(len(tasks), ECHOED))]
-    words = rng.sample(pool := " ".join(said).split(), min(len(pool), ECHOED))
+    pool = " ".join(said).split()
+    words = rng.sample(pool, min(len(pool), ECHOED))
     return [{"role": role, "content": " ".join(words)} for role in ("user", "assistant")]
 
 

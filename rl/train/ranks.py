@@ -1,4 +1,4 @@
-"""The processes of a run (`accelerate launch`): each plays its share of the episodes, and all know of all."""
+"""The processes of a run (`torchrun`): each plays its share of the episodes, and all know of all."""
 
 from __future__ import annotations
 

@@ -84,6 +84,17 @@ def test_links_by_id(world: World, episode: Episode) -> None:
     assert "no result r77" in episode.call("open", {"link": "r77"}).text
 
 
+def test_pages_by_the_order_in_which_they_were_opened(world: World, episode: Episode) -> None:
+    first, second = (world.of(name).evidence[0].url for name in ("founded_by", "mayor"))
+    episode.reset(world.of("founded_by"))
+    for url in (first, second, first):
+        episode.call("open", {"link": url})
+    assert f"Page: {second}\n" in episode.call("open", {"link": "p2"}).text
+    assert "no page p3: 2 were opened" in episode.call("open", {"link": "p3"}).text
+    episode.call("finish", {"answer": "x", "citations": ["p2", "p1", "p3"]})
+    assert episode.record().citations == (second, first, "p3")
+
+
 def test_a_page_is_read_on_without_asking_again(world: World) -> None:
     task = world.of("founded_by")
     with world.client() as client:
