@@ -1,6 +1,6 @@
 """The native wire format (docs/api.md): asks parsed into the words of the house, answers rendered into bytes.
 
-Pure functions. Hits carry JSON-escaped texts, so a results page is pasted together and never serialised.
+Hits carry JSON-escaped texts, so a results page is pasted together and never serialised.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from api.window import LENGTH, LINES, Window, cut
 from emulator.dates import parse_time
 from emulator.errors import BadRequest, EmulatorError
 from emulator.types import VIEWS, Capture, Match, Page, PageRequest, Payload, Query, Results, View
+from emulator.world import World
 
 SIZE = 10
 MAX_SIZE = 100
@@ -186,8 +187,8 @@ _HIT = b'{"rank":%d,"url":"%b","title":"%b","snippet":"%b","date":"%b","score":%
 _RESULTS = b'{"query":%b,"page":%d,"size":%d,"as_of":%b,"snapshot":"%b","results":[%b],"more":%b}'
 
 
-def render_results(results: Results) -> bytes:
-    """One page of results."""
+def render_results(results: Results, others: Sequence[Sequence[str]]) -> bytes:
+    """One page of results, and for each what was left out for it."""
     query = results.query
     first = (query.page - 1) * query.size + 1
     hits = [
@@ -195,12 +196,24 @@ def render_results(results: Results) -> bytes:
         for rank, hit in enumerate(results.hits, first)
     ]
     if results.explained:
-        told = [orjson.dumps(one) for one in results.explained]
-        hits = [b'%b,"explain":%b}' % (hit[:-1], one) for hit, one in zip(hits, told, strict=True)]
+        hits = [_with(hit, b"explain", orjson.dumps(told)) for hit, told in zip(hits, results.explained, strict=True)]
+    if any(others):
+        pairs = zip(hits, others, strict=True)
+        hits = [_with(hit, b"others", orjson.dumps(urls)) if urls else hit for hit, urls in pairs]
     as_of = b"null" if query.as_of is None else b'"%b"' % _rfc3339(query.as_of).encode()
     more = b"true" if results.more else b"false"
     text = orjson.dumps(query.text)
     return _RESULTS % (text, query.page, query.size, as_of, results.snapshot.encode(), b",".join(hits), more)
+
+
+def _with(hit: bytes, name: bytes, value: bytes) -> bytes:
+    return b'%b,"%b":%b}' % (hit[:-1], name, value)
+
+
+def search(world: World, query: Query) -> bytes:
+    """What a search answers."""
+    results = world.search(query)
+    return render_results(results, world.others(results))
 
 
 def render_page(page: Page, window: Window) -> bytes:

@@ -33,6 +33,8 @@ class Result(BaseModel):
     snippet: str
     date: str = Field(examples=["2024-11-30"], description="Day it was published, else fetched.")
     score: float
+    others: list[str] = Field([], description="Pages that say the same and were left out for it; absent if none.")
+    explain: dict[str, float] = Field({}, description="The signals that ranked it, where that was asked.")
 
 
 class SearchAnswer(BaseModel):

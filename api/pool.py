@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from emulator.errors import Overloaded
 
@@ -71,6 +71,12 @@ class Pool:
 
     def close(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+async def begun(future: Future[Any]) -> None:
+    """Wait until a future is done, well or not; others may wait for it too, so that nobody ends it by leaving."""
+    with suppress(Exception):
+        await asyncio.shield(asyncio.wrap_future(future))
 
 
 def _each(function: Callable[[Asked], Answered], asked: Sequence[Asked]) -> list[Answered]:

@@ -18,7 +18,7 @@ from api.cache import Cache
 from api.counters import Counters
 from api.errors import INFRASTRUCTURE, is_ours
 from api.native import Hunt, Visit
-from api.pool import Pool
+from api.pool import Pool, begun
 from api.served import Served
 from emulator.errors import BadRequest, EmulatorError
 from emulator.types import Query
@@ -52,7 +52,13 @@ class Routes:
         key = (world.snapshot, "/v1/search", query)
         body = self._cache.get(key)
         if body is None:
-            body = native.render_results(world.search(native.parse_search(query)))
+            wanted = native.parse_search(query)
+            if world.is_long(wanted):
+                if ready := world.ready(wanted):
+                    await begun(ready)
+                body = await self._pool.run(partial(native.search, world, wanted))
+            else:
+                body = native.search(world, wanted)
             self._cache.put(key, body)
         return Answer(body, world.snapshot)
 
@@ -79,7 +85,8 @@ class Routes:
     async def searches(self, body: bytes) -> Answer:
         world = self._served.world
         asked = await self._pool.run(lambda: native.parse_searches(read_body(body)))
-        return await self._batch(asked, partial(_results, world), world.snapshot)
+        world.begin(query for query in asked if isinstance(query, Query))
+        return await self._batch(asked, partial(native.search, world), world.snapshot)
 
     async def fetches(self, body: bytes) -> Answer:
         world = self._served.world
@@ -109,10 +116,6 @@ class Routes:
         read_query(query, ())
         snapshot = self._served.world.snapshot
         return Answer(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
-
-
-def _results(world: World, query: Query) -> bytes:
-    return native.render_results(world.search(query))
 
 
 def _page(world: World, visit: Visit) -> bytes:

@@ -100,7 +100,9 @@ class GuardedFinder:
     def __init__(self, finder: Finder, judge: Judge) -> None:
         self._finder = finder
         self._judge = judge
+        self.is_long = finder.is_long
         self.plan = finder.plan
+        self.ready = finder.ready
         self.terms = finder.terms
         self.explain = finder.explain
 
@@ -115,6 +117,13 @@ class GuardedFinder:
         ranked, complete = self._finder.top(plan, limit)
         since = self._finder.columns.since
         return [entry for entry in ranked if not self._is_blocked(entry[1], plan, since)], complete
+
+    def copies(self, doc: int) -> Sequence[int]:
+        copies = self._finder.copies(doc)
+        if not copies:
+            return ()
+        plan, since = self._finder.plan(Parsed()), self._finder.columns.since
+        return [one for one in copies if not self._is_blocked(one, plan, since)]
 
     def _is_blocked(self, doc: int, plan: Any, since: Sequence[int]) -> bool:
         return self._judge.is_page(doc, lambda: self._finder.hit(doc, 0.0, plan).url, since[doc])

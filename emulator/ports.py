@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 from emulator.article import Article
@@ -32,17 +33,35 @@ class Numbers(Protocol):
     def cluster(self) -> Sequence[int]: ...
 
 
+class Pending(BlockingIOError):
+    """A search waits for what `ready` will bring, and must not wait where it was asked."""
+
+    def __init__(self, ready: Future[Any]) -> None:
+        super().__init__()
+        self.ready = ready
+
+
 class Finder(Protocol):
     """Port: ranks pages for a parsed query."""
 
     @property
     def columns(self) -> Numbers: ...
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes longer than an event loop may be held."""
+
+    def ready(self, parsed: Parsed) -> Future[Any] | None:
+        """What `plan` waits for, begun: who asks for many at once lets them be made together."""
+
     def plan(self, parsed: Parsed) -> Any: ...
 
     def top(self, plan: Any, limit: int) -> tuple[list[Entry], bool]: ...
 
     def hit(self, doc: int, score: float, plan: Any) -> Hit: ...
+
+    def copies(self, doc: int) -> Sequence[int]:
+        """All pages that say the same as one, itself among them; empty where there is no other."""
 
     def explain(self, doc: int, score: float, plan: Any) -> dict[str, float]: ...
 

@@ -16,7 +16,6 @@ from typing import Any
 from emulator import urls
 from emulator.dates import parse_span
 from emulator.groups import TOKEN, Node, grouped, leaves
-from emulator.names import names
 
 MAX_CHARS = 4096
 """A query is read to here; the rest is ignored."""
@@ -107,11 +106,6 @@ class Parsed:
     def own(self) -> str:
         """The words that are in no group."""
         return self.alone if self.either else self.words
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What looks like a name among the words: `who was Ada Lovelace` has `Ada Lovelace`."""
-        return names(self.words)
 
 
 _CONDITIONS = attrgetter(

@@ -82,6 +82,11 @@ def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) 
         limit *= 4
 
 
+def is_visible(since: int, until: int, moment: int | None) -> bool:
+    """Whether a page is what its URL shows at a moment (seconds; None is now)."""
+    return until == FOREVER if moment is None else since <= moment < until
+
+
 def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
     """What of a ranking may be shown: visible at that time, inside the dates asked for, no duplicate of one before."""
     since, until, cluster, day = columns.since, columns.until, columns.cluster, columns.day

@@ -11,6 +11,7 @@ from functools import partial
 from sys import getsizeof
 from typing import Protocol, TypeVar
 
+from emulator.ports import Pending
 from emulator.types import Capture, Query, Results, View
 from emulator.world import World
 
@@ -32,7 +33,7 @@ class Shared(World):
     """A world with a memory. `name` is of this world alone; `is_long` where a search may take long."""
 
     def __init__(self, world: World, name: Hashable, memory: Memory, is_long: bool) -> None:
-        super().__init__(world.snapshot, world.finder, world.shelf, world.figures())
+        super().__init__(world.snapshot, world.finder, world.shelf, world.figures(), world.engines)
         self._base = world.base
         self._name = name
         self._memory = memory
@@ -52,9 +53,15 @@ class Shared(World):
         key = (self.snapshot, view, capture)
         return self._memory.made(key, partial(super().view, capture, view), _size_of_view)
 
-    def finds_at_once(self, query: Query | None) -> bool:
-        """Whether a search may be done in the event loop; with None, whether any may."""
-        return not self._is_long or (query is not None and self._memory.holds((self._name, query)))
+    def finds_at_once(self, query: Query, as_kept: bool) -> bool:
+        """Whether a search may be done in the event loop; `as_kept` where what is remembered of it will do."""
+        is_long = self._is_long or self.is_long(query)
+        return not is_long or (as_kept and self._memory.holds((self._name, query)))
+
+    def pending(self, query: Query) -> BlockingIOError:
+        """Why a search cannot be done at once."""
+        ready = self.ready(query) if self.is_long(query) else None
+        return Pending(ready) if ready else BlockingIOError()
 
     def shows_at_once(self, capture: Capture, view: View) -> bool:
         """Whether a page may be shown in the event loop."""

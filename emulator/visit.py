@@ -50,7 +50,7 @@ class Visit(World):
 
     def __init__(self, world: Shared, policy: Policy, session: Draws, asked: Draws, spend: Spend) -> None:
         """`session` draws what stays the same in the whole session, `asked` what is of this request."""
-        super().__init__(world.snapshot, world.finder, world.shelf, {})
+        super().__init__(world.snapshot, world.finder, world.shelf, {}, world.engines)
         self._world = world
         self._policy = policy
         self._session, self._asked = session, asked
@@ -71,8 +71,8 @@ class Visit(World):
         if (until := self._policy.as_of) and (query.as_of is None or query.as_of > until):
             query = replace(query, as_of=until)
         is_worse = is_noisy(self._policy.weather)
-        if not self.waits and not self._world.finds_at_once(None if is_worse else query):
-            raise BlockingIOError
+        if not self.waits and not self._world.finds_at_once(query, not is_worse):
+            raise self._world.pending(query)
         is_new = self._count("searches", " ".join(parse(query.text).words.split()).casefold() or query.text)
         results = self._noisy(query) if is_worse else self._world.search(query)
         if is_new:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
+from itertools import islice
+from typing import Any
 
 from emulator import ranking, urls
 from emulator.article import Article
@@ -17,7 +20,7 @@ from emulator.errors import BadRequest, NotCaptured, NoView
 from emulator.highlight import Span, spans
 from emulator.passage import passage
 from emulator.ports import Finder, Shelf
-from emulator.query import parse
+from emulator.query import Parsed, parse
 from emulator.related import related
 from emulator.relevance import relevance
 from emulator.spelling import correct
@@ -26,6 +29,7 @@ from emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payl
 DEEPEST = 1000
 """Results further down are not served."""
 MAX_HOPS = 20
+LISTED = 10
 
 
 Passages = list[tuple[Hit, str]]
@@ -78,12 +82,42 @@ class World:
         last = min(first + query.size, DEEPEST)
         if first >= last:
             return Results(query, (), False, self.snapshot)
-        finder = self._engine(query.engine) if query.engine else self._finder
+        finder = self._searching(query)
         plan = finder.plan(parsed)
         shown, more = ranking.shown(finder, plan, parsed, query.as_of, last)
         hits = tuple([finder.hit(doc, score, plan) for score, doc in shown[first:last]])
         told = [finder.explain(doc, score, plan) for score, doc in shown[first:last]] if query.explain else ()
         return Results(query, hits, more and last < DEEPEST, self.snapshot, tuple(told))
+
+    def others(self, results: Results) -> list[list[str]]:
+        """For each hit the URLs of pages that say the same and are left out for it, at most `LISTED`."""
+        moment = None if results.query.as_of is None else int(results.query.as_of.timestamp())
+        return [self._others(hit.doc, moment) for hit in results.hits]
+
+    def _others(self, doc: int, moment: int | None) -> list[str]:
+        if not (copies := self._finder.copies(doc)):
+            return []
+        since, until, plan = self._finder.columns.since, self._finder.columns.until, self._finder.plan(Parsed())
+        shown = (one for one in copies if one != doc and ranking.is_visible(since[one], until[one], moment))
+        return [self._finder.hit(one, 0.0, plan).url for one in islice(shown, LISTED)]
+
+    def is_long(self, query: Query) -> bool:
+        """Whether a search takes longer than an event loop may be held. Raises BadRequest."""
+        return self._searching(query).is_long
+
+    def ready(self, query: Query) -> Future[Any] | None:
+        """What a search waits for, begun; None for nothing. Raises BadRequest."""
+        return self._searching(query).ready(parse(query.text))
+
+    def begin(self, queries: Iterable[Query]) -> None:
+        """Have what many searches wait for made together."""
+        for query in queries:
+            finder = self.engines.get(query.engine) if query.engine else self._finder
+            if finder is not None and finder.is_long:
+                finder.ready(parse(query.text))
+
+    def _searching(self, query: Query) -> Finder:
+        return self._engine(query.engine) if query.engine else self._finder
 
     def through(self, engine: str) -> World:
         """The same web, searched in another of its ways. Raises BadRequest."""
@@ -186,6 +220,7 @@ class World:
         """Results with their passages, for each of many queries."""
         if self.share and len(queries) >= MANY:
             return self.share(self, queries)
+        self.begin(queries)
         return [self.passages_of(query) for query in queries]
 
     def passages_of(self, query: Query) -> Passages:

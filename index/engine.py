@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -27,6 +28,7 @@ from index.conditions import Clause, Conditions
 from index.languages import Reader, Readings, present
 from index.rank import DEPTH, Weights, factor
 from index.records import agreement, hit, term_hash, texts
+from index.signals.duplicates import Duplicates
 
 MAX_TERMS = 16
 """A longer query is cut to the terms with the highest count x idf."""
@@ -88,11 +90,12 @@ class Engine:
         records: list[Blobs],
         record_bases: list[int],
         columns: Columns,
+        duplicates: Duplicates,
         weights: Weights,
         field: str = "all",
     ) -> None:
         """`field`: which ranks."""
-        self._given = (index, bases, records, record_bases, columns)
+        self._given = (index, bases, records, record_bases, columns, duplicates)
         self._field = field
         self._searcher = index.searcher()
         self._schema = index.schema
@@ -100,6 +103,7 @@ class Engine:
         self._records = records
         self._record_bases = record_bases
         self.columns = columns
+        self._duplicates = duplicates
         self.weights = weights
         self.documents: int = self._searcher.num_docs
         self._frequency = lru_cache(maxsize=1 << 17)(self._doc_freq)
@@ -136,6 +140,11 @@ class Engine:
 
     def _rareness(self, frequency: int) -> float:
         return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
+
+    is_long = False
+
+    def ready(self, parsed: Parsed) -> None:
+        """A plan waits for nothing."""
 
     def plan(self, parsed: Parsed) -> Plan:
         """Build the query. Total: whatever was parsed gives a plan."""
@@ -261,6 +270,10 @@ class Engine:
     def hit(self, doc: int, score: float, plan: Plan, within: int = 0) -> Hit:
         """What is shown of a page, out of the passages `within` (a bit each; 0 is all)."""
         return hit(self._record(doc), doc, score, plan.hashes, within)
+
+    def copies(self, doc: int) -> Sequence[int]:
+        """All pages that say the same as one, itself among them, whenever they were seen; empty for none but it."""
+        return self._duplicates.of(self.columns.cluster[doc])
 
     def texts(self, doc: int) -> tuple[str, str, list[str]]:
         """(url, title, passages) of a page."""

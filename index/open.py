@@ -25,6 +25,8 @@ from index.lookup import Lookup
 from index.payloads import decoded, read_part, read_payload
 from index.rank import PLAIN, Weights
 from index.replayed import Link, replayed, replayed_css
+from index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
+from index.signals.duplicates import Duplicates
 from index.snapshot import FORMAT, Manifest, current_id, read_manifest
 from index.text import open_index, segment_bases
 from index.titles import FOLDER as TITLES_FOLDER
@@ -132,9 +134,9 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
     index = open_index(folder / "text")
     bases = segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
-    engine = Engine(
-        index, bases, records, list(manifest.bases), Columns(folder / "columns"), Weights.of(manifest.weights)
-    )
+    columns, duplicates = Columns(folder / "columns"), Duplicates(folder / DUPLICATES_FOLDER)
+    weights = Weights.of(manifest.weights)
+    engine = Engine(index, bases, records, list(manifest.bases), columns, duplicates, weights)
     figures: dict[str, object] = {
         name: getattr(manifest, name) for name in ("sources", "captures", "urls", "hosts", "pages", "documents")
     }

@@ -14,7 +14,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import blake2b
 from importlib.resources import files
 from multiprocessing import get_context
@@ -80,7 +80,7 @@ class Manifest:
     """When the first and the last capture of each was fetched, in seconds since the epoch."""
     hashes: dict[str, str]
     """Of the snapshot's own files, by path; those it shares with shards are hashed there."""
-    weights: dict[str, Any]
+    weights: dict[str, Any] = field(default_factory=dict)
     """Of the signals (`index.rank`)."""
     dense: dict[str, Any] | None = None
     """What `index.dense` added to it: a snapshot with vectors. None is one without."""
@@ -96,8 +96,12 @@ def read_manifest(folder: Path) -> Manifest:
         ) from None
     except ValueError as error:
         raise SnapshotError(f"{folder}/manifest.json is damaged: {error}", action="webemu snapshots build") from error
-    fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    return Manifest(**fields)
+    known = {one.name for one in fields(Manifest)}
+    told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known}
+    try:
+        return Manifest(**told)
+    except TypeError as error:
+        raise SnapshotError(f"{folder} is of another version: {error}", action="webemu snapshots build") from error
 
 
 def current_id(collection: Path) -> str | None:

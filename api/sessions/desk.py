@@ -7,14 +7,13 @@ ours is never called weather, nor weather a failure.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Literal, NamedTuple
 
 from api.errors import ours
 from api.origin import Headers, Reply
-from api.pool import Pool
+from api.pool import Pool, begun
 from api.request import Request
 from api.sessions.book import Book
 from api.sessions.step import Rules, Step, asked, entry, shown, traces
@@ -22,6 +21,7 @@ from api.sessions.whom import Whom
 from api.sessions.worlds import Worlds
 from emulator.errors import EmulatorError, Overloaded, Refused
 from emulator.ledger import Kind, Ledger
+from emulator.ports import Pending
 from emulator.trace import Traces
 from emulator.visit import Visit
 from emulator.weather import Kind as Fault
@@ -74,8 +74,12 @@ class Desk:
 
     async def _replied(self, step: Step, struck: Fault | None, whom: Whom) -> Reply | None:
         if whom.is_quick(step.request):
-            with suppress(BlockingIOError):
+            try:
                 return self._reply(step, struck, whom, wait=False)
+            except Pending as search:
+                await begun(search.ready)
+            except BlockingIOError:
+                pass
         try:
             return await self._pool.run(partial(self._reply, step, struck, whom))
         except Overloaded as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -56,7 +57,7 @@ def _reply(answer: Answer) -> Reply:
 
 def _search(world: World, request: Request) -> Answer:
     query = _on(native.parse_search(request.query.encode()), request.session.at)
-    return Answer(native.render_results(world.search(query)), world.snapshot)
+    return Answer(native.search(world, query), world.snapshot)
 
 
 def _fetch(world: World, request: Request) -> Answer:
@@ -76,7 +77,8 @@ def _find(world: World, request: Request) -> Answer:
 def _searches(world: World, request: Request) -> Answer:
     at = request.session.at
     asked = [one if isinstance(one, BadRequest) else _on(one, at) for one in native.parse_searches(_object(request))]
-    return _batch(world, asked, lambda query: native.render_results(world.search(query)))
+    world.begin(query for query in asked if isinstance(query, Query))
+    return _batch(world, asked, partial(native.search, world))
 
 
 def _fetches(world: World, request: Request) -> Answer:

@@ -6,6 +6,7 @@ the engine answers it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -74,8 +75,10 @@ class HybridFinder:
     def columns(self) -> Numbers:
         return self._engine.columns
 
+    is_long = True
+
     def ready(self, parsed: Parsed) -> Future[Vector] | None:
-        """What `plan` waits for: who awaits it first lets many queries be encoded together."""
+        """The vector that `plan` waits for; None where there are no words."""
         return self._encoder.ask(parsed.words) if parsed.words.strip() else None
 
     def plan(self, parsed: Parsed) -> Plan:
@@ -160,6 +163,9 @@ class HybridFinder:
         """Its score here, and what the engine makes of it by its words."""
         by_words = {found: worth for worth, found in self._engine.top(plan.words, POOL)[0]}
         return {"score": round(score, 6)} | self._engine.explain(doc, by_words.get(doc, 0.0), plan.words)
+
+    def copies(self, doc: int) -> Sequence[int]:
+        return self._engine.copies(doc)
 
     def terms(self, text: str, like: str = "") -> list[str]:
         return self._engine.terms(text, like)

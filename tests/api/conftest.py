@@ -6,7 +6,7 @@ over sockets (`test_served.py`) run the whole server over snapshots that `index`
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,15 @@ class SmallWorld(World):
         first = (query.page - 1) * query.size
         shown = tuple(hits[first : first + query.size])
         return Results(query, shown, first + query.size < len(hits), self.snapshot)
+
+    def is_long(self, query: Query) -> bool:
+        return False
+
+    def others(self, results: Results) -> list[list[str]]:
+        return [[] for _ in results.hits]
+
+    def begin(self, queries: Iterable[Query]) -> None:
+        """Nothing is waited for."""
 
     def fetch(self, request: PageRequest) -> Page:
         capture = self._capture(request)

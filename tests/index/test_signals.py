@@ -1,12 +1,16 @@
 """What ranking is told of each page of a crawl: what others call it, its host, its address, its copies, its quality."""
 
 import gzip
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from emulator.errors import SourceError
+from emulator.guard import guarded
+from emulator.policy import Blocked, Policy
 from emulator.types import Query
 from index.catalog import Catalog
 from index.columns import Columns
@@ -179,3 +183,20 @@ def test_a_file_that_is_none_of_ranks_is_refused(catalog: duckdb.DuckDBPyConnect
     for path in (ranks(tmp_path / "r.txt.gz", "host rank"), *others):
         with pytest.raises(SourceError):
             hosts.read_ranks(catalog, path)
+
+
+def test_what_is_left_out_for_a_result_is_listed(collection: Path) -> None:
+    world = open_world(collection)
+    results = world.search(Query("bridge Velmora band"))
+    others = dict(zip([hit.url for hit in results.hits], world.others(results), strict=True))
+    copies = ["https://gazette.net/2024/01/bridge", "https://gazette.net/agency/bridge", "https://wire.org/bridge?id=7"]
+    shown = [url for url in copies if url in others]
+    assert len(shown) == 1
+    assert sorted([*shown, *others[shown[0]]]) == copies
+    assert others["https://other.org/bridge"] == []
+    before = replace(results, query=Query("bridge", as_of=datetime(2001, 1, 1, tzinfo=UTC)))
+    assert not any(world.others(before)), "nothing was there yet"
+    blocked = guarded(world, Policy(blocked=Blocked(domains=("gazette.net",))))
+    results = blocked.search(Query("bridge Velmora band"))
+    others = dict(zip([hit.url for hit in results.hits], blocked.others(results), strict=True))
+    assert others["https://wire.org/bridge?id=7"] == []
