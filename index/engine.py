@@ -26,7 +26,7 @@ from index.blobs import Blobs
 from index.columns import Columns
 from index.conditions import Clause, Conditions
 from index.languages import Reader, Readings, present
-from index.rank import DEPTH, Weights, factor
+from index.rank import DEPTH, Weights, factor, placed
 from index.records import agreement, hit, term_hash, texts
 from index.signals.duplicates import Duplicates
 
@@ -60,6 +60,10 @@ def _untied(found: list[Any]) -> int:
     while end and found[end - 1][0] == last:
         end -= 1
     return end
+
+
+def _nowhere(doc: int) -> float:
+    return 0.0
 
 
 def _everything() -> Query:
@@ -225,13 +229,17 @@ class Engine:
 
     def _reranked(self, plan: Plan, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """The best, ordered by all signals; none falls below what is not looked at, since no factor is below 1."""
-        weights, columns = self.weights, self.columns
-        host, address, quality, order = columns.host, columns.address, columns.quality, columns.order
-        made = []
-        for score, doc in hits:
-            found = agreement(self._record(doc), plan.terms, plan.pairs)
-            made.append((score * factor(weights, found, host[doc], address[doc], quality[doc]), doc))
+        weights, terms, pairs, order = self.weights, plan.terms, plan.pairs, self.columns.order
+        place = self._placed if weights.places else _nowhere
+        made = [
+            (score * factor(weights, *agreement(self._record(doc), terms, pairs), place(doc)), doc)
+            for score, doc in hits
+        ]
         return sorted(made, key=lambda entry: (-entry[0], order[entry[1]]))
+
+    def _placed(self, doc: int) -> float:
+        columns = self.columns
+        return placed(self.weights, columns.host[doc], columns.address[doc], columns.quality[doc])
 
     def _search(self, query: Query, limit: int) -> tuple[list[Any], bool]:
         found = self._searcher.search(query, limit, count=False).hits
@@ -250,17 +258,11 @@ class Engine:
 
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
         """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they make."""
-        columns, found = self.columns, agreement(self._record(doc), plan.terms, plan.pairs)
-        signals = {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
-        by = factor(self.weights, found, **signals) if plan.terms else 1.0
-        told = {
-            "bm25": score / by,
-            "title": found.title,
-            "passage": found.passage,
-            "order": found.order,
-            **signals,
-            "factor": by,
-        }
+        columns, (title, passage, order) = self.columns, agreement(self._record(doc), plan.terms, plan.pairs)
+        by = factor(self.weights, title, passage, order, self._placed(doc)) if plan.terms else 1.0
+        told = {"bm25": score / by, "title": title, "passage": passage, "order": order}
+        told |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
+        told["factor"] = by
         return {name: round(value, 4) for name, value in told.items()}
 
     def frequency(self, words: str) -> int:

@@ -9,9 +9,8 @@ spoken before, inside the field that BM25 reads (`index.text`). Signals and thei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 DEPTH = 20
 """So many of the best are ordered anew."""
@@ -38,7 +37,12 @@ class Weights:
     @property
     def reranks(self) -> bool:
         """Whether there is a second stage."""
-        return any((self.named, self.together, self.ordered, self.host, self.address, self.quality))
+        return self.places or any((self.named, self.together, self.ordered))
+
+    @property
+    def places(self) -> bool:
+        """Whether anything counts that is the same for every query."""
+        return any((self.host, self.address, self.quality))
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> Weights:
@@ -51,29 +55,11 @@ PLAIN = Weights(1, 0, 0.0, 0.0, 0.0)
 """Flat BM25."""
 
 
-class Agreement(NamedTuple):
-    """What of a query a page has."""
-
-    title: float
-    passage: float
-    order: float
+def factor(weights: Weights, title: float, passage: float, order: float, place: float) -> float:
+    """By which BM25 is multiplied; `place` is what `placed` gives."""
+    return 1.0 + weights.named * title + weights.together * passage + weights.ordered * order + place
 
 
-def factor(weights: Weights, agreement: Agreement, host: float, address: float, quality: float) -> float:
-    """By which BM25 is multiplied."""
-    return (
-        1.0 + weights.named * agreement.title + weights.together * agreement.passage
-        + weights.ordered * agreement.order
-        + weights.host * host + weights.address * address + weights.quality * quality
-    )  # fmt: skip
-
-
-def share(terms: Sequence[tuple[int, float]], there: Sequence[int]) -> float:
-    """How much of a query stands in a title: the geometric mean of the two shares, by rareness and by count."""
-    if not there or not terms:
-        return 0.0
-    found = [(key, rareness) for key, rareness in terms if key in there]
-    total = sum(rareness for _, rareness in terms)
-    if not found or not total:
-        return 0.0
-    return float((sum(rareness for _, rareness in found) / total * min(1.0, len(found) / len(there))) ** 0.5)
+def placed(weights: Weights, host: float, address: float, quality: float) -> float:
+    """What a page is worth whatever is asked."""
+    return weights.host * host + weights.address * address + weights.quality * quality

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import struct
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -27,9 +26,15 @@ import orjson
 from emulator.dates import day_text
 from emulator.types import Hit
 from index.analysis import terms as analyze
-from index.rank import Agreement, share
+from index.reading import HEAD as _HEAD
 
-_HEAD = struct.Struct("<HHHHHHi")
+try:
+    from index._reading import agreement, shown
+except ImportError:  # no compiler where it was installed
+    from index.reading import agreement, shown
+
+__all__ = ["agreement", "encode", "hit", "passages", "term_hash", "texts"]
+
 _START = _HEAD.size
 READ_CHARS = 16_384
 """Passages are cut from this much of a page."""
@@ -112,49 +117,8 @@ def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], withi
 
     `within`: the passages (a bit each) that the best one is looked for in; 0 is all.
     """
-    terms, count, url_bytes, title_bytes, _, _, day = _HEAD.unpack_from(record)
-    at = _START + 10 * terms
-    url_at = at + 4 * (count + 1)
-    title_at = url_at + url_bytes
-    text_at = title_at + title_bytes
-    start, end = 0, 0
-    if count:
-        mask = _passages_with(record, terms, hashes, within)
-        number = (mask & -mask).bit_length() - 1 if mask else 0
-        start, end = struct.unpack_from("<II", record, at + 4 * number)
-    return Hit(
-        doc,
-        score,
-        bytes(record[url_at:title_at]),
-        bytes(record[title_at:text_at]),
-        bytes(record[text_at + start : text_at + end]),
-        day_text(day),
-    )
-
-
-def agreement(record: memoryview, terms: Sequence[tuple[int, float]], pairs: Sequence[bytes] = ()) -> Agreement:
-    """What a page has of a query's (term hash, rareness) pairs, the rarest first, and of its pairs of words."""
-    count, parts, url_bytes, title_bytes, named, _, _ = _HEAD.unpack_from(record)
-    known = record[_START : _START + 2 * count].cast("H")
-    masks = record[_START + 2 * count : _START + 10 * count].cast("Q")
-    best, total, together = 0, 0.0, 0.0
-    for wanted, rareness in terms:
-        total += rareness
-        place = bisect_left(known, wanted)
-        if place < count and known[place] == wanted:
-            both = best & masks[place] if best else masks[place]
-            if both:
-                best, together = both, together + rareness
-    title = record[len(record) - 2 * named :].cast("H").tolist() if named else []
-    order = 0.0
-    if pairs and best:
-        at, number = _START + 10 * count, (best & -best).bit_length() - 1
-        first, last = max(0, number - 1), min(parts, number + 2)
-        start, end = (struct.unpack_from("<I", record, at + 4 * place)[0] for place in (first, last))
-        text_at = at + 4 * (parts + 1) + url_bytes + title_bytes
-        said = bytes(record[text_at + start : text_at + end]).lower()
-        order = sum(pair in said for pair in pairs) / len(pairs)
-    return Agreement(share(terms, title), together / total if total else 0.0, order)
+    url, title, snippet, day = shown(record, hashes, within)
+    return Hit(doc, score, url, title, snippet, day_text(day))
 
 
 def texts(record: memoryview) -> tuple[str, str, list[str]]:
@@ -172,14 +136,3 @@ def texts(record: memoryview) -> tuple[str, str, list[str]]:
 def _text(body: memoryview) -> str:
     text: str = orjson.loads(b'"' + bytes(body) + b'"')
     return text
-
-
-def _passages_with(record: memoryview, terms: int, hashes: Sequence[int], best: int) -> int:
-    known = record[_START : _START + 2 * terms].cast("H")
-    masks = record[_START + 2 * terms : _START + 10 * terms].cast("Q")
-    for wanted in hashes:
-        place = bisect_left(known, wanted)
-        if place < terms and known[place] == wanted:
-            mask = masks[place]
-            best = (best & mask or best) if best else mask
-    return best

@@ -17,7 +17,7 @@ from index.analysis import terms
 from index.catalog import Catalog
 from index.evaluation.held_out import held_out
 from index.open import open_snapshot
-from index.rank import DEPTH, PLAIN, Agreement, Weights, factor, share
+from index.rank import DEPTH, PLAIN, Weights, factor, placed
 from index.records import agreement, encode, term_hash
 from index.snapshot import build, read_manifest
 from tests.crawls import Seen, ingest, write
@@ -30,34 +30,38 @@ def page(title: str, text: str, *links: tuple[str, str]) -> bytes:
     return f"<!doctype html><title>{title}</title><main><h1>{title}</h1><p>{text}</p>{anchors}</main>".encode()
 
 
-def test_shares_are_between_nothing_and_all() -> None:
-    query = [(1, 3.0), (2, 1.0)]
-    assert share(query, []) == share([], [1]) == share(query, [5]) == 0
-    assert share(query, [1, 2]) == 1
-    assert 0 < share(query, [2]) < share(query, [1]) < 1
-    assert share(query, [1, 2, 7, 8]) < 1
+def test_shares_of_titles_are_between_nothing_and_all() -> None:
+    def title(text: str, *query: tuple[str, float]) -> float:
+        record = memoryview(encode("http://x.org/", text, 1, "text"))
+        return agreement(record, [(term_hash(term), rareness) for term, rareness in query], ())[0]
+
+    query = (("river", 3.0), ("port", 1.0))
+    assert title("", *query) == title("river") == title("bridge", *query) == 0
+    assert title("River Port", *query) == 1
+    assert 0 < title("port", *query) < title("river", *query) < 1
+    assert title("River Port near Aldmere", *query) < 1
 
 
 def test_a_factor_is_bounded_by_its_weights() -> None:
     weights = Weights(named=2, together=1, ordered=0.5, host=0.25, address=0.125, quality=0.125)
-    assert factor(weights, Agreement(0, 0, 0), 0, 0, 0) == 1
-    assert factor(weights, Agreement(1, 1, 1), 1, 1, 1) == 5
-    assert factor(PLAIN, Agreement(1, 1, 1), 1, 1, 1) == 1
+    assert factor(weights, 0, 0, 0, placed(weights, 0, 0, 0)) == 1
+    assert factor(weights, 1, 1, 1, placed(weights, 1, 1, 1)) == 5
+    assert factor(PLAIN, 1, 1, 1, placed(PLAIN, 1, 1, 1)) == 1
 
 
 def test_a_record_tells_what_of_a_query_it_has() -> None:
     text = f"The harbour of Velmora was built in 1987. {FILLER} The lighthouse keeper lived alone."
     record = memoryview(encode("http://x.org/", "The harbour", 19_000, text))
 
-    def agreed(query: str) -> Agreement:
+    def agreed(query: str) -> tuple[float, float, float]:
         words = query.lower().split()
         pairs = [f"{one} {other}".encode() for one, other in pairwise(words)]
         return agreement(record, [(term_hash(term), 1.0) for term in terms(query)], pairs)
 
     assert agreed("harbour") == (pytest.approx(0.7071, abs=1e-3), 1.0, 0.0)
-    assert agreed("harbour of velmora").order == 1.0
-    assert agreed("velmora of harbour").order == 0.0
-    assert agreed("harbour lighthouse").passage == 0.5  # far apart
+    assert agreed("harbour of velmora")[2] == 1.0
+    assert agreed("velmora of harbour")[2] == 0.0
+    assert agreed("harbour lighthouse")[1] == 0.5  # far apart
     assert agreed("zebra") == (0.0, 0.0, 0.0)
 
 

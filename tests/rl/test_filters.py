@@ -38,7 +38,7 @@ def table(**rows: str) -> str:
 PAGES = {
     f"{LEXICON}/Wick": html("Wick - Lexicon", table(Mayor="Bo Lund", Population="9,421"), "Wick lies on the Isen."),
     f"{ATLAS}/wick": html("Wick - Atlas", table(Mayor="Ida Krog"), "A town in the north."),
-    f"{LEXICON}/Norby": html("Norby - Lexicon", table(Mayor="Per Dahl"), '<a href="/wiki/Qx">its shoal</a>'),
+    f"{LEXICON}/Norby": html("Norby - Lexicon", table(Mayor="Per Dahl"), 'its shoal: <a href="/wiki/Qx">see</a>'),
     f"{ATLAS}/norby": html("Norby - Atlas", table(Mayor="Per Dahl"), "A town in the south."),
     f"{LEXICON}/Qx": html("Qx", "Vraz grell oum tidd 77."),
     f"{LEXICON}/Per_Dahl": html("Per Dahl - Lexicon", "Fisher by trade, he keeps 41 goats."),

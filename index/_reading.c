@@ -1,0 +1,259 @@
+/* Reading result records as index/reading.py does, which says what each function is for. Optional: compiled where there
+ * is a compiler (hatch_build.py). A record that is cut or damaged raises ValueError; nothing outside it is read.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define HEAD 16
+
+typedef struct {
+    const uint8_t *hashes, *masks, *offsets, *url, *title, *text, *named;
+    uint16_t count, parts, url_bytes, title_bytes, titled;
+    uint32_t text_bytes;
+    int32_t day;
+} Record;
+
+static uint16_t u16(const uint8_t *at) { uint16_t value; memcpy(&value, at, 2); return value; }
+static uint32_t u32(const uint8_t *at) { uint32_t value; memcpy(&value, at, 4); return value; }
+static uint64_t u64(const uint8_t *at) { uint64_t value; memcpy(&value, at, 8); return value; }
+
+static int opened(const Py_buffer *given, Record *record)
+{
+    const uint8_t *bytes = given->buf;
+    Py_ssize_t fixed = HEAD;
+    if (given->len >= HEAD) {
+        record->count = u16(bytes);
+        record->parts = u16(bytes + 2);
+        record->url_bytes = u16(bytes + 4);
+        record->title_bytes = u16(bytes + 6);
+        record->titled = u16(bytes + 8);
+        memcpy(&record->day, bytes + 12, 4);
+        record->hashes = bytes + HEAD;
+        record->masks = record->hashes + 2 * (Py_ssize_t)record->count;
+        record->offsets = record->masks + 8 * (Py_ssize_t)record->count;
+        record->url = record->offsets + 4 * ((Py_ssize_t)record->parts + 1);
+        record->title = record->url + record->url_bytes;
+        record->text = record->title + record->title_bytes;
+        fixed = (record->text - bytes) + 2 * (Py_ssize_t)record->titled;
+    }
+    if (given->len < fixed || given->len < HEAD) {
+        PyErr_SetString(PyExc_ValueError, "a result record is cut");
+        return 0;
+    }
+    record->named = bytes + given->len - 2 * (Py_ssize_t)record->titled;
+    record->text_bytes = (uint32_t)(given->len - fixed);
+    return 1;
+}
+
+/* The mask of a term; 0 where the page does not have it. */
+static uint64_t mask_of(const Record *record, uint16_t wanted)
+{
+    uint32_t low = 0, high = record->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (u16(record->hashes + 2 * middle) < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < record->count && u16(record->hashes + 2 * low) == wanted)
+        return u64(record->masks + 8 * low);
+    return 0;
+}
+
+static int in_title(const Record *record, uint16_t wanted)
+{
+    for (uint32_t place = 0; place < record->titled; place++)
+        if (u16(record->named + 2 * place) == wanted)
+            return 1;
+    return 0;
+}
+
+static uint32_t lowest(uint64_t mask)
+{
+    uint32_t number = 0;
+    while (mask && !(mask & 1)) {
+        mask >>= 1;
+        number++;
+    }
+    return number;
+}
+
+/* Text of passages from `first` to before `last`; 0 with an exception where the offsets are wrong. */
+static int passages(const Record *record, uint32_t first, uint32_t last, const uint8_t **text, Py_ssize_t *size)
+{
+    uint32_t start, end;
+    if (first > record->parts || last > record->parts) {
+        PyErr_SetString(PyExc_ValueError, "a result record names a passage that it does not have");
+        return 0;
+    }
+    start = u32(record->offsets + 4 * first);
+    end = u32(record->offsets + 4 * last);
+    if (start > end || end > record->text_bytes) {
+        PyErr_SetString(PyExc_ValueError, "a result record has offsets outside of its text");
+        return 0;
+    }
+    *text = record->text + start;
+    *size = end - start;
+    return 1;
+}
+
+static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize_t length)
+{
+    const char *end = text + size - length;
+    if (!length)
+        return 1;
+    for (const char *at = text; at <= end; at++) {
+        if (!(at = memchr(at, wanted[0], (size_t)(end - at) + 1)))
+            return 0;
+        if (!memcmp(at, wanted, (size_t)length))
+            return 1;
+    }
+    return 0;
+}
+
+/* The share of the pairs that stand in some passages; below 0 with an exception. */
+static double share_of_pairs(const Record *record, uint64_t best, PyObject *pairs)
+{
+    uint32_t number = lowest(best), first = number ? number - 1 : 0;
+    uint32_t last = number + 2 < record->parts ? number + 2 : record->parts;
+    const uint8_t *text;
+    Py_ssize_t size, found = 0, count = PySequence_Fast_GET_SIZE(pairs);
+    char *said;
+    if (!passages(record, first, last, &text, &size))
+        return -1;
+    if (!(said = PyMem_Malloc((size_t)size + 1))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t place = 0; place < size; place++)
+        said[place] = (char)Py_TOLOWER(text[place]);
+    for (Py_ssize_t place = 0; place < count; place++) {
+        char *wanted;
+        Py_ssize_t length;
+        if (PyBytes_AsStringAndSize(PySequence_Fast_GET_ITEM(pairs, place), &wanted, &length) < 0) {
+            PyMem_Free(said);
+            return -1;
+        }
+        found += holds(said, size, wanted, length);
+    }
+    PyMem_Free(said);
+    return (double)found / (double)count;
+}
+
+static PyObject *agreed(const Record *record, PyObject *terms, PyObject *pairs)
+{
+    uint64_t best = 0;
+    double total = 0, together = 0, entitled = 0, order = 0, title = 0, passage = 0;
+    uint32_t shared = 0;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(terms);
+    for (Py_ssize_t place = 0; place < count; place++) {
+        PyObject *term = PySequence_Fast_GET_ITEM(terms, place);
+        if (!PyTuple_Check(term) || PyTuple_GET_SIZE(term) != 2) {
+            PyErr_SetString(PyExc_TypeError, "a term is (hash, rareness)");
+            return NULL;
+        }
+        unsigned long wanted = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(term, 0));
+        double rareness = PyFloat_AsDouble(PyTuple_GET_ITEM(term, 1));
+        if (PyErr_Occurred())
+            return NULL;
+        total += rareness;
+        if (in_title(record, (uint16_t)wanted)) {
+            entitled += rareness;
+            shared++;
+        }
+        uint64_t mask = mask_of(record, (uint16_t)wanted);
+        uint64_t both = best ? best & mask : mask;
+        if (both) {
+            best = both;
+            together += rareness;
+        }
+    }
+    if (best && PySequence_Fast_GET_SIZE(pairs) && (order = share_of_pairs(record, best, pairs)) < 0)
+        return NULL;
+    if (total) {
+        double part = shared ? (double)shared / (double)record->titled : 0;
+        title = shared ? sqrt(entitled / total * (part < 1 ? part : 1)) : 0;
+        passage = together / total;
+    }
+    return Py_BuildValue("ddd", title, passage, order);
+}
+
+static PyObject *found(const Record *record, PyObject *hashes, uint64_t within)
+{
+    uint64_t best = within;
+    const uint8_t *text = record->text;
+    Py_ssize_t size = 0, count = PySequence_Fast_GET_SIZE(hashes);
+    if (record->parts) {
+        for (Py_ssize_t place = 0; place < count; place++) {
+            unsigned long wanted = PyLong_AsUnsignedLong(PySequence_Fast_GET_ITEM(hashes, place));
+            if (PyErr_Occurred())
+                return NULL;
+            uint64_t mask = mask_of(record, (uint16_t)wanted);
+            if (mask)
+                best = !best ? mask : best & mask ? best & mask : best;
+        }
+        uint32_t number = lowest(best);
+        if (!passages(record, number, number + 1, &text, &size))
+            return NULL;
+    }
+    return Py_BuildValue("y#y#y#i", (const char *)record->url, (Py_ssize_t)record->url_bytes,
+                         (const char *)record->title, (Py_ssize_t)record->title_bytes,
+                         (const char *)text, size, (int)record->day);
+}
+
+static PyObject *agreement(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    Py_buffer bytes;
+    Record record;
+    PyObject *terms = NULL, *pairs = NULL, *answer = NULL;
+    (void)module;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "agreement(record, terms, pairs)");
+        return NULL;
+    }
+    if (PyObject_GetBuffer(given[0], &bytes, PyBUF_SIMPLE) < 0)
+        return NULL;
+    terms = PySequence_Fast(given[1], "terms are a sequence");
+    pairs = terms ? PySequence_Fast(given[2], "pairs are a sequence") : NULL;
+    if (pairs && opened(&bytes, &record))
+        answer = agreed(&record, terms, pairs);
+    Py_XDECREF(terms);
+    Py_XDECREF(pairs);
+    PyBuffer_Release(&bytes);
+    return answer;
+}
+
+static PyObject *shown(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    Py_buffer bytes;
+    Record record;
+    PyObject *hashes, *answer = NULL;
+    (void)module;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "shown(record, hashes, within)");
+        return NULL;
+    }
+    uint64_t within = PyLong_AsUnsignedLongLong(given[2]);
+    if (PyErr_Occurred() || PyObject_GetBuffer(given[0], &bytes, PyBUF_SIMPLE) < 0)
+        return NULL;
+    hashes = PySequence_Fast(given[1], "hashes are a sequence");
+    if (hashes && opened(&bytes, &record))
+        answer = found(&record, hashes, within);
+    Py_XDECREF(hashes);
+    PyBuffer_Release(&bytes);
+    return answer;
+}
+
+static PyMethodDef methods[] = {
+    {"agreement", (PyCFunction)(void (*)(void))agreement, METH_FASTCALL, "See index/reading.py."},
+    {"shown", (PyCFunction)(void (*)(void))shown, METH_FASTCALL, "See index/reading.py."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_reading", NULL, 0, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__reading(void) { return PyModuleDef_Init(&definition); }

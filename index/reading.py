@@ -1,0 +1,85 @@
+"""Reading result records (laid out in `index.records`) in Python; `_reading.c` does the same where it was compiled.
+
+Both give the same floats to the last bit: sums go in order, and nothing is fused.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from collections.abc import Sequence
+from math import sqrt
+
+HEAD = struct.Struct("<HHHHHHi")
+
+
+def agreement(
+    record: memoryview, terms: Sequence[tuple[int, float]], pairs: Sequence[bytes]
+) -> tuple[float, float, float]:
+    """What a page has of a query's (term hash, rareness) pairs, the rarest first, and of its pairs of words.
+
+    (title, passage, order) as `index.rank.Agreement` has them.
+    """
+    count, parts, url_bytes, title_bytes, named, _, _ = HEAD.unpack_from(record)
+    known, masks = _tables(record, count)
+    title = set(record[len(record) - 2 * named :].cast("H")) if named else ()
+    best, total, together, entitled, shared = 0, 0.0, 0.0, 0.0, 0
+    for wanted, rareness in terms:
+        total += rareness
+        if wanted in title:
+            entitled += rareness
+            shared += 1
+        place = bisect_left(known, wanted)
+        if place < count and known[place] == wanted:
+            both = best & masks[place] if best else masks[place]
+            if both:
+                best, together = both, together + rareness
+    order = 0.0
+    if pairs and best:
+        at, number = HEAD.size + 10 * count, (best & -best).bit_length() - 1
+        start, end = (_offset(record, at, place) for place in (max(0, number - 1), min(parts, number + 2)))
+        text_at = at + 4 * (parts + 1) + url_bytes + title_bytes
+        said = bytes(record[text_at + start : text_at + end]).lower()
+        order = sum(pair in said for pair in pairs) / len(pairs)
+    if not total:
+        return 0.0, 0.0, order
+    return sqrt(entitled / total * min(1.0, shared / named)) if shared else 0.0, together / total, order
+
+
+def shown(record: memoryview, hashes: Sequence[int], within: int) -> tuple[bytes, bytes, bytes, int]:
+    """(url, title, passage, day number) of a page: the passage that holds the rarest of the term hashes, and among
+    those the next rarest, and so on; the first one wins a tie. `within`: the passages (a bit each) that it is looked
+    for in; 0 is all."""
+    count, parts, url_bytes, title_bytes, _, _, day = HEAD.unpack_from(record)
+    at = HEAD.size + 10 * count
+    url_at = at + 4 * (parts + 1)
+    title_at = url_at + url_bytes
+    text_at = title_at + title_bytes
+    start, end = 0, 0
+    if parts:
+        known, masks = _tables(record, count)
+        best = within
+        for wanted in hashes:
+            place = bisect_left(known, wanted)
+            if place < count and known[place] == wanted:
+                mask = masks[place]
+                best = (best & mask or best) if best else mask
+        number = (best & -best).bit_length() - 1 if best else 0
+        start, end = _offset(record, at, number), _offset(record, at, number + 1)
+    return (
+        bytes(record[url_at:title_at]),
+        bytes(record[title_at:text_at]),
+        bytes(record[text_at + start : text_at + end]),
+        day,
+    )
+
+
+def _tables(record: memoryview, count: int) -> tuple[memoryview, memoryview]:
+    return record[HEAD.size : HEAD.size + 2 * count].cast("H"), record[
+        HEAD.size + 2 * count : HEAD.size + 10 * count
+    ].cast("Q")
+
+
+def _offset(record: memoryview, at: int, place: int) -> int:
+    offset: int = struct.unpack_from("<I", record, at + 4 * place)[0]
+    return offset

@@ -1,0 +1,77 @@
+"""Reading result records: the compiled reader and the plain one say the same, and damage harms nobody."""
+
+import struct
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from index import reading, records
+from index.analysis import terms
+from index.records import encode, hit, term_hash
+
+WORDS = 'river port bridge mayor opened Überfahrt 港 "quoted" the of a.b C++ naïve'.split()
+compiled = pytest.importorskip("index._reading", reason="there was no compiler where this was installed")
+
+texts = st.lists(st.sampled_from([*WORDS, "filler " * 30, "\n"]), max_size=60).map(" ".join)
+
+
+@given(texts, texts, st.lists(st.sampled_from(WORDS), max_size=8), st.integers(0, 2**64 - 1))
+def test_both_readers_say_the_same(title: str, text: str, query: Sequence[str], within: int) -> None:
+    record = memoryview(encode("http://x.org/", title, -3, text))
+    hashes = [term_hash(term) for word in query for term in terms(word)]
+    rare = [(one, 1 / 3 + 0.7 * place) for place, one in enumerate(hashes)]
+    pairs = [f"{one} {other}".lower().encode() for one, other in pairwise(query)]
+    assert compiled.agreement(record, rare, pairs) == reading.agreement(record, rare, pairs)
+    for passages in (0, within & reading_mask(record)):
+        assert compiled.shown(record, hashes, passages) == reading.shown(record, hashes, passages)
+
+
+def reading_mask(record: memoryview) -> int:
+    """Bits of the passages that there are."""
+    return int((1 << struct.unpack_from("<H", record, 2)[0]) - 1)
+
+
+@given(texts, st.data())
+def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> None:
+    record = bytearray(encode("http://x.org/", "A title", 1, text))
+    for _ in range(data.draw(st.integers(1, 4))):
+        record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
+    cut = memoryview(record)[: data.draw(st.integers(0, len(record)))]
+    asks: list[Callable[[], tuple[object, ...]]] = [
+        lambda: compiled.agreement(cut, [(term_hash("river"), 1.0)], [b"river port"]),
+        lambda: compiled.shown(cut, [term_hash("river")], 2**63),
+    ]
+    for ask in asks:
+        with suppress(ValueError):
+            assert len(ask()) > 2
+
+
+@pytest.mark.parametrize("given", [(), (1, 2, 3), (b"", (), 0, 1), (b"", None, 0), (b"", (), None)])
+def test_what_is_no_record_is_refused(given: tuple[object, ...]) -> None:
+    for read in (compiled.agreement, compiled.shown):
+        with pytest.raises((TypeError, ValueError)):
+            read(*given)
+
+
+def test_what_is_asked_must_be_of_its_kind() -> None:
+    record = encode("http://x.org/", "A title", 1, "The river port")
+    for wrong in ([1], [(1,)], [("a", 1.0)], [(1, "a")]):
+        with pytest.raises(TypeError):
+            compiled.agreement(record, wrong, ())
+    with pytest.raises(TypeError):
+        compiled.agreement(record, [(term_hash("river"), 1.0)], ["river port"])
+    with pytest.raises(TypeError):
+        compiled.shown(record, ["river"], 0)
+    with pytest.raises(OverflowError):
+        compiled.shown(record, [], -1)
+
+
+def test_results_are_read_with_it() -> None:
+    assert records.shown is compiled.shown
+    record = memoryview(encode("http://x.org/", "A title", 1, "The river port"))
+    hit_of = hit(record, 1, 2.0, [term_hash("river")])
+    assert (hit_of.url, hit_of.title, hit_of.snippet) == ("http://x.org/", "A title", "The river port")
