@@ -17,11 +17,12 @@ SELECT *, row_number() OVER (ORDER BY nth, dice, url) AS turn FROM (
     FROM live)
   QUALIFY row_number() OVER (PARTITION BY text_hash ORDER BY url) = 1);
 
--- Words of links that lead to one text alone, and stand on no page that is not held out. One of each text.
+-- Words of links on held-out pages that lead to one text alone; `unheard` if no other page says them. One of each text.
 CREATE TEMP TABLE anchors_in_turn AS
 WITH said AS (
-  SELECT lower(l.anchor) AS said, min(l.anchor) AS anchor, t.url, t.site, t.text_hash, min(c.url) AS source,
-         bool_and(held_out(c.url)) AS held, md5(getvariable('seed') || ' anchor ' || said || ' ' || t.url) AS dice
+  SELECT lower(l.anchor) AS said, min(l.anchor) AS anchor, t.url, t.site, t.text_hash,
+         min(c.url) FILTER (held_out(c.url)) AS source, bool_and(held_out(c.url)) AS held,
+         md5(getvariable('seed') || ' anchor ' || said || ' ' || t.url) AS dice
   FROM links l JOIN captures c USING (source_id, warc_record_offset) JOIN live t ON t.url = l.target
   WHERE strlen(l.anchor) BETWEEN 8 AND 200 AND c.url <> l.target
     AND NOT regexp_matches(coalesce(l.rel, ''), '\b(next|prev|previous|up|first|last|start)\b', 'i')
@@ -30,6 +31,7 @@ telling AS (
   SELECT *, bool_and(held) OVER (PARTITION BY said) AS unheard FROM said
   QUALIFY count(DISTINCT text_hash) OVER (PARTITION BY said) = 1),
 one_each AS (
-  SELECT *, row_number() OVER (PARTITION BY site ORDER BY dice) AS nth FROM (
-    SELECT * FROM telling WHERE unheard QUALIFY row_number() OVER (PARTITION BY text_hash ORDER BY dice) = 1))
-SELECT *, row_number() OVER (ORDER BY nth, dice) AS turn FROM one_each;
+  SELECT *, row_number() OVER (PARTITION BY unheard, site ORDER BY dice) AS nth FROM (
+    SELECT * FROM telling WHERE source IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY unheard, text_hash ORDER BY dice) = 1))
+SELECT *, row_number() OVER (PARTITION BY unheard ORDER BY nth, dice) AS turn FROM one_each;

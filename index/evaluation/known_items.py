@@ -1,6 +1,7 @@
 """Known items: queries made of what a crawl holds, so that the page they ask for is known.
 
-    anchor  the words of a link on a page whose links are held out: what another page calls it
+    anchor  the words of a link on a page whose links are held out, which no other page says
+    called  likewise, words that pages say too whose links are not held out
     title   two to five telling words of its title, in order
     quote   six to twelve words of its text, one after another
 
@@ -24,7 +25,7 @@ from emulator.world import World
 from index.catalog import Catalog
 from index.evaluation.held_out import held_out_sql
 
-KINDS = ("anchor", "title", "quote")
+KINDS = ("anchor", "called", "title", "quote")
 MAX_SAME = 10
 """In so many texts a title or a quote may stand."""
 TRIES = 30
@@ -82,7 +83,7 @@ def number_of(*parts: object) -> int:
 
 
 def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterator[Item]:
-    """Up to `count` items, a third of each kind as far as there are any; the same for the same snapshot and seed."""
+    """Up to `count` items, a quarter of each kind as far as there are any; the same for the same snapshot and seed."""
     db = catalog.db
     db.execute("SET threads = 2")
     db.execute(f"CREATE TEMP MACRO held_out(url) AS {held_out_sql('url')}")
@@ -94,8 +95,10 @@ def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterat
         yield from islice((item for item in found if item), wanted)
 
 
+_LINKED = """SELECT url, site, source, anchor FROM anchors_in_turn WHERE {} AND turn > ? AND turn <= ? ORDER BY turn"""
 _ROWS = {
-    "anchor": "SELECT url, site, source, anchor FROM anchors_in_turn WHERE turn > ? AND turn <= ? ORDER BY turn",
+    "anchor": _LINKED.format("unheard"),
+    "called": _LINKED.format("NOT unheard"),
     "title": "SELECT url, site, title FROM pages_in_turn WHERE turn > ? AND turn <= ? AND titled <= {} ORDER BY turn",
     "quote": """SELECT t.url, t.site, p.text FROM pages_in_turn t JOIN pages p USING (source_id, warc_record_offset)
                 WHERE t.turn > ? AND t.turn <= ? ORDER BY t.turn""",
@@ -114,7 +117,7 @@ def _rows(catalog: Catalog, kind: str, limit: int) -> Iterator[Row]:
 def _item(kind: str, row: Row, catalog: Catalog, world: World, seed: int) -> Item | None:
     """The item that a candidate makes, if any."""
     dice = number_of(seed, kind, row["url"])
-    if kind == "anchor":
+    if kind in ("anchor", "called"):
         text = row["anchor"] if is_telling(row["anchor"]) else ""
     else:
         text = title_words(row["title"] or "", world, dice) if kind == "title" else quote_of(row["text"], dice)

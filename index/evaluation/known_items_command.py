@@ -22,7 +22,7 @@ def known_items(
     out: Annotated[Path, typer.Option(help="Folder to write queries.jsonl and qrels.tsv into.")],
     collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
-    count: Annotated[int, typer.Option(help="Queries, a third of each kind.", min=1)] = 600,
+    count: Annotated[int, typer.Option(help="Queries, a quarter of each kind.", min=1)] = 800,
     seed: Annotated[int, typer.Option(help="Which pages are asked for.")] = 0,
 ) -> None:
     """Make queries whose right page is known, of the crawl itself: anchor texts, title words, quotes.

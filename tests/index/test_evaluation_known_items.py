@@ -61,8 +61,8 @@ def made(root: Path, out: Path, *more: str) -> tuple[list[dict[str, str]], dict[
     return [json.loads(line) for line in (out / "queries.jsonl").read_text().splitlines()], relevant
 
 
-def test_items_are_of_three_kinds_and_say_where_they_are_from(root: Path, tmp_path: Path) -> None:
-    rows, relevant = made(root, tmp_path, "--count", "60")
+def test_items_are_of_four_kinds_and_say_where_they_are_from(root: Path, tmp_path: Path) -> None:
+    rows, relevant = made(root, tmp_path, "--count", "80")
     assert {row["_id"] for row in rows} == set(relevant)
     bodies = {seen.url: str(seen.body) for seen in pages()}
     for row in rows:
@@ -70,7 +70,7 @@ def test_items_are_of_three_kinds_and_say_where_they_are_from(root: Path, tmp_pa
         assert row["half"] == half_of(row["site"])
         assert any(urlsplit(url).hostname == row["site"] for url in right)
         for url in right:
-            if row["kind"] == "anchor":
+            if row["kind"] in ("anchor", "called"):
                 assert held_out(row["source"])
                 assert f">{row['text']}</a>" in bodies[row["source"]]
                 assert f'"{url}"' in bodies[row["source"]] or bodies[url] in bodies.values()
@@ -84,6 +84,9 @@ def test_items_are_of_three_kinds_and_say_where_they_are_from(root: Path, tmp_pa
     anchors = {row["text"] for row in rows if row["kind"] == "anchor"}
     assert anchors
     assert all(text.startswith("walk number") for text in anchors)
+    called = {row["text"] for row in rows if row["kind"] == "called"}
+    assert called
+    assert all(text.startswith("the road to") for text in called)
     copied = [right for right in relevant.values() if "http://copy.com/" in right]
     assert all(f"http://site0.com/{TOWNS[0]}" in right for right in copied)
 
@@ -91,13 +94,13 @@ def test_items_are_of_three_kinds_and_say_where_they_are_from(root: Path, tmp_pa
 def test_items_repeat_and_go_by_the_seed(root: Path, tmp_path: Path) -> None:
     files = {}
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
-        made(root, tmp_path / name, "--count", "30", "--seed", seed)
+        made(root, tmp_path / name, "--count", "40", "--seed", seed)
         files[name] = (tmp_path / name / "queries.jsonl").read_bytes() + (tmp_path / name / "qrels.tsv").read_bytes()
     assert files["a"] == files["b"] != files["c"]
 
 
 def test_items_are_measured(root: Path, tmp_path: Path) -> None:
-    made(root, tmp_path, "--count", "30")
+    made(root, tmp_path, "--count", "40")
     asked = ["--queries", str(tmp_path / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.tsv")]
     done = CliRunner().invoke(app, ["eval-search", "--root", str(root), "--collection", "c", *asked])
     assert done.exit_code == 0, done.output

@@ -1,0 +1,87 @@
+"""What each signal of the ranking gains and costs: the snapshot's weights with one of them changed.
+
+python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER
+
+KNOWN_ITEMS_FOLDER is what `webemu known-items` wrote. Snapshots without held-out links are built beside those that are
+there (the two signals inside the index need four). RR@10 on both halves of the sites, on the `report` half also by
+kind; microseconds of CPU per query for the first fifty of the ranking, the median of three passes over the queries of
+`benchmarks.serve`, beside flat BM25 in the same run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from benchmarks.serve import sample
+from emulator.ports import Finder
+from emulator.query import parse
+from emulator.ranking import WINDOW
+from emulator.world import World
+from index.engine import Engine
+from index.evaluation.judged import Judged, Judgments, ids, read_judgments, read_queries
+from index.evaluation.known_items import KINDS
+from index.evaluation.ranker import ranked
+from index.evaluation.score import figures, groups, measures, score
+from index.open import open_snapshot
+from index.rank import PLAIN, Weights
+from index.snapshot import build, current_id, switch
+
+NOW = Weights()
+SETTINGS = {
+    "flat BM25": PLAIN,
+    "all signals": NOW,
+    "without title in the field": replace(NOW, title=1),
+    "without anchor texts": replace(NOW, anchors=0),
+    "without the second stage": replace(NOW, named=0, together=0, ordered=0),
+    "without title agreement": replace(NOW, named=0),
+    "without passage": replace(NOW, together=0),
+    "without order of words": replace(NOW, ordered=0),
+    "with host 0.5": replace(NOW, host=0.5),
+    "with address 0.5": replace(NOW, address=0.5),
+    "with quality 0.5": replace(NOW, quality=0.5),
+}
+COLUMNS = (("", "fit"), ("", "report"), *((kind, "report") for kind in KINDS))
+DEPTH = 100
+
+
+def world_of(collection: Path, weights: Weights) -> World:
+    """The world as it is ranked by these weights, over a snapshot whose index has them."""
+    inside = replace(NOW, title=weights.title, anchors=weights.anchors)
+    world = open_snapshot(collection, build(collection, workers=2, weights=inside, hold_out=True))
+    assert isinstance(world.finder, Engine)
+    return World(world.snapshot, world.finder.variant(weights), world.shelf, world.figures())
+
+
+def microseconds(finder: Finder, queries: list[str]) -> float:
+    passes = []
+    for _ in range(3):
+        started = time.process_time()
+        for text in queries:
+            finder.top(finder.plan(parse(text)), WINDOW)
+        passes.append(1e6 * (time.process_time() - started) / len(queries))
+    return sorted(passes)[1]
+
+
+def main(collection: Path, known: Path) -> None:
+    served = current_id(collection)
+    queries: tuple[Judged, ...] = read_queries(known / "queries.jsonl")
+    judgments: Judgments = read_judgments(known / "qrels.tsv", ids(None))
+    texts, _ = sample(collection)
+    print(f"{'':<28}{'us':>6}  " + "".join(f"{' '.join(column).strip():>15}" for column in COLUMNS))
+    for name, weights in SETTINGS.items():
+        world = world_of(collection, weights)
+        scored = score(queries, judgments, partial(ranked, world, depth=DEPTH), measures("RR@10"))
+        of = groups(scored)
+        means = [figures(scored, of[column])["RR@10"].mean if column in of else float("nan") for column in COLUMNS]
+        row = "".join(f"{mean:15.3f}" for mean in means)
+        print(f"{name:<28}{microseconds(world.finder, texts):6.0f}  {row}", flush=True)
+    if served:
+        switch(collection, served)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
