@@ -68,8 +68,10 @@ class Call(Generic[T]):
         return Call(self.path, lambda response: read(self.read(response)), self.body)
 
 
-def search(query: str, page: int = 1, size: int = 10, as_of: str | None = None) -> Call[SearchAnswer]:
-    path = _path("/v1/search", q=query[:QUERY_CHARACTERS], page=page, size=size, as_of=as_of)
+def search(
+    query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
+) -> Call[SearchAnswer]:
+    path = _path("/v1/search", q=query[:QUERY_CHARACTERS], page=page, size=size, as_of=as_of, engine=engine)
     return Call(path, _json(replies.search_answer))
 
 
@@ -102,10 +104,11 @@ def health() -> Call[Health]:
 
 
 def search_many(
-    queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None
+    queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
 ) -> Iterator[Call[list[SearchAnswer | ClientError]]]:
     """Batches the server accepts, in order."""
-    asks = [{"q": _clean(query[:QUERY_CHARACTERS]), "page": page, "size": size, "as_of": as_of} for query in queries]
+    shared = {"page": page, "size": size, "as_of": as_of, "engine": engine}
+    asks = [{"q": _clean(query[:QUERY_CHARACTERS]), **shared} for query in queries]
     for batch in _batches(asks, min(BATCH_QUERIES, BATCH_RESULTS // max(size, 1))):
         yield _post("/v1/search", {"queries": batch}, len(batch), replies.search_answer)
 

@@ -74,14 +74,22 @@ class Client(_Asker):
         except httpx.RequestError as error:
             raise unanswered(request, error) from error
 
-    def search(self, query: str, page: int = 1, size: int = 10, as_of: str | None = None) -> SearchAnswer:
-        return self.perform(calls.search(query, page, size, as_of))
+    def search(
+        self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
+    ) -> SearchAnswer:
+        """One page of results; `engine` is a way of searching that the snapshot has, such as `plain` or `hybrid`."""
+        return self.perform(calls.search(query, page, size, as_of, engine))
 
     def search_many(
-        self, queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None
+        self,
+        queries: Sequence[str],
+        page: int = 1,
+        size: int = 10,
+        as_of: str | None = None,
+        engine: str | None = None,
     ) -> list[SearchAnswer | ClientError]:
         """One answer or error per query, in order; few requests however many queries."""
-        batches = calls.search_many(queries, page, size, as_of)
+        batches = calls.search_many(queries, page, size, as_of, engine)
         return [answer for batch in batches for answer in self.perform(batch)]
 
     def open(
@@ -162,14 +170,22 @@ class AsyncClient(_Asker):
         except httpx.RequestError as error:
             raise unanswered(self._request(call), error) from error
 
-    async def search(self, query: str, page: int = 1, size: int = 10, as_of: str | None = None) -> SearchAnswer:
-        return await self.perform(calls.search(query, page, size, as_of))
+    async def search(
+        self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
+    ) -> SearchAnswer:
+        """One page of results; `engine` is a way of searching that the snapshot has, such as `plain` or `hybrid`."""
+        return await self.perform(calls.search(query, page, size, as_of, engine))
 
     async def search_many(
-        self, queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None
+        self,
+        queries: Sequence[str],
+        page: int = 1,
+        size: int = 10,
+        as_of: str | None = None,
+        engine: str | None = None,
     ) -> list[SearchAnswer | ClientError]:
         """One answer or error per query, in order; few requests however many queries."""
-        batches = calls.search_many(queries, page, size, as_of)
+        batches = calls.search_many(queries, page, size, as_of, engine)
         return [answer for batch in batches for answer in await self.perform(batch)]
 
     async def open(

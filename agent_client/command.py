@@ -39,12 +39,14 @@ def search(
     page: Annotated[int, typer.Option(help="Page of results, from 1.")] = 1,
     size: Annotated[int, typer.Option(help="Results per page, at most 100.")] = 10,
     as_of: Annotated[str | None, typer.Option(help="Only what was captured by then, e.g. 2024-11-30.")] = None,
+    engine: Annotated[str | None, typer.Option(help="Way of searching: full, plain, weak, dense, hybrid.")] = None,
     server: Server = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> None:
     """Search a running server.
 
-    Operators: "exact phrase", -word, site:example.org, intitle:word, filetype:pdf, before:2024-01-31, after:2024.
+    Operators: "exact phrase", -word, OR, (), site:example.org, intitle:word, filetype:pdf, lang:de, 1990..1999,
+    before:2024-01-31, after:2024.
 
     \b
     Example:
@@ -52,7 +54,7 @@ def search(
       webemu search --json --size 3 lighthouse keeper
     """
     with _asking(server) as client:
-        answer = client.search(" ".join(query), page, size, as_of)
+        answer = client.search(" ".join(query), page, size, as_of, engine)
     _print_json(asdict(answer)) if as_json else _print_results(answer)
 
 

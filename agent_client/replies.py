@@ -30,7 +30,8 @@ RECORDED = b"x-archive-orig-"
 
 def search_answer(shape: Shape) -> SearchAnswer:
     results = tuple(
-        SearchResult(r["rank"], r["url"], r["title"], r["snippet"], r["date"], r["score"]) for r in shape["results"]
+        SearchResult(r["rank"], r["url"], r["title"], r["snippet"], r["date"], r["score"], tuple(r.get("others", ())))
+        for r in shape["results"]
     )
     return SearchAnswer(
         shape["query"], shape["page"], shape["size"], shape["as_of"], results, shape["more"], shape["snapshot"]

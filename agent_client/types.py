@@ -18,6 +18,8 @@ class SearchResult:
     date: str
     """YYYY-MM-DD, or empty."""
     score: float
+    others: tuple[str, ...] = ()
+    """URLs of pages that say the same and were left out for it."""
 
 
 @dataclass(frozen=True, slots=True)

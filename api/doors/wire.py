@@ -1,8 +1,9 @@
 """uvicorn's HTTP protocol, for the web and the API alike: each request finds its app by whom it names.
 
-ASGI has no place for a reason phrase and uvicorn writes names in lower case; an answer of `api.web` that brings a
-`reason` is written here as it is. uvicorn bounds neither heads nor the patience with those who send them, takes back
-answers on the way when a later request is broken, and closes on clients that have said all they will; here not.
+ASGI has no place for a reason phrase and uvicorn writes names in lower case; an answer that brings a `reason` is
+written here as it is, this server's `own` with the day. uvicorn bounds neither heads nor the patience with those who
+send them, takes back answers on the way when a later request is broken, and closes on clients that have said all they
+will; here not.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _BODILESS = (204, 304)
 
 
 class WireCycle(RequestResponseCycle):
-    """A request and its answer. One of the web goes out in one piece: two would be two calls of the system."""
+    """A request and its answer. One with a reason goes out in one piece: two would be two calls of the system."""
 
     _head = b""
 
@@ -60,7 +61,8 @@ class WireCycle(RequestResponseCycle):
         self.waiting_for_100_continue = False
         self._has_body = message["status"] not in _BODILESS
         lines = [b"HTTP/1.1 %d %s\r\n" % (message["status"], message["reason"])]
-        for name, value in message["headers"]:
+        own = self.default_headers if message.get("own") else []
+        for name, value in (*own, *message["headers"]):
             lines += (name, b": ", value, b"\r\n")
         lines.append(b"\r\n" if self.keep_alive else b"Connection: close\r\n\r\n")
         self._head = b"".join(lines)

@@ -69,6 +69,8 @@ def test_search(web: Any, ask: Ask) -> None:
     assert answer.more
     assert answer.snapshot == "5d0c"
     assert ask(web.url, "search", "river", page=2).results[-1].rank == 12
+    ask(web.url, "search", "river", engine="plain")
+    assert web.asked[-1].parameters["engine"] == "plain"
 
 
 def test_search_without_results_is_an_answer(web: Any, ask: Ask) -> None:
