@@ -37,7 +37,7 @@ SETTINGS = {
     "all signals": NOW,
     "without title in the field": replace(NOW, title=1),
     "without anchor texts": replace(NOW, anchors=0),
-    "without the second stage": replace(NOW, named=0, together=0, ordered=0),
+    "without the second stage": replace(NOW, named=0, together=0, ordered=0, fresh=0),
     "without title agreement": replace(NOW, named=0),
     "without passage": replace(NOW, together=0),
     "without order of words": replace(NOW, ordered=0),

@@ -1,10 +1,12 @@
 """What a question is about: its words without those that only ask, `what is the capital` without the first three.
 
-Pages that answer seldom say `what is`, and in a short query such words would outweigh the others.
+Pages that answer seldom say `what is`, and in a short query such words would outweigh the others. And whether it asks
+for what is new.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 _LANGUAGES = (
@@ -37,3 +39,16 @@ def unasked(words: Sequence[str]) -> Sequence[str]:
         return words
     start = next((place for place, word in enumerate(words) if place and word not in after), len(words))
     return words[start:] or words
+
+
+_NEW = re.compile(
+    r"\b(?:latest|newest|most recent|recent|recently|breaking news|today|this (?:week|month|year)|up[- ]to[- ]date"
+    r"|neueste[nrs]?|aktuelle[nrs]?|heute|derni[eè]res nouvelles|r[eé]cente?s?|aujourd.hui|[uú]ltimas noticias"
+    r"|recientes?|hoy)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_new(words: str) -> bool:
+    """Whether a query says that newer pages are wanted."""
+    return _NEW.search(words) is not None

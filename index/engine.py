@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from math import log
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from emulator.query import Parsed
+from emulator.questions import asks_for_new
 from emulator.ranking import WIDEST
 from emulator.types import Hit
 from index.analysis import terms as analyze
@@ -26,7 +27,7 @@ from index.blobs import Blobs
 from index.columns import Columns
 from index.conditions import Clause, Conditions
 from index.languages import Reader, Readings, present
-from index.rank import DEPTH, Weights, factor, placed
+from index.rank import DEPTH, Weights, factor, placed, recency
 from index.records import agreement, hit, term_hash, texts
 from index.signals.duplicates import Duplicates
 
@@ -34,6 +35,7 @@ MAX_TERMS = 16
 """A longer query is cut to the terms with the highest count x idf."""
 
 MAX_PAIRED = 32
+DAY = 86_400
 _WORD = re.compile(r"\w+")
 
 
@@ -82,6 +84,8 @@ class Plan:
     """With how rare each is, for `index.rank`."""
     pairs: tuple[bytes, ...] = ()
     """Words that stand side by side."""
+    is_new: bool = False
+    """Whether newer pages are wanted."""
 
 
 class Engine:
@@ -178,13 +182,14 @@ class Engine:
         clauses = [(Occur.Must, body), *binding, *self._conditions.clauses(parsed)]
         return Plan(Query.boolean_query(clauses), _hashes(words), *self._telling(words, parsed.words))
 
-    def _telling(self, words: list[_Word], text: str) -> tuple[tuple[tuple[int, float], ...], tuple[bytes, ...]]:
-        """What the second stage looks for: terms and pairs of words; nothing where no signal counts."""
+    def _telling(self, words: list[_Word], text: str) -> tuple[tuple[tuple[int, float], ...], tuple[bytes, ...], bool]:
+        """What the second stage looks for: terms, pairs of words, what is new; nothing where no signal counts."""
         if not self.weights.reranks:
-            return (), ()
+            return (), (), False
         said = _WORD.findall(text.lower())[:MAX_PAIRED] if self.weights.ordered else []
         pairs = tuple([f"{one} {other}".encode() for one, other in pairwise(said)])
-        return tuple([(one, self._rareness(word.frequency)) for word in words for one in word.hashes]), pairs
+        terms = tuple([(one, self._rareness(word.frequency)) for word in words for one in word.hashes])
+        return terms, pairs, bool(self.weights.fresh) and asks_for_new(text)
 
     def _clauses(self, text: str, most: int) -> list[Clause]:
         """What ranks by the rarest of a text's words."""
@@ -230,16 +235,26 @@ class Engine:
     def _reranked(self, plan: Plan, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """The best, ordered by all signals; none falls below what is not looked at, since no factor is below 1."""
         weights, terms, pairs, order = self.weights, plan.terms, plan.pairs, self.columns.order
-        place = self._placed if weights.places else _nowhere
+        place = partial(self._placed, is_new=plan.is_new) if weights.places or plan.is_new else _nowhere
         made = [
             (score * factor(weights, *agreement(self._record(doc), terms, pairs), place(doc)), doc)
             for score, doc in hits
         ]
         return sorted(made, key=lambda entry: (-entry[0], order[entry[1]]))
 
-    def _placed(self, doc: int) -> float:
+    def _placed(self, doc: int, is_new: bool) -> float:
+        """What a page is worth whatever its words."""
         columns = self.columns
-        return placed(self.weights, columns.host[doc], columns.address[doc], columns.quality[doc])
+        worth = placed(self.weights, columns.host[doc], columns.address[doc], columns.quality[doc])
+        return worth + self.weights.fresh * self._recency(doc) if is_new else worth
+
+    def _recency(self, doc: int) -> float:
+        return recency(self._newest - self.columns.day[doc])
+
+    @cached_property
+    def _newest(self) -> int:
+        """The last day of the crawl."""
+        return max(self.columns.since, default=0) // DAY
 
     def _search(self, query: Query, limit: int) -> tuple[list[Any], bool]:
         found = self._searcher.search(query, limit, count=False).hits
@@ -259,10 +274,10 @@ class Engine:
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
         """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they make."""
         columns, (title, passage, order) = self.columns, agreement(self._record(doc), plan.terms, plan.pairs)
-        by = factor(self.weights, title, passage, order, self._placed(doc)) if plan.terms else 1.0
+        by = factor(self.weights, title, passage, order, self._placed(doc, plan.is_new)) if plan.terms else 1.0
         told = {"bm25": score / by, "title": title, "passage": passage, "order": order}
         told |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
-        told["factor"] = by
+        told |= {"fresh": self._recency(doc) if plan.is_new else 0.0, "factor": by}
         return {name: round(value, 4) for name, value in told.items()}
 
     def frequency(self, words: str) -> int:

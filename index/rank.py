@@ -1,7 +1,7 @@
 """The second stage: what BM25 found first is ordered by it times how well title, passages and place agree.
 
-    score = BM25 x (1 + named x title + together x passage + ordered x order + host x host + address x address
-                      + quality x quality)
+    score = BM25 x (1 + named x title + together x passage + ordered x order + fresh x recency
+                      + host x host + address x address + quality x quality)
 
 Each signal is in [0, 1], so the factor is bounded by 1 plus the sum of the weights. Titles and the texts of links have
 spoken before, inside the field that BM25 reads (`index.text`). Signals and their sources: docs/signals.md.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+YEAR = 365
 DEPTH = 20
 """So many of the best are ordered anew."""
 
@@ -30,6 +31,8 @@ class Weights:
     """Of the passage that has most of the query: its share, by rareness."""
     ordered: float = 1.0
     """Of the same passage with its neighbours: the share of neighbouring words of the query that stand so there."""
+    fresh: float = 0.5
+    """Of how new a page is, where the query asks for what is new: half as much a year before the end of the crawl."""
     host: float = 0.0
     address: float = 0.0
     quality: float = 0.0
@@ -37,7 +40,7 @@ class Weights:
     @property
     def reranks(self) -> bool:
         """Whether there is a second stage."""
-        return self.places or any((self.named, self.together, self.ordered))
+        return self.places or any((self.named, self.together, self.ordered, self.fresh))
 
     @property
     def places(self) -> bool:
@@ -51,7 +54,7 @@ class Weights:
         return cls(**{name: value for name, value in told.items() if name in known})
 
 
-PLAIN = Weights(1, 0, 0.0, 0.0, 0.0)
+PLAIN = Weights(1, 0, 0.0, 0.0, 0.0, 0.0)
 """Flat BM25."""
 
 
@@ -63,3 +66,8 @@ def factor(weights: Weights, title: float, passage: float, order: float, place: 
 def placed(weights: Weights, host: float, address: float, quality: float) -> float:
     """What a page is worth whatever is asked."""
     return weights.host * host + weights.address * address + weights.quality * quality
+
+
+def recency(age: int) -> float:
+    """Of a page so many days older than the newest of the crawl, in [0, 1]."""
+    return YEAR / (YEAR + max(0, age))

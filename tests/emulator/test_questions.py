@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.questions import unasked
+from emulator.questions import asks_for_new, unasked
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,15 @@ from emulator.questions import unasked
 )
 def test_a_question_is_what_it_is_about(said: str, about: str) -> None:
     assert " ".join(unasked(said.split())) == about
+
+
+@pytest.mark.parametrize(
+    "said", ["latest budget of Velmora", "Most recent flood", "neueste Nachrichten", "noticias recientes"]
+)
+def test_what_is_new_is_asked_for(said: str) -> None:
+    assert asks_for_new(said)
+
+
+@pytest.mark.parametrize("said", ["electric current", "news agencies", "todays", "collateral", ""])
+def test_other_words_ask_for_nothing_new(said: str) -> None:
+    assert not asks_for_new(said)

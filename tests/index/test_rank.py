@@ -16,7 +16,7 @@ from emulator.world import World
 from index.analysis import terms
 from index.catalog import Catalog
 from index.evaluation.held_out import held_out
-from index.open import open_snapshot
+from index.open import open_snapshot, open_world
 from index.rank import DEPTH, PLAIN, Weights, factor, placed
 from index.records import agreement, encode, term_hash
 from index.snapshot import build, read_manifest
@@ -160,3 +160,25 @@ def test_every_query_is_ranked(world: World, text: str) -> None:
     finder = world.finder
     found, _ = finder.top(finder.plan(parse(text)), 50)
     assert [score for score, _ in found] == sorted((score for score, _ in found), reverse=True)
+
+
+def test_newer_pages_are_preferred_where_that_is_asked(tmp_path: Path) -> None:
+    def report(year: int) -> bytes:
+        dated = f'<meta property="article:published_time" content="{year}-03-01"><title>Harbour report</title>'
+        return f"<!doctype html>{dated}<p>The harbour of Velmora was dredged, depth {year - 1990}.".encode()
+
+    years = (2019, 2024, 2021)
+    seen = [Seen(f"http://s{place}.example/", report(year)) for place, year in enumerate(years)]
+    seen += [Seen(f"http://t{n}.example/", page("Else", FILLER)) for n in range(20)]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    world = open_world(tmp_path / "c")
+
+    def found(text: str, engine: str = "") -> list[str]:
+        urls = [hit.url for hit in world.search(Query(text, engine=engine)).hits]
+        return [url[8] for url in urls if url.startswith("http://s")]
+
+    assert found("harbour velmora dredged") == ["0", "1", "2"]
+    assert found("latest harbour velmora dredged") == ["1", "2", "0"]
+    assert found("Latest harbour velmora dredged", "plain") == ["0", "1", "2"]
+    told = world.search(Query("latest harbour", explain=True)).explained[0]
+    assert 0.5 < told["fresh"] <= 1
