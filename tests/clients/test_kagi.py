@@ -12,9 +12,11 @@ def found(query: str, token: str = "any") -> httpx.Response:
 
 
 def test_results(web: Server) -> None:
-    results = found("town river").json()["data"]
+    *results, related = found("town river").json()["data"]
     assert [one["rank"] for one in results] == [1, 2, 3, 4]
     assert all(one["t"] == 0 and one["title"] and one["snippet"] and one["published"] for one in results)
+    assert related["t"] == 1
+    assert all(isinstance(one, str) for one in related["list"])
     assert found("town river").content == found("town river").content
 
 
