@@ -73,9 +73,11 @@ def microseconds(finders: Sequence[Finder], queries: Sequence[str]) -> list[floa
 def main(collection: Path, known: Path) -> None:
     served = current_id(collection)
     queries, judgments = read_queries(known / "queries.jsonl"), read_judgments(known / "qrels.tsv", ids(None))
-    worlds = [world_of(collection, weights) for weights in SETTINGS.values()]
-    if served:
-        switch(collection, served)
+    try:
+        worlds = [world_of(collection, weights) for weights in SETTINGS.values()]
+    finally:
+        if served:
+            switch(collection, served)
     texts, _ = sample(collection)
     times = microseconds([world.finder for world in worlds], texts)
     print(f"{'':<28}{'us':>6}  " + "".join(f"{' '.join(column).strip():>15}" for column in COLUMNS))

@@ -89,14 +89,20 @@ class _Level:
 
 
 def _pairs(tokens: list[re.Match[str]]) -> set[int]:
-    """The places of parentheses that have a counterpart and are not too deep."""
-    found: set[int] = set()
+    """The places of parentheses that have a counterpart and are not too deep; one without makes nothing deeper."""
+    matched: dict[int, int] = {}
     opened: list[int] = []
     for place, token in enumerate(tokens):
         if token["open"]:
             opened.append(place)
         elif token["close"] and opened:
-            first = opened.pop()
-            if len(opened) < MAX_DEPTH:
-                found |= {first, place}
+            matched[opened.pop()] = place
+    found: set[int] = set()
+    ends: list[int] = []
+    for first, last in sorted(matched.items()):
+        while ends and ends[-1] < first:
+            ends.pop()
+        if len(ends) < MAX_DEPTH:
+            found |= {first, last}
+        ends.append(last)
     return found

@@ -15,14 +15,14 @@ from emulator.blocklist import Blocklist
 from emulator.errors import NotCaptured, PayloadError
 from emulator.policy import Policy
 from emulator.ports import Entry, Finder, Numbers, Shelf
-from emulator.query import Parsed, parse
+from emulator.query import Parsed
 from emulator.types import Archive, Capture, Hit
 from emulator.warc_range import Unreadable, records
 from emulator.world import World
 
 KEPT = 1 << 18
 """Verdicts that are kept of each kind."""
-DEEP = 1000
+DEEP = 1024
 """So much of a ranking is looked at for a page that is not blocked and has some words."""
 
 
@@ -188,7 +188,7 @@ class GuardedShelf:
     def suggest(self, prefix: str, limit: int) -> list[str]:
         """Titles that a page has which is not blocked."""
         titles = self._shelf.suggest(prefix, 4 * limit)
-        kept = (title for title in titles if self._finder.holds(parse(f'intitle:"{title.replace(chr(34), " ")}"')))
+        kept = (title for title in titles if self._finder.holds(Parsed(titles=(title.replace("*", " "),))))
         return [title for title, _ in zip(kept, range(limit), strict=False)]
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:

@@ -190,7 +190,7 @@ class _Found:
             if node.is_leaf:
                 self.read(said)
             elif node.is_unwanted:
-                if (way := _way(text, node.members)) != Parsed():
+                if (way := _read_in(text, node.members).parsed()) != Parsed():
                     self.unwanted.append(Group(said[2:-1].strip(), (way,)))
             elif node.is_choice:
                 self._choose(text, node)
@@ -198,12 +198,28 @@ class _Found:
                 self.take(text, node.members)
 
     def _choose(self, text: str, node: Node) -> None:
-        ways = [(way, member) for member in node.members if (way := _way(text, [member])) != Parsed()]
+        ways = [
+            (found, way)
+            for found in (_read_in(text, [one]) for one in node.members)
+            if (way := found.parsed()) != Parsed()
+        ]
         if len(ways) > 1:
-            self.either.append(Group(text[node.start : node.end], tuple(way for way, _ in ways)))
-            self.lists["words"] += [way.words for way, _ in ways if way.words]
-        else:
-            self.take(text, [member for _, member in ways])
+            self.either.append(Group(text[node.start : node.end], tuple(way for _, way in ways)))
+            self.lists["words"] += [way.words for _, way in ways if way.words]
+        for found, _ in ways if len(ways) == 1 else ():
+            self._add(found)
+
+    def _add(self, other: _Found) -> None:
+        """What was read apart, as if it had been read here."""
+        for name, values in other.lists.items():
+            self.lists[name] += values
+        for name, stricter in (("before", min), ("after", max)):
+            if name in other.days:
+                self.days[name] = stricter(other.days[name], self.days.get(name, other.days[name]))
+        self.numbers += other.numbers
+        self.either += other.either
+        self.unwanted += other.unwanted
+        self.own += other.own
 
     def _sort(self, match: re.Match[str]) -> None:
         name = (match["name"] or "").lower()
@@ -251,10 +267,10 @@ class _Found:
         return bool(read)
 
 
-def _way(text: str, nodes: list[Node]) -> Parsed:
+def _read_in(text: str, nodes: list[Node]) -> _Found:
     found = _Found()
     found.take(text, nodes)
-    return found.parsed()
+    return found
 
 
 def _span(value: str) -> tuple[int, int] | None:

@@ -91,7 +91,10 @@ class Visit(World):
             results.hits, self._policy.weather, self._session, asked, lambda: self._wrong(query, results.hits, asked)
         )
         self.seen.weather |= done
-        return Results(query, tuple(hits[first:last]), results.more, results.snapshot)
+        told = dict(zip((hit.doc for hit in results.hits), results.explained, strict=False))
+        shown = tuple(hits[first:last])
+        explained = tuple(told.get(hit.doc, {}) for hit in shown) if query.explain else ()
+        return Results(query, shown, results.more, results.snapshot, explained)
 
     def _wrong(self, query: Query, hits: tuple[Hit, ...], asked: Draws) -> Iterator[Hit]:
         text = another(query.text, [hit.title for hit in hits], asked)

@@ -121,7 +121,7 @@ class World:
 
     def through(self, engine: str) -> World:
         """The same web, searched in another of its ways. Raises BadRequest."""
-        return World(self.snapshot, self._engine(engine), self._shelf, self._figures, self.engines)
+        return World(self.snapshot, self._engine(engine), self._shelf, self.figures(), self.engines)
 
     def _engine(self, name: str) -> Finder:
         if name not in self.engines:
@@ -233,7 +233,7 @@ class World:
 
     def relevance(self, text: str, texts: Sequence[str]) -> list[float]:
         """How well each of some texts, from wherever, answers a query."""
-        terms, documents = partial(self._finder.terms, like=text), int(str(self._figures.get("documents", 0)))
+        terms, documents = partial(self._finder.terms, like=text), int(str(self.figures().get("documents", 0)))
         frequencies = {term: self._finder.frequency(word) for word in text.split() for term in terms(word)}
         return relevance(frequencies, [terms(one) for one in texts], documents)
 

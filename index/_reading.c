@@ -101,6 +101,7 @@ static int passages(const Record *record, uint32_t first, uint32_t last, const u
     return 1;
 }
 
+/* Whether the text has the wanted one where no letter or digit of ASCII is before it. */
 static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize_t length)
 {
     const char *end = text + size - length;
@@ -109,7 +110,7 @@ static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize
     for (const char *at = text; at <= end; at++) {
         if (!(at = memchr(at, wanted[0], (size_t)(end - at) + 1)))
             return 0;
-        if (!memcmp(at, wanted, (size_t)length))
+        if (!memcmp(at, wanted, (size_t)length) && (at == text || !Py_ISALNUM(Py_CHARMASK(at[-1]))))
             return 1;
     }
     return 0;
@@ -132,13 +133,23 @@ static double share_of_pairs(const Record *record, uint64_t best, PyObject *pair
     for (Py_ssize_t place = 0; place < size; place++)
         said[place] = (char)Py_TOLOWER(text[place]);
     for (Py_ssize_t place = 0; place < count; place++) {
-        char *wanted;
-        Py_ssize_t length;
-        if (PyBytes_AsStringAndSize(PySequence_Fast_GET_ITEM(pairs, place), &wanted, &length) < 0) {
+        PyObject *forms = PySequence_Fast_GET_ITEM(pairs, place);
+        int is_there = 0;
+        if (!PyTuple_Check(forms)) {
+            PyErr_SetString(PyExc_TypeError, "a pair is a tuple of its forms");
             PyMem_Free(said);
             return -1;
         }
-        found += holds(said, size, wanted, length);
+        for (Py_ssize_t form = 0; form < PyTuple_GET_SIZE(forms) && !is_there; form++) {
+            char *wanted;
+            Py_ssize_t length;
+            if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(forms, form), &wanted, &length) < 0) {
+                PyMem_Free(said);
+                return -1;
+            }
+            is_there = holds(said, size, wanted, length);
+        }
+        found += is_there;
     }
     PyMem_Free(said);
     return (double)found / (double)count;
@@ -153,19 +164,29 @@ static PyObject *agreed(const Record *record, PyObject *terms, PyObject *pairs)
     for (Py_ssize_t place = 0; place < count; place++) {
         PyObject *term = PySequence_Fast_GET_ITEM(terms, place);
         if (!PyTuple_Check(term) || PyTuple_GET_SIZE(term) != 2) {
-            PyErr_SetString(PyExc_TypeError, "a term is (hash, rareness)");
+            PyErr_SetString(PyExc_TypeError, "a term is (hashes, rareness)");
             return NULL;
         }
-        unsigned long wanted = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(term, 0));
+        PyObject *hashes = PyTuple_GET_ITEM(term, 0);
         double rareness = PyFloat_AsDouble(PyTuple_GET_ITEM(term, 1));
+        int is_in_title = 0;
+        uint64_t mask = 0;
+        if (!PyErr_Occurred() && !PyTuple_Check(hashes))
+            PyErr_SetString(PyExc_TypeError, "the hashes of a term are a tuple");
         if (PyErr_Occurred())
             return NULL;
+        for (Py_ssize_t one = 0; one < PyTuple_GET_SIZE(hashes); one++) {
+            unsigned long wanted = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(hashes, one));
+            if (PyErr_Occurred())
+                return NULL;
+            is_in_title |= in_title(record, (uint16_t)wanted);
+            mask |= mask_of(record, (uint16_t)wanted);
+        }
         total += rareness;
-        if (in_title(record, (uint16_t)wanted)) {
+        if (is_in_title) {
             entitled += rareness;
             shared++;
         }
-        uint64_t mask = mask_of(record, (uint16_t)wanted);
         uint64_t both = best ? best & mask : mask;
         if (both) {
             best = both;

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
 def agreement(
-    record: memoryview, terms: Sequence[tuple[int, float]], pairs: Sequence[bytes], /
+    record: memoryview, terms: Sequence[tuple[tuple[int, ...], float]], pairs: Sequence[tuple[bytes, ...]], /
 ) -> tuple[float, float, float]: ...
 def shown(record: memoryview, hashes: Sequence[int], within: int, /) -> tuple[bytes, bytes, bytes, int]: ...

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from dataclasses import asdict, fields
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -152,7 +153,10 @@ def _weights(text: str) -> Weights:
     try:
         told = json.loads(text)
         usual = asdict(Weights())
-        return Weights(**{name: type(usual[name])(value) for name, value in told.items()})
+        weights = {name: type(usual[name])(value) for name, value in told.items()}
+        if wrong := [name for name, value in weights.items() if not 0 <= value < inf]:
+            raise ValueError(f"{wrong[0]} is below 0 or no number")
+        return Weights(**weights)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         names = ", ".join(field.name for field in fields(Weights))
         raise BadRequest(f"--weights cannot be read: {error}", action=f"a JSON object with {names}") from error

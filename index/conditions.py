@@ -6,6 +6,7 @@ A condition counts nothing in the ranking. Of the ways of a group (`a OR b`) the
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -42,6 +43,8 @@ class Conditions:
     frequency: Frequency
     documents: int
     words: Words
+    months: Sequence[str]
+    """Those that pages are dated in, as `2024-01`, in order."""
     readings: Callable[[str], Sequence[Analyze]] = lambda text: (analyze,)
     """How a text may be analyzed: phrases are looked for in each reading."""
 
@@ -109,8 +112,9 @@ class Conditions:
         return Query.boolean_query([(Occur.Must, self._key(f"h:{name}")), (Occur.Must, inside)])
 
     def _sequence(self, field: str, text: str) -> Query | None:
-        """The words of a text one after another in any of its readings; None if it has none."""
-        placed = dict.fromkeys(_placed(text, analyze) for analyze in self.readings(text))
+        """The words of a text one after another in any of its readings; None if it has none. URLs have one reading."""
+        readings = (analyze,) if field == "url" else self.readings(text)
+        placed = dict.fromkeys(_placed(text, read) for read in readings)
         queries = [self._run(field, run) for run in placed if run]
         return self._any(queries) if queries else None
 
@@ -133,7 +137,9 @@ class Conditions:
 
     def _dated(self, after: date | None, before: date | None) -> Query:
         """A range to the month, for ways of groups: hits are checked by day only where all must be in the range."""
-        months = _between(after or date(EARLIEST, 1, 1), before or date(LATEST, 1, 1))
+        first = f"{after or date(EARLIEST, 1, 1):%Y-%m}"
+        last = f"{max(before or date(LATEST, 1, 1), date(EARLIEST, 1, 2)) - timedelta(days=1):%Y-%m}"
+        months = self.months[bisect_left(self.months, first) : bisect_right(self.months, last)]
         return Query.term_set_query(self.schema, "key", [f"m:{month}" for month in months])
 
 
@@ -155,7 +161,7 @@ def _placed(text: str, analyze: Analyze) -> tuple[tuple[int, str], ...]:
 
 def _between(after: date, before: date) -> list[str]:
     """Every month from that of the first day to that of the last."""
-    last = before - timedelta(days=1)
+    last = max(before, date(EARLIEST, 1, 2)) - timedelta(days=1)
     first, final = max(after.year, EARLIEST) * 12 + after.month - 1, min(last.year, LATEST) * 12 + last.month - 1
     return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, final + 1)]
 
@@ -171,3 +177,9 @@ def number_patterns(first: int, last: int) -> Iterator[str]:
         count = min((last - first + 1) // size, 10 - digit)
         yield f"{head or ''}[{digit}-{digit + count - 1}]{'[0-9]' * zeros}"
         first += count * size
+
+
+def months_of(frequency: Frequency) -> list[str]:
+    """The months that pages of an index are dated in."""
+    every = _between(date(EARLIEST, 1, 1), date(LATEST + 1, 1, 1))
+    return [month for month in every if frequency("key", f"m:{month}")]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from math import log
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import tantivy
@@ -25,7 +26,7 @@ from emulator.types import Hit
 from index.analysis import terms as analyze
 from index.blobs import Blobs
 from index.columns import Columns
-from index.conditions import Clause, Conditions
+from index.conditions import Clause, Conditions, months_of
 from index.languages import Reader, Readings, present
 from index.rank import DEPTH, Weights, factor, placed, recency
 from index.records import agreement, hit, term_hash, texts
@@ -64,6 +65,15 @@ def _untied(found: list[Any]) -> int:
     return end
 
 
+def _forms(pair: str) -> tuple[bytes, ...]:
+    """As two words may be written; records are compared in lower case as far as they are ASCII."""
+    lower = pair.lower()
+    if lower.isascii():
+        return (lower.encode(),)
+    # bytes.lower leaves all but ASCII alone, as the reader of records does.
+    return tuple(dict.fromkeys(form.encode().lower() for form in (lower, pair, pair.title())))
+
+
 def _nowhere(doc: int) -> float:
     return 0.0
 
@@ -80,12 +90,16 @@ class Plan:
     """None finds nothing."""
     hashes: tuple[int, ...]
     """Term hashes for the snippet, rarest first."""
-    terms: tuple[tuple[int, float], ...] = ()
-    """With how rare each is, for `index.rank`."""
-    pairs: tuple[bytes, ...] = ()
-    """Words that stand side by side."""
+    terms: tuple[tuple[tuple[int, ...], float], ...] = ()
+    """The hashes of each word and how rare it is, for `index.rank`."""
+    pairs: tuple[tuple[bytes, ...], ...] = ()
+    """Words that stand side by side, as they may be written."""
     is_new: bool = False
     """Whether newer pages are wanted."""
+
+
+Telling = tuple[tuple[tuple[tuple[int, ...], float], ...], tuple[tuple[bytes, ...], ...], bool]
+"""`terms`, `pairs` and `is_new` of a plan."""
 
 
 class Engine:
@@ -108,6 +122,7 @@ class Engine:
         self._searcher = index.searcher()
         self._schema = index.schema
         self._bases = bases
+        self._places = sorted(zip(bases, range(len(bases)), strict=True))
         self._records = records
         self._record_bases = record_bases
         self.columns = columns
@@ -118,8 +133,9 @@ class Engine:
         self._word = lru_cache(maxsize=1 << 17)(self._make_word)
         pages = present(partial(self._frequency, "key"), self.documents)
         self._reader = Reader(pages, partial(self._frequency, field))
+        months = months_of(self._doc_freq)
         self._conditions = Conditions(
-            self._schema, self._frequency, self.documents, self._clauses, self._reader.analyzers
+            self._schema, self._frequency, self.documents, self._clauses, months, self._reader.analyzers
         )
 
     def variant(self, weights: Weights, field: str = "all") -> Engine:
@@ -182,13 +198,13 @@ class Engine:
         clauses = [(Occur.Must, body), *binding, *self._conditions.clauses(parsed)]
         return Plan(Query.boolean_query(clauses), _hashes(words), *self._telling(words, parsed.words))
 
-    def _telling(self, words: list[_Word], text: str) -> tuple[tuple[tuple[int, float], ...], tuple[bytes, ...], bool]:
-        """What the second stage looks for: terms, pairs of words, what is new; nothing where no signal counts."""
+    def _telling(self, words: list[_Word], text: str) -> Telling:
+        """What the second stage looks for; nothing where no signal counts."""
         if not self.weights.reranks:
             return (), (), False
-        said = _WORD.findall(text.lower())[:MAX_PAIRED] if self.weights.ordered else []
-        pairs = tuple([f"{one} {other}".encode() for one, other in pairwise(said)])
-        terms = tuple([(one, self._rareness(word.frequency)) for word in words for one in word.hashes])
+        said = _WORD.findall(text)[:MAX_PAIRED] if self.weights.ordered else []
+        pairs = tuple([_forms(f"{one} {other}") for one, other in pairwise(said)])
+        terms = tuple([(word.hashes, self._rareness(word.frequency)) for word in words])
         return terms, pairs, bool(self.weights.fresh) and asks_for_new(text)
 
     def _clauses(self, text: str, most: int) -> list[Clause]:
@@ -272,9 +288,12 @@ class Engine:
         return self._reader.analyze(text, like) if like else analyze(text)
 
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
-        """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they make."""
+        """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they made: 1 for a page
+        that was not ordered anew."""
         columns, (title, passage, order) = self.columns, agreement(self._record(doc), plan.terms, plan.pairs)
-        by = factor(self.weights, title, passage, order, self._placed(doc, plan.is_new)) if plan.terms else 1.0
+        best = self.top(plan, DEPTH)[0][:DEPTH] if plan.terms else []
+        is_best = any(other == doc for _, other in best)
+        by = factor(self.weights, title, passage, order, self._placed(doc, plan.is_new)) if is_best else 1.0
         told = {"bm25": score / by, "title": title, "passage": passage, "order": order}
         told |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
         told |= {"fresh": self._recency(doc) if plan.is_new else 0.0, "factor": by}
@@ -300,8 +319,8 @@ class Engine:
         """Whether a page is among all that a plan finds."""
         if plan.query is None:
             return False
-        segment = bisect_right(self._bases, doc) - 1
-        place = tantivy.DocAddress(segment, doc - self._bases[segment])
+        base, segment = self._places[bisect_right(self._places, doc, key=itemgetter(0)) - 1]
+        place = tantivy.DocAddress(segment, doc - base)
         try:  # a score of its own, since the first page of a segment meets any bare MustNot
             return bool(Query.const_score_query(plan.query, 1.0).explain(self._searcher, place))
         except ValueError:  # how the library says that it is not

@@ -14,36 +14,47 @@ HEAD = struct.Struct("<HHHHHHi")
 
 
 def agreement(
-    record: memoryview, terms: Sequence[tuple[int, float]], pairs: Sequence[bytes]
+    record: memoryview, terms: Sequence[tuple[tuple[int, ...], float]], pairs: Sequence[tuple[bytes, ...]]
 ) -> tuple[float, float, float]:
-    """What a page has of a query's (term hash, rareness) pairs, the rarest first, and of its pairs of words.
+    """(title, passage, order) of `index.rank` that a page has of a query.
 
-    (title, passage, order) as `index.rank.Agreement` has them.
+    `terms`: of each word, the rarest first, the hashes of all that it may be, and how rare it is. `pairs`: of words
+    side by side, each as it may be written, ASCII in lower case; found where no letter or digit of ASCII is before it.
     """
     count, parts, url_bytes, title_bytes, named, _, _ = HEAD.unpack_from(record)
     known, masks = _tables(record, count)
-    title = set(record[len(record) - 2 * named :].cast("H")) if named else ()
+    title = set(record[len(record) - 2 * named :].cast("H")) if named else set()
     best, total, together, entitled, shared = 0, 0.0, 0.0, 0.0, 0
-    for wanted, rareness in terms:
+    for hashes, rareness in terms:
         total += rareness
-        if wanted in title:
+        if not title.isdisjoint(hashes):
             entitled += rareness
             shared += 1
-        place = bisect_left(known, wanted)
-        if place < count and known[place] == wanted:
-            both = best & masks[place] if best else masks[place]
-            if both:
-                best, together = both, together + rareness
+        mask = 0
+        for wanted in hashes:
+            place = bisect_left(known, wanted)
+            if place < count and known[place] == wanted:
+                mask |= masks[place]
+        both = best & mask if best else mask
+        if both:
+            best, together = both, together + rareness
     order = 0.0
     if pairs and best:
         at, number = HEAD.size + 10 * count, (best & -best).bit_length() - 1
         start, end = (_offset(record, at, place) for place in (max(0, number - 1), min(parts, number + 2)))
         text_at = at + 4 * (parts + 1) + url_bytes + title_bytes
         said = bytes(record[text_at + start : text_at + end]).lower()
-        order = sum(pair in said for pair in pairs) / len(pairs)
+        order = sum(any(_holds(said, form) for form in pair) for pair in pairs) / len(pairs)
     if not total:
         return 0.0, 0.0, order
     return sqrt(entitled / total * min(1.0, shared / named)) if shared else 0.0, together / total, order
+
+
+def _holds(said: bytes, form: bytes) -> bool:
+    at = said.find(form)
+    while at > 0 and said[at - 1 : at].isalnum():
+        at = said.find(form, at + 1)
+    return at >= 0
 
 
 def shown(record: memoryview, hashes: Sequence[int], within: int) -> tuple[bytes, bytes, bytes, int]:

@@ -106,7 +106,7 @@ SOURCES = pa.schema(
         ("content_hash", pa.int64()),
     ]
 )
-"""`content_hash` is of all captures and pages as they were read, so that a better reader makes another snapshot."""
+"""`content_hash` is of all captures, pages and links as they were read: a better reader makes another snapshot."""
 
 TABLES: dict[str, pa.Schema] = {
     "sources": SOURCES,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -22,6 +23,8 @@ from index.rank import Weights
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 HEAP_BYTES = 256 << 20
+PART_CHARS = 1 << 30
+"""Text that one writer is given: from eight flushes on, several times as much, it would merge segments out of order."""
 MOST_ANCHORS = 12
 """Texts of links to a page that are indexed."""
 
@@ -80,30 +83,52 @@ def write_index(folder: Path, entries: Iterable[Entry], weights: Weights = Weigh
 
     Title and link texts are written into the field that ranks as often as they weigh, which costs a query nothing.
     """
+    numbered = enumerate(entries)
+    work = folder.with_name(f"{folder.name}.parts")
+    parts: list[Path] = []
+    counts: list[int] = []
+    while not counts or counts[-1]:
+        parts.append(work / str(len(parts)))
+        counts.append(_write_part(parts[-1], numbered, weights))
+    unite(parts, folder)
+    shutil.rmtree(work)
+    return sum(counts)
+
+
+def _write_part(folder: Path, numbered: Iterator[tuple[int, Entry]], weights: Weights) -> int:
+    """Index entries up to `PART_CHARS` of text; return how many."""
     folder.mkdir(parents=True)
     index = tantivy.Index(schema(), path=str(folder))
     index.register_tokenizer(NAME, index_analyzer())
     writer = index.writer(HEAP_BYTES, num_threads=1)
-    number = -1
-    for number, entry in enumerate(entries):
-        document = tantivy.Document()
-        title = _analyzed(entry.title, entry.language)
-        for _ in range(weights.title):
-            document.add_text("all", title)
-        for text, weight in entry.anchors[:MOST_ANCHORS]:
-            called = _analyzed(text, entry.language)
-            for _ in range(min(weights.anchors, ceil(weight))):
-                document.add_text("all", called)
-        document.add_text("all", _analyzed(entry.text, entry.language))
-        document.add_text("title", title)
-        document.add_text("url", _analyzed(entry.url.partition("://")[2]))
-        for key in keys(entry):
-            document.add_text("key", key)
-        document.add_unsigned("id", number)
-        writer.add_document(document)
+    count = chars = 0
+    for number, entry in numbered:
+        writer.add_document(_document(number, entry, weights))
+        count += 1
+        chars += len(entry.text)
+        if chars >= PART_CHARS:
+            break
     writer.commit()
     writer.wait_merging_threads()
-    return number + 1
+    return count
+
+
+def _document(number: int, entry: Entry, weights: Weights) -> tantivy.Document:
+    document = tantivy.Document()
+    title = _analyzed(entry.title, entry.language)
+    for _ in range(weights.title):
+        document.add_text("all", title)
+    for text, weight in entry.anchors[:MOST_ANCHORS]:
+        called = _analyzed(text, entry.language)
+        for _ in range(min(weights.anchors, ceil(weight))):
+            document.add_text("all", called)
+    document.add_text("all", _analyzed(entry.text, entry.language))
+    document.add_text("title", title)
+    document.add_text("url", _analyzed(entry.url.partition("://")[2]))
+    for key in keys(entry):
+        document.add_text("key", key)
+    document.add_unsigned("id", number)
+    return document
 
 
 def unite(shards: list[Path], folder: Path) -> list[int]:

@@ -18,7 +18,7 @@ from emulator import urls
 from emulator.errors import CatalogError, SourceError
 from index.catalog import Catalog
 from index.digests import fingerprint
-from index.signals.hosts import read_ranks
+from index.signals.hosts import ranks_columns, read_ranks
 from index.snapshot import build
 from ingest.download import fetch
 from ingest.pool import run_jobs
@@ -80,6 +80,8 @@ def run(
     """
     started = time.monotonic()
     report = Report()
+    if host_ranks:
+        ranks_columns(host_ranks)  # before hours of work
     with _only_one(folder):
         with Catalog(folder) as catalog:
             jobs = list(_new_jobs(sources, folder, catalog, report, quiet))

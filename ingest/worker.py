@@ -200,7 +200,7 @@ class Worker:
             self._drops.count(reason, record.offset, size, capture.url)
         if capture.row is None:
             return
-        self._content.update(repr((capture.row, capture.page)).encode("utf-8", "surrogatepass"))
+        self._content.update(repr((capture.row, capture.page, capture.links)).encode("utf-8", "surrogatepass"))
         source = self._job.source_id
         self.captures += 1
         self._tables.add("captures", (source, *_named(capture.row, self._job.name)), 500)

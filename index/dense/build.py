@@ -8,10 +8,12 @@ The id covers the base, the model and what was asked of it, so the same wish fin
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -74,19 +76,36 @@ def embed(
     `encoders` loads what embeds passages and what embeds queries; `done` is told how many more pages are embedded.
     """
     folder = collection / "snapshots" / snapshot_id(base.id, wish)
-    if (folder / "manifest.json").exists():
-        there = read_manifest(folder)
-        write_manifest(folder, replace(there, files=base.files))  # WARC files may have moved
-        return folder.name
-    if not base.documents:
-        raise SnapshotError(f"{base.id} has no page to embed", action="webemu ingest SOURCE... --collection NAME")
-    passages, queries = encoders()
     work = folder.with_name(f".{folder.name}.parts")
-    work.mkdir(exist_ok=True)
-    parts = list(_embedded(collection, base, wish.passages, work, passages, done))
-    _compose(collection, base, folder, parts, wish, queries, exact)
-    shutil.rmtree(work)
+    with _only_one(collection):
+        if (folder / "manifest.json").exists():
+            there = read_manifest(folder)  # WARC files and the model may have moved
+            moved = {"model": wish.model, "reranker": wish.reranker}
+            write_manifest(folder, replace(there, files=base.files, dense=(there.dense or {}) | moved))
+        else:
+            if not base.documents:
+                raise SnapshotError(
+                    f"{base.id} has no page to embed", action="webemu ingest SOURCE... --collection NAME"
+                )
+            passages, queries = encoders()
+            work.mkdir(exist_ok=True)
+            parts = list(_embedded(collection, base, wish.passages, work, passages, done))
+            _compose(collection, base, folder, parts, wish, queries, exact)
+        shutil.rmtree(work, ignore_errors=True)
     return folder.name
+
+
+@contextmanager
+def _only_one(collection: Path) -> Iterator[None]:
+    """Two that embed would write each other's parts."""
+    with (collection / "embed.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SnapshotError(
+                f"another `webemu embed` is at work in {collection}", action="wait until it ends"
+            ) from None
+        yield
 
 
 def _embedded(

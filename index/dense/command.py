@@ -82,4 +82,5 @@ def _embed(folder: Path, snapshot: str, asked: Asked) -> str:
 
 def _named(model: str) -> str:
     """A folder is named from the root on: a server may run elsewhere."""
-    return str(Path(model).resolve()) if model and Path(model).is_dir() else model
+    folder = Path(model).expanduser()
+    return str(folder.resolve()) if model and folder.is_dir() else model

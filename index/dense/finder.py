@@ -141,10 +141,10 @@ class HybridFinder:
         return np.array([doc for _, doc in found], np.uint32) if complete else None
 
     def _judged(self, judge: Judge, words: str, vector: Vector, entries: list[Entry]) -> list[Entry]:
-        """The best, ordered anew by a model that reads them: above all others, between 1 and 2."""
+        """The best, ordered anew by a model that reads them: above all others, between 2 and 3."""
         texts = [self._passage(vector, doc) for _, doc in entries]
         scores = [round(score, 4) for score in judge(words, texts)] if texts else []
-        judged = [(1.5 + score / (1 + abs(score)) / 2, doc) for score, (_, doc) in zip(scores, entries, strict=True)]
+        judged = [(2.5 + score / (1 + abs(score)) / 2, doc) for score, (_, doc) in zip(scores, entries, strict=True)]
         order = self._engine.columns.order
         return sorted(judged, key=lambda entry: (-entry[0], order[entry[1]]))
 

@@ -66,7 +66,7 @@ def checked(model: str, wanted: str) -> Path:
     if (found := digest(folder)) != wanted:
         raise SnapshotError(
             f"{model} has the digest {found}, the snapshot's vectors were made by {wanted}",
-            action="give the folder of the model they were made by, or run webemu embed with this one",
+            action="webemu embed --model FOLDER notes where the model is, or embeds by another one",
         )
     return folder
 

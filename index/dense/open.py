@@ -15,23 +15,20 @@ from index.snapshot import Manifest
 FOLDER = "dense"
 
 
-def opened(
-    folder: Path, manifest: Manifest, engine: Engine, model: str = "", reranker: str = "", device: str = "cpu"
-) -> dict[Mode, Finder]:
+def opened(folder: Path, manifest: Manifest, engine: Engine) -> dict[Mode, Finder]:
     """The finders of a snapshot's folder by mode; `rerank` only where its vectors were made with a reranker.
 
-    `model`, `reranker`: where they are, if not where `webemu embed` found them. Loads them. Raises BadRequest,
-    SnapshotError, ModuleNotFoundError.
+    Loads the models, from where `webemu embed` found them. Raises BadRequest, SnapshotError, ModuleNotFoundError.
     """
     modes: dict[Mode, Finder] = {"bm25": engine}
     if manifest.dense is None:
         return modes
     dense = Dense(**manifest.dense)
     store = Store(folder / FOLDER, dense.dimensions, dense.scale, engine.columns.order)
-    encoder = Encoder(query_encoder(checked(model or dense.model, dense.digest), device))
+    encoder = Encoder(query_encoder(checked(dense.model, dense.digest)))
     modes["dense"] = HybridFinder(engine, store, encoder, "dense")
     modes["hybrid"] = HybridFinder(engine, store, encoder, "hybrid")
     if dense.reranker:
-        judged = judge(checked(reranker or dense.reranker, dense.reranker_digest), device)
+        judged = judge(checked(dense.reranker, dense.reranker_digest))
         modes["rerank"] = HybridFinder(engine, store, encoder, "rerank", judged)
     return modes

@@ -15,7 +15,7 @@ WINDOW = 4
 def windows(url: str, title: str, passages: Sequence[str], most: int) -> list[str]:
     """The first `most` windows of a page, at least one; a page without a title is not called by its URL."""
     bodies = [" ".join(passages[at : at + WINDOW]) for at in range(0, min(len(passages), most * WINDOW), WINDOW)]
-    if title == url and bodies:
+    if bodies and url.startswith(title):
         return bodies
     return [body if body.startswith(title) else f"{title}\n{body}" for body in bodies] or [title]
 

@@ -161,7 +161,7 @@ class Store:
 
     def window(self, query: Vector, doc: int) -> int:
         """Which passage of a page is its best."""
-        first, last = np.searchsorted(self._owners, (doc, doc + 1))
+        first, last = np.searchsorted(self._owners, np.array((doc, doc + 1), np.uint32))
         return int(_dots(query, self._vectors[first:last]).argmax()) if first < last else 0
 
 

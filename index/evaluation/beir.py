@@ -65,8 +65,8 @@ def _documents(path: Path) -> Iterator[tuple[str, str, str]]:
         with path.open(encoding="utf-8-sig") as lines:
             for line in lines:
                 row = json.loads(line)
-                yield str(row["_id"]), row.get("title") or "", row["text"]
-    except (OSError, ValueError, KeyError) as error:
+                yield str(row["_id"]), row.get("title") or "", row["text"] or ""
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise SourceError(
             f"{path}: {error!r}", action="a corpus has a JSON object with `_id`, `title` and `text` on each line"
         ) from error

@@ -1,5 +1,5 @@
 -- What known items may be made of, in the order in which it is tried: site after site in turn, by a hash of the seed.
--- Expects the macro held_out(url) and the variable seed.
+-- Expects the macro held_out(url), the variable seed and the table told: what links that are not held out say of pages.
 CREATE TEMP TABLE live AS
 SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text_hash, p.words,
        coalesce(c.url_host_registered_domain, c.url_host_name, '') AS site
@@ -28,7 +28,10 @@ WITH said AS (
     AND NOT regexp_matches(coalesce(l.rel, ''), '\b(next|prev|previous|up|first|last|start)\b', 'i')
   GROUP BY lower(l.anchor), t.url, t.site, t.text_hash),
 telling AS (
-  SELECT *, bool_and(held) OVER (PARTITION BY said) AS unheard FROM said
+  SELECT said.*, bool_and(held AND NOT EXISTS (
+           SELECT 1 FROM told JOIN live USING (source_id, warc_record_offset)
+           WHERE live.url = said.url AND lower(told.text) = said.said)) OVER (PARTITION BY said) AS unheard
+  FROM said
   QUALIFY count(DISTINCT text_hash) OVER (PARTITION BY said) = 1),
 one_each AS (
   SELECT *, row_number() OVER (PARTITION BY unheard, site ORDER BY dice) AS nth FROM (

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from hashlib import md5
 from importlib.resources import files
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from emulator.query import parse
@@ -24,6 +26,7 @@ from emulator.ranking import FOREVER
 from emulator.world import World
 from index.catalog import Catalog
 from index.evaluation.held_out import held_out_sql
+from index.signals.anchors import gather
 
 KINDS = ("anchor", "called", "title", "quote")
 MAX_SAME = 10
@@ -88,6 +91,9 @@ def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterat
     db.execute("SET threads = 2")
     db.execute(f"CREATE TEMP MACRO held_out(url) AS {held_out_sql('url')}")
     db.execute(f"SET VARIABLE seed = '{seed:d}'")
+    with TemporaryDirectory() as folder:
+        gather(db, (told := Path(folder) / "anchors.parquet"), held_out_sql("c.url"))
+        db.execute(f"CREATE TEMP TABLE told AS SELECT * FROM read_parquet('{told}')")
     db.execute(files("index.evaluation").joinpath("candidates.sql").read_text())
     for place, kind in enumerate(KINDS):
         wanted = count // len(KINDS) + (place < count % len(KINDS))

@@ -41,10 +41,13 @@ def ranked(world: World, text: str, depth: int) -> list[str]:
     """The engine's own ranking of the pages that are there now."""
     finder = world.finder
     plan, until = finder.plan(parse(text)), finder.columns.until
-    # Twice the depth: a ranking is cut before the tie at its end, and holds captures that later ones took the place of.
-    found, _ = finder.top(plan, 2 * depth)
-    now = [entry for entry in found if until[entry[1]] == ranking.FOREVER]
-    return [finder.hit(doc, score, plan).url for score, doc in now[:depth]]
+    limit = 2 * depth
+    while True:  # a ranking is cut before the tie at its end, and holds captures that later ones took the place of
+        found, complete = finder.top(plan, limit)
+        now = [entry for entry in found if until[entry[1]] == ranking.FOREVER]
+        if len(now) >= depth or complete or limit >= ranking.WIDEST:
+            return [finder.hit(doc, score, plan).url for score, doc in now[:depth]]
+        limit *= 4
 
 
 def _shown(world: World, text: str, depth: int) -> list[str]:

@@ -29,8 +29,10 @@ def measures(names: str) -> list[Any]:
     """Measures by the names of ir_measures, with commas between. Raises BadRequest for one that is unknown."""
     library = _library()
     try:
-        return [library.parse_measure(name.strip()) for name in names.split(",")]
-    except (ValueError, NameError) as error:
+        by = [library.parse_measure(name.strip()) for name in names.split(",")]
+        list(library.iter_calc(by, {"query": {"page": 1}}, {"query": {"page": 1.0}}))
+        return by
+    except Exception as error:  # the library and what it calls have a kind for each
         raise BadRequest(
             f"measures {names!r}: {error}", action="names are those of ir_measures, such as nDCG@10,AP,RR@10,R@100"
         ) from error

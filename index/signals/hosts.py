@@ -1,6 +1,6 @@
 """How well linked a host is, in [0, 1]: its place in Common Crawl's host ranks, else in the crawl's own host graph.
 
-    given ranks    1 - ln(position) / ln(positions)     0 for a host that is not among them
+    given ranks    1 - ln(position) / ln(1 + positions)     0 for a host that is not among them
     own graph      ln(1 + H) / ln(hosts)                H: harmonic centrality, the sum of 1 / distance to it
 
 Harmonic centrality (Boldi and Vigna, "Axioms for centrality", 2014) is what Common Crawl ranks by; it is harder to
@@ -48,15 +48,10 @@ SELECT host, first, value, (SELECT max(last) FROM ranked) AS hosts FROM ranked W
 def read_ranks(db: duckdb.DuckDBPyConnection, path: Path) -> int:
     """Keep of a ranks file (tab-separated, gzip or plain; of hosts or of domains) the hosts that the crawl has.
 
-    Replaces those of another file; returns how many there are. Raises SourceError where it is no such file.
+    Replaces those of another file, unless it has none of them; returns how many it has. Raises SourceError where it is
+    no such file.
     """
-    header = _header(path)
-    columns = {field: next((name for name in names if name in header), "") for field, names in _NAMES.items()}
-    if not all(columns.values()):
-        raise SourceError(
-            f"{path} is no ranks file: its first line is {' '.join(header)[:80]!r}",
-            action="give cc-main-...-host-ranks.txt.gz or -domain-ranks.txt.gz of Common Crawl's web graphs",
-        )
+    header, columns = ranks_columns(path)
     key = "url_host_registered_domain" if any(name.startswith("n_host") for name in header) else NAME
     types = dict.fromkeys(header, "VARCHAR")
     reading = _READ.format(key=key, columns=types, **columns)
@@ -64,12 +59,26 @@ def read_ranks(db: duckdb.DuckDBPyConnection, path: Path) -> int:
         db.execute(f"CREATE OR REPLACE TEMP TABLE ranks_read AS {reading}", [str(path)])
     except duckdb.Error as error:
         raise SourceError(f"{path} cannot be read: {error}", action="download it again") from error
+    if not db.execute("SELECT 1 FROM ranks_read LIMIT 1").fetchone():
+        return 0
     db.execute("BEGIN TRANSACTION")
     db.execute("DELETE FROM host_ranks")
     db.execute("INSERT INTO host_ranks SELECT * FROM ranks_read ORDER BY ALL")
     db.execute("COMMIT")
     row = db.execute("SELECT count(*) FROM host_ranks").fetchone()
     return int(row[0]) if row else 0
+
+
+def ranks_columns(path: Path) -> tuple[list[str], dict[str, str]]:
+    """All columns of a ranks file, and those that are read. Raises SourceError where it is no such file."""
+    header = _header(path)
+    columns = {field: next((name for name in names if name in header), "") for field, names in _NAMES.items()}
+    if not all(columns.values()):
+        raise SourceError(
+            f"{path} is no ranks file: its first line is {' '.join(header)[:80]!r}",
+            action="give cc-main-...-host-ranks.txt.gz or -domain-ranks.txt.gz of Common Crawl's web graphs",
+        )
+    return header, columns
 
 
 def _header(path: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """The query language reads every string."""
 
+import time
 from datetime import date
 
 import pytest
@@ -150,3 +151,20 @@ def test_groups_are_bounded() -> None:
 @pytest.mark.parametrize("site", ["münchen.de", "xn--mnchen-3ya.de", "*.MÜNCHEN.de", "https://münchen.de:8080/"])
 def test_a_site_is_meant_however_its_name_is_written(site: str) -> None:
     assert parse(f"site:{site}").sites == ("xn--mnchen-3ya.de",)
+
+
+def test_a_filter_cannot_be_made_a_choice_by_open_parentheses() -> None:
+    for text in ("(" * 8 + " tram OR", "(" * 20 + " tram |", "(((((((( a (b OR", "tram OR"):
+        parsed = parse(narrowed(text, ['site:"ok.example"']))
+        assert parsed.sites == ("ok.example",), text
+        assert not parsed.either
+
+
+def test_what_is_read_apart_is_read_once() -> None:
+    deep = "(" * 8 + "a " * 1900 + " | ())" * 8
+    started = time.process_time()
+    assert parse(deep).words.split() == ["a"] * len(parse(deep).words.split())
+    assert time.process_time() - started < 2
+    parsed = parse('(after:2020 -x site:a.org 1..5 "b c" | ()) after:2021 d')
+    assert (parsed.sites, parsed.without, parsed.numbers, parsed.phrases) == (("a.org",), ("x",), ((1, 5),), ("b c",))
+    assert (str(parsed.after), parsed.words) == ("2021-01-01", "b c d")

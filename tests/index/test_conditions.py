@@ -137,3 +137,18 @@ def test_the_longest_queries_are_answered(web: World) -> None:
     ):
         assert web.search(Query(text)).hits == web.search(Query(text)).hits
         assert parse(text) == parse(text)
+
+
+def test_dates_before_all_time_find_nothing_and_break_nothing(web: World) -> None:
+    for query in ("before:0001-01-01 OR tram", "-(before:0001) tram", "(before:1800 OR after:9999) tram"):
+        web.search(Query(query))
+    assert {hit.url for hit in web.search(Query("-(after:2000) tram")).hits} == set()
+
+
+def test_addresses_are_found_in_a_crawl_without_english(tmp_path: Path) -> None:
+    german = '<html lang="de"><title>{0}</title><p>Die Bahn ist heute leider nicht gekommen und der Bus auch nicht.'
+    seen = [Seen(f"http://a.de/running-{name}", german.format(name)) for name in ("shoes", "trails")]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    world = open_world(tmp_path / "c")
+    for query in ("inurl:running", "site:a.de/running-shoes"):
+        assert "http://a.de/running-shoes" in {hit.url for hit in world.search(Query(query)).hits}

@@ -267,3 +267,20 @@ def test_a_failure_is_told_and_not_kept() -> None:
     with pytest.raises(MemoryError):
         encoder.vector("query")
     assert len(encoder.vector("query")) == 64
+
+
+def test_two_do_not_embed_at_once_and_a_moved_model_is_noted(crawl: tuple[Path, str]) -> None:
+    folder, snapshot = crawl
+    base = build.base_of(folder, snapshot)
+    assert build.embed(folder, base, replace(WISH, model="/moved"), lambda: (words, words)) == snapshot
+    assert (read_manifest(folder / "snapshots" / snapshot).dense or {})["model"] == "/moved"
+    with build._only_one(folder), pytest.raises(SnapshotError, match="another"):
+        build.embed(folder, base, WISH, lambda: (words, words))
+    build.embed(folder, base, WISH, lambda: (words, words))
+
+
+def test_what_was_read_again_stands_above_all_others(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("index.dense.finder.RERANKED", 3)
+    ways = finder(crawl, "rerank", lambda query, passages: [-99.0] * len(passages))
+    scores = [score for score, _ in ways.top(ways.plan(parse("car mended street")), 20)[0]]
+    assert scores == sorted(scores, reverse=True)

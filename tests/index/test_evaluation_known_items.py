@@ -148,3 +148,18 @@ def test_what_has_no_sentence_gives_no_quote(root: Path) -> None:
     assert title_words("Harbour | zzz", world, 3) == "Harbour"
     assert title_words("Harbour guide of Aldmere 7", world, 1) == "Harbour guide Aldmere"
     assert not parse(title_words('site:x "a', world, 3)).conditional
+
+
+def test_words_that_a_link_by_another_spelling_says_are_heard(tmp_path: Path) -> None:
+    """The index follows redirects and other spellings; what it was told by them is no secret of held-out links."""
+    linkers = [f"http://l{n}.org/" for n in range(60)]
+    held, free = (next(url for url in linkers if held_out(url) is which) for which in (True, False))
+    said = "secret Velmora handbook"
+    seen = [
+        Seen("https://target.net/guide", html("Guide", TEXT.format("x"))),
+        Seen(held, html("A", TEXT.format("y"), f'<a href="https://target.net/guide">{said}</a>')),
+        Seen(free, html("B", TEXT.format("z"), f'<a href="http://www.target.net/guide">{said}</a>')),
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    rows, _ = made(tmp_path, tmp_path / "out", "--count", "8")
+    assert [row["kind"] for row in rows if row["text"] == said] == ["called"]

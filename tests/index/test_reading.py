@@ -23,8 +23,8 @@ texts = st.lists(st.sampled_from([*WORDS, "filler " * 30, "\n"]), max_size=60).m
 def test_both_readers_say_the_same(title: str, text: str, query: Sequence[str], within: int) -> None:
     record = memoryview(encode("http://x.org/", title, -3, text))
     hashes = [term_hash(term) for word in query for term in terms(word)]
-    rare = [(one, 1 / 3 + 0.7 * place) for place, one in enumerate(hashes)]
-    pairs = [f"{one} {other}".lower().encode() for one, other in pairwise(query)]
+    rare = [((one, *hashes[:place:2]), 1 / 3 + 0.7 * place) for place, one in enumerate(hashes)]
+    pairs = [(f"{one} {other}".lower().encode(), other.encode()) for one, other in pairwise(query)]
     assert compiled.agreement(record, rare, pairs) == reading.agreement(record, rare, pairs)
     for passages in (0, within & reading_mask(record)):
         assert compiled.shown(record, hashes, passages) == reading.shown(record, hashes, passages)
@@ -42,7 +42,7 @@ def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> 
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
     cut = memoryview(record)[: data.draw(st.integers(0, len(record)))]
     asks: list[Callable[[], tuple[object, ...]]] = [
-        lambda: compiled.agreement(cut, [(term_hash("river"), 1.0)], [b"river port"]),
+        lambda: compiled.agreement(cut, [((term_hash("river"),), 1.0)], [(b"river port",)]),
         lambda: compiled.shown(cut, [term_hash("river")], 2**63),
     ]
     for ask in asks:
@@ -59,11 +59,13 @@ def test_what_is_no_record_is_refused(given: tuple[object, ...]) -> None:
 
 def test_what_is_asked_must_be_of_its_kind() -> None:
     record = encode("http://x.org/", "A title", 1, "The river port")
-    for wrong in ([1], [(1,)], [("a", 1.0)], [(1, "a")]):
+    for wrong in ([1], [(1,)], [(1, 1.0)], [(("a",), 1.0)], [((1,), "a")]):
         with pytest.raises(TypeError):
             compiled.agreement(record, wrong, ())
     with pytest.raises(TypeError):
-        compiled.agreement(record, [(term_hash("river"), 1.0)], ["river port"])
+        compiled.agreement(record, [((term_hash("river"),), 1.0)], [b"river port"])
+    with pytest.raises(TypeError):
+        compiled.agreement(record, [((term_hash("river"),), 1.0)], [("river port",)])
     with pytest.raises(TypeError):
         compiled.shown(record, ["river"], 0)
     with pytest.raises(OverflowError):

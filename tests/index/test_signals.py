@@ -200,3 +200,29 @@ def test_what_is_left_out_for_a_result_is_listed(collection: Path) -> None:
     results = blocked.search(Query("bridge Velmora band"))
     others = dict(zip([hit.url for hit in results.hits], blocked.others(results), strict=True))
     assert others["https://wire.org/bridge?id=7"] == []
+
+
+def test_ranks_of_other_hosts_leave_the_earlier_ones(catalog: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    assert hosts.read_ranks(catalog, ranks(tmp_path / "a.gz", HEADER, "3\t5\t1\t1\tuk.co.a.blog")) == 1
+    assert hosts.read_ranks(catalog, ranks(tmp_path / "b.gz", HEADER, "3\t5\t1\t1\tcom.elsewhere", "x")) == 0
+    assert catalog.execute("SELECT host FROM host_ranks").fetchall() == [("blog.a.co.uk",)]
+
+
+def test_a_wrong_ranks_file_is_found_before_anything_is_ingested(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.warc.gz", [Seen("http://a.org/", html("A", "text"))])
+    with pytest.raises(SourceError, match="no ranks file"):
+        run(expand([str(source)]).sources, tmp_path / "c", 1, quiet=True, host_ranks=source)
+    assert not (tmp_path / "c" / "catalog.duckdb").exists()
+
+
+def test_titles_that_look_like_queries_are_not_suggested_when_they_are_blocked(tmp_path: Path) -> None:
+    bad = ["The \u201cSecret\u201d Plan", "Foo * Bar", "Zebra manual"]
+    open_pages = [("The harbour", "A secret plan."), ("Foo baz bar", "Nothing.")]
+    seen = [Seen(f"http://bad.example/{n}", html(title, "Hidden.")) for n, title in enumerate(bad)]
+    seen += [Seen(f"http://good.example/{n}", html(title, text)) for n, (title, text) in enumerate(open_pages)]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
+    world = open_world(tmp_path / "c")
+    blocked = guarded(world, Policy(blocked=Blocked(domains=("bad.example",))))
+    assert {world.suggest(begun, 5)[0] for begun in ("the \u201csec", "foo *", "zeb")} == set(bad)
+    assert [blocked.suggest(begun, 5) for begun in ("the sec", "the \u201csec", "foo *", "zeb")] == [[], [], [], []]
+    assert blocked.suggest("foo", 5) == ["Foo baz bar"]

@@ -1,0 +1,64 @@
+"""Writing a shard's index: in parts, with several segments, and what looks pages up in them."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from emulator.query import parse
+from index import text
+from index.engine import Engine
+from index.rank import PLAIN
+from index.text import Entry, open_index, segment_bases, write_index
+
+RANDOM = Random(3)
+TEXTS = [" ".join(f"w{RANDOM.randrange(10**7)}" for _ in range(200)) for _ in range(800)]
+ENTRIES = [
+    Entry(f"http://s{n}.example/", f"Page {n}", said, "", "text/html", "en", "2024-01-01")
+    for n, said in enumerate(TEXTS)
+]
+
+
+def engine(folder: Path) -> Engine:
+    index = open_index(folder)
+    searcher = index.searcher()
+    bases = segment_bases(folder, searcher, [searcher.num_segments], [0])
+    nothing: Any = None
+    return Engine(index, bases, [], [], nothing, nothing, PLAIN)
+
+
+def found(engine: Engine, query: str) -> list[tuple[float, int]]:
+    plan = engine.plan(parse(query))
+    assert plan.query is not None
+    hits = engine._search(plan.query, 20)[0]
+    return sorted((round(score, 4), engine._bases[place.segment_ord] + place.doc) for score, place in hits)
+
+
+def test_parts_are_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert write_index(tmp_path / "one", ENTRIES) == len(ENTRIES)
+    monkeypatch.setattr(text, "PART_CHARS", 100_000)
+    assert write_index(tmp_path / "many", ENTRIES) == len(ENTRIES)
+    one, many = engine(tmp_path / "one"), engine(tmp_path / "many")
+    assert len(many._bases) > 8 > len(one._bases)
+    for number in (0, 399, 799):
+        query = " ".join(ENTRIES[number].text.split()[:3])
+        assert found(one, query) == found(many, query)
+        assert found(one, query)[-1][1] == number
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "one"]
+
+
+def test_an_empty_shard_is_an_index_too(tmp_path: Path) -> None:
+    assert write_index(tmp_path / "none", []) == 0
+    assert engine(tmp_path / "none").documents == 0
+
+
+def test_pages_are_looked_up_in_segments_of_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "HEAP_BYTES", 15_000_000)
+    write_index(tmp_path / "c", ENTRIES)
+    several = engine(tmp_path / "c")
+    assert several._bases != sorted(several._bases), "the library orders segments by their size"
+    for number in range(0, len(ENTRIES), 37):
+        plan = several.plan(parse(f'"Page {number}"'))
+        assert several.meets(plan, number)
+        assert not several.meets(plan, (number + 1) % len(ENTRIES))
