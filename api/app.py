@@ -13,6 +13,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from time import perf_counter
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
@@ -36,6 +37,8 @@ from api.sessions.carried import PREFIX, carries, within
 from api.sessions.desk import Desk
 from api.sessions.routes import PATH, SessionRoutes
 from api.sessions.worlds import Worlds
+from api.siblings import folder as siblings_folder
+from api.tally import PERIOD, Tally
 from api.web import Web, is_own
 from emulator.config import Config, load
 from emulator.errors import EmulatorError
@@ -55,10 +58,11 @@ class App(FastAPI):
         self._served = served
         self._pool = pool = Pool(max(2, min(8, os.cpu_count() or 2)))
         self._counters = Counters()
+        self.tally = Tally(self._counters.figures, siblings_folder())
         cache = Cache(config.cache_mb)
-        self._table = Routes(served, cache, pool, self._counters).table
+        self._table = Routes(served, cache, pool, self._counters, self.tally).table
         self._traces = TraceWriter(config.folder / "traces")
-        self._counters.parts["traces"] = self._traces.figures
+        self._counters.parts |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
         worlds = Worlds(served.of, served.holds, cache)
         desk = Desk(SessionLedger(config.folder / "sessions"), worlds, self._traces, pool)
         self._sessions = SessionRoutes(desk.book, pool)
@@ -108,7 +112,7 @@ class App(FastAPI):
     async def _answer(
         self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send, place: str = ""
     ) -> None:
-        method, path = scope["method"], scope["path"]
+        method, path, start = scope["method"], scope["path"], perf_counter()
         try:
             if (route := methods.get(method)) is None:
                 raise method_not_allowed(method, path, ", ".join(methods))
@@ -118,7 +122,7 @@ class App(FastAPI):
             answer = await route(asked)
         except BaseException as error:
             answer = self.error(ours(error), f"{method} {path}?{scope['query_string'][:500]!r}")
-        self._counters.count(place or path, answer.status)
+        self._counters.count(place or path, answer.status, perf_counter() - start)
         await send_answer(answer, send, bodiless=method == "HEAD")
 
     def error(self, error: Exception, asked: str) -> Answer:
@@ -129,7 +133,7 @@ class App(FastAPI):
     def other_error(self, error: Exception, request: Request) -> Response:
         """The same for what FastAPI was asked."""
         answer = self.error(error, f"{request.method} {request.url.path}")
-        self._counters.count(OTHER, answer.status)
+        self._counters.count(OTHER, answer.status, 0.0)
         response = Response(answer.body, answer.status)
         response.raw_headers = all_headers(answer)
         return response
@@ -157,6 +161,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if siblings := app._served.siblings:
         siblings.open()
     following = asyncio.create_task(app._served.follow())
+    telling = asyncio.create_task(_tell(app.tally))
     gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
     try:
         yield
@@ -166,11 +171,19 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             app.resolver.close()
         if siblings:
             siblings.close()
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
+        for task in (following, telling):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        app.tally.write()
         app._pool.close()
         app._traces.close()
+
+
+async def _tell(tally: Tally) -> None:
+    while True:
+        tally.write()
+        await asyncio.sleep(PERIOD)
 
 
 def create_app(config: Config, world: World | None = None) -> App:

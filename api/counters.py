@@ -1,34 +1,56 @@
-"""What one serving process has done so far. Of this process only: `/v1/stats` of another worker counts its own."""
+"""What one serving process has done so far: requests by place and status, and how long they took."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from typing import Any
+
+import psutil
+
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Seconds; each bucket holds what took no longer than this and longer than the one before."""
 
 
 class Counters:
-    """Requests by route and status, since the process began to serve."""
+    """Since the process began to serve."""
 
     def __init__(self) -> None:
+        self._process = psutil.Process()
         self._started = time.monotonic()
         self._requests: Counter[tuple[str, int]] = Counter()
+        self._buckets: dict[str, list[int]] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self.parts: dict[str, Callable[[], Mapping[str, int]]] = {}
         """What other parts of the process count, by their names."""
 
-    def count(self, route: str, status: int) -> None:
-        """Routes are those of the API and `other`: what strangers ask for must not fill the memory."""
-        self._requests[route, status] += 1
+    def count(self, place: str, status: int, seconds: float) -> None:
+        """A request. Places are the API's routes, the services by name, and `other`: what strangers ask for must not
+        fill the memory."""
+        self._requests[place, status] += 1
+        self._seconds[place] += seconds
+        buckets = self._buckets.get(place)
+        if buckets is None:
+            buckets = self._buckets[place] = [0] * (len(BUCKETS) + 1)
+        buckets[bisect_left(BUCKETS, seconds)] += 1
 
-    def figures(self) -> dict[str, object]:
-        """For `/v1/stats`."""
+    def figures(self) -> dict[str, Any]:
+        """For `/v1/stats`, and for `api.tally`."""
         requests: dict[str, dict[str, int]] = {}
-        for (route, status), number in sorted(self._requests.items()):
-            requests.setdefault(route, {})[str(status)] = number
+        for (place, status), number in sorted(self._requests.items()):
+            requests.setdefault(place, {})[str(status)] = number
         return {
             "pid": os.getpid(),
             "uptime_seconds": round(time.monotonic() - self._started, 1),
+            "cpu_seconds": round(time.process_time(), 3),
+            "resident_bytes": self._process.memory_info().rss,
             "requests": requests,
+            "seconds": {
+                place: {"sum": round(self._seconds[place], 6), "buckets": list(buckets)}
+                for place, buckets in sorted(self._buckets.items())
+            },
             **{name: figures() for name, figures in self.parts.items()},
         }

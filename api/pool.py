@@ -69,6 +69,10 @@ class Pool:
         finally:
             self._waiting -= weight
 
+    def figures(self) -> dict[str, int]:
+        """For `/v1/stats`."""
+        return {"threads": self._threads, "waiting": self._waiting}
+
     def close(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
 

@@ -6,12 +6,13 @@ Search and text are answered in the event loop, being quicker than a change of t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
 import orjson
 
-from api import native
+from api import metrics, native
 from api.answer import Answer
 from api.ask import read_body, read_query
 from api.cache import Cache
@@ -20,7 +21,8 @@ from api.errors import INFRASTRUCTURE, is_ours
 from api.native import Hunt, Visit
 from api.pool import Pool, begun
 from api.served import Served
-from emulator.errors import BadRequest, EmulatorError
+from api.tally import Tally
+from emulator.errors import BadRequest, EmulatorError, SnapshotError
 from emulator.types import Query
 from emulator.world import World
 
@@ -34,16 +36,18 @@ Rendered = tuple[bytes, bool]
 class Routes:
     """The table of addresses, and what they share."""
 
-    def __init__(self, served: Served, cache: Cache, pool: Pool, counters: Counters) -> None:
+    def __init__(self, served: Served, cache: Cache, pool: Pool, counters: Counters, tally: Tally) -> None:
         self._served = served
         self._cache = cache
         self._pool = pool
         self._counters = counters
+        self._tally = tally
         self.table: Mapping[str, Mapping[str, Route]] = {
             "/v1/search": {"GET": self.search, "HEAD": self.search, "POST": self.searches},
             "/v1/fetch": {"GET": self.fetch, "HEAD": self.fetch, "POST": self.fetches},
             "/v1/find": {"GET": self.find, "HEAD": self.find},
             "/v1/stats": {"GET": self.stats, "HEAD": self.stats},
+            "/metrics": {"GET": self.metrics, "HEAD": self.metrics},
             "/health": {"GET": self.health, "HEAD": self.health},
         }
 
@@ -108,9 +112,15 @@ class Routes:
     async def stats(self, query: bytes) -> Answer:
         read_query(query, ())
         world = self._served.world
-        process = {**self._counters.figures(), "cache": self._cache.figures()}
-        figures = {**world.figures(), "snapshot": world.snapshot, "process": process}
+        figures = {**world.figures(), "snapshot": world.snapshot, "process": self._counters.figures()}
         return Answer(orjson.dumps(figures), world.snapshot)
+
+    async def metrics(self, query: bytes) -> Answer:
+        read_query(query, ())
+        held: dict[str, object] = {}
+        with suppress(SnapshotError):
+            held = {**self._served.world.figures(), "snapshot": self._served.world.snapshot}
+        return Answer(metrics.render(self._tally.read(), held), self._served.snapshot, kind=metrics.KIND)
 
     async def health(self, query: bytes) -> Answer:
         read_query(query, ())

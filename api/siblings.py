@@ -31,8 +31,8 @@ Piece = tuple[int, Sequence[Query]]
 class Siblings:
     """This worker as one of many. `world_of` opens a snapshot by its id."""
 
-    def __init__(self, folder: Path, name: str, world_of: Callable[[str], World]) -> None:
-        self._path = folder / f"{name}.sock"
+    def __init__(self, place: Path, name: str, world_of: Callable[[str], World]) -> None:
+        self._path = place / f"{name}.sock"
         self._world_of = world_of
         self._listener: Listener | None = None
 
@@ -106,5 +106,11 @@ def _ask(path: Path, snapshot: str, pieces: SimpleQueue[Piece], found: dict[int,
 
 def from_environment(world_of: Callable[[str], World]) -> Siblings | None:
     """This process among the workers of a server; None if it is the only one."""
-    folder = os.environ.get(FOLDER)
-    return Siblings(Path(folder), str(os.getpid()), world_of) if folder and hasattr(socket, "AF_UNIX") else None
+    place = folder()
+    return Siblings(place, str(os.getpid()), world_of) if place and hasattr(socket, "AF_UNIX") else None
+
+
+def folder() -> Path | None:
+    """The private folder of a server's workers; None where there is but one."""
+    name = os.environ.get(FOLDER)
+    return Path(name) if name else None

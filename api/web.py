@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache, partial
 from http import HTTPStatus
-from typing import TypeVar
+from time import perf_counter
+from typing import NamedTuple, TypeVar
 
 from api.answer import Receive, Scope, Send
 from api.body import read_body
 from api.counters import Counters
+from api.dialects.dialect import Dialect
 from api.errors import INFRASTRUCTURE, OF_THE_CRAWL, internal_error, is_ours, ours
 from api.mcp.struck import is_talk
 from api.origin import Headers, Reply, replay
@@ -37,9 +39,19 @@ from emulator.world import World
 
 Answered = TypeVar("Answered", Reply, Reply | None)
 
-PLACE = "the web"
-"""What `/v1/stats` calls every address of the emulated web."""
+PLACE, PAGES = "the web", "pages"
+"""What `/v1/stats` calls every address of the emulated web, and this server's own pages."""
 MAX_BODY = 8_000_000
+
+
+class Begun(NamedTuple):
+    """A request that is counted when it ends."""
+
+    place: str
+    start: float
+
+    def of(self, dialect: Dialect | None) -> Begun:
+        return self if dialect is None else self._replace(place=dialect.name)
 
 
 class Web:
@@ -54,35 +66,39 @@ class Web:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request: Request | None = None
+        begun = Begun(PLACE, perf_counter())
         try:
             if (request := await _read(scope, receive)) is None:
                 return
             service = self._services.hosts.get(request.host)
+            begun = begun.of(self._dialect(service))
             request = self._carried(request, service)
             if request.session.id:
                 handler = partial(_serve, service) if service else answer
-                await self._attend(request, self._whom(request.host, service, handler), scope, send)
+                await self._attend(request, self._whom(request.host, service, handler), scope, send, begun)
                 return
             reply = await self._reply(request)
         except BaseException as failure:
             reply = _failure(failure, scope)
-        await self._send(reply, scope, send, marks=request is None or request.session.marks)
+        await self._send(reply, scope, send, request is None or request.session.marks, begun)
 
     async def own(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer for one of this server's own pages and services; False if it has none there."""
+        begun = Begun(PAGES, perf_counter())
         try:
             if (request := await _read(scope, receive)) is None:
                 return True
             request, whom = self._own(request)
             if whom is None:
                 return False
+            begun = Begun(request.path, begun.start) if whom is NATIVE else begun.of(self._dialect(whom.handler))
             if request.session.id and not is_talk(request):
-                return await self._attend(request, whom, scope, send)
+                return await self._attend(request, whom, scope, send, begun)
             reply = await self._asked(whom.handler, whom.handler, request)
         except BaseException as failure:
             reply = _failure(failure, scope)
         if reply is not None:
-            await self._send(reply, scope, send, marks=True)
+            await self._send(reply, scope, send, True, begun)
         return reply is not None
 
     def _own(self, request: Request) -> tuple[Request, Whom | None]:
@@ -93,20 +109,23 @@ class Web:
             return request, None
         return self._carried(request, handler), self._whom(NATIVE.service, handler, handler)
 
+    def _dialect(self, service: Handler | None) -> Dialect | None:
+        return self._services.dialects.get(service) if service else None
+
     def _carried(self, request: Request, service: Handler | None) -> Request:
-        return carried(request, self._services.dialects.get(service) if service else None)
+        return carried(request, self._dialect(service))
 
     def _whom(self, name: str, service: Handler | None, handler: Handler) -> Whom:
-        dialect = self._services.dialects.get(service) if service else None
+        dialect = self._dialect(service)
         return spoken(dialect, handler) if dialect else Whom(name, handler, _refused)
 
-    async def _attend(self, request: Request, whom: Whom, scope: Scope, send: Send) -> bool:
+    async def _attend(self, request: Request, whom: Whom, scope: Scope, send: Send, begun: Begun) -> bool:
         """Answer a session with a policy; False where there is no answer."""
         outcome = await self._desk.attend(request, whom)
         if outcome.cut:
             await cut(outcome, scope, send)
         elif outcome.reply is not None:
-            await self._send(outcome.reply, scope, send, outcome.marks)
+            await self._send(outcome.reply, scope, send, outcome.marks, begun)
         return outcome.reply is not None or bool(outcome.cut)
 
     async def _asked(
@@ -128,8 +147,8 @@ class Web:
         except BlockingIOError:
             return await self._pool.run(partial(answer, world, request))
 
-    async def _send(self, reply: Reply, scope: Scope, send: Send, marks: bool) -> None:
-        self._counters.count(PLACE, reply.status)
+    async def _send(self, reply: Reply, scope: Scope, send: Send, marks: bool, begun: Begun) -> None:
+        self._counters.count(begun.place, reply.status, perf_counter() - begun.start)
         headers = reply.headers if marks else unmarked(reply.headers)
         await send({"type": "http.response.start", "status": reply.status, "reason": reply.reason, "headers": headers})
         bodiless = scope["method"] == "HEAD" or reply.status in (204, 304)
@@ -174,8 +193,8 @@ def answer(world: World, request: Request, wait: bool = True) -> Reply:
 
 
 def _seen(world: World, request: Request, wait: bool) -> Reply:
-    asked = PageRequest(request.url, "raw", at=_moment(request), follow=False)
-    capture, payload = world.payload(asked, wait)
+    wanted = PageRequest(request.url, "raw", at=_moment(request), follow=False)
+    capture, payload = world.payload(wanted, wait)
     return _marked(replay(payload, request.method, request.headers, world.decoded), capture, world.snapshot, [])
 
 
@@ -197,8 +216,8 @@ def _unseen(world: World, request: Request, error: NotCaptured) -> Reply:
 
 def _failure(failure: BaseException, scope: Scope) -> Reply:
     error = ours(failure)
-    asked = f"{scope['method']} {scope['raw_path'][:500]!r}"
-    return failed(error if isinstance(error, EmulatorError) else internal_error(error, asked))
+    begun = f"{scope['method']} {scope['raw_path'][:500]!r}"
+    return failed(error if isinstance(error, EmulatorError) else internal_error(error, begun))
 
 
 def _refused(request: Request, error: Exception) -> Reply:

@@ -1,0 +1,78 @@
+"""`/metrics`: what all workers did, as a Prometheus reads it."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from api.counters import BUCKETS, Counters
+from api.tally import Tally, living, requests, times, total
+from tests.api.conftest import Ask
+
+
+def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    return {
+        (one.name, tuple(sorted(one.labels.items()))): one.value
+        for family in text_string_to_metric_families(text)
+        for one in family.samples
+    }
+
+
+def test_requests_are_counted_by_place_status_and_time(ask: Ask) -> None:
+    for path in ("/v1/search?q=a", "/v1/search?q=b", "/v1/search", "/serper/search?q=a", "/favicon.ico", "/nowhere"):
+        ask("GET", path)
+    answer = ask("GET", "/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = samples(answer.text)
+    count = "webemu_requests_total"
+    assert found[count, (("place", "/v1/search"), ("status", "200"))] == 2
+    assert found[count, (("place", "/v1/search"), ("status", "400"))] == 1
+    assert found[count, (("place", "pages"), ("status", "200"))] == 1
+    assert found[count, (("place", "other"), ("status", "404"))] == 1
+    assert [place for name, labels in found if name == count for key, place in labels if place == "serper"]
+    assert found["webemu_request_seconds_count", (("place", "/v1/search"),)] == 3
+    assert found["webemu_request_seconds_bucket", (("le", "+Inf"), ("place", "/v1/search"))] == 3
+    assert found["webemu_request_seconds_bucket", (("le", "10.0"), ("place", "/v1/search"))] == 3
+    assert found["webemu_snapshot_info", (("collection", "small"), ("snapshot", "5d0c0ffee5d0c0ff"))] == 1
+    assert found["webemu_workers", ()] == 1
+    assert found["webemu_resident_bytes", ()] > 1e6
+    assert found["webemu_cache_misses_total", ()] == 3
+
+
+def test_without_a_snapshot_there_are_metrics_all_the_same(ask_without_snapshot: Ask) -> None:
+    ask_without_snapshot("GET", "/v1/search?q=a")
+    answer = ask_without_snapshot("GET", "/metrics")
+    assert answer.status_code == 200
+    assert samples(answer.text)["webemu_requests_total", (("place", "/v1/search"), ("status", "503"))] == 1
+    assert "webemu_documents" not in answer.text
+
+
+@pytest.mark.parametrize(("seconds", "bucket"), [(0.0, 0), (0.0005, 0), (0.0006, 1), (10.0, 13), (60.0, 14)])
+def test_times_fall_into_buckets(seconds: float, bucket: int) -> None:
+    counters = Counters()
+    counters.count("a", 200, seconds)
+    assert counters.figures()["seconds"]["a"]["buckets"].index(1) == bucket
+    assert len(counters.figures()["seconds"]["a"]["buckets"]) == len(BUCKETS) + 1
+
+
+def figures(pid: int, number: int) -> dict[str, Any]:
+    spent = {"sum": 0.5 * number, "buckets": [number] + [0] * len(BUCKETS)}
+    return {"pid": pid, "requests": {"a": {"200": number}}, "seconds": {"a": spent}, "cache": {"hits": number}}
+
+
+def test_workers_are_one_and_the_dead_still_count(tmp_path: Path) -> None:
+    gone, parent = 2**22 + 1, os.getppid()  # above the highest process id there is
+    for pid, number in ((gone, 5), (parent, 7)):
+        (tmp_path / f"{pid}.json").write_text(json.dumps(figures(pid, number)))
+    (tmp_path / "99.json").write_text("{")
+    tally = Tally(lambda: figures(os.getpid(), 1), tmp_path)
+    tally.write()
+    everybody = tally.read()
+    assert [one["pid"] for one in everybody] == [os.getpid(), *sorted((gone, parent), key=str)]
+    assert requests(everybody) == {("a", "200"): 13}
+    assert times(everybody)["a"] == (6.5, [13] + [0] * len(BUCKETS))
+    assert total(everybody, "cache", "hits") == 13
+    assert {one["pid"] for one in living(everybody)} == {os.getpid(), parent}
