@@ -144,6 +144,30 @@ def test_workers_and_restarts_give_the_same_bytes(collection: Path, snapshots: t
     assert len({*of_two.values(), *of_one.values()}) == 1
 
 
+def test_workers_are_counted_as_one_and_the_dead_too(collection: Path, snapshots: tuple[str, str]) -> None:
+    switch(collection, snapshots[0])
+
+    def counted(server: Running) -> tuple[float, float]:
+        """Searches answered, and workers."""
+        lines = server.get("/metrics")[2].decode().splitlines()
+        figures = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+        searches = figures.get('webemu_requests_total{place="/v1/search",status="200"}', "0")
+        return float(searches), float(figures["webemu_workers"])
+
+    with serving(collection, "--workers", "2") as server:
+        pids = server.pids(2)
+        asked = 20
+        for _ in range(asked):
+            server.get(SEARCH)
+        until(lambda: counted(server)[0] >= asked + len(pids))
+        before = counted(server)[0]
+        until(lambda: counted(server) == (before, 2))  # whoever is asked
+        os.kill(next(iter(pids)), signal.SIGKILL)
+        until(lambda: len(server.pids(2).keys() - pids.keys()) == 1)
+        until(lambda: counted(server)[1] == 2)
+        assert counted(server)[0] >= before
+
+
 def test_a_server_without_a_snapshot_waits_for_one(tmp_path: Path, grow: Grow) -> None:
     folder = tmp_path / "later"
     with serving(folder) as server:
