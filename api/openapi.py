@@ -143,11 +143,20 @@ class Health(BaseModel):
     snapshot: str
 
 
+class Spent(BaseModel):
+    sum: float
+    buckets: list[int] = Field(description="Requests by time; the bounds are those of /metrics.")
+
+
 class Process(BaseModel):
     pid: int
     uptime_seconds: float
-    requests: dict[str, dict[str, int]] = Field(description="By route and status.")
+    cpu_seconds: float
+    resident_bytes: int
+    requests: dict[str, dict[str, int]] = Field(description="By place and status.")
+    seconds: dict[str, Spent] = Field(description="By place.")
     cache: dict[str, int]
+    pool: dict[str, int]
     traces: dict[str, int] = Field(description="Rows of sessions' traces: taken, and lost.")
 
 

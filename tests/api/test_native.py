@@ -136,6 +136,7 @@ def test_the_documentation_describes_what_is_answered(ask: Ask) -> None:
     for name, answer in pairs:
         assert list(schemas[name]["properties"]) == list(answer.json()) or name == "Stats"
         assert set(schemas[name]["properties"]) == set(answer.json())
+    assert list(schemas["Process"]["properties"]) == list(pairs[-1][1].json()["process"])
     assert schemas["Result"]["required"] == list(pairs[0][1].json()["results"][0])
 
 
