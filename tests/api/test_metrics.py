@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,16 @@ def test_workers_are_one_and_the_dead_still_count(tmp_path: Path) -> None:
     assert times(everybody)["a"] == (6.5, [13] + [0] * len(BUCKETS))
     assert total(everybody, "cache", "hits") == 13
     assert {one["pid"] for one in living(everybody)} == {os.getpid(), parent}
+
+
+def test_the_dashboard_asks_for_what_there_is(ask: Ask) -> None:
+    ask("GET", "/v1/search?q=a")
+    there = {name for name, _ in samples(ask("GET", "/metrics").text)}
+    board = json.loads((Path(__file__).parents[2] / "deploy" / "grafana.json").read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) >= 8
+    for expression in asked:
+        names = set(re.findall(r"webemu_\w+", expression))
+        assert names
+        assert names <= there, expression
+        assert expression.count("(") == expression.count(")")
