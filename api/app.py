@@ -58,13 +58,14 @@ class App(FastAPI):
         self._served = served
         self._pool = pool = Pool(max(2, min(8, os.cpu_count() or 2)))
         self._counters = Counters()
-        self.tally = Tally(self._counters.figures, siblings_folder())
+        served.tell(self._counters.hear)
+        self.tally = Tally(self._counters.told, siblings_folder())
         cache = Cache(config.cache_mb)
         self._table = Routes(served, cache, pool, self._counters, self.tally).table
         self._traces = TraceWriter(config.folder / "traces")
         self._counters.parts |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
         worlds = Worlds(served.of, served.holds, cache)
-        desk = Desk(SessionLedger(config.folder / "sessions"), worlds, self._traces, pool)
+        desk = Desk(SessionLedger(config.folder / "sessions"), worlds, self._traces, pool, self._counters.attend)
         self._sessions = SessionRoutes(desk.book, pool)
         self._web = Web(served, services(config.keys), pool, self._counters, desk)
         self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root))

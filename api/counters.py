@@ -8,11 +8,17 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
 import psutil
 
-BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds; each bucket holds what took no longer than this and longer than the one before."""
+
+
+QUERIES, LONGEST, TOLD = 4096, 300, 50
+"""Searches that are counted, the characters of each, and those that are told."""
+SESSIONS, MINUTE = 10_000, 60.0
 
 
 class Counters:
@@ -24,6 +30,8 @@ class Counters:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._queries: Counter[str | bytes] = Counter()
+        self._sessions: dict[str, float] = {}
         self.parts: dict[str, Callable[[], Mapping[str, int]]] = {}
         """What other parts of the process count, by their names."""
 
@@ -37,8 +45,30 @@ class Counters:
             buckets = self._buckets[place] = [0] * (len(BUCKETS) + 1)
         buckets[bisect_left(BUCKETS, seconds)] += 1
 
+    def hear(self, query: str | bytes) -> None:
+        """A search, by its text or as it stood in a URL."""
+        self._queries[query[:LONGEST]] += 1
+        if len(self._queries) > QUERIES:
+            self._queries = Counter(dict(self._queries.most_common(QUERIES // 2)))
+
+    def attend(self, session: str) -> None:
+        """A request of a session."""
+        self._sessions.pop(session, None)
+        self._sessions[session] = time.monotonic()
+        if len(self._sessions) > SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+
+    def told(self) -> dict[str, Any]:
+        """For `api.tally`: the figures, what was searched for, and whose sessions ran in the last minute."""
+        searched: Counter[str] = Counter()
+        for query, number in self._queries.most_common(QUERIES // 8):
+            searched[_text(query)] += number
+        since = time.monotonic() - MINUTE
+        running = [session for session, last in self._sessions.copy().items() if last > since]
+        return {**self.figures(), "queries": dict(searched.most_common(TOLD)), "sessions": running}
+
     def figures(self) -> dict[str, Any]:
-        """For `/v1/stats`, and for `api.tally`."""
+        """For `/v1/stats`."""
         requests: dict[str, dict[str, int]] = {}
         for (place, status), number in sorted(self._requests.items()):
             requests.setdefault(place, {})[str(status)] = number
@@ -54,3 +84,9 @@ class Counters:
             },
             **{name: figures() for name, figures in self.parts.items()},
         }
+
+
+def _text(query: str | bytes) -> str:
+    if isinstance(query, str):
+        return query
+    return parse_qs(query.decode("ascii", "replace"), max_num_fields=50).get("q", [""])[0]

@@ -6,13 +6,12 @@ Search and text are answered in the event loop, being quicker than a change of t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
 import orjson
 
-from api import metrics, native
+from api import dashboard, metrics, native
 from api.answer import Answer
 from api.ask import read_body, read_query
 from api.cache import Cache
@@ -47,6 +46,8 @@ class Routes:
             "/v1/fetch": {"GET": self.fetch, "HEAD": self.fetch, "POST": self.fetches},
             "/v1/find": {"GET": self.find, "HEAD": self.find},
             "/v1/stats": {"GET": self.stats, "HEAD": self.stats},
+            "/dashboard": {"GET": self.dashboard, "HEAD": self.dashboard},
+            "/dashboard/figures": {"GET": self.live, "HEAD": self.live},
             "/metrics": {"GET": self.metrics, "HEAD": self.metrics},
             "/health": {"GET": self.health, "HEAD": self.health},
         }
@@ -64,6 +65,8 @@ class Routes:
             else:
                 body = native.search(world, wanted)
             self._cache.put(key, body)
+        else:
+            self._counters.hear(query)
         return Answer(body, world.snapshot)
 
     async def fetch(self, query: bytes) -> Answer:
@@ -117,10 +120,22 @@ class Routes:
 
     async def metrics(self, query: bytes) -> Answer:
         read_query(query, ())
-        held: dict[str, object] = {}
-        with suppress(SnapshotError):
-            held = {**self._served.world.figures(), "snapshot": self._served.world.snapshot}
-        return Answer(metrics.render(self._tally.read(), held), self._served.snapshot, kind=metrics.KIND)
+        return Answer(metrics.render(self._tally.read(), self._held()), self._served.snapshot, kind=metrics.KIND)
+
+    async def dashboard(self, query: bytes) -> Answer:
+        read_query(query, ())
+        return dashboard.page()
+
+    async def live(self, query: bytes) -> Answer:
+        read_query(query, ())
+        return Answer(dashboard.figures(self._tally.read(), self._held()), self._served.snapshot)
+
+    def _held(self) -> dict[str, object]:
+        """What the snapshot holds; nothing while there is none."""
+        try:
+            return {**self._served.world.figures(), "snapshot": self._served.world.snapshot}
+        except SnapshotError:
+            return {}
 
     async def health(self, query: bytes) -> Answer:
         read_query(query, ())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -39,6 +40,13 @@ class Served:
         self._open: WeakValueDictionary[str, World] = WeakValueDictionary()
         self._pinned: list[World] = []
         self.siblings = from_environment(self.of)
+        self._heard: Callable[[str], None] | None = None
+
+    def tell(self, heard: Callable[[str], None]) -> None:
+        """Have it told of each search in any world that is served."""
+        self._heard = heard
+        if self._world is not None:
+            self._world.heard = heard
 
     @property
     def world(self) -> World:
@@ -70,6 +78,7 @@ class Served:
     def _opened(self, snapshot: str) -> World:
         world = self._open.get(snapshot) or open_snapshot(self._folder, snapshot)
         world.share = self.siblings.share if self.siblings else None
+        world.heard = self._heard
         self._open[snapshot] = world
         return world
 

@@ -73,6 +73,8 @@ class Visit(World):
         is_worse = is_noisy(self._policy.weather)
         if not self.waits and not self._world.finds_at_once(query, not is_worse):
             raise self._world.pending(query)
+        if heard := self._world.base.heard:
+            heard(query.text)
         is_new = self._count("searches", " ".join(parse(query.text).words.split()).casefold() or query.text)
         results = self._noisy(query) if is_worse else self._world.search(query)
         if is_new:

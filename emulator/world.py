@@ -43,6 +43,9 @@ class World:
     share: Callable[[World, Sequence[Query]], list[Passages]] | None = None
     """Answers many queries with the help of others that serve the same snapshot."""
 
+    heard: Callable[[str], None] | None = None
+    """Told of each search."""
+
     def __init__(
         self,
         snapshot: str,
@@ -77,6 +80,8 @@ class World:
 
     def search(self, query: Query) -> Results:
         """One page of results. Nothing a query says raises; BadRequest for an engine that is not there."""
+        if self.heard:
+            self.heard(query.text)
         parsed = parse(query.text)
         first = (query.page - 1) * query.size
         last = min(first + query.size, DEEPEST)

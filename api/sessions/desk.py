@@ -7,6 +7,7 @@ ours is never called weather, nor weather a failure.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 from typing import Literal, NamedTuple
@@ -46,16 +47,21 @@ _CUTS: dict[Fault, Cut] = {"timeout": "close", "reset": "reset", "truncated": "h
 class Desk:
     """One for a server; what it must remember is in the ledger."""
 
-    def __init__(self, ledger: Ledger, worlds: Worlds, trace: Traces, pool: Pool) -> None:
+    def __init__(
+        self, ledger: Ledger, worlds: Worlds, trace: Traces, pool: Pool, attended: Callable[[str], None]
+    ) -> None:
+        """`attended` is told of each request whose session it is."""
         self.book = Book(ledger, worlds)
         self.trace = trace
         self._ledger = ledger
         self._pool = pool
+        self._attended = attended
 
     async def attend(self, request: Request, whom: Whom) -> Outcome:
         """Answer a request whose session has a policy: in the event loop where that takes no longer than a turn of a
         thread would, else in a thread."""
         start = perf_counter()
+        self._attended(request.session.id)
         try:
             step = await self._began(request, whom.service)
             struck = fault(step.rules.policy.weather, step.draws)

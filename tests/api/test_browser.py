@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -294,6 +295,28 @@ def test_the_page_itself_is_in_a_frame_where_nothing_runs(serving: Serving, look
     assert seen.page.frames[1].title() != "ran"
     assert all("Blocked script execution" in line or "404" in line for line in seen.said), seen.said
     assert {url for url in seen.asked if not url.startswith(serving.origin + "/")} == set()
+
+
+def test_the_dashboard_tells_what_happens_now(serving: Serving, look: Look, keep: Keep) -> None:
+    watched = look("/dashboard")
+    page = watched.page
+    expect(page.locator("#state")).to_have_text("live, 1 worker")
+    for number in range(5):
+        httpx.get(f"{serving.origin}/v1/search", params={"q": f"{EVIL} {number % 2}"}, trust_env=False)
+    httpx.get(f"{serving.origin}/v1/search", trust_env=False)
+    row = page.locator("#places tr", has_text="/v1/search")
+    expect(row).to_have_count(1)
+    expect(row.locator("td").nth(5)).to_have_text("6")
+    expect(page.locator("#p99")).to_contain_text("ms")
+    expect(page.locator("#queries li").first).to_contain_text(f"{EVIL} 0")
+    expect(page.locator("#rates path")).to_have_count(1)
+    assert page.title() == "webemu: now"
+    assert watched.overflow() == 0
+    keep(watched, "dashboard")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("#state")).to_have_text("live, 1 worker")
+    assert watched.overflow() == 0
+    keep(watched, "dashboard-narrow")
 
 
 def test_through_the_proxy_the_web_is_where_it_was(look: Look, keep: Keep) -> None:

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,7 @@ def test_without_a_snapshot_there_are_metrics_all_the_same(ask_without_snapshot:
     assert "webemu_documents" not in answer.text
 
 
-@pytest.mark.parametrize(("seconds", "bucket"), [(0.0, 0), (0.0005, 0), (0.0006, 1), (10.0, 13), (60.0, 14)])
+@pytest.mark.parametrize(("seconds", "bucket"), [(0.0, 0), (0.0005, 2), (0.0006, 3), (10.0, 15), (60.0, 16)])
 def test_times_fall_into_buckets(seconds: float, bucket: int) -> None:
     counters = Counters()
     counters.count("a", 200, seconds)
@@ -90,3 +92,40 @@ def test_the_dashboard_asks_for_what_there_is(ask: Ask) -> None:
         assert names
         assert names <= there, expression
         assert expression.count("(") == expression.count(")")
+
+
+def test_the_dashboard_runs_its_own_script_and_no_other(ask: Ask) -> None:
+    answer = ask("GET", "/dashboard")
+    policy = answer.headers["content-security-policy"]
+    for name in ("style", "script"):
+        (body,) = re.findall(f"<{name}>(.*?)</{name}>", answer.text, re.DOTALL)
+        assert f"{name}-src 'sha256-{b64encode(sha256(body.encode()).digest()).decode()}'" in policy
+    assert "default-src 'none'" in policy
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", answer.text)
+
+
+def test_the_dashboard_is_told_what_was_searched_and_by_whom(ask: Ask, ask_without_snapshot: Ask) -> None:
+    for query in ("b", "a+b", "a%20b", "a%20b"):  # the last one is remembered
+        ask("GET", f"/v1/search?q={query}")
+    ask("POST", "/v1/search", json={"queries": ["a b", {"q": "c"}]})
+    told = ask("GET", "/dashboard/figures").json()
+    assert told["places"]["/v1/search"]["statuses"] == {"200": 5}
+    assert (told["workers"], told["world"]["snapshot"]) == (1, "5d0c0ffee5d0c0ff")
+    assert ask_without_snapshot("GET", "/dashboard/figures").json()["world"] == {}
+
+
+def test_searches_that_are_counted_are_bounded() -> None:
+    counters = Counters()
+    for number in range(10_000):
+        counters.hear(f"query {number}")
+        counters.hear(b"q=often&size=3")
+    told = counters.told()
+    assert len(counters._queries) <= 4096
+    assert next(iter(told["queries"].items())) == ("often", 10_000)
+    for _ in range(5):
+        counters.hear("often")
+    assert counters.told()["queries"]["often"] == 10_005
+    for number in range(20_000):
+        counters.attend(f"ws-{number}")
+    assert counters.told()["sessions"][-1] == "ws-19999"
+    assert len(counters.told()["sessions"]) == 10_000
