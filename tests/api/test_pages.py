@@ -332,4 +332,4 @@ def test_the_same_page_has_the_same_bytes_and_head_has_none(get: Get) -> None:
 
 def test_templates_are_installed_with_the_package() -> None:
     folder = Path(__file__).parents[2] / "api/pages/templates"
-    assert {path.suffix for path in folder.iterdir()} == {".html", ".css", ".svg", ".xml"}
+    assert {path.suffix for path in folder.iterdir()} == {".html", ".css", ".svg", ".xml", ".js"}
