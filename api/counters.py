@@ -7,6 +7,7 @@ import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -30,6 +31,8 @@ class Counters:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._lock = Lock()
+        """Searches are heard in threads."""
         self._queries: Counter[str | bytes] = Counter()
         self._sessions: dict[str, float] = {}
         self.parts: dict[str, Callable[[], Mapping[str, int]]] = {}
@@ -47,9 +50,10 @@ class Counters:
 
     def hear(self, query: str | bytes) -> None:
         """A search, by its text or as it stood in a URL."""
-        self._queries[query[:LONGEST]] += 1
-        if len(self._queries) > QUERIES:
-            self._queries = Counter(dict(self._queries.most_common(QUERIES // 2)))
+        with self._lock:
+            self._queries[query[:LONGEST]] += 1
+            if len(self._queries) > QUERIES:
+                self._queries = Counter(dict(self._queries.most_common(QUERIES // 2)))
 
     def attend(self, session: str) -> None:
         """A request of a session."""
@@ -61,7 +65,9 @@ class Counters:
     def told(self) -> dict[str, Any]:
         """For `api.tally`: the figures, what was searched for, and whose sessions ran in the last minute."""
         searched: Counter[str] = Counter()
-        for query, number in self._queries.most_common(QUERIES // 8):
+        with self._lock:
+            most = self._queries.most_common(QUERIES // 8)
+        for query, number in most:
             searched[_text(query)] += number
         since = time.monotonic() - MINUTE
         running = [session for session, last in self._sessions.copy().items() if last > since]
@@ -88,5 +94,5 @@ class Counters:
 
 def _text(query: str | bytes) -> str:
     if isinstance(query, str):
-        return query
+        return query.encode("utf-8", "replace").decode()  # JSON may bring half a character
     return parse_qs(query.decode("ascii", "replace"), max_num_fields=50).get("q", [""])[0]

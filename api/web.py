@@ -216,8 +216,8 @@ def _unseen(world: World, request: Request, error: NotCaptured) -> Reply:
 
 def _failure(failure: BaseException, scope: Scope) -> Reply:
     error = ours(failure)
-    begun = f"{scope['method']} {scope['raw_path'][:500]!r}"
-    return failed(error if isinstance(error, EmulatorError) else internal_error(error, begun))
+    asked = f"{scope['method']} {scope['raw_path'][:500]!r}"
+    return failed(error if isinstance(error, EmulatorError) else internal_error(error, asked))
 
 
 def _refused(request: Request, error: Exception) -> Reply:

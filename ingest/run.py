@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from emulator import urls
 from emulator.errors import CatalogError, SourceError
 from index.catalog import Catalog
 from index.digests import fingerprint
+from index.lock import only_one
 from index.signals.hosts import ranks_columns, read_ranks
 from index.snapshot import build
 from ingest.download import fetch
@@ -48,21 +47,6 @@ class Report:
     snapshot: str = ""
 
 
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """One ingest per collection at a time; the lock goes with the process."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "ingest.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise CatalogError(
-                f"another ingest is writing to {folder}",
-                action="wait until it ends, or ingest into another --collection",
-            ) from None
-        yield
-
-
 def run(
     sources: Sequence[Source],
     folder: Path,
@@ -82,7 +66,10 @@ def run(
     report = Report()
     if host_ranks:
         ranks_columns(host_ranks)  # before hours of work
-    with _only_one(folder):
+    busy = CatalogError(
+        f"another ingest is writing to {folder}", action="wait until it ends, or ingest into another --collection"
+    )
+    with only_one(folder / "ingest.lock", busy):
         with Catalog(folder) as catalog:
             jobs = list(_new_jobs(sources, folder, catalog, report, quiet))
             _ingest(jobs, folder, workers, catalog, report, quiet)

@@ -8,12 +8,10 @@ The id covers the base, the model and what was asked of it, so the same wish fin
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -27,6 +25,7 @@ from index.dense.open import FOLDER
 from index.dense.passages import windows
 from index.dense.store import EXACT, Dense, Store, quantised, recall, write, write_part
 from index.digests import digests
+from index.lock import only_one
 from index.records import texts
 from index.snapshot import Manifest, read_manifest, write_manifest
 
@@ -77,7 +76,8 @@ def embed(
     """
     folder = collection / "snapshots" / snapshot_id(base.id, wish)
     work = folder.with_name(f".{folder.name}.parts")
-    with _only_one(collection):
+    busy = SnapshotError(f"another `webemu embed` is at work in {collection}", action="wait until it ends")
+    with only_one(collection / "embed.lock", busy):  # two would write each other's parts
         if (folder / "manifest.json").exists():
             there = read_manifest(folder)  # WARC files and the model may have moved
             moved = {"model": wish.model, "reranker": wish.reranker}
@@ -93,19 +93,6 @@ def embed(
             _compose(collection, base, folder, parts, wish, queries, exact)
         shutil.rmtree(work, ignore_errors=True)
     return folder.name
-
-
-@contextmanager
-def _only_one(collection: Path) -> Iterator[None]:
-    """Two that embed would write each other's parts."""
-    with (collection / "embed.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SnapshotError(
-                f"another `webemu embed` is at work in {collection}", action="wait until it ends"
-            ) from None
-        yield
 
 
 def _embedded(

@@ -5,12 +5,15 @@ import os
 import re
 from base64 import b64encode
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from api import dashboard
 from api.counters import BUCKETS, Counters
 from api.tally import Tally, living, requests, times, total
 from tests.api.conftest import Ask
@@ -129,3 +132,35 @@ def test_searches_that_are_counted_are_bounded() -> None:
         counters.attend(f"ws-{number}")
     assert counters.told()["sessions"][-1] == "ws-19999"
     assert len(counters.told()["sessions"]) == 10_000
+
+
+def test_what_was_searched_is_told_while_threads_search() -> None:
+    counters, done = Counters(), Event()
+    failed: list[BaseException] = []
+
+    def search(number: int) -> None:
+        try:
+            for place in count():
+                counters.hear(f"{number} {place}")
+                if done.is_set():
+                    return
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [Thread(target=search, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(200):
+            assert counters.told()["queries"] is not None
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert failed == []
+
+
+def test_a_query_of_half_a_character_is_told() -> None:
+    counters = Counters()
+    counters.hear("half \ud83d")
+    assert json.loads(dashboard.figures([counters.told()], {}))["queries"] == [["half ?", 1]]

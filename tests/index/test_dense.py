@@ -23,6 +23,7 @@ from index.dense.encoder import Encoder  # noqa: E402
 from index.dense.finder import HybridFinder  # noqa: E402
 from index.dense.store import Dense, Store  # noqa: E402
 from index.engine import Engine  # noqa: E402
+from index.lock import only_one  # noqa: E402
 from index.open import open_snapshot  # noqa: E402
 from index.snapshot import current_id, read_manifest, switch  # noqa: E402
 from index.verify import verify_snapshot  # noqa: E402
@@ -274,7 +275,7 @@ def test_two_do_not_embed_at_once_and_a_moved_model_is_noted(crawl: tuple[Path, 
     base = build.base_of(folder, snapshot)
     assert build.embed(folder, base, replace(WISH, model="/moved"), lambda: (words, words)) == snapshot
     assert (read_manifest(folder / "snapshots" / snapshot).dense or {})["model"] == "/moved"
-    with build._only_one(folder), pytest.raises(SnapshotError, match="another"):
+    with only_one(folder / "embed.lock", SnapshotError("taken")), pytest.raises(SnapshotError, match="another"):
         build.embed(folder, base, WISH, lambda: (words, words))
     build.embed(folder, base, WISH, lambda: (words, words))
 

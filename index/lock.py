@@ -1,0 +1,22 @@
+"""One writer of a file's kind at a time; the lock goes with the process that has it."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from emulator.errors import EmulatorError
+
+
+@contextmanager
+def only_one(file: Path, busy: EmulatorError) -> Iterator[None]:
+    """Hold the lock of a file, which is made; raises `busy` where another process has it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise busy from None
+        yield
