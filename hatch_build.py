@@ -13,7 +13,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # -ffp-contract=off: a fused multiplication would round otherwise than Python does.
-FLAGS = ["-O2", "-fPIC", "-shared", "-std=c11", "-ffp-contract=off"]
+FLAGS = ["-O3", "-fPIC", "-shared", "-std=c11", "-ffp-contract=off"]
 
 
 class Compile(BuildHookInterface):  # type: ignore[misc]

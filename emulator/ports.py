@@ -32,6 +32,9 @@ class Numbers(Protocol):
     @property
     def cluster(self) -> Sequence[int]: ...
 
+    def row(self, doc: int) -> tuple[int, int, int, int]:
+        """(until, cluster, domain, order) of a page; `order` is the place of its URL among all."""
+
 
 class Pending(BlockingIOError):
     """A search waits for what `ready` will bring, and must not wait where it was asked."""

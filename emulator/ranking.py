@@ -20,7 +20,8 @@ WIDEST = 100_000
 """The ranking is read no further than this, however few of its entries pass the filters."""
 FOREVER = 2**62
 
-Keep = Callable[[list[Entry]], Iterator[Entry]]
+Keep = Callable[[list[Entry]], Iterator[tuple[Entry, int]]]
+"""Of a ranking what may be shown, each entry with the number of its domain."""
 
 
 def shown(finder: Finder, plan: Any, parsed: Parsed, as_of: datetime | None, wanted: int) -> tuple[list[Entry], bool]:
@@ -46,7 +47,7 @@ def _plain(finder: Finder, plan: Any, keep: Keep, wanted: int) -> list[Entry]:
     limit = max(WINDOW, 2 * wanted)
     while True:
         ranked, complete = finder.top(plan, limit)
-        kept = list(islice(keep(ranked), wanted))
+        kept = [entry for entry, _ in islice(keep(ranked), wanted)]
         if len(kept) == wanted or complete or limit >= WIDEST:
             return kept
         limit *= 4
@@ -57,7 +58,6 @@ def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) 
 
     In rank order, at most two of a domain unless the block's window has no others.
     """
-    domain = finder.columns.domain
     limit = WINDOW * number
     while True:
         ranked, complete = finder.top(plan, limit)
@@ -65,17 +65,16 @@ def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) 
         chosen: list[Entry] = []
         crowded: list[Entry] = []
         kept = keep(ranked)
-        for entry in kept:
+        for entry, of_domain in kept:
             if entry[1] in taken:
                 continue
-            of_domain = domain[entry[1]]
             seen = per_domain[of_domain] = per_domain.get(of_domain, 0) + 1
             if seen > PER_DOMAIN:
                 crowded.append(entry)
                 continue
             chosen.append(entry)
             if len(chosen) == BLOCK:
-                return chosen, bool(crowded) or not complete or any(entry[1] not in taken for entry in kept)
+                return chosen, bool(crowded) or not complete or any(entry[1] not in taken for entry, _ in kept)
         if len(chosen) + len(crowded) >= BLOCK or complete or limit >= WIDEST:
             room = BLOCK - len(chosen)
             return chosen + crowded[:room], len(crowded) > room or not complete
@@ -89,23 +88,24 @@ def is_visible(since: int, until: int, moment: int | None) -> bool:
 
 def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
     """What of a ranking may be shown: visible at that time, inside the dates asked for, no duplicate of one before."""
-    since, until, cluster, day = columns.since, columns.until, columns.cluster, columns.day
+    since, day, row = columns.since, columns.day, columns.row
     moment = None if as_of is None else int(as_of.timestamp())
     after = day_number(parsed.after) if parsed.after else -(2**31)
     before = day_number(parsed.before) if parsed.before else 2**31
 
     dated = parsed.dated
 
-    def keep(ranked: list[Entry]) -> Iterator[Entry]:
+    def keep(ranked: list[Entry]) -> Iterator[tuple[Entry, int]]:
         seen: set[int] = set()
         for entry in ranked:
             doc = entry[1]
-            if until[doc] != FOREVER if moment is None else not since[doc] <= moment < until[doc]:
+            until, cluster, domain, _ = row(doc)
+            if until != FOREVER if moment is None else not since[doc] <= moment < until:
                 continue
             if dated and not after <= day[doc] < before:
                 continue
-            if cluster[doc] not in seen:
-                seen.add(cluster[doc])
-                yield entry
+            if cluster not in seen:
+                seen.add(cluster)
+                yield entry, domain
 
     return keep

@@ -116,6 +116,63 @@ static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize
     return 0;
 }
 
+/* What is looked for in records: of each word the hashes of all that it may be, and how rare it is; and pairs. */
+typedef struct {
+    Py_ssize_t words;
+    double *rareness;
+    uint16_t *hashes;
+    Py_ssize_t *ends;
+    PyObject *pairs;
+} Wanted;
+
+static void forget(Wanted *wanted)
+{
+    PyMem_Free(wanted->rareness);
+    PyMem_Free(wanted->hashes);
+    PyMem_Free(wanted->ends);
+    Py_XDECREF(wanted->pairs);
+}
+
+static int wanted_of(PyObject *terms, PyObject *pairs, Wanted *wanted)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(terms), hashes = 0;
+    for (Py_ssize_t place = 0; place < count; place++) {
+        PyObject *term = PySequence_Fast_GET_ITEM(terms, place);
+        if (!PyTuple_Check(term) || PyTuple_GET_SIZE(term) != 2 || !PyTuple_Check(PyTuple_GET_ITEM(term, 0))) {
+            PyErr_SetString(PyExc_TypeError, "a term is (hashes, rareness), the hashes a tuple");
+            return 0;
+        }
+        hashes += PyTuple_GET_SIZE(PyTuple_GET_ITEM(term, 0));
+    }
+    wanted->words = count;
+    wanted->rareness = PyMem_Calloc((size_t)count + 1, sizeof(double));
+    wanted->hashes = PyMem_Calloc((size_t)hashes + 1, sizeof(uint16_t));
+    wanted->ends = PyMem_Calloc((size_t)count + 1, sizeof(Py_ssize_t));
+    if (!wanted->rareness || !wanted->hashes || !wanted->ends) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (Py_ssize_t place = 0, end = 0; place < count; place++) {
+        PyObject *term = PySequence_Fast_GET_ITEM(terms, place), *of = PyTuple_GET_ITEM(term, 0);
+        wanted->rareness[place] = PyFloat_AsDouble(PyTuple_GET_ITEM(term, 1));
+        for (Py_ssize_t one = 0; one < PyTuple_GET_SIZE(of); one++)
+            wanted->hashes[end++] = (uint16_t)PyLong_AsUnsignedLong(PyTuple_GET_ITEM(of, one));
+        if (PyErr_Occurred())
+            return 0;
+        wanted->ends[place] = end;
+    }
+    for (Py_ssize_t place = 0; place < PySequence_Fast_GET_SIZE(pairs); place++) {
+        PyObject *forms = PySequence_Fast_GET_ITEM(pairs, place);
+        for (Py_ssize_t form = 0; form < (PyTuple_Check(forms) ? PyTuple_GET_SIZE(forms) : 1); form++)
+            if (!PyTuple_Check(forms) || !PyBytes_Check(PyTuple_GET_ITEM(forms, form))) {
+                PyErr_SetString(PyExc_TypeError, "a pair is a tuple of its forms, which are bytes");
+                return 0;
+            }
+    }
+    wanted->pairs = Py_NewRef(pairs);
+    return 1;
+}
+
 /* The share of the pairs that stand in some passages; below 0 with an exception. */
 static double share_of_pairs(const Record *record, uint64_t best, PyObject *pairs)
 {
@@ -131,23 +188,13 @@ static double share_of_pairs(const Record *record, uint64_t best, PyObject *pair
         return -1;
     }
     for (Py_ssize_t place = 0; place < size; place++)
-        said[place] = (char)Py_TOLOWER(text[place]);
+        said[place] = (char)(text[place] + ((uint8_t)(text[place] - 'A') < 26 ? 32 : 0));
     for (Py_ssize_t place = 0; place < count; place++) {
         PyObject *forms = PySequence_Fast_GET_ITEM(pairs, place);
         int is_there = 0;
-        if (!PyTuple_Check(forms)) {
-            PyErr_SetString(PyExc_TypeError, "a pair is a tuple of its forms");
-            PyMem_Free(said);
-            return -1;
-        }
         for (Py_ssize_t form = 0; form < PyTuple_GET_SIZE(forms) && !is_there; form++) {
-            char *wanted;
-            Py_ssize_t length;
-            if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(forms, form), &wanted, &length) < 0) {
-                PyMem_Free(said);
-                return -1;
-            }
-            is_there = holds(said, size, wanted, length);
+            PyObject *one = PyTuple_GET_ITEM(forms, form);
+            is_there = holds(said, size, PyBytes_AS_STRING(one), PyBytes_GET_SIZE(one));
         }
         found += is_there;
     }
@@ -155,32 +202,18 @@ static double share_of_pairs(const Record *record, uint64_t best, PyObject *pair
     return (double)found / (double)count;
 }
 
-static PyObject *agreed(const Record *record, PyObject *terms, PyObject *pairs)
+static PyObject *agreed(const Record *record, const Wanted *wanted)
 {
     uint64_t best = 0;
     double total = 0, together = 0, entitled = 0, order = 0, title = 0, passage = 0;
     uint32_t shared = 0;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(terms);
-    for (Py_ssize_t place = 0; place < count; place++) {
-        PyObject *term = PySequence_Fast_GET_ITEM(terms, place);
-        if (!PyTuple_Check(term) || PyTuple_GET_SIZE(term) != 2) {
-            PyErr_SetString(PyExc_TypeError, "a term is (hashes, rareness)");
-            return NULL;
-        }
-        PyObject *hashes = PyTuple_GET_ITEM(term, 0);
-        double rareness = PyFloat_AsDouble(PyTuple_GET_ITEM(term, 1));
+    for (Py_ssize_t place = 0, one = 0; place < wanted->words; place++) {
+        double rareness = wanted->rareness[place];
         int is_in_title = 0;
         uint64_t mask = 0;
-        if (!PyErr_Occurred() && !PyTuple_Check(hashes))
-            PyErr_SetString(PyExc_TypeError, "the hashes of a term are a tuple");
-        if (PyErr_Occurred())
-            return NULL;
-        for (Py_ssize_t one = 0; one < PyTuple_GET_SIZE(hashes); one++) {
-            unsigned long wanted = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(hashes, one));
-            if (PyErr_Occurred())
-                return NULL;
-            is_in_title |= in_title(record, (uint16_t)wanted);
-            mask |= mask_of(record, (uint16_t)wanted);
+        for (; one < wanted->ends[place]; one++) {
+            is_in_title |= in_title(record, wanted->hashes[one]);
+            mask |= mask_of(record, wanted->hashes[one]);
         }
         total += rareness;
         if (is_in_title) {
@@ -193,7 +226,7 @@ static PyObject *agreed(const Record *record, PyObject *terms, PyObject *pairs)
             together += rareness;
         }
     }
-    if (best && PySequence_Fast_GET_SIZE(pairs) && (order = share_of_pairs(record, best, pairs)) < 0)
+    if (best && PySequence_Fast_GET_SIZE(wanted->pairs) && (order = share_of_pairs(record, best, wanted->pairs)) < 0)
         return NULL;
     if (total) {
         double part = shared ? (double)shared / (double)record->titled : 0;
@@ -226,25 +259,42 @@ static PyObject *found(const Record *record, PyObject *hashes, uint64_t within)
                          (const char *)text, size, (int)record->day);
 }
 
-static PyObject *agreement(PyObject *module, PyObject *const *given, Py_ssize_t count)
+static PyObject *agreement_of(PyObject *given, const Wanted *wanted)
 {
     Py_buffer bytes;
     Record record;
-    PyObject *terms = NULL, *pairs = NULL, *answer = NULL;
+    PyObject *answer;
+    if (PyObject_GetBuffer(given, &bytes, PyBUF_SIMPLE) < 0)
+        return NULL;
+    answer = opened(&bytes, &record) ? agreed(&record, wanted) : NULL;
+    PyBuffer_Release(&bytes);
+    return answer;
+}
+
+static PyObject *agreements(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    Wanted wanted = {0, NULL, NULL, NULL, NULL};
+    PyObject *records, *terms = NULL, *pairs = NULL, *answer = NULL, *one;
     (void)module;
     if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "agreement(record, terms, pairs)");
+        PyErr_SetString(PyExc_TypeError, "agreements(records, terms, pairs)");
         return NULL;
     }
-    if (PyObject_GetBuffer(given[0], &bytes, PyBUF_SIMPLE) < 0)
-        return NULL;
-    terms = PySequence_Fast(given[1], "terms are a sequence");
+    records = PySequence_Fast(given[0], "records are a sequence");
+    terms = records ? PySequence_Fast(given[1], "terms are a sequence") : NULL;
     pairs = terms ? PySequence_Fast(given[2], "pairs are a sequence") : NULL;
-    if (pairs && opened(&bytes, &record))
-        answer = agreed(&record, terms, pairs);
+    if (pairs && wanted_of(terms, pairs, &wanted) && (answer = PyList_New(PySequence_Fast_GET_SIZE(records))))
+        for (Py_ssize_t place = 0; place < PyList_GET_SIZE(answer); place++) {
+            if (!(one = agreement_of(PySequence_Fast_GET_ITEM(records, place), &wanted))) {
+                Py_CLEAR(answer);
+                break;
+            }
+            PyList_SET_ITEM(answer, place, one);
+        }
+    forget(&wanted);
+    Py_XDECREF(records);
     Py_XDECREF(terms);
     Py_XDECREF(pairs);
-    PyBuffer_Release(&bytes);
     return answer;
 }
 
@@ -270,7 +320,7 @@ static PyObject *shown(PyObject *module, PyObject *const *given, Py_ssize_t coun
 }
 
 static PyMethodDef methods[] = {
-    {"agreement", (PyCFunction)(void (*)(void))agreement, METH_FASTCALL, "See index/reading.py."},
+    {"agreements", (PyCFunction)(void (*)(void))agreements, METH_FASTCALL, "See index/reading.py."},
     {"shown", (PyCFunction)(void (*)(void))shown, METH_FASTCALL, "See index/reading.py."},
     {NULL, NULL, 0, NULL},
 };

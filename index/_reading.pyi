@@ -1,6 +1,9 @@
 from collections.abc import Sequence
 
-def agreement(
-    record: memoryview, terms: Sequence[tuple[tuple[int, ...], float]], pairs: Sequence[tuple[bytes, ...]], /
-) -> tuple[float, float, float]: ...
+def agreements(
+    records: Sequence[memoryview],
+    terms: Sequence[tuple[tuple[int, ...], float]],
+    pairs: Sequence[tuple[bytes, ...]],
+    /,
+) -> list[tuple[float, float, float]]: ...
 def shown(record: memoryview, hashes: Sequence[int], within: int, /) -> tuple[bytes, bytes, bytes, int]: ...

@@ -101,7 +101,7 @@ class Catalog:
         try:
             if source_id not in self.known():
                 for name in TABLES:
-                    path = str(staging / f"{name}.parquet").replace("'", "''")
+                    path = str(staging / f"{name}*.parquet").replace("'", "''")
                     self.db.execute(f"INSERT INTO {name} SELECT * FROM read_parquet('{path}')")
             self.db.execute("COMMIT")
         except BaseException:

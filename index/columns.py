@@ -5,31 +5,28 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 from index.blobs import map_file
 
 FOREVER = 2**62
-_TYPES = {
-    "since": "q",
-    "until": "q",
-    "day": "i",
-    "domain": "I",
-    "cluster": "q",
-    "order": "I",
-    "host": "f",
-    "address": "f",
-    "quality": "f",
-}
+_TYPES = {"since": "q", "day": "i", "host": "f", "address": "f", "quality": "f"}
+_ROW = Struct("<qqII")
+"""What is read of every entry of a ranking lies together: each separate number of a page would be a cache miss."""
+_ROW_FILE = "rows.bin"
 
 
-def write_columns(folder: Path, rows: Iterable[tuple[float, ...]]) -> None:
-    """Write one file per column from rows of them all in dense order."""
+def write_columns(folder: Path, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Write one file per column, and that of rows, from rows in dense order: since, until, day, domain, cluster, order,
+    host, address, quality."""
     folder.mkdir()
     columns: dict[str, array[Any]] = {name: array(code) for name, code in _TYPES.items()}
-    for row in rows:
-        for column, value in zip(columns.values(), row, strict=True):
-            column.append(value)
+    with (folder / _ROW_FILE).open("wb") as file:
+        for since, until, day, domain, cluster, order, *signals in rows:
+            file.write(_ROW.pack(until, cluster, domain, order))
+            for column, value in zip(columns.values(), (since, day, *signals), strict=True):
+                column.append(value)
     for name, column in columns.items():
         (folder / f"{name}.bin").write_bytes(column.tobytes())
 
@@ -49,11 +46,14 @@ class Columns:
             for name, code in _TYPES.items()
         }
         self.since = columns["since"]
-        self.until = columns["until"]
         self.day = columns["day"]
-        self.domain = columns["domain"]
-        self.cluster = columns["cluster"]
-        self.order = columns["order"]
         self.host = columns["host"]
         self.address = columns["address"]
         self.quality = columns["quality"]
+        self._rows = map_file(folder / _ROW_FILE)
+        self.until, self.cluster = self._rows.cast("q")[0::3], self._rows.cast("q")[1::3]
+        self.domain, self.order = self._rows.cast("I")[4::6], self._rows.cast("I")[5::6]
+
+    def row(self, doc: int) -> tuple[int, int, int, int]:
+        """(until, cluster, domain, order) of a page."""
+        return _ROW.unpack_from(self._rows, _ROW.size * doc)

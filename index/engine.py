@@ -29,7 +29,7 @@ from index.columns import Columns
 from index.conditions import Clause, Conditions, months_of
 from index.languages import Reader, Readings, present
 from index.rank import DEPTH, Weights, factor, placed, recency
-from index.records import agreement, hit, term_hash, texts
+from index.records import agreements, hit, term_hash, texts
 from index.signals.duplicates import Duplicates
 
 MAX_TERMS = 16
@@ -38,6 +38,7 @@ MAX_TERMS = 16
 MAX_PAIRED = 32
 DAY = 86_400
 _WORD = re.compile(r"\w+")
+_SCORE = itemgetter(0)
 
 
 class _Word(NamedTuple):
@@ -241,22 +242,32 @@ class Engine:
                 found = found[: _untied(found)] or found
         bases = self._bases
         hits = [(score, bases[place.segment_ord] + place.doc) for score, place in found]
-        if plan.hashes and len({score for score, _ in hits}) < len(hits):
-            order = self.columns.order
-            hits.sort(key=lambda entry: (-entry[0], order[entry[1]]))
+        if plan.hashes:
+            hits = self._ordered(hits)
         if plan.terms:
             hits[:DEPTH] = self._reranked(plan, hits[:DEPTH])
         return hits, complete
 
     def _reranked(self, plan: Plan, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """The best, ordered by all signals; none falls below what is not looked at, since no factor is below 1."""
-        weights, terms, pairs, order = self.weights, plan.terms, plan.pairs, self.columns.order
+        weights, record = self.weights, self._record
         place = partial(self._placed, is_new=plan.is_new) if weights.places or plan.is_new else _nowhere
+        found = agreements([record(doc) for _, doc in hits], plan.terms, plan.pairs)
         made = [
-            (score * factor(weights, *agreement(self._record(doc), terms, pairs), place(doc)), doc)
-            for score, doc in hits
+            (score * factor(weights, title, passage, order, place(doc)), doc)
+            for (score, doc), (title, passage, order) in zip(hits, found, strict=True)
         ]
-        return sorted(made, key=lambda entry: (-entry[0], order[entry[1]]))
+        return self._ordered(sorted(made, key=_SCORE, reverse=True))
+
+    def _ordered(self, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
+        """What is sorted by score, sorted by URL where scores are equal."""
+        order, start, last = self.columns.order, 0, hits[0][0] if hits else 0.0
+        for place, (score, _) in enumerate([*hits, (-1.0, -1)]):
+            if score != last:
+                if place - start > 1:
+                    hits[start:place] = sorted(hits[start:place], key=lambda hit: order[hit[1]])
+                start, last = place, score
+        return hits
 
     def _placed(self, doc: int, is_new: bool) -> float:
         """What a page is worth whatever its words."""
@@ -290,7 +301,7 @@ class Engine:
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
         """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they made: 1 for a page
         that was not ordered anew."""
-        columns, (title, passage, order) = self.columns, agreement(self._record(doc), plan.terms, plan.pairs)
+        columns, (title, passage, order) = self.columns, agreements([self._record(doc)], plan.terms, plan.pairs)[0]
         best = self.top(plan, DEPTH)[0][:DEPTH] if plan.terms else []
         is_best = any(other == doc for _, other in best)
         by = factor(self.weights, title, passage, order, self._placed(doc, plan.is_new)) if is_best else 1.0

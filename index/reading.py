@@ -13,14 +13,20 @@ from math import sqrt
 HEAD = struct.Struct("<HHHHHHi")
 
 
-def agreement(
-    record: memoryview, terms: Sequence[tuple[tuple[int, ...], float]], pairs: Sequence[tuple[bytes, ...]]
-) -> tuple[float, float, float]:
-    """(title, passage, order) of `index.rank` that a page has of a query.
+Terms = Sequence[tuple[tuple[int, ...], float]]
+Pairs = Sequence[tuple[bytes, ...]]
+
+
+def agreements(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[tuple[float, float, float]]:
+    """(title, passage, order) of `index.rank` that each page has of a query.
 
     `terms`: of each word, the rarest first, the hashes of all that it may be, and how rare it is. `pairs`: of words
     side by side, each as it may be written, ASCII in lower case; found where no letter or digit of ASCII is before it.
     """
+    return [_agreement(record, terms, pairs) for record in records]
+
+
+def _agreement(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[float, float, float]:
     count, parts, url_bytes, title_bytes, named, _, _ = HEAD.unpack_from(record)
     known, masks = _tables(record, count)
     title = set(record[len(record) - 2 * named :].cast("H")) if named else set()

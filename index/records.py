@@ -29,11 +29,11 @@ from index.analysis import terms as analyze
 from index.reading import HEAD as _HEAD
 
 try:
-    from index._reading import agreement, shown
+    from index._reading import agreements, shown
 except ImportError:  # no compiler where it was installed
-    from index.reading import agreement, shown
+    from index.reading import agreements, shown
 
-__all__ = ["agreement", "encode", "hit", "passages", "term_hash", "texts"]
+__all__ = ["agreements", "encode", "hit", "passages", "term_hash", "texts"]
 
 _START = _HEAD.size
 READ_CHARS = 16_384

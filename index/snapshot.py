@@ -47,7 +47,7 @@ from index.titles import write_titles
 from index.vocabulary import FILE as WORDS_FILE
 from index.vocabulary import sampled, write_words
 
-FORMAT = 6
+FORMAT = 7
 """Raise it whenever the snapshot folder changes for the same shards."""
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, pages done, pages in all)."""

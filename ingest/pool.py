@@ -1,7 +1,8 @@
 """Worker processes that outlive crashes: a record that kills its worker is ingested again without its text.
 
 Each process takes one job at a time over a pipe and keeps what it is at in shared memory, so that the parent knows
-which record was in hand when a process died. Workers leave when their parent does.
+which record was in hand when a process died. Workers leave when their parent does. A job is a source; of a large one
+the worker that has it first says in which pieces it is to be read (`ingest.pieces`), and each is a job again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 
 from emulator.errors import SourceError
 from index.parent import leave_with, without_interrupts
+from ingest.pieces import PIECE_BYTES, Gathered, split
+from ingest.readers import Torn
 from ingest.records import Skip
 from ingest.repack import detect, readable
 from ingest.worker import At, Job, work
@@ -36,6 +39,10 @@ class Done:
     staging: Path | None
     """None: given up, and `error` says why."""
     error: str = ""
+    is_torn: bool = False
+    """Whether it is a piece that was none: its source must be read in one."""
+    pieces: tuple[Job, ...] = ()
+    """It was not worked on: these are to be."""
 
 
 def _prepare(job: Job, collection: Path) -> Job:
@@ -52,7 +59,7 @@ def _prepare(job: Job, collection: Path) -> Job:
 
 
 def _serve(
-    pipe: Connection, collection: Path, staging: Path, state: SynchronizedArray[int], slot: int, parent: int
+    pipe: Connection, folders: tuple[Path, Path], state: SynchronizedArray[int], slot: int, parent: int, piece: int
 ) -> None:
     leave_with(parent)
 
@@ -65,7 +72,7 @@ def _serve(
         except EOFError:
             return
         try:
-            done = _work(job, collection, staging, at)
+            done = _work(job, *folders, at, piece)
         except OSError as error:
             done = Done(job, None, str(error))
         try:
@@ -74,11 +81,20 @@ def _serve(
             return
 
 
-def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -> Done:
-    own = staging / f"{job.source_id}.{os.getpid()}"
+def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None], piece: int) -> Done:
+    if job.end is None:
+        job = _prepare(job, collection)
+        path = collection / job.copy if job.copy else Path(job.path)
+        if job.kind != "unreadable" and len(pieces := split(job, path, piece)) > 1:
+            return Done(job, None, pieces=tuple(pieces))
+    name = str(job.source_id) if job.part is None else f"{job.source_id}.{job.part}"
+    own = staging / f"{name}.{os.getpid()}"
     try:
-        work(_prepare(job, collection), collection, own, at)
-        return Done(job, own.rename(staging / str(job.source_id)))
+        work(job, collection, own, at)
+        return Done(job, own.rename(staging / name))
+    except Torn:
+        shutil.rmtree(own, ignore_errors=True)
+        return Done(job, None, is_torn=True)
     except OSError:
         shutil.rmtree(own, ignore_errors=True)
         raise
@@ -87,58 +103,112 @@ def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -
 class _Slot:
     """One worker process and the job it has."""
 
-    def __init__(self, number: int, collection: Path, staging: Path, state: SynchronizedArray[int]) -> None:
-        self._start = (number, collection, staging, state)
+    def __init__(self, number: int, folders: tuple[Path, Path], state: SynchronizedArray[int], piece: int) -> None:
+        self._number, self._folders, self._state, self._piece = number, folders, state, piece
         self.job: Job | None = None
         self.start()
 
     def start(self) -> None:
-        number, collection, staging, state = self._start
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(
-            target=_serve, args=(theirs, collection, staging, state, number, os.getpid()), daemon=True
+            target=_serve,
+            args=(theirs, self._folders, self._state, self._number, os.getpid(), self._piece),
+            daemon=True,
         )
         with without_interrupts():
             self.process.start()
         theirs.close()
 
     def give(self, job: Job) -> None:
-        number, *_, state = self._start
-        state[_WIDTH * number : _WIDTH * (number + 1)] = At(-1, 0, 0)
+        self._state[_WIDTH * self._number : _WIDTH * (self._number + 1)] = At(-1, 0, 0)
         self.job = job
         self.pipe.send(job)
 
     def at(self) -> At:
-        number, *_, state = self._start
-        return At(*state[_WIDTH * number : _WIDTH * (number + 1)])
+        return At(*self._state[_WIDTH * self._number : _WIDTH * (self._number + 1)])
 
 
 def run_jobs(
-    jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, At]]], None]
-) -> Iterator[Done]:
-    """Work on all jobs; yields each as it ends. `tick` is told how far all in hand are, twice a second."""
+    jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, At]]], None],
+    piece: int = PIECE_BYTES,
+) -> Iterator[Done]:  # fmt: skip
+    """Work on all jobs; yields each as it ends. `tick` is told how far all in hand are, twice a second.
+
+    `piece`: bytes, about, of what one worker reads of a large source.
+    """
     staging = _sweep(collection)
-    waiting = deque(jobs)
+    board = _Board(jobs, staging)
     state: SynchronizedArray[int] = get_context("spawn").Array("q", _WIDTH * workers)
-    slots = [_Slot(number, collection, staging, state) for number in range(min(workers, len(jobs)))]
+    wanted = min(workers, sum(1 + job.bytes // piece for job in jobs))
+    slots = [_Slot(number, (collection, staging), state, piece) for number in range(wanted)]
     try:
-        while waiting or any(slot.job for slot in slots):
+        while board.waiting or any(slot.job for slot in slots):
             for slot in slots:
-                if slot.job is None and waiting:
-                    slot.give(waiting.popleft())
+                if slot.job is None and board.waiting:
+                    slot.give(board.waiting.popleft())
             busy = [slot for slot in slots if slot.job]
             ready = wait([slot.pipe for slot in busy], timeout=0.5)
             for slot in busy:
-                if slot.pipe in ready and (done := _collect(slot)):
-                    yield done
-            tick([(slot.job, slot.at()) for slot in slots if slot.job])
+                if slot.pipe in ready and (done := _collect(slot)) and (ended := board.take(done, slot.at())):
+                    yield ended
+            tick([*board.parked(), *((slot.job, slot.at()) for slot in slots if slot.job)])
     finally:
         for slot in slots:
             slot.process.terminate()
         for slot in slots:
             slot.process.join()
         shutil.rmtree(staging, ignore_errors=True)
+
+
+class _Board:
+    """What is to be done, and what is done of sources in pieces."""
+
+    def __init__(self, jobs: Sequence[Job], staging: Path) -> None:
+        self.waiting = deque(jobs)
+        self._staging = staging
+        self._gathered: dict[int, Gathered] = {}
+        self._ended: dict[int, list[tuple[Job, At]]] = {}
+
+    def parked(self) -> list[tuple[Job, At]]:
+        """The pieces that are done, of sources that are not."""
+        return [one for ended in self._ended.values() for one in ended]
+
+    def take(self, done: Done, at: At) -> Done | None:
+        """What a worker brought; the source that has ended by it."""
+        source = done.job.source_id
+        if done.pieces:
+            self._gathered[source] = Gathered(done.job, done.pieces)
+            self._ended[source] = []
+            self.waiting.extendleft(reversed(done.pieces))
+            return None
+        if done.job.part is None:
+            return done
+        if (gathered := self._gathered.get(source)) is None:  # given up meanwhile
+            if done.staging:
+                shutil.rmtree(done.staging)
+            return None
+        if done.staging is None:
+            return self._given_up(done, gathered)
+        self._ended[source].append((done.job, at._replace(offset=done.job.end or 0)))
+        if not gathered.take(done.job, done.staging):
+            return None
+        if not gathered.joined(into := self._staging / str(source)):
+            return self._given_up(replace(done, is_torn=True), gathered)
+        self._forget(source)
+        return Done(gathered.job, into)
+
+    def _given_up(self, done: Done, gathered: Gathered) -> Done | None:
+        self._forget(done.job.source_id)
+        gathered.forget()
+        self.waiting = deque(job for job in self.waiting if job.source_id != done.job.source_id)
+        if not done.is_torn:
+            return replace(done, job=gathered.job)
+        self.waiting.appendleft(replace(gathered.job, end=gathered.pieces[-1].end))
+        return None
+
+    def _forget(self, source: int) -> None:
+        del self._gathered[source], self._ended[source]
 
 
 def _sweep(collection: Path) -> Path:

@@ -6,8 +6,9 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -20,7 +21,8 @@ from index.lock import only_one
 from index.signals.hosts import ranks_columns, read_ranks
 from index.snapshot import build
 from ingest.download import fetch
-from ingest.pool import run_jobs
+from ingest.pieces import PIECE_BYTES
+from ingest.pool import Done, run_jobs
 from ingest.sources import Source
 from ingest.worker import At, Job
 
@@ -55,10 +57,11 @@ def run(
     snapshot: bool = True,
     quiet: bool = False,
     host_ranks: Path | None = None,
+    piece: int = PIECE_BYTES,
 ) -> Report:
     """Ingest the sources into the collection at `folder` and build its snapshot.
 
-    Of `host_ranks`, a file of Common Crawl's, it keeps those of the crawl's hosts.
+    Of `host_ranks`, a file of Common Crawl's, it keeps those of the crawl's hosts. `piece`: as of `run_jobs`.
 
     Interrupted at any moment, the same call continues: sources are in the catalog whole or not at all.
     """
@@ -72,7 +75,7 @@ def run(
     with only_one(folder / "ingest.lock", busy):
         with Catalog(folder) as catalog:
             jobs = list(_new_jobs(sources, folder, catalog, report, quiet))
-            _ingest(jobs, folder, workers, catalog, report, quiet)
+            _ingest(partial(run_jobs, jobs, folder, workers, piece=piece), jobs, catalog, report, quiet)
             if host_ranks:
                 report.ranked = read_ranks(catalog.db, host_ranks)
             rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
@@ -124,20 +127,23 @@ FROM sources s WHERE source_id = ?
 """
 
 
-def _ingest(jobs: list[Job], folder: Path, workers: int, catalog: Catalog, report: Report, quiet: bool) -> None:
+def _ingest(
+    work: Callable[[Callable[[list[tuple[Job, At]]], None]], Iterator[Done]], jobs: list[Job], catalog: Catalog,
+    report: Report, quiet: bool,
+) -> None:  # fmt: skip
     total = sum(job.bytes for job in jobs)
     with tqdm(total=total, unit="B", unit_scale=True, desc="ingesting", disable=quiet, file=sys.stderr) as bar:
         started, drops = time.monotonic(), 0
 
         def tick(busy: list[tuple[Job, At]]) -> None:
-            read = report.bytes + sum(min(max(at.offset, 0), job.bytes) for job, at in busy)
+            read = report.bytes + sum(_read(job, at) for job, at in busy)
             pages = report.pages + sum(at.pages for _, at in busy)
             dropped = drops + sum(at.drops for _, at in busy)
             rate = pages / (time.monotonic() - started + 1e-9)
             bar.set_postfix_str(f"{pages:,} pages, {rate:,.0f}/s, {dropped:,} dropped", refresh=False)
             bar.update(max(0, read - bar.n))
 
-        for done in run_jobs(jobs, folder, workers, tick):
+        for done in work(tick):
             if done.staging is None:
                 report.failed.append((done.job.name, done.error))
                 continue
@@ -148,6 +154,12 @@ def _ingest(jobs: list[Job], folder: Path, workers: int, catalog: Catalog, repor
             report.captures += row[0]
             report.pages += row[1]
             drops += row[2]
+
+
+def _read(job: Job, at: At) -> int:
+    """Bytes of its source that a worker has behind it."""
+    done = max(at.offset - job.start, 0)
+    return min(done, job.bytes) if job.end is None else job.bytes * done // (job.end - job.start)
 
 
 def _build(folder: Path, workers: int, quiet: bool) -> str:

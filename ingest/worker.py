@@ -1,4 +1,5 @@
-"""One source file becomes one staging folder: records in, rows of the catalog out. Runs in a process of its own.
+"""One source file, or a piece of it, becomes one staging folder: records in, rows of the catalog out. Runs in a process
+of its own.
 
 A pure function of the file: request and metadata records are joined to the response they belong to, every record that
 gives no capture and every byte skipped is counted. Not here: importing into the catalog, scheduling (`ingest.run`).
@@ -57,6 +58,13 @@ class Job:
     """Offsets of records whose extraction killed an earlier worker."""
     skipped: tuple[Skip, ...] = ()
     """Ranges already lost when the copy was made."""
+    part: int | None = None
+    """Which piece of the source this is; None for all of it."""
+    start: int = 0
+    end: int | None = None
+    """Where the piece begins and ends in what is read; None where it was not yet asked whether there are pieces."""
+    crawl: str | None = None
+    """What the file said of its crawl before the piece."""
 
 
 class Tables:
@@ -115,16 +123,21 @@ class Worker:
         self._at = at
         self._drops = Drops()
         self._tables = Tables(staging)
-        self._crawl: str | None = None
+        self.crawl = job.crawl
         self._early: OrderedDict[str, Joined] = OrderedDict()
         self._waiting: tuple[Record, Joined] | None = None
-        self._content = blake2b(digest_size=8)
+        self._content = 0
         self.records = self.captures = self.pages = 0
 
+    @property
+    def dropped(self) -> int:
+        return self._drops.total
+
     def run(self, path: Path) -> None:
-        for skip in self._job.skipped:
+        job = self._job
+        for skip in job.skipped:
             self._drops.count(skip.reason, skip.offset, skip.bytes, records=skip.records)
-        for record in read(path) if self._job.kind != "unreadable" else ():
+        for record in read(path, start=job.start, end=job.end) if job.kind != "unreadable" else ():
             if isinstance(record, Skip):
                 self._drops.count(record.reason, record.offset, record.bytes)
                 continue
@@ -133,8 +146,7 @@ class Worker:
             self._sort(record)
         self._release()
         for reason, (count, size, offset, url) in sorted(self._drops.rows.items()):
-            self._tables.add("drops", (self._job.source_id, reason, count, size, offset, url))
-        job = self._job
+            self._tables.add("drops", (job.source_id, reason, count, size, offset, url))
         row = (
             job.source_id,
             job.name,
@@ -145,7 +157,7 @@ class Worker:
             self.records,
             self.captures,
             self.pages,
-            int.from_bytes(self._content.digest(), "big", signed=True),
+            signed(self._content),
         )
         self._tables.add("sources", row)
         self._tables.close()
@@ -159,7 +171,7 @@ class Worker:
         elif record.type == "warcinfo":
             self._release()  # of the crawl before
             fields = warc_fields(record.block)
-            self._crawl = fields.get("ispartof", self._crawl)
+            self.crawl = fields.get("ispartof", self.crawl)
         else:
             self._drops.count(f"record-type-{record.type}"[:40], record.offset, record.declared_length)
 
@@ -194,13 +206,15 @@ class Worker:
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         self._at(At(record.offset, self.pages, self._drops.total))
         textless = record.offset in self._job.textless
-        capture = read_capture(record, joined, self._crawl, textless=textless)
+        capture = read_capture(record, joined, self.crawl, textless=textless)
         signal.setitimer(signal.ITIMER_PROF, 0)
         for reason, size in capture.drops:
             self._drops.count(reason, record.offset, size, capture.url)
         if capture.row is None:
             return
-        self._content.update(repr((capture.row, capture.page, capture.links)).encode("utf-8", "surrogatepass"))
+        said = repr((capture.row, capture.page, capture.links)).encode("utf-8", "surrogatepass")
+        # A sum, so that it is the same in one piece and in many; each row says at which offset it stands.
+        self._content += int.from_bytes(blake2b(said, digest_size=8).digest(), "big")
         source = self._job.source_id
         self.captures += 1
         self._tables.add("captures", (source, *_named(capture.row, self._job.name)), 500)
@@ -215,12 +229,24 @@ def _named(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:
     return tuple(name if column == "warc_filename" else row.get(column) for column in TABLES["captures"].names[1:])
 
 
+def signed(number: int) -> int:
+    """The lower 64 bits as a signed integer."""
+    number &= (1 << 64) - 1
+    return number - (number >> 63 << 64)
+
+
 def work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -> None:
-    """Fill the staging folder of one source; the marker is written last."""
+    """Fill the staging folder of one source or piece; the marker is written last. Raises Torn."""
     staging.mkdir(parents=True, exist_ok=True)
     worker = Worker(job, staging, at)
     worker.run(collection / job.copy if job.copy else Path(job.path))
+    told = {"pages": worker.pages, "captures": worker.captures, "drops": worker.dropped, "crawl": worker.crawl}
+    write_marker(staging, told)
+
+
+def write_marker(staging: Path, told: Mapping[str, Any]) -> None:
+    """Say that a staging folder is whole, and what is in it."""
     with (staging / MARKER).open("w") as marker:
-        json.dump({"pages": worker.pages, "captures": worker.captures}, marker)
+        json.dump(told, marker)
         marker.flush()
         os.fsync(marker.fileno())

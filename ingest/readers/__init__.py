@@ -19,20 +19,33 @@ _STRETCH = 64
 """Records the careful reader reads before FastWARC is tried again."""
 
 
-def read(path: Path, max_block: int = MAX_BLOCK) -> Iterator[Record | Skip]:
+class Torn(Exception):
+    """What begins in a part of a file reaches over its end."""
+
+
+def read(path: Path, max_block: int = MAX_BLOCK, start: int = 0, end: int | None = None) -> Iterator[Record | Skip]:
     """All records and skips, in the order of the file; their lengths add up to its size.
 
-    A record with a block over `max_block` bytes is handed out without it, marked oversized.
+    A record with a block over `max_block` bytes is handed out without it, marked oversized. `start` and `end` are where
+    records begin: the part between is read. Raises Torn where at `end` none begins.
     """
     with path.open("rb", buffering=0) as file:
-        fd, size, at = file.fileno(), os.fstat(file.fileno()).st_size, 0
+        fd, size, at = file.fileno(), os.fstat(file.fileno()).st_size, start
         if size == 0:
             yield Skip("empty-file", 0, 0)
         is_gzip = os.pread(fd, 2, 0) == b"\x1f\x8b"
-        while at < size:
+        last = size if end is None else end
+        while at < last:
             for record in read_fast(path, fd, at, size, is_gzip, max_block):
                 at = record.offset + record.length
                 yield record
-            for found in islice(read_carefully(fd, at, size, is_gzip, max_block), _STRETCH):
+                if at >= last:
+                    break
+            careful = read_carefully(fd, at, size, is_gzip, max_block) if at < last else iter(())
+            for found in islice(careful, _STRETCH):
                 at = found.offset + (found.length if isinstance(found, Record) else found.bytes)
                 yield found
+                if at >= last:
+                    break
+        if at > last:
+            raise Torn

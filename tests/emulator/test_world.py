@@ -97,6 +97,9 @@ class Numbers:
     domain: list[int]
     cluster: list[int]
 
+    def row(self, doc: int) -> tuple[int, int, int, int]:
+        return self.until[doc], self.cluster[doc], self.domain[doc], doc
+
 
 @dataclass
 class Finder:

@@ -25,7 +25,7 @@ def test_both_readers_say_the_same(title: str, text: str, query: Sequence[str], 
     hashes = [term_hash(term) for word in query for term in terms(word)]
     rare = [((one, *hashes[:place:2]), 1 / 3 + 0.7 * place) for place, one in enumerate(hashes)]
     pairs = [(f"{one} {other}".lower().encode(), other.encode()) for one, other in pairwise(query)]
-    assert compiled.agreement(record, rare, pairs) == reading.agreement(record, rare, pairs)
+    assert compiled.agreements([record] * 2, rare, pairs) == reading.agreements([record] * 2, rare, pairs)
     for passages in (0, within & reading_mask(record)):
         assert compiled.shown(record, hashes, passages) == reading.shown(record, hashes, passages)
 
@@ -42,7 +42,7 @@ def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> 
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
     cut = memoryview(record)[: data.draw(st.integers(0, len(record)))]
     asks: list[Callable[[], tuple[object, ...]]] = [
-        lambda: compiled.agreement(cut, [((term_hash("river"),), 1.0)], [(b"river port",)]),
+        lambda: compiled.agreements([cut] * 3, [((term_hash("river"),), 1.0)], [(b"river port",)]),
         lambda: compiled.shown(cut, [term_hash("river")], 2**63),
     ]
     for ask in asks:
@@ -52,7 +52,7 @@ def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("given", [(), (1, 2, 3), (b"", (), 0, 1), (b"", None, 0), (b"", (), None)])
 def test_what_is_no_record_is_refused(given: tuple[object, ...]) -> None:
-    for read in (compiled.agreement, compiled.shown):
+    for read in (compiled.agreements, compiled.shown):
         with pytest.raises((TypeError, ValueError)):
             read(*given)
 
@@ -61,11 +61,11 @@ def test_what_is_asked_must_be_of_its_kind() -> None:
     record = encode("http://x.org/", "A title", 1, "The river port")
     for wrong in ([1], [(1,)], [(1, 1.0)], [(("a",), 1.0)], [((1,), "a")]):
         with pytest.raises(TypeError):
-            compiled.agreement(record, wrong, ())
+            compiled.agreements([record], wrong, ())
     with pytest.raises(TypeError):
-        compiled.agreement(record, [((term_hash("river"),), 1.0)], [b"river port"])
+        compiled.agreements([record], [((term_hash("river"),), 1.0)], [b"river port"])
     with pytest.raises(TypeError):
-        compiled.agreement(record, [((term_hash("river"),), 1.0)], [("river port",)])
+        compiled.agreements([record], [((term_hash("river"),), 1.0)], [("river port",)])
     with pytest.raises(TypeError):
         compiled.shown(record, ["river"], 0)
     with pytest.raises(OverflowError):

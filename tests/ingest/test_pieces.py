@@ -1,0 +1,153 @@
+"""Large sources in pieces: the same catalog and snapshot as in one, wherever the cuts fall and whatever is there."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from index.catalog import Catalog
+from index.schema import TABLES
+from ingest.pieces import split
+from ingest.readers import Torn, read
+from ingest.records import Record
+from ingest.run import Report, run
+from ingest.sources import Source
+from ingest.synth import generate
+from ingest.worker import Job
+from tests.ingest import flawed
+
+WHOLE = 1 << 40
+
+
+def ingested(path: Path, folder: Path, piece: int, snapshot: bool) -> tuple[Report, dict[str, list[tuple[Any, ...]]]]:
+    report = run([Source(path, path.name)], folder, 2, snapshot=snapshot, quiet=True, piece=piece)
+    with Catalog(folder, read_only=True) as catalog:
+        return report, {name: catalog.db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for name in TABLES}
+
+
+def same(path: Path, folder: Path, piece: int, snapshot: bool = False) -> dict[str, list[tuple[Any, ...]]]:
+    """The catalog, after making sure that it is the same in pieces and in one."""
+    (whole, rows), (parts, others) = (ingested(path, folder / str(size), size, snapshot) for size in (WHOLE, piece))
+    assert not whole.failed
+    assert not parts.failed
+    assert others == rows
+    assert parts.snapshot == whole.snapshot
+    assert (parts.pages, parts.captures, parts.drops) == (whole.pages, whole.captures, whole.drops)
+    return rows
+
+
+def job(path: Path) -> Job:
+    return Job(1, path.name, str(path), None, "warc", path.stat().st_size)
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("web")
+    generate(folder, seed=5, pages=400)
+    yield max(folder.rglob("*.warc.gz"), key=lambda file: file.stat().st_size)
+
+
+@pytest.mark.slow
+def test_pieces_give_what_the_whole_gives(web: Path, tmp_path: Path) -> None:
+    size = web.stat().st_size // 7
+    assert len(split(job(web), web, size)) in (6, 7, 8)
+    rows = same(web, tmp_path, size, snapshot=True)
+    assert rows["sources"][0][list(TABLES["sources"].names).index("bytes")] == web.stat().st_size
+
+
+def test_pieces_lie_side_by_side_and_begin_with_another_url(web: Path) -> None:
+    urls = {one.offset: one.get("WARC-Target-URI") for one in read(web) if isinstance(one, Record)}
+    for size in (1 << 12, 1 << 14, 1 << 16):
+        pieces = split(job(web), web, size)
+        assert len(pieces) > 2
+        assert [pieces[0].start, pieces[-1].end] == [0, web.stat().st_size]
+        assert all(one.end == other.start for one, other in pairwise(pieces))
+        offsets = list(urls)
+        for piece in pieces[1:]:
+            place = offsets.index(piece.start)
+            assert urls[piece.start] != urls[offsets[place - 1]]
+        assert sum(len([*read(web, start=one.start, end=one.end)]) for one in pieces) == len([*read(web)])
+
+
+def test_records_of_one_answer_stay_together(tmp_path: Path) -> None:
+    path = tmp_path / "joined.warc.gz"
+    about = b'charset-detected: UTF-8\r\nlanguages-cld2: {"languages": [{"code": "de", "code-iso-639-3": "deu"}]}\r\n'
+    fields = (("Content-Type", "application/warc-fields"),)
+    records = []
+    for number, page in enumerate(pages("a", 40)):
+        url, told = f"http://a{number}.example/", re.search(rb"WARC-Record-ID: (\S+)", page)
+        assert told
+        belongs = (("WARC-Concurrent-To", told[1].decode()),)
+        records += [
+            flawed.record(b"POST / HTTP/1.1\r\n\r\n", "request", url, headers=belongs),
+            page,
+            flawed.record(about, "metadata", url, headers=(*belongs, *fields)),
+        ]
+    path.write_bytes(flawed.packed(*records))
+    assert len(split(job(path), path, 1 << 10)) > 5
+    names = list(TABLES["captures"].names)
+    said = {
+        (row[names.index("request_method")], row[names.index("content_languages")])
+        for row in same(path, tmp_path, 1 << 10)["captures"]
+    }
+    assert said == {("POST", "deu")}
+
+
+def test_a_small_source_is_one_piece(web: Path) -> None:
+    assert split(job(web), web) == [job(web)]
+    assert len(split(job(web), web, int(web.stat().st_size / 1.4))) == 1
+
+
+def crawl(name: str, *records: bytes) -> bytes:
+    info = flawed.record(b"isPartOf: " + name.encode() + b"\r\n", "warcinfo", "http://info.example/")
+    return info + b"".join(records)
+
+
+def pages(name: str, count: int, size: int = 2000) -> list[bytes]:
+    return [
+        flawed.response(f"http://{name}{number}.example/", b"<p>%d %b</p>" % (number, b"word " * (size // 5)))
+        for number in range(count)
+    ]
+
+
+def test_a_file_of_several_crawls_is_read_in_one(tmp_path: Path) -> None:
+    path = tmp_path / "two.warc"
+    path.write_bytes(crawl("FIRST", *pages("a", 20)) + crawl("SECOND", *pages("b", 20)))
+    assert len(split(job(path), path, 1 << 13)) > 4
+    rows = same(path, tmp_path, 1 << 13)
+    crawls = [row[list(TABLES["captures"].names).index("crawl")] for row in rows["captures"]]
+    assert {name: crawls.count(name) for name in set(crawls)} == {"FIRST": 20, "SECOND": 20}
+
+
+def test_a_cut_inside_a_payload_is_none(tmp_path: Path) -> None:
+    """A WARC file inside of a record looks like records, and is none of the file's."""
+    inside = b"".join(pages("inside", 30))
+    path = tmp_path / "nested.warc"
+    path.write_bytes(b"".join([*pages("a", 3), flawed.record(inside, "resource", "http://n.example/w"), *pages("b", 3)]))
+    pieces = split(job(path), path, 1 << 14)
+    assert len(pieces) > 1
+    with pytest.raises(Torn):
+        list(read(path, start=0, end=pieces[0].end))
+    rows = same(path, tmp_path, 1 << 14)
+    assert len(rows["captures"]) == 7
+
+
+def test_damage_is_counted_alike(tmp_path: Path) -> None:
+    members = [flawed.packed(one) for one in pages("a", 60)]
+    members[20] = members[20][:60] + b"\0" * 40 + members[20][100:]
+    members[40] = b"junk" * 100
+    path = tmp_path / "damaged.warc.gz"
+    path.write_bytes(b"".join(members))
+    assert len(split(job(path), path, 1 << 10)) > 2
+    rows = same(path, tmp_path, 1 << 10)
+    assert {row[1] for row in rows["drops"]} >= {"damaged-gzip", "junk-between-records"}
+
+
+def test_one_copy_of_rows_is_read_by_many(tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    lines = [f'{{"id": "{number}", "contents": "\\"Title {number}\\"\\n{"text " * 50}{number}"}}' for number in range(200)]
+    path.write_text("\n".join(lines))
+    assert len(same(path, tmp_path, 1 << 12)["pages"]) == 200
