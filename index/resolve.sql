@@ -1,9 +1,9 @@
 -- Captures as they are served: pages numbered densely over the shards, revisits pointing at the payload they repeat.
--- Expects the temporary tables shard_of(source_id, shard, base) and file_of(source_id, file).
+-- Expects the temporary tables shard_of(source_id, first, last, shard, base) and file_of(source_id, file).
 CREATE TEMP TABLE doc_of AS
 SELECT p.source_id, p.warc_record_offset,
        base + row_number() OVER (PARTITION BY shard ORDER BY p.searchable DESC, p.source_id, p.warc_record_offset) - 1 AS doc
-FROM pages p JOIN shard_of USING (source_id);
+FROM pages p JOIN shard_of s ON s.source_id = p.source_id AND p.warc_record_offset >= first AND p.warc_record_offset < last;
 
 -- One original per (URL, time), per (URL, digest, time) and per digest; ties by record type, source and offset.
 CREATE TEMP TABLE originals AS

@@ -1,7 +1,8 @@
 """Shards: immutable parts of a snapshot, built once from a set of sources and shared by every snapshot that has them.
 
 Which sources lie together depends on the set of sources alone (a binary trie over their ids), so that any order of
-ingesting ends in the same shards, and a new source rebuilds at most the one shard it falls into.
+ingesting ends in the same shards, and a new source rebuilds at most the one shard it falls into. A source of more pages
+than a shard may hold is cut into parts of about as many pages each.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import zstandard
 
 from emulator.dates import day_number
@@ -29,11 +32,15 @@ from index.schema import SCHEMA_VERSION
 from index.signals.anchors import Anchors, anchors_of
 from index.text import Entry, write_index
 
-BUILD_VERSION = 3
+BUILD_VERSION = 4
 """Raise it whenever what a shard holds changes for the same pages."""
 SHARD_PAGES = 100_000
-"""Sources are split until a shard holds at most so many pages (one source is never split)."""
+"""No shard holds more pages."""
+END = 2**62
+"""Past every offset."""
 
+Part = tuple[int, int, int]
+"""Pages of a source whose records begin at one offset or later, and before another."""
 Row = dict[str, Any]
 
 
@@ -42,7 +49,7 @@ class Shard:
     """What `shard.json` says."""
 
     id: str
-    sources: tuple[int, ...]
+    parts: tuple[Part, ...]
     documents: int
     """Searchable pages: local ids 0 to documents - 1."""
     pages: int
@@ -64,9 +71,30 @@ def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, 
     return split(sorted(pages), 62)
 
 
+def parted(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],
+           limit: int = SHARD_PAGES) -> list[tuple[Part, ...]]:  # fmt: skip
+    """The groups as parts, with those of one source of too many pages cut up."""
+    found: list[tuple[Part, ...]] = []
+    for group in groups:
+        if len(group) > 1 or pages[group[0]] <= limit:
+            found.append(tuple([(source, 0, END) for source in group]))
+            continue
+        starts = db.execute(_STARTS, [-(-pages[group[0]] // limit), group[0]]).fetchall()
+        places = [0, *(start for (start,) in starts[1:]), END]
+        found += [((group[0], start, end),) for start, end in pairwise(places)]
+    return found
+
+
+_STARTS = """
+SELECT min(warc_record_offset) FROM (
+  SELECT warc_record_offset, ntile(?) OVER (ORDER BY warc_record_offset) AS part FROM pages WHERE source_id = ?)
+GROUP BY part ORDER BY 1
+"""
+
+
 def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights) -> str:
-    """Name by content: (id, hash of its captures and pages, hash of the links to them) of each source in it, and how it
-    was built."""
+    """Name by content: (id, first offset, end, hash of its source's captures and pages, hash of the links to them) of
+    each part in it, and how it was built."""
     config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, weights.title, weights.anchors]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 
@@ -74,25 +102,27 @@ def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights) -> str:
 def load(folder: Path) -> Shard:
     """Read `shard.json`."""
     values = json.loads((folder / "shard.json").read_text())
-    return Shard(values["id"], tuple(values["sources"]), values["documents"], values["pages"], values["hashes"])
+    parts = tuple([(source, start, end) for source, start, end in values["parts"]])
+    return Shard(values["id"], parts, values["documents"], values["pages"], values["hashes"])
 
 
 _ROWS = """
 SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text,
   p.headings, p.language, p.published, c.fetch_time, c.content_mime_detected AS mime
 FROM pages p JOIN captures c USING (source_id, warc_record_offset)
-WHERE p.source_id = ? AND p.searchable = ? ORDER BY p.warc_record_offset
+WHERE p.source_id = ? AND p.warc_record_offset >= ? AND p.warc_record_offset < ? AND p.searchable = ?
+ORDER BY p.warc_record_offset
 """
 
 
-def _rows(catalog: Catalog, sources: tuple[int, ...], searchable: bool) -> Iterator[Row]:
-    for source in sources:
-        for batch in catalog.db.sql(_ROWS, params=[source, searchable]).to_arrow_reader(1000):
+def _rows(catalog: Catalog, parts: Sequence[Part], searchable: bool) -> Iterator[Row]:
+    for part in parts:
+        for batch in catalog.db.sql(_ROWS, params=[*part, searchable]).to_arrow_reader(1000):
             yield from batch.to_pylist()
 
 
-def _called(path: Path, sources: tuple[int, ...]) -> dict[tuple[int, int], Anchors]:
-    return {(source, offset): texts for source in sources for offset, texts in anchors_of(path, source)}
+def _called(path: Path, parts: Sequence[Part]) -> dict[tuple[int, int], Anchors]:
+    return {(part[0], offset): texts for part in parts for offset, texts in anchors_of(path, *part)}
 
 
 def page_day(row: Row) -> date:
@@ -108,7 +138,7 @@ def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
 
 
 def build(
-    root: Path, collection: Path, name: str, sources: tuple[int, ...], anchors: Path, weights: Weights,
+    root: Path, collection: Path, name: str, parts: tuple[Part, ...], anchors: Path, weights: Weights,
     count: Callable[[], None],
 ) -> Shard:  # fmt: skip
     """Build the shard of that name under `root` unless it is there; `count` is called for every page done.
@@ -130,8 +160,8 @@ def build(
         catalog.db.execute("SET memory_limit = '2GB'")
 
         def entries() -> Iterator[Entry]:
-            called = _called(anchors, sources)
-            for row in _rows(catalog, sources, searchable=True):
+            called = _called(anchors, parts)
+            for row in _rows(catalog, parts, searchable=True):
                 day = page_day(row)
                 title, text = row["title"] or "", row["text"]
                 records.add(encode(row["url"], title or row["url"], day_number(day), text, row["language"] or ""))
@@ -144,11 +174,11 @@ def build(
 
         documents = write_index(folder / "text", entries(), weights)
         pages = documents
-        for row in _rows(catalog, sources, searchable=False):
+        for row in _rows(catalog, parts, searchable=False):
             views.add(view(row["title"] or "", row["text"], compressor))
             count()
             pages += 1
-    shard = Shard(name, sources, documents, pages, digests(folder))
+    shard = Shard(name, parts, documents, pages, digests(folder))
     (folder / "shard.json").write_text(json.dumps(asdict(shard)))
     shutil.rmtree(root / name, ignore_errors=True)
     folder.rename(root / name)

@@ -136,16 +136,17 @@ def build(
             ranks = ranks_hash(catalog.db)
             catalog.db.execute("SET memory_limit = '2GB'")
             links = gather(catalog.db, anchors, held_out_sql("c.url") if hold_out else "false")
-        groups = shards.plan({source: pages or 0 for source, pages, _ in counted})
-        contents = {source: (source, content, links.get(source, 0)) for source, _, content in counted}
-        names = [shards.shard_id([contents[source] for source in group], weights) for group in groups]
+            pages_of = {source: pages or 0 for source, pages, _ in counted}
+            groups = shards.parted(catalog.db, shards.plan(pages_of), pages_of)
+        contents = {source: (content, links.get(source, 0)) for source, _, content in counted}
+        names = [shards.shard_id([(*part, *contents[part[0]]) for part in group], weights) for group in groups]
         told = [FORMAT, names, ranks, asdict(weights)]
         snapshot = blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
         folder = collection / "snapshots" / snapshot
         if (folder / "manifest.json").exists():
             _follow_moves(collection, folder)
         else:
-            total = sum(pages or 0 for _, pages, _ in counted)
+            total = sum(pages_of.values())
             named = dict(zip(names, groups, strict=True))
             given = (anchors, weights)
             built = _build_shards(collection, named, given, workers, lambda done: report("indexing", done, total))
@@ -205,12 +206,14 @@ def _count() -> None:
             _counter.value += 1
 
 
-def _build_one(collection: Path, name: str, sources: tuple[int, ...], given: tuple[Path, Weights]) -> shards.Shard:
-    return shards.build(collection / "shards", collection, name, sources, *given, _count)
+def _build_one(
+    collection: Path, name: str, parts: tuple[shards.Part, ...], given: tuple[Path, Weights]
+) -> shards.Shard:
+    return shards.build(collection / "shards", collection, name, parts, *given, _count)
 
 
 def _build_shards(
-    collection: Path, named: dict[str, tuple[int, ...]], given: tuple[Path, Weights], workers: int,
+    collection: Path, named: dict[str, tuple[shards.Part, ...]], given: tuple[Path, Weights], workers: int,
     report: Callable[[int], None],
 ) -> list[shards.Shard]:  # fmt: skip
     context = get_context("spawn")
@@ -280,10 +283,10 @@ def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources:
 def _resolve(db: duckdb.DuckDBPyConnection, built: list[shards.Shard], bases: list[int]) -> list[str]:
     """Fill the temporary tables of `resolve.sql`; return the files that payloads are read from."""
     db.execute("SET threads = 2")
-    db.execute("CREATE TEMP TABLE shard_of (source_id BIGINT, shard INTEGER, base BIGINT)")
+    db.execute("CREATE TEMP TABLE shard_of (source_id BIGINT, first BIGINT, last BIGINT, shard INTEGER, base BIGINT)")
     for number, (shard, base) in enumerate(zip(built, bases, strict=True)):
-        for source in shard.sources:
-            db.execute("INSERT INTO shard_of VALUES (?, ?, ?)", [source, number, base])
+        for part in shard.parts:
+            db.execute("INSERT INTO shard_of VALUES (?, ?, ?, ?, ?)", [*part, number, base])
     paths: list[str] = []
     db.execute("CREATE TEMP TABLE file_of (source_id BIGINT, file INTEGER)")
     rows = db.execute("SELECT source_id, coalesce(copy, path) FROM sources ORDER BY source_id").fetchall()

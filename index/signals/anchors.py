@@ -108,9 +108,11 @@ def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") 
     return dict(db.execute(_CONTENTS.format(**values)).fetchall())
 
 
-def anchors_of(path: Path, source: int) -> Iterator[tuple[int, Anchors]]:
-    """(warc_record_offset, its (text, weight) pairs, the heaviest first) of the pages of a source, by offset."""
-    table = pq.read_table(path, columns=["warc_record_offset", "text", "weight"], filters=[("source_id", "=", source)])
+def anchors_of(path: Path, source: int, start: int, end: int) -> Iterator[tuple[int, Anchors]]:
+    """(warc_record_offset, its (text, weight) pairs, the heaviest first) of the pages of a source, by offset, from
+    `start` to before `end`."""
+    part = [("source_id", "=", source), ("warc_record_offset", ">=", start), ("warc_record_offset", "<", end)]
+    table = pq.read_table(path, columns=["warc_record_offset", "text", "weight"], filters=part)
     columns = (table[name].to_pylist() for name in table.column_names)
     for offset, rows in groupby(zip(*columns, strict=True), key=itemgetter(0)):
         yield offset, [(text, weight) for _, text, weight in rows]

@@ -2,6 +2,7 @@
 
 import shutil
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from emulator.types import PageRequest, Query
 from emulator.world import World
 from index import shard
 from index.open import current_id, open_world
-from index.snapshot import build, switch
+from index.snapshot import build, read_manifest, switch
 from index.verify import verify_snapshot
 from tests.crawls import Seen, html, ingest, write
 
@@ -224,6 +225,20 @@ def test_layout_does_not_change_answers(
     monkeypatch.setattr(shard, "plan", lambda pages: [(source,) for source in sorted(pages)])
     build(tmp_path / "c")
     assert answers(open_world(tmp_path / "c")) == answers(open_world(folder))
+
+
+def test_parts_of_a_source_answer_as_the_whole(
+    files: tuple[Path, Path], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(tmp_path / "c", *files, snapshot=False)
+    monkeypatch.setattr(shard, "plan", lambda pages: [(source,) for source in sorted(pages)])
+    monkeypatch.setattr(shard, "parted", partial(shard.parted, limit=3))
+    manifest = read_manifest(tmp_path / "c" / "snapshots" / build(tmp_path / "c"))
+    assert len(manifest.shards) > 4
+    assert answers(open_world(tmp_path / "c")) == answers(open_world(folder))
+    faults: list[str] = []
+    assert verify_snapshot(tmp_path / "c", manifest.id, faults.append)["views"] == manifest.pages
+    assert not faults
 
 
 def test_a_snapshot_is_verified_and_damage_is_told(files: tuple[Path, Path], tmp_path: Path) -> None:

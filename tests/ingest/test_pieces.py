@@ -1,7 +1,6 @@
 """Large sources in pieces: the same catalog and snapshot as in one, wherever the cuts fall and whatever is there."""
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,10 +43,10 @@ def job(path: Path) -> Job:
 
 
 @pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("web")
     generate(folder, seed=5, pages=400)
-    yield max(folder.rglob("*.warc.gz"), key=lambda file: file.stat().st_size)
+    return max(folder.rglob("*.warc.gz"), key=lambda file: file.stat().st_size)
 
 
 @pytest.mark.slow
@@ -126,7 +125,9 @@ def test_a_cut_inside_a_payload_is_none(tmp_path: Path) -> None:
     """A WARC file inside of a record looks like records, and is none of the file's."""
     inside = b"".join(pages("inside", 30))
     path = tmp_path / "nested.warc"
-    path.write_bytes(b"".join([*pages("a", 3), flawed.record(inside, "resource", "http://n.example/w"), *pages("b", 3)]))
+    path.write_bytes(
+        b"".join([*pages("a", 3), flawed.record(inside, "resource", "http://n.example/w"), *pages("b", 3)])
+    )
     pieces = split(job(path), path, 1 << 14)
     assert len(pieces) > 1
     with pytest.raises(Torn):
@@ -148,6 +149,8 @@ def test_damage_is_counted_alike(tmp_path: Path) -> None:
 
 def test_one_copy_of_rows_is_read_by_many(tmp_path: Path) -> None:
     path = tmp_path / "texts.jsonl"
-    lines = [f'{{"id": "{number}", "contents": "\\"Title {number}\\"\\n{"text " * 50}{number}"}}' for number in range(200)]
+    lines = [
+        f'{{"id": "{number}", "contents": "\\"Title {number}\\"\\n{"text " * 50}{number}"}}' for number in range(200)
+    ]
     path.write_text("\n".join(lines))
     assert len(same(path, tmp_path, 1 << 12)["pages"]) == 200
