@@ -16,6 +16,7 @@ from index.catalog import Catalog
 from index.columns import Columns
 from index.evaluation.held_out import held_out, held_out_sql
 from index.open import current_id, open_world
+from index.shard import END
 from index.signals import anchors, duplicates, hosts
 from ingest.run import run
 from ingest.sources import expand
@@ -72,7 +73,7 @@ def called(collection: Path, folder: Path, leave_out: str = "false") -> dict[str
     return {
         urls[offset]: {text: round(weight, 3) for text, weight in texts}
         for source in found
-        for offset, texts in anchors.anchors_of(folder / "anchors.parquet", source)
+        for offset, texts in anchors.anchors_of(folder / "anchors.parquet", source, 0, END)
     }
 
 
