@@ -18,7 +18,7 @@ BYTES = b"application/octet-stream"
 """Recorded payloads are never served under their own type: a browser would run them in this server's origin."""
 
 
-_PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
+PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 CUT = "webemu.cut"
 """ASGI extension of our doors: a function that ends the connection, by a reset or once all is sent."""
 
@@ -47,5 +47,5 @@ async def send_answer(answer: Answer, send: Send, *, bodiless: bool = False) -> 
     """Send it; a bodiless one (HEAD) has the length of what GET would answer."""
     start = {"type": "http.response.start", "status": answer.status, "headers": all_headers(answer)}
     # Our doors write an answer with a reason in one piece, and give this server's own the day.
-    await send({**start, "reason": _PHRASES[answer.status], "own": True})
+    await send({**start, "reason": PHRASES[answer.status], "own": True})
     await send({"type": "http.response.body", "body": b"" if bodiless else answer.body})

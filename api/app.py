@@ -18,7 +18,7 @@ from time import perf_counter
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from api.answer import Answer, Receive, Scope, Send, all_headers, send_answer
+from api.answer import Answer, Header, Receive, Scope, Send, all_headers, send_answer
 from api.body import read_body
 from api.cache import Cache
 from api.counters import Counters
@@ -47,6 +47,8 @@ from index.ledger import SessionLedger
 from index.traces import TraceWriter
 
 MAX_BODY = 8_000_000
+GARBAGE = 20_000
+"""Objects made and kept before the collector looks for cycles among them: an answer leaves none, but makes hundreds."""
 OTHER = "other"
 """What `/v1/stats` calls every address that is not in the table."""
 
@@ -61,14 +63,15 @@ class App(FastAPI):
         served.tell(self._counters.hear)
         self.tally = Tally(self._counters.told, siblings_folder())
         cache = Cache(config.cache_mb)
-        self._table = Routes(served, cache, pool, self._counters, self.tally).table
+        routes = Routes(served, cache, pool, self._counters, self.tally)
+        self._table, self._at_once = routes.table, routes.at_once
         self._traces = TraceWriter(config.folder / "traces")
         self._counters.parts |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
         worlds = Worlds(served.of, served.holds, cache)
         desk = Desk(SessionLedger(config.folder / "sessions"), worlds, self._traces, pool, self._counters.attend)
         self._sessions = SessionRoutes(desk.book, pool)
         self._web = Web(served, services(config.keys), pool, self._counters, desk)
-        self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root))
+        self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root), self.at_once)
         self.resolver: Resolver | None = None
         """DNS, if it is wanted; opened and closed with the app."""
         super().__init__(
@@ -95,6 +98,20 @@ class App(FastAPI):
             await self._answer(opened, scope, receive, send, PATH)
         elif not await self._web.own(scope, receive, send):
             await (self._answer(methods, scope, receive, send) if methods else super().__call__(scope, receive, send))
+
+    def at_once(self, path: str, query: bytes, headers: list[Header]) -> Answer | None:
+        """The answer to a GET of the API, where there is nothing to wait for; None where there may be."""
+        route = self._at_once.get(path)
+        if route is None or carries(headers):
+            return None
+        start = perf_counter()
+        try:
+            answer = route(query)
+        except BaseException as error:
+            answer = self.error(ours(error), f"GET {path}?{query[:500]!r}")
+        if answer is not None:
+            self._counters.count(path, answer.status, perf_counter() - start)
+        return answer
 
     async def of_the_web(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What came through a door to the web: for the web, unless it names this server."""
@@ -164,6 +181,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     following = asyncio.create_task(app._served.follow())
     telling = asyncio.create_task(_tell(app.tally))
     gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
+    gc.set_threshold(GARBAGE)
     try:
         yield
     finally:

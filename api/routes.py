@@ -1,10 +1,12 @@
 """The routes of the native API: each takes an ask, asks the world, and gives an `Answer`.
 
-Search and text are answered in the event loop, being quicker than a change of thread; all else goes to the pool.
+Search, text and payloads in memory are answered in the event loop, being quicker than a change of thread; all else
+goes to the pool.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
@@ -12,9 +14,9 @@ from typing import TypeVar
 import orjson
 
 from api import dashboard, metrics, native
-from api.answer import Answer
+from api.answer import JSON, Answer
 from api.ask import read_body, read_query
-from api.cache import Cache
+from api.cache import Cache, Key
 from api.counters import Counters
 from api.errors import INFRASTRUCTURE, is_ours
 from api.native import Hunt, Visit
@@ -41,6 +43,13 @@ class Routes:
         self._pool = pool
         self._counters = counters
         self._tally = tally
+        self._making: dict[Key, asyncio.Future[Answer]] = {}
+        self.at_once: Mapping[str, Callable[[bytes], Answer | None]] = {
+            "/v1/search": self.search_at_once,
+            "/v1/fetch": self.fetch_at_once,
+            "/health": self.healthy,
+        }
+        """What may answer a GET without waiting; None where it would have to."""
         self.table: Mapping[str, Mapping[str, Route]] = {
             "/v1/search": {"GET": self.search, "HEAD": self.search, "POST": self.searches},
             "/v1/fetch": {"GET": self.fetch, "HEAD": self.fetch, "POST": self.fetches},
@@ -52,37 +61,66 @@ class Routes:
             "/health": {"GET": self.health, "HEAD": self.health},
         }
 
-    async def search(self, query: bytes) -> Answer:
+    def search_at_once(self, query: bytes) -> Answer | None:
         world = self._served.world
         key = (world.snapshot, "/v1/search", query)
         body = self._cache.get(key)
         if body is None:
             wanted = native.parse_search(query)
             if world.is_long(wanted):
-                if ready := world.ready(wanted):
-                    await begun(ready)
-                body = await self._pool.run(partial(native.search, world, wanted))
-            else:
-                body = native.search(world, wanted)
+                return None
+            body = native.search(world, wanted)
             self._cache.put(key, body)
         else:
             self._counters.hear(query)
         return Answer(body, world.snapshot)
 
-    async def fetch(self, query: bytes) -> Answer:
+    async def search(self, query: bytes) -> Answer:
+        return self.search_at_once(query) or await self._once("/v1/search", query, self._searched)
+
+    async def _searched(self, world: World, query: bytes) -> Answer:
+        wanted = native.parse_search(query)
+        if ready := world.ready(wanted):
+            await begun(ready)
+        return Answer(await self._pool.run(partial(native.search, world, wanted)), world.snapshot)
+
+    def fetch_at_once(self, query: bytes) -> Answer | None:
         world = self._served.world
         key = (world.snapshot, "/v1/fetch", query)
         body = self._cache.get(key)
         if body is None:
             visit = native.parse_fetch(query)
             if visit.request.view == "raw":
-                return await self._pool.run(partial(_payload, world, visit))
-            if visit.request.view == "text":
-                body = _page(world, visit)
-            else:
-                body = await self._pool.run(partial(_page, world, visit))
+                try:
+                    return _payload(world, visit, wait=False)
+                except BlockingIOError:
+                    return None
+            if visit.request.view != "text":
+                return None
+            body = _page(world, visit)
             self._cache.put(key, body)
         return Answer(body, world.snapshot)
+
+    async def fetch(self, query: bytes) -> Answer:
+        return self.fetch_at_once(query) or await self._once("/v1/fetch", query, self._fetched)
+
+    async def _fetched(self, world: World, query: bytes) -> Answer:
+        visit = native.parse_fetch(query)
+        if visit.request.view == "raw":
+            return await self._pool.run(partial(_payload, world, visit))
+        return Answer(await self._pool.run(partial(_page, world, visit)), world.snapshot)
+
+    async def _once(self, path: str, query: bytes, make: Callable[[World, bytes], Awaitable[Answer]]) -> Answer:
+        """What is asked again while it is being made is made once: the samples of one prompt ask the same."""
+        world = self._served.world
+        key = (world.snapshot, path, query)
+        if (making := self._making.get(key)) is None:
+            making = self._making[key] = asyncio.ensure_future(make(world, query))
+            making.add_done_callback(lambda _: self._making.pop(key))
+        answer = await asyncio.shield(making)  # who leaves must not take it from the others
+        if answer.kind == JSON:
+            self._cache.put(key, answer.body)
+        return answer
 
     async def find(self, query: bytes) -> Answer:
         world = self._served.world
@@ -138,6 +176,9 @@ class Routes:
             return {}
 
     async def health(self, query: bytes) -> Answer:
+        return self.healthy(query)
+
+    def healthy(self, query: bytes) -> Answer:
         read_query(query, ())
         snapshot = self._served.world.snapshot
         return Answer(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
@@ -147,8 +188,8 @@ def _page(world: World, visit: Visit) -> bytes:
     return native.render_page(world.fetch(visit.request), visit.window)
 
 
-def _payload(world: World, visit: Visit) -> Answer:
-    return native.render_payload(*world.payload(visit.request), world.snapshot)
+def _payload(world: World, visit: Visit, wait: bool = True) -> Answer:
+    return native.render_payload(*world.payload(visit.request, wait), world.snapshot)
 
 
 def _matches(world: World, hunt: Hunt) -> bytes:

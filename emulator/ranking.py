@@ -88,7 +88,7 @@ def is_visible(since: int, until: int, moment: int | None) -> bool:
 
 def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
     """What of a ranking may be shown: visible at that time, inside the dates asked for, no duplicate of one before."""
-    since, day, row = columns.since, columns.day, columns.row
+    since, day, rows = columns.since, columns.day, columns.rows
     moment = None if as_of is None else int(as_of.timestamp())
     after = day_number(parsed.after) if parsed.after else -(2**31)
     before = day_number(parsed.before) if parsed.before else 2**31
@@ -97,9 +97,9 @@ def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
 
     def keep(ranked: list[Entry]) -> Iterator[tuple[Entry, int]]:
         seen: set[int] = set()
-        for entry in ranked:
+        docs = [doc for _, doc in ranked]
+        for entry, (until, cluster, domain, _) in zip(ranked, rows(docs), strict=True):
             doc = entry[1]
-            until, cluster, domain, _ = row(doc)
             if until != FOREVER if moment is None else not since[doc] <= moment < until:
                 continue
             if dated and not after <= day[doc] < before:

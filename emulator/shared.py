@@ -34,8 +34,9 @@ class Shared(World):
 
     def __init__(self, world: World, name: Hashable, memory: Memory, is_long: bool) -> None:
         super().__init__(world.snapshot, world.finder, world.shelf, world.figures(), world.engines)
+        self.share = world.share
         self._base = world.base
-        self._name = name
+        self.name = name
         self._memory = memory
         self._is_long = is_long
 
@@ -44,7 +45,9 @@ class Shared(World):
         return self._base
 
     def search(self, query: Query) -> Results:
-        return self._memory.made((self._name, query), partial(super().search, query), _size)
+        if self.heard:
+            self.heard(query.text)
+        return self._memory.made((self.name, query), partial(self._searched, query), _size)
 
     def view(self, capture: Capture, view: View) -> tuple[str, str]:
         if view == "text":  # quicker read than remembered
@@ -56,7 +59,7 @@ class Shared(World):
     def finds_at_once(self, query: Query, as_kept: bool) -> bool:
         """Whether a search may be done in the event loop; `as_kept` where what is remembered of it will do."""
         is_long = self._is_long or self.is_long(query)
-        return not is_long or (as_kept and self._memory.holds((self._name, query)))
+        return not is_long or (as_kept and self._memory.holds((self.name, query)))
 
     def pending(self, query: Query) -> BlockingIOError:
         """Why a search cannot be done at once."""

@@ -82,6 +82,9 @@ class World:
         """One page of results. Nothing a query says raises; BadRequest for an engine that is not there."""
         if self.heard:
             self.heard(query.text)
+        return self._searched(query)
+
+    def _searched(self, query: Query) -> Results:
         parsed = parse(query.text)
         first = (query.page - 1) * query.size
         last = min(first + query.size, DEEPEST)

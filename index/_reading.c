@@ -1,6 +1,7 @@
 /* Reading result records as index/reading.py does, which says what each function is for. Optional: compiled where there
  * is a compiler (hatch_build.py). A record that is cut or damaged raises ValueError; nothing outside it is read.
  */
+#define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
@@ -104,15 +105,12 @@ static int passages(const Record *record, uint32_t first, uint32_t last, const u
 /* Whether the text has the wanted one where no letter or digit of ASCII is before it. */
 static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize_t length)
 {
-    const char *end = text + size - length;
+    const char *end = text + size;
     if (!length)
         return 1;
-    for (const char *at = text; at <= end; at++) {
-        if (!(at = memchr(at, wanted[0], (size_t)(end - at) + 1)))
-            return 0;
-        if (!memcmp(at, wanted, (size_t)length) && (at == text || !Py_ISALNUM(Py_CHARMASK(at[-1]))))
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), wanted, (size_t)length)); at++)
+        if (at == text || !Py_ISALNUM(Py_CHARMASK(at[-1])))
             return 1;
-    }
     return 0;
 }
 

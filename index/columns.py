@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -54,6 +55,6 @@ class Columns:
         self.until, self.cluster = self._rows.cast("q")[0::3], self._rows.cast("q")[1::3]
         self.domain, self.order = self._rows.cast("I")[4::6], self._rows.cast("I")[5::6]
 
-    def row(self, doc: int) -> tuple[int, int, int, int]:
-        """(until, cluster, domain, order) of a page."""
-        return _ROW.unpack_from(self._rows, _ROW.size * doc)
+    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int, int]]:
+        """(until, cluster, domain, order) of each page."""
+        return map(_ROW.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])

@@ -24,7 +24,7 @@ from api.doors.hello import HANDSHAKE
 from api.doors.target import authority
 from api.doors.tls import Tls
 from api.doors.waiting import Waiting, refuse
-from api.doors.wire import BAD, TOO_LARGE, Wire
+from api.doors.wire import BAD, TOO_LARGE, AtOnce, Wire
 
 STALL_SECONDS = 120
 """How long a client may take nothing of an answer."""
@@ -45,6 +45,8 @@ class Doors:
     """Whether a name resolves there."""
     context: Callable[[str], ssl.SSLContext]
     """The TLS context of a name."""
+    at_once: AtOnce
+    """Answers a GET of the API that has nothing to wait for."""
 
 
 class Gate(Waiting):
@@ -55,7 +57,8 @@ class Gate(Waiting):
     ) -> None:
         super().__init__(server_state.connections, waiting.HEAD_SECONDS)
         self._doors: Doors = config.loaded_app.doors
-        self._wire = partial(Wire, config, server_state, app_state, self._doors.web, self._doors.knows)
+        doors = self._doors
+        self._wire = partial(Wire, config, server_state, app_state, doors.web, doors.knows, doors.at_once)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)

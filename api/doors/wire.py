@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
@@ -19,7 +19,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from api.answer import CUT
+from api.answer import CUT, PHRASES, Answer, Header, all_headers
 from api.doors import waiting
 from api.doors.target import absolute, authority, escaped
 from api.doors.waiting import refuse
@@ -29,6 +29,18 @@ Verdict = tuple[bytes, bytes]
 BAD: Verdict = (b"400 Bad Request", b"bad-request")
 TOO_LARGE: Verdict = (b"431 Request Header Fields Too Large", b"request-too-large")
 _BODILESS = (204, 304)
+_LONG = frozenset((b"content-length", b"transfer-encoding", b"upgrade", b"expect"))
+"""Headers with which there is more to a request than its head."""
+AtOnce = Callable[[str, bytes, list[Header]], Answer | None]
+"""Given path, query string and headers."""
+
+
+def _head(status: int, reason: bytes, headers: Iterable[Header], is_last: bool) -> bytes:
+    lines = [b"HTTP/1.1 %d %s\r\n" % (status, reason)]
+    for name, value in headers:
+        lines += (name, b": ", value, b"\r\n")
+    lines.append(b"Connection: close\r\n\r\n" if is_last else b"\r\n")
+    return b"".join(lines)
 
 
 class WireCycle(RequestResponseCycle):
@@ -60,12 +72,9 @@ class WireCycle(RequestResponseCycle):
         self.response_started = True
         self.waiting_for_100_continue = False
         self._has_body = message["status"] not in _BODILESS
-        lines = [b"HTTP/1.1 %d %s\r\n" % (message["status"], message["reason"])]
         own = self.default_headers if message.get("own") else []
-        for name, value in (*own, *message["headers"]):
-            lines += (name, b": ", value, b"\r\n")
-        lines.append(b"\r\n" if self.keep_alive else b"Connection: close\r\n\r\n")
-        self._head = b"".join(lines)
+        headers = (*own, *message["headers"])
+        self._head = _head(message["status"], message["reason"], headers, not self.keep_alive)
 
     async def _end(self, body: bytes) -> None:
         if self.disconnected:
@@ -88,13 +97,14 @@ class Wire(HttpToolsProtocol):
         app_state: dict[str, Any],
         web: Any,
         knows: Callable[[str], bool],
+        at_once: AtOnce,
         tunnelled: bytes = b"",
         credentials: bytes = b"",
     ) -> None:
         """`tunnelled`: whom CONNECT or TLS named. `credentials`: what CONNECT brought as `Proxy-Authorization`; it
         holds for all requests of the tunnel."""
         super().__init__(config, server_state, app_state)
-        self._api, self._web, self._knows = self.app, web, knows
+        self._api, self._web, self._knows, self._at_once = self.app, web, knows, at_once
         self._tunnelled, self._credentials = tunnelled, credentials
         self._host, self._is_known = b"", False
         self._unused = 0
@@ -104,7 +114,7 @@ class Wire(HttpToolsProtocol):
         """Whether the client is to send more: its first request, or the rest of one."""
         self._is_in_line = True
         """Whether the first line of a request is to come, or to go on."""
-        self._is_in_body = self._has_ended = False
+        self._is_in_body = self._has_ended = self._is_done = False
         self._verdict = BAD
         self._refusal: Verdict | None = None
         self._running: RequestResponseCycle | None = None
@@ -177,7 +187,27 @@ class Wire(HttpToolsProtocol):
         self._used()
         self._address()
         self._is_in_body = True
-        super().on_headers_complete()
+        if not self._answered():
+            super().on_headers_complete()
+
+    def _answered(self) -> bool:
+        """Answer a plain GET of the API where nothing need be waited for: no task, no messages; half of what a text
+        costs. Nothing may be on its way before it."""
+        self._is_done = False
+        if self.app is not self._api or self.parser.get_method() != b"GET" or self._is_answering() or self.pipeline:
+            return False
+        if self.flow.write_paused or self.parser.get_http_version() != "1.1" or not self.parser.should_keep_alive():
+            return False
+        if any(name in _LONG for name, _ in self.headers):
+            return False
+        path, _, query = self.url.partition(b"?")
+        answer = self._at_once(path.decode("ascii", "replace"), query.partition(b"#")[0], self.headers)
+        if answer is None:
+            return False
+        headers = (*self.server_state.default_headers, *all_headers(answer))
+        self.transport.writelines((_head(answer.status, PHRASES[answer.status], headers, False), answer.body))
+        self._is_done = True
+        return True
 
     def on_body(self, body: bytes) -> None:
         self._used()
@@ -187,7 +217,10 @@ class Wire(HttpToolsProtocol):
         self._used()
         self._owes = self._is_in_body = False
         self._is_in_line = True
-        super().on_message_complete()
+        if self._is_done:
+            self.on_response_complete()
+        else:
+            super().on_message_complete()
 
     def _used(self) -> None:
         self._progress += 1

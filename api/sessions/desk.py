@@ -52,6 +52,7 @@ class Desk:
     ) -> None:
         """`attended` is told of each request whose session it is."""
         self.book = Book(ledger, worlds)
+        self.worlds = worlds
         self.trace = trace
         self._ledger = ledger
         self._pool = pool

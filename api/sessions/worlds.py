@@ -31,6 +31,7 @@ class Worlds:
         self._memory = memory
         self._names = count()
         self._kept: OrderedDict[tuple[World, object], Shared] = OrderedDict()
+        self._plain: Shared | None = None
         self._lock = Lock()
 
     def of(self, policy: Policy, snapshot: str) -> Shared:
@@ -45,6 +46,15 @@ class Worlds:
                 self._bound()
             self._kept.move_to_end(key)
         return kept
+
+    def plain(self) -> Shared:
+        """What who has no session sees; what is remembered of it is that of sessions without a policy. Raises
+        SnapshotError."""
+        world, plain = self._open(""), self._plain
+        if plain is None or plain.base is not world:
+            plain = self._plain = Shared(world, self.of(Policy(), "").name, self._memory, False)
+            plain.heard = world.heard
+        return plain
 
     def are_open(self, policy: Policy, snapshot: str) -> bool:
         """Whether `of` has no files to open."""

@@ -5,7 +5,7 @@ tested in tests/index.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -97,8 +97,8 @@ class Numbers:
     domain: list[int]
     cluster: list[int]
 
-    def row(self, doc: int) -> tuple[int, int, int, int]:
-        return self.until[doc], self.cluster[doc], self.domain[doc], doc
+    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int, int]]:
+        return ((self.until[doc], self.cluster[doc], self.domain[doc], doc) for doc in docs)
 
 
 @dataclass
