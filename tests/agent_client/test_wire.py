@@ -16,7 +16,10 @@ import pytest
 
 from agent_client import AsyncClient, BadRequest, InfrastructureError, WebError
 from agent_client import transport as transport_module
-from agent_client.wire import CONNECTIONS, HEADER_BYTES, IDLE, Wire
+from agent_client.address import address
+from agent_client.http1 import HEADER_BYTES, IDLE, Writer
+from agent_client.turns import AT_ONCE
+from agent_client.wire import Wire
 
 BODY = b'{"status": "ok", "snapshot": "5d0c"}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -61,7 +64,7 @@ def play(
         server = await asyncio.start_server(odd.answer, "127.0.0.1", 0, backlog=1024)
         odd.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         async with AsyncClient(odd.url, retries=retries, timeout=timeout) as client:
-            assert client._wire is not None
+            assert isinstance(client._own, Wire)
             try:
                 return await using(client, odd)
             finally:
@@ -153,11 +156,11 @@ def test_who_gives_up_waiting_takes_no_other_answer() -> None:
 
 def test_there_are_no_more_connections_than_are_allowed() -> None:
     async def using(client: AsyncClient, odd: Odd) -> tuple[int, int]:
-        return len(await asyncio.gather(*(client.health() for _ in range(2 * CONNECTIONS)))), odd.connections
+        return len(await asyncio.gather(*(client.health() for _ in range(2 * AT_ONCE)))), odd.connections
 
     answered, connections = play([], using, timeout=60)
-    assert answered == 2 * CONNECTIONS
-    assert 1 < connections <= CONNECTIONS
+    assert answered == 2 * AT_ONCE
+    assert 1 < connections <= AT_ONCE
 
 
 @pytest.mark.parametrize("turns", [0, 1, 3, 9])
@@ -165,24 +168,24 @@ def test_who_leaves_gives_up_the_place(turns: int) -> None:
     """Wherever a request is: waiting for its turn, given it just now, opening a connection, asking."""
 
     async def using(client: AsyncClient, odd: Odd) -> int:
-        asked = [asyncio.ensure_future(client.health()) for _ in range(CONNECTIONS + 100)]
+        asked = [asyncio.ensure_future(client.health()) for _ in range(AT_ONCE + 100)]
         for _ in range(turns):
             await asyncio.sleep(0)
         for task in asked[::3] + asked[-50:]:
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
-        assert client._wire is not None
-        assert not client._wire._busy
-        return client._wire._turns._free
+        assert isinstance(client._own, Wire)
+        assert not client._own._busy
+        return client._own._turns._free
 
-    assert play([], using, timeout=60) == CONNECTIONS
+    assert play([], using, timeout=60) == AT_ONCE
 
 
 def test_what_rested_long_is_not_used_again() -> None:
     async def using(client: AsyncClient, odd: Odd) -> int:
         await client.health()
-        assert client._wire is not None
-        client._wire._idle[0].since -= IDLE
+        assert isinstance(client._own, Wire)
+        client._own._idle[0].since -= IDLE
         await client.health()
         return odd.connections
 
@@ -199,8 +202,8 @@ def test_requests_say_what_they_do_through_httpx() -> None:
     """But for the order of headers, escapes that mean the same, and what aiohttp adds."""
 
     async def using(client: AsyncClient, odd: Odd) -> list[list[bytes]]:
-        for wire in (client._wire, None):
-            client._wire = wire
+        for wire in (client._own, None):
+            client._own = wire
             await client.health()
             with suppress(InfrastructureError):
                 await client.search('a "b" <c> ü\r\nX: y', as_of="2024-01-01")
@@ -218,7 +221,7 @@ def test_requests_say_what_they_do_through_httpx() -> None:
 
 @pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "/ü", "/a#b", "/a/../b", '/a"b', "", "x", "/" + "x" * 70_000])
 def test_what_is_not_plain_is_left_to_httpx(path: str) -> None:
-    assert not Wire.bears(path)
+    assert not Writer.bears(path)
 
 
 def test_another_event_loop_has_connections_of_its_own(web: Any) -> None:
@@ -252,7 +255,8 @@ def test_a_server_below_a_path_is_asked_there(web: Any) -> None:
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1", "http://user:word@127.0.0.1", "http://127.0.0.1/?a=b"])
 def test_servers_that_it_does_not_reach_are_left_to_httpx(url: str) -> None:
-    assert Wire.of(url, {}, 1) is None
+    assert transport_module.wire(address(url), {}, 1) is None
+    assert transport_module.lines(address(url), {}, 1) is None
 
 
 def test_a_header_that_is_none_is_refused(web: Any) -> None:
@@ -270,18 +274,17 @@ def test_without_httptools_all_goes_through_httpx(web: Any, monkeypatch: pytest.
 
     async def asking() -> tuple[object, str]:
         async with AsyncClient(web.url) as client:
-            return client._wire, (await client.health()).status
+            return client._own, (await client.health()).status
 
-    assert transport_module.wire(web.url, {}, 1) is None
+    assert transport_module.wire(address(web.url), {}, 1) is None
     assert asyncio.run(asking()) == (None, "ok")
 
 
 def test_the_answer_has_what_is_read_of_an_answer(web: Any) -> None:
     async def asking() -> httpx.Headers:
-        wire = Wire.of(web.url + "/", {}, 5)
-        assert wire is not None
+        wire = Wire(address(web.url + "/"), {}, 5)
         found = await wire.ask("/health", None)
-        wire.close()
+        await wire.close()
         assert (found.status_code, found.json()["status"], str(found.url)) == (200, "ok", f"{web.url}/health")
         return found.headers
 
