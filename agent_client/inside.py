@@ -132,7 +132,9 @@ class Running:
             return
         del Running._all[id(self._app)]
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=LEAVE)
+            _, late = await asyncio.wait(self._tasks, timeout=LEAVE)
+            for task in late:
+                task.cancel()
         self._told.put_nowait({"type": "lifespan.shutdown"})
         await asyncio.wait([self._life])
 

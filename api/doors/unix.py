@@ -87,6 +87,6 @@ def _clear(path: Path) -> None:
     raise BadRequest(f"cannot listen on {path}: another server runs there", action=action)
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _identity(path: Path) -> tuple[int, ...]:
     found = path.lstat()
-    return found.st_dev, found.st_ino
+    return found.st_dev, found.st_ino, found.st_mtime_ns  # numbers of files are used again
