@@ -73,7 +73,7 @@ def serve(
     \b
     Example:
       webemu serve --collection demo --workers 4
-      webemu serve --collection demo --uds /tmp/web.sock    then: webemu search --server unix:///tmp/web.sock river
+      webemu serve --collection demo --uds web.sock      then: webemu search --server unix://web.sock river
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
     config = load({**flags, "dns_port": dns_port, "workers": workers, "cache_mb": cache_mb})
