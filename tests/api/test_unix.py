@@ -77,6 +77,25 @@ def test_the_socket_is_this_users_answers_as_the_port_does_and_goes_with_the_ser
     assert not path.exists()
 
 
+def test_the_commands_ask_over_it(collection: Path, path: Path) -> None:
+    def webemu(*words: str, asked: str = "") -> "subprocess.CompletedProcess[str]":
+        said = os.environ | {"WEBEMU_SERVER": local}
+        whole = [sys.executable, "-m", "emulator.cli", *words]
+        return subprocess.run(whole, input=asked, capture_output=True, text=True, env=said, timeout=PATIENCE)
+
+    with serving(collection, path) as (_, _, local):
+        found = json.loads(webemu("search", "--json", "river").stdout)["results"][0]["url"]
+        assert "river port" in webemu("fetch", found).stdout
+        assert webemu("find", found, "river").returncode == 0
+        ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        ask |= {"params": {"name": "search", "arguments": {"query": "river"}}}
+        assert found in webemu("mcp", asked=json.dumps(ask) + "\n").stdout
+        assert "is no address of a proxy" in webemu("env").stderr
+    gone = webemu("search", "river")
+    assert gone.returncode == 1
+    assert f"no answer from {local} (ConnectError" in gone.stderr
+
+
 def test_every_worker_takes_from_the_socket(collection: Path, path: Path) -> None:
     found: set[int] = set()
 
