@@ -21,6 +21,8 @@ from api.doors.gate import Gate
 from api.doors.listener import listen
 from api.doors.unix import listening
 from emulator.config import Config
+from rl.environment import Episode
+from rl.tasks import Task
 
 QUERIES = ["river port", "port -page", '"river port"', "nothing of the kind", "", "ü \x00 %2B&=#", "x" * 9000]
 PAGES = ["https://site1-1.example/1", "https://site0-1.example/0", "https://gone.example/", "no URL", ""]
@@ -126,6 +128,21 @@ def test_many_threads_and_tasks_get_what_one_gets(config: Config, over_tcp: list
             return await asyncio.gather(*(client._send(call) for _ in range(5) for call in ASKED))
 
     assert [told(one) for one in asyncio.run(asking(create_app(config)))] == over_tcp * 5
+
+
+def test_episodes_are_the_same_over_every_way(config: Config) -> None:
+    def played(**where: Any) -> list[Any]:
+        with Client(retries=0, **where) as client:
+            episode = Episode(client, policy={"weather": {"rate_limits": 0.3}})
+            told = [episode.reset(Task("1", "Which page tells of number 49?", ("7",)), seed=1)]
+            told += [episode.call("search", {"query": f"river {n}"}) for n in range(9)]
+            told += [episode.call("open", {"url": url}) for url in PAGES]
+            return told
+
+    with serving(create_app(config)) as (_, tcp, local):
+        over_tcp, over_unix = played(base_url=tcp), played(base_url=local)
+    assert over_tcp == over_unix == played(app=create_app(config))
+    assert any("river port" in observation.text for observation in over_tcp[1:10])
 
 
 def test_an_app_that_has_ended_says_so(config: Config) -> None:
