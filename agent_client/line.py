@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import suppress
 from select import POLLIN, poll
 
 import httpx
@@ -103,6 +104,9 @@ class _Connection(Reader):
 
     def close(self) -> None:
         self.is_open = False
+        if self._process == os.getpid():  # a thread that waits for an answer is woken; a parent process is left alone
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def answered(self, status: int, fields: Fields, content: bytes) -> None:

@@ -408,6 +408,20 @@ def test_a_thread_keeps_its_connection_and_another_has_its_own() -> None:
     assert after > 1
 
 
+@doors
+def test_closing_ends_what_a_thread_waits_for(door: str) -> None:
+    async def using(client: Any, odd: Odd) -> str:
+        waiting = asyncio.create_task(client.health())
+        while not odd.heads:
+            await asyncio.sleep(0.01)
+        client._client.close()
+        with pytest.raises(InfrastructureError) as raised:
+            await asyncio.wait_for(waiting, 5)
+        return raised.value.reason
+
+    assert play([[30]], using, timeout=60, kind=Threaded, door=door) == "unreachable"
+
+
 def test_what_a_thread_left_long_is_not_used_again() -> None:
     async def using(client: Any, odd: Odd) -> int:
         def age() -> None:

@@ -26,7 +26,7 @@ from rl.tasks import Task
 
 QUERIES = ["river port", "port -page", '"river port"', "nothing of the kind", "", "ü \x00 %2B&=#", "x" * 9000]
 PAGES = ["https://site1-1.example/1", "https://site0-1.example/0", "https://gone.example/", "no URL", ""]
-ASKED = [
+ASKED: list[calls.Call[Any]] = [
     calls.health(),
     *(calls.search(query, page, 7) for query in QUERIES for page in (1, 2)),
     calls.search("river", as_of="2024-01-01"),
@@ -159,7 +159,7 @@ def test_answers_do_not_wait_for_acknowledgements(config: Config, loop: str) -> 
 
     def look(server: uvicorn.Server, stage: str) -> None:
         for protocol in list(server.server_state.connections):
-            made = protocol.transport.get_extra_info("socket")  # type: ignore[union-attr]
+            made = protocol.transport.get_extra_info("socket")
             if made.family != socket.AF_UNIX:
                 found.append((stage, type(protocol).__name__, made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
 
