@@ -74,7 +74,7 @@ class _Thread:
         """What the loop makes of it."""
         if not self.is_ours:
             asked.close()
-            action = "make the client after the fork, or ask a server over a Unix socket"
+            action = "make app and client after the fork, or ask a server over a Unix socket"
             raise InfrastructureError("the application runs in the parent process", reason="unreachable", action=action)
         future = asyncio.run_coroutine_threadsafe(asked, self._loop)
         try:
