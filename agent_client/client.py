@@ -1,6 +1,7 @@
 """The two clients, one shape: what they ask and understand is in `calls`, when they ask again in `retry`.
 
-A `Client` may be shared by threads (each has its own connection); an `AsyncClient` belongs to one event loop.
+A `Client` may be shared by threads (each has its own connection); an `AsyncClient` belongs to one event loop. Both ask
+a server by its address, `http://host:port` or `unix:///path`, or without a socket an ASGI application in this process.
 """
 
 from __future__ import annotations
@@ -9,17 +10,23 @@ import asyncio
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
 from agent_client import calls
+from agent_client.address import Address, address
+from agent_client.beside import Beside
 from agent_client.calls import Call
 from agent_client.errors import ClientError, InfrastructureError
+from agent_client.inside import HERE, Application, Inside
 from agent_client.replies import Response
 from agent_client.retry import Patience, unanswered
-from agent_client.transport import PooledTransport, ThreadClients, certificates, wire
+from agent_client.transport import Lines, PooledTransport, ThreadClients, lines, wire
 from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
+
+if TYPE_CHECKING:
+    from agent_client.wire import Wire
 
 T = TypeVar("T")
 
@@ -29,10 +36,8 @@ DEFAULT_URL = "http://127.0.0.1:8800"
 class _Asker:
     """What both clients know of their server."""
 
-    def __init__(self, base_url: str, timeout: float, retries: int, session: str | None) -> None:
-        if not base_url.startswith(("http://", "https://")):
-            raise ValueError(f"base_url {base_url!r} does not begin with http:// or https://")
-        self.base_url = base_url.rstrip("/")
+    def __init__(self, server: Address, timeout: float, retries: int, session: str | None) -> None:
+        self.server = server
         self._patience = Patience(retries)
         # No limit on waiting for a free connection: a burst of requests is no failure.
         self._timeout = httpx.Timeout(timeout, pool=None)
@@ -41,7 +46,7 @@ class _Asker:
             self._headers["X-Webemu-Session"] = session
 
     def _request(self, call: Call[Any]) -> httpx.Request:
-        return call.request(self.base_url, self._headers, self._timeout)
+        return call.request(self.server.url, self._headers, self._timeout)
 
 
 class Client(_Asker):
@@ -54,25 +59,34 @@ class Client(_Asker):
         retries: int = 5,
         session: str | None = None,
         transport: httpx.BaseTransport | None = None,
+        app: Application | None = None,
     ) -> None:
-        super().__init__(base_url, timeout, retries, session)
-        self._clients = ThreadClients(certificates(base_url), transport)
+        """`app` is asked instead of `base_url`. Raises ValueError on what is no address."""
+        super().__init__(address(base_url) if app is None else HERE, timeout, retries, session)
+        self._own: Lines | Beside | None = None
+        if app is not None:
+            self._own = Beside(app, self._headers, timeout)
+        elif transport is None:
+            self._own = lines(self.server, self._headers, timeout)
+        self._clients = ThreadClients(self.server, transport)
 
     def perform(self, call: Call[T]) -> T:
         """Send, and send again while that may help. Raises WebError or InfrastructureError."""
-        request, attempt = self._request(call), 0
+        attempt = 0
         while True:
             try:
-                return call.answer(self._send(request))
+                return call.answer(self._send(call))
             except InfrastructureError as error:
-                time.sleep(self._patience.pause(request, attempt, error))
+                time.sleep(self._patience.pause(self._request(call), attempt, error))
                 attempt += 1
 
-    def _send(self, request: httpx.Request) -> httpx.Response:
+    def _send(self, call: Call[Any]) -> Response:
         try:
-            return self._clients.mine().send(request)
+            if self._own is not None and self._own.bears(call.path):
+                return self._own.ask(call.path, call.body)
+            return self._clients.send(self._request(call))
         except httpx.RequestError as error:
-            raise unanswered(request, error) from error
+            raise unanswered(self.server, error) from error
 
     def search(
         self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
@@ -125,6 +139,8 @@ class Client(_Asker):
         return self.perform(calls.health())
 
     def close(self) -> None:
+        if self._own is not None:
+            self._own.close()
         self._clients.close()
 
     def __enter__(self) -> Self:
@@ -146,11 +162,16 @@ class AsyncClient(_Asker):
         retries: int = 5,
         session: str | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        app: Application | None = None,
     ) -> None:
-        super().__init__(base_url, timeout, retries, session)
-        self._wire = None if transport else wire(base_url, self._headers, timeout)
-        own = transport or PooledTransport(verify=certificates(base_url))
-        self._client = httpx.AsyncClient(transport=own, trust_env=False)
+        """`app` is asked instead of `base_url`. Raises ValueError on what is no address."""
+        super().__init__(address(base_url) if app is None else HERE, timeout, retries, session)
+        self._own: Wire | Inside | None = None
+        if app is not None:
+            self._own = Inside(app, self._headers, timeout)
+        elif transport is None:
+            self._own = wire(self.server, self._headers, timeout)
+        self._client = httpx.AsyncClient(transport=transport or PooledTransport(self.server), trust_env=False)
 
     async def perform(self, call: Call[T]) -> T:
         """Send, and send again while that may help. Raises WebError or InfrastructureError."""
@@ -164,11 +185,11 @@ class AsyncClient(_Asker):
 
     async def _send(self, call: Call[Any]) -> Response:
         try:
-            if self._wire is not None and self._wire.bears(call.path):
-                return await self._wire.ask(call.path, call.body)
+            if self._own is not None and self._own.bears(call.path):
+                return await self._own.ask(call.path, call.body)
             return await self._client.send(self._request(call))
         except httpx.RequestError as error:
-            raise unanswered(self._request(call), error) from error
+            raise unanswered(self.server, error) from error
 
     async def search(
         self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
@@ -221,8 +242,8 @@ class AsyncClient(_Asker):
         return await self.perform(calls.health())
 
     async def close(self) -> None:
-        if self._wire is not None:
-            self._wire.close()
+        if self._own is not None:
+            await self._own.close()
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:

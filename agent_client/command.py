@@ -29,7 +29,9 @@ class Format(StrEnum):
     raw = "raw"
 
 
-Server = Annotated[str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server.")]
+Server = Annotated[
+    str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server; or unix:///path.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
 At = Annotated[str | None, typer.Option("--at", help="The capture nearest to this time, e.g. 2024-11-30.")]
 
@@ -52,6 +54,7 @@ def search(
     Example:
       webemu search 'lighthouse keeper site:example.org'
       webemu search --json --size 3 lighthouse keeper
+      webemu search --server unix:///run/webemu.sock lighthouse keeper
     """
     with _asking(server) as client:
         answer = client.search(" ".join(query), page, size, as_of, engine)

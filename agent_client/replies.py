@@ -18,7 +18,7 @@ from agent_client.errors import (
 from agent_client.types import FindAnswer, Health, Match, PageAnswer, RawAnswer, SearchAnswer, SearchResult
 
 if TYPE_CHECKING:
-    from agent_client.wire import Received
+    from agent_client.received import Received
 
 Response: TypeAlias = "httpx.Response | Received"
 """An answer, as it travelled."""

@@ -7,11 +7,11 @@ from hashlib import blake2b
 
 import httpx
 
+from agent_client.address import Address
 from agent_client.errors import InfrastructureError
 
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 30.0
-START = "start it with `webemu serve`, or point base_url at where it runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,10 @@ def jitter(request: httpx.Request, attempt: int) -> float:
     return int.from_bytes(blake2b(about, digest_size=4).digest(), "big") / 2**32
 
 
-def unanswered(request: httpx.Request, error: httpx.RequestError) -> InfrastructureError:
+def unanswered(server: Address, error: httpx.RequestError) -> InfrastructureError:
     """No answer came, or it broke off."""
-    server = f"{request.url.scheme}://{request.url.netloc.decode('ascii', 'replace')}"
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    found = InfrastructureError(f"no answer from {server} ({said})", reason="unreachable", action=START)
+    found = InfrastructureError(f"no answer from {server.name} ({said})", reason="unreachable", action=server.start)
     found.again = not isinstance(error, httpx.UnsupportedProtocol)
     return found
 

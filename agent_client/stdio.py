@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import httpx
 import typer
 
+from agent_client.address import address
 from agent_client.client import DEFAULT_URL
 from agent_client.command import Server
 
@@ -43,29 +44,34 @@ def mcp(
     Example:
       webemu mcp --tools browse
     """
-    address = server.rstrip("/") + ("/mcp" if tools is Tools.research else f"/mcp/{tools.value}")
+    try:
+        place = address(server)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--server") from error
+    url = place.url + ("/mcp" if tools is Tools.research else f"/mcp/{tools.value}")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if session:
         headers["X-Webemu-Session"] = session
-    with httpx.Client(trust_env=False, timeout=60, headers=headers) as client:
-        for answer in answers(client, address, sys.stdin.buffer):
+    local = httpx.HTTPTransport(uds=place.path) if place.path else None
+    with httpx.Client(transport=local, trust_env=False, timeout=60, headers=headers) as client:
+        for answer in answers(client, url, sys.stdin.buffer):
             sys.stdout.buffer.write(answer + b"\n")
             sys.stdout.buffer.flush()
 
 
-def answers(client: httpx.Client, address: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+def answers(client: httpx.Client, url: str, lines: Iterable[bytes]) -> Iterator[bytes]:
     """What is said to each message that wants an answer, in order."""
     for line in lines:
-        if line.strip() and (answer := _answer(client, address, line.strip())):
+        if line.strip() and (answer := _answer(client, url, line.strip())):
             yield answer
 
 
-def _answer(client: httpx.Client, address: str, line: bytes) -> bytes:
+def _answer(client: httpx.Client, url: str, line: bytes) -> bytes:
     message = _read(line)
     try:
-        response = client.post(address, content=line, headers=_headers(message))
+        response = client.post(url, content=line, headers=_headers(message))
     except httpx.RequestError as error:
-        print(f"webemu mcp: {address} cannot be reached: {error}", file=sys.stderr)
+        print(f"webemu mcp: {url} cannot be reached: {error}", file=sys.stderr)
         return _failed(message, "the server cannot be reached; start it with `webemu serve`")
     if response.headers.get("Content-Type", "").startswith("application/json"):
         # One line each; JSON texts hold no line breaks, and ours has none between its members.

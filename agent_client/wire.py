@@ -1,86 +1,44 @@
-"""Connections of our own to one server, over plain HTTP/1.1: a fraction of what a request costs through httpx.
+"""Connections of our own to one server, over TCP or a Unix socket: a fraction of what a request costs through httpx.
 
-No TLS, no proxies, no redirects, no cookies, and nothing is ever sent twice. Errors are httpx's, which is asked itself
-for whatever is not plain (`Wire.bears`). Of one event loop at a time.
+No proxies, and nothing is ever sent twice. Errors are httpx's, which is asked itself for whatever is not plain. Of one
+event loop at a time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import httpx
-from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-CONNECTIONS = 512
-"""Open at once; further requests wait their turn."""
-HEADER_BYTES = 1 << 20
-"""Of an answer's head: recorded headers go along in it."""
-IDLE = 15.0
-"""Seconds after which a connection is not used again: servers close theirs, and a request on its way would be lost."""
-LONGEST = 60_000
-"""Characters of a target. httpx has words for longer ones."""
-_PLAIN = re.compile(r"/(?!.*/\.)[\w/?&=%+.~:,;@!$'()*-]*", re.ASCII)
-_UNSEEN = re.compile(r"[^ -~]")
-Fields = list[tuple[bytes, bytes]]
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """An answer; has of `httpx.Response` what is read of answers here."""
-
-    url: str
-    status_code: int
-    fields: Fields
-    content: bytes
-
-    @property
-    def headers(self) -> httpx.Headers:
-        return httpx.Headers(self.fields)
-
-    def json(self) -> Any:
-        return json.loads(self.content)
+from agent_client.address import Address
+from agent_client.http1 import IDLE, Reader, Writer
+from agent_client.received import Fields, Received
+from agent_client.turns import Turns
 
 
 class Wire:
     """As many connections as there are requests at once, up to a bound."""
 
-    def __init__(self, base: httpx.URL, headers: Mapping[str, str], timeout: float) -> None:
-        self._origin, self._prefix = str(base.copy_with(raw_path=b"/")).rstrip("/"), base.raw_path.decode().rstrip("/")
-        self._host, self._port, self._timeout = base.host, base.port or 80, timeout
-        lines = [f"{name}: {value}\r\n" for name, value in {"Host": base.netloc.decode(), **headers}.items()]
-        self._head = " HTTP/1.1\r\n" + "".join(lines)
+    def __init__(self, server: Address, headers: Mapping[str, str], timeout: float) -> None:
+        self._server, self._timeout = server, timeout
+        self._writer = Writer(server, headers)
+        self.is_plain, self.bears = self._writer.is_plain, self._writer.bears
         self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: list[_Connection] = []
         self._busy: set[_Connection] = set()
 
-    @staticmethod
-    def of(base_url: str, headers: Mapping[str, str], timeout: float) -> Wire | None:
-        """None where the server cannot be asked so."""
-        base = httpx.URL(base_url)
-        is_plain = base.scheme == "http" and base.host and not base.userinfo and not base.query and not base.fragment
-        return Wire(base, headers, timeout) if is_plain and not any(map(_UNSEEN.search, headers.values())) else None
-
-    @staticmethod
-    def bears(path: str) -> bool:
-        """Whether a path can be asked for as it is written."""
-        return len(path) < LONGEST and _PLAIN.fullmatch(path) is not None
-
     async def ask(self, path: str, body: bytes | None) -> Received | httpx.Response:
         """The answer. Raises httpx.RequestError."""
-        target, loop = self._prefix + path, asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         if loop is not self._loop:  # the connections of another went with it
-            self._loop, self._turns, self._idle = loop, _Turns(CONNECTIONS), []
+            self._loop, self._turns, self._idle = loop, Turns(), []
         async with self._turns:
             connection = self._rested() or await self._opened()
             self._busy.add(connection)
             try:
-                status, fields, content = await connection.ask(self._request(target, body))
+                status, fields, content = await connection.ask(self._writer.request(path, body))
             except BaseException:  # also where nobody waits any more
                 connection.close()
                 raise
@@ -89,19 +47,12 @@ class Wire:
             if connection.is_open:
                 connection.since = loop.time()
                 self._idle.append(connection)
-        if any(name.lower() == b"content-encoding" for name, _ in fields):  # though none was asked for
-            return httpx.Response(status, headers=fields, content=content, request=httpx.Request("GET", self._origin))
-        return Received(self._origin + target, status, fields, content)
+        return self._writer.answer(path, status, fields, content)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         for connection in [*self._idle, *self._busy]:
             connection.close()
         self._idle.clear()
-
-    def _request(self, target: str, body: bytes | None) -> bytes:
-        if body is None:
-            return f"GET {target}{self._head}\r\n".encode()
-        return f"POST {target}{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
     def _rested(self) -> _Connection | None:
         """The one that was used last."""
@@ -116,58 +67,26 @@ class Wire:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout):
-                opening = loop.create_connection(lambda: _Connection(loop, self._timeout), self._host, self._port)
-                return (await opening)[1]
+                made = partial(_Connection, loop, self._timeout)
+                if self._server.path:
+                    return (await loop.create_unix_connection(made, self._server.path))[1]
+                return (await loop.create_connection(made, self._writer.host, self._writer.port))[1]
         except TimeoutError as error:
             raise httpx.ConnectTimeout(f"no connection within {self._timeout:g} seconds") from error
         except OSError as error:
             raise httpx.ConnectError(str(error)) from error
 
 
-class _Turns:
-    """`asyncio.Semaphore` without its search through all who wait at every release."""
-
-    def __init__(self, number: int) -> None:
-        self._free = number
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def __aenter__(self) -> None:
-        if self._free:
-            self._free -= 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if not turn.cancelled():  # it was given at the same moment
-                self._pass_on()
-            raise
-
-    async def __aexit__(self, *_: object) -> None:
-        self._pass_on()
-
-    def _pass_on(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._free += 1
-
-
-class _Connection(asyncio.Protocol):
+class _Connection(Reader, asyncio.Protocol):
     """One request after the other."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timeout: float) -> None:
+        super().__init__()
         self._loop, self._timeout = loop, timeout
-        self._parser = HttpResponseParser(self)
         self._waiting: asyncio.Future[tuple[int, Fields, bytes]] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = 0.0
         self._unsent = 0
-        self.on_message_begin()
-        self.is_open = False
         self.since = 0.0
         """When it was used last."""
 
@@ -209,7 +128,6 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
-        self.is_open = True
 
     def data_received(self, data: bytes) -> None:
         self._deadline = self._loop.time() + self._timeout
@@ -217,59 +135,28 @@ class _Connection(asyncio.Protocol):
             self.close()  # nobody asked
             return
         try:
-            self._parser.feed_data(data)
-        except (HttpParserError, HttpParserUpgrade) as error:
-            self._fail(httpx.RemoteProtocolError(f"what came is no answer of HTTP/1.1: {error}"))
+            self.read(data)
+        except httpx.RemoteProtocolError as error:
+            self._fail(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
         if self._waiting is None:
             return
-        if exc is not None:
-            self._fail(httpx.ReadError(str(exc)))
-        elif self._ends_with_it():
-            self._answer(self._parser.get_status_code())
-        else:
-            self._fail(httpx.RemoteProtocolError("the connection ended before the answer had come in whole"))
+        try:
+            if exc is not None:
+                raise httpx.ReadError(str(exc)) from exc
+            self.end()
+        except httpx.RequestError as error:
+            self._fail(error)
 
-    def _ends_with_it(self) -> bool:
-        """Whether the answer has no other end (RFC 9112, section 6.3)."""
-        told = {name.lower() for name, _ in self._fields}
-        return not self._is_head and not told & {b"content-length", b"transfer-encoding"}
+    # Of the reader
 
-    # Of the parser
-
-    def on_message_begin(self) -> None:
-        self._fields: Fields = []
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._is_head = True
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._is_head:  # what follows a body in pieces is of no use
-            self._fields.append((name, value))
-            self._size += len(name) + len(value)
-            if self._size > HEADER_BYTES:
-                raise ValueError("the head is too large")
-
-    def on_headers_complete(self) -> None:
-        self._is_head = False
-
-    def on_body(self, body: bytes) -> None:
-        self._pieces.append(body)
-
-    def on_message_complete(self) -> None:
-        status = self._parser.get_status_code()
-        if status < 200:  # others follow (RFC 9110, section 15.2)
-            return
-        self.is_open = self.is_open and self._parser.should_keep_alive()
-        self._answer(status)
-
-    def _answer(self, status: int) -> None:
+    def answered(self, status: int, fields: Fields, content: bytes) -> None:
         waiting, self._waiting = self._waiting, None
         if waiting is None or waiting.done():  # more than was asked for
             self.close()
             return
-        waiting.set_result((status, self._fields, b"".join(self._pieces)))
+        waiting.set_result((status, fields, content))
         if not self.is_open:
             self.close()

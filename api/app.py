@@ -74,6 +74,9 @@ class App(FastAPI):
         self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root), self.at_once)
         self.resolver: Resolver | None = None
         """DNS, if it is wanted; opened and closed with the app."""
+        self.has_process = False
+        """Whether nothing else lives in this process."""
+        self._has_begun = False
         super().__init__(
             title="webemu",
             description=DESCRIPTION,
@@ -173,6 +176,9 @@ async def _unknown_error(request: Request, error: Exception) -> Response:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     assert isinstance(app, App)
+    if app._has_begun:
+        raise EmulatorError("an app that has ended does not begin again; make another with create_app")
+    app._has_begun = True
     await app._served.refresh()
     if app.resolver:
         await app.resolver.open()
@@ -180,12 +186,14 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         siblings.open()
     following = asyncio.create_task(app._served.follow())
     telling = asyncio.create_task(_tell(app.tally))
-    gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
-    gc.set_threshold(GARBAGE)
+    if app.has_process:
+        gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
+        gc.set_threshold(GARBAGE)
     try:
         yield
     finally:
-        gc.unfreeze()
+        if app.has_process:
+            gc.unfreeze()
         if app.resolver:
             app.resolver.close()
         if siblings:
@@ -219,7 +227,9 @@ def from_environment() -> App:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    return create_app(load({}))
+    app = create_app(load({}))
+    app.has_process = True
+    return app
 
 
 def _end_with(parent: multiprocessing.process.BaseProcess) -> None:

@@ -10,10 +10,11 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 import uvicorn
@@ -24,6 +25,7 @@ from api.doors.authority import ensure
 from api.doors.gate import Gate
 from api.doors.listener import BACKLOG, listen
 from api.doors.resolver import check
+from api.doors.unix import listening
 from api.served import current_id
 from emulator.config import Config, load
 
@@ -53,6 +55,9 @@ def serve(
         str | None,
         typer.Option(help="Further ports, such as 80,443, for programs that ignore proxies. [default: none]"),
     ] = None,
+    uds: Annotated[
+        str | None, typer.Option(help="Path of a Unix socket to listen on as well, for this user. [default: none]")
+    ] = None,
     dns_port: Annotated[
         int | None,
         typer.Option(help="Port of DNS, which leads known names here; 0: none. [default: 0]", min=0, max=65535),
@@ -64,21 +69,27 @@ def serve(
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
 
     The server follows the collection: a new snapshot is served a second after it is built, and no request is dropped.
+
+    \b
+    Example:
+      webemu serve --collection demo --workers 4
+      webemu serve --collection demo --uds web.sock      then: webemu search --server unix://web.sock river
     """
-    flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports}
+    flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
     config = load({**flags, "dns_port": dns_port, "workers": workers, "cache_mb": cache_mb})
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check(config.host, config.dns_port)
     ensure(config.root)
-    announce(config, listeners)
-    for field in fields(config):
-        os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    if parent:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    with suppress(KeyboardInterrupt):
-        _run(config.workers, listeners)
+    with listening(config.socket_path) if config.socket_path else nullcontext() as local:
+        announce(config, listeners)
+        for field in fields(config):
+            os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
+        if parent:
+            threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+        with suppress(KeyboardInterrupt):
+            _run(config.workers, [*listeners, *([local] if local else [])])
 
 
 def _end_with(parent: int) -> None:
@@ -125,5 +136,8 @@ def announce(config: Config, listeners: list[socket.socket]) -> None:
     doors += [f"{config.dns_port} (DNS)"] if config.dns_port else []
     if doors:
         print(f"webemu: the web by its names on {name}, port {', '.join(doors)}", flush=True)
+    if config.socket_path:
+        path = config.socket_path.absolute()
+        print(f"webemu: and for this user on unix://{quote(str(path))}", flush=True)
     if not ipaddress.ip_address(name.partition("%")[0]).is_loopback:
         print(f"webemu: {name} is not a loopback address: whoever reaches it reads the collection", file=sys.stderr)

@@ -1,44 +1,60 @@
-"""What a request costs the client: requests per client core-second of ours and of plain httpx, in the same run.
+"""What a request costs the client: over TCP, a Unix socket and no socket, of ours and of httpx, in the same run.
 
-python -m benchmarks.client [SECONDS]
+python -m benchmarks.client [SECONDS] [--collection FOLDER]
 
-The server is a process of its own and gives every request the same 2 KB of results: only the clients differ.
+First requests per client core-second: the server is a process of its own and gives every request the same 2 KB of
+results, so that only the clients differ; without a socket the application is in the client's process, and its share is
+counted. With a collection, then also the p50 and p99 of one caller who searches (distinct queries, the server's cache
+off) and opens pages of it, from `webemu serve` and from an app in this process.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import multiprocessing
+import random
+import re
+import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 import httpx
 
 from agent_client import AsyncClient, Client
+from agent_client.inside import Receive, Send
 
 CONNECTIONS = (1, 32, 256)
 THREADS = (1, 32)
 PATH = "/v1/search?q=river+port&page=1&size=10"
+QUERIES, PAGES = 500, 2000
+"""How many requests of one caller are timed."""
 
 
 def recorded() -> bytes:
-    """A search answer of about 2 KB with its HTTP head."""
+    """A search answer of about 2 KB."""
     result = {"url": "https://example.org/path/to/a-page", "title": "A page about a river port", "date": "2024-11-30"}
     results = [result | {"rank": rank, "snippet": "the port " * 9, "score": 7.25} for rank in range(1, 11)]
     body = {"query": "river port", "page": 1, "size": 10, "as_of": None, "snapshot": "5d0c"}
-    content = json.dumps(body | {"results": results, "more": True}).encode()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-    return head.encode() + content
+    return json.dumps(body | {"results": results, "more": True}).encode()
+
+
+CONTENT = recorded()
+HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(CONTENT))]
 
 
 class Echo(asyncio.Protocol):
     """Answers each request head (no bodies, no pipelining) with the recorded bytes."""
 
-    answer = recorded()
+    answer = b"HTTP/1.1 200 OK\r\n" + b"".join(b"%b: %b\r\n" % one for one in HEADERS) + b"\r\n" + CONTENT
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport: asyncio.Transport = transport  # type: ignore[assignment]
@@ -51,11 +67,21 @@ class Echo(asyncio.Protocol):
             self.transport.write(self.answer)
 
 
-def serve(port: Connection) -> None:
+async def echo(scope: Any, receive: Receive, send: Send) -> None:
+    """The same as an ASGI application, without a lifespan."""
+    assert scope["type"] == "http"
+    await receive()
+    await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+    await send({"type": "http.response.body", "body": CONTENT})
+
+
+def serve(port: Connection, path: str) -> None:
     """Runs until its process is ended; sends the port it took."""
 
     async def forever() -> None:
-        server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", 0, backlog=1024)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(Echo, "127.0.0.1", 0, backlog=1024)
+        await loop.create_unix_server(Echo, path, backlog=1024)
         port.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -98,37 +124,164 @@ def threaded(ask: Callable[[], object], threads: int, seconds: float) -> float:
     return sum(counts) / (time.process_time() - started)
 
 
-async def ours(url: str, connections: int, seconds: float) -> float:
-    async with AsyncClient(url) as client:
+async def ours(where: dict[str, Any], connections: int, seconds: float) -> float:
+    async with AsyncClient(**where) as client:
         return await asynchronous(lambda: client.search("river port"), connections, seconds)
 
 
-async def plain(url: str, connections: int, seconds: float) -> float:
-    async with httpx.AsyncClient(limits=httpx.Limits(max_connections=512, max_keepalive_connections=512)) as client:
+async def plain(transport: httpx.AsyncBaseTransport | None, url: str, connections: int, seconds: float) -> float:
+    limits = httpx.Limits(max_connections=512, max_keepalive_connections=512)
+    async with httpx.AsyncClient(transport=transport, limits=limits, timeout=30) as client:
 
         async def ask() -> object:
-            return (await client.get(url + PATH, timeout=30)).json()
+            return (await client.get(url + PATH)).json()
 
         return await asynchronous(ask, connections, seconds)
 
 
-def main(seconds: float = 2.0) -> None:
-    here, there = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
-    server.start()
-    url = f"http://127.0.0.1:{here.recv()}"
+def costs(url: str, path: str, seconds: float) -> None:
+    """Requests per client core-second, each way, printed as they are measured."""
     print(f"requests per client core-second; {len(Echo.answer)} bytes an answer")
-    for name, run in (("AsyncClient.search", ours), ("httpx.AsyncClient", plain)):
+    ways: dict[str, dict[str, Any]] = {
+        "TCP": {"base_url": url}, "Unix socket": {"base_url": f"unix://{path}"}, "in process": {"app": echo}
+    }  # fmt: skip
+    theirs: dict[str, Callable[[], httpx.AsyncBaseTransport | None]] = {
+        "TCP": lambda: None,
+        "Unix socket": lambda: httpx.AsyncHTTPTransport(uds=path, limits=httpx.Limits(max_connections=512)),
+        "in process": lambda: httpx.ASGITransport(echo),
+    }
+    for way, where in ways.items():
         for connections in CONNECTIONS:
-            print(f"{name:<20} {connections:>4} connections {asyncio.run(run(url, connections, seconds)):>8,.0f}")
-    with Client(url) as client, httpx.Client() as bare:
-        for threads in THREADS:
-            rate = threaded(lambda: client.search("river port"), threads, seconds)
-            print(f"{'Client.search':<20} {threads:>4} threads     {rate:>8,.0f}")
-            rate = threaded(lambda: bare.get(url + PATH).json(), threads, seconds)
-            print(f"{'httpx.Client':<20} {threads:>4} threads     {rate:>8,.0f}")
-    server.terminate()
+            rate = asyncio.run(ours(where, connections, seconds))
+            print(f"{way:<12} {'AsyncClient.search':<19} {connections:>4} at once {rate:>8,.0f}", flush=True)
+            rate = asyncio.run(plain(theirs[way](), url, connections, seconds))
+            print(f"{way:<12} {'httpx.AsyncClient':<19} {connections:>4} at once {rate:>8,.0f}", flush=True)
+    for way, where in ways.items():
+        local = httpx.HTTPTransport(uds=path) if way == "Unix socket" else None
+        with Client(**where) as client, httpx.Client(transport=local) as bare:
+            for threads in THREADS:
+                rate = threaded(lambda client=client: client.search("river port"), threads, seconds)  # type: ignore[misc]
+                print(f"{way:<12} {'Client.search':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
+                if way != "in process":  # httpx has no way to an application for threads
+                    rate = threaded(lambda bare=bare: bare.get(url + PATH).json(), threads, seconds)  # type: ignore[misc]
+                    print(f"{way:<12} {'httpx.Client':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
+
+
+@contextmanager
+def serving(folder: Path, path: str) -> Iterator[str]:
+    """`webemu serve` of a collection, its answer cache off; its address."""
+    place = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", "--uds", path]
+    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", *place, "--cache-mb", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield "http://" + process.stdout.readline().partition("http://")[2].partition(" ")[0]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def asked(client: Client) -> tuple[list[str], list[str]]:
+    """Distinct queries of two words that the collection's titles have, and its pages."""
+    found = [result for word in ("list", "file", "index", "server") for result in client.search(word, 1, 100).results]
+    words = sorted({word for result in found for word in re.findall("[a-z]{4,}", result.title.lower())})
+    rng = random.Random(1)
+    pairs = {" ".join(rng.sample(words, 2)): None for _ in range(3 * QUERIES)}
+    return list(pairs)[:QUERIES], [result.url for result in found]
+
+
+def told(name: str, seconds: list[float]) -> str:
+    seconds.sort()
+    p50, p99 = (1e3 * seconds[int(len(seconds) * share)] for share in (0.5, 0.99))
+    return f"{name} p50 {p50:.3f} ms, p99 {p99:.3f} ms"
+
+
+def one_caller(ask: Callable[[str], object], subjects: list[str], number: int) -> list[float]:
+    """Seconds of each request, one after the other."""
+    taken = []
+    for turn in range(number):
+        started = time.perf_counter()
+        ask(subjects[turn % len(subjects)])
+        taken.append(time.perf_counter() - started)
+    return taken
+
+
+async def one_task(ask: Callable[[str], Awaitable[object]], subjects: list[str], number: int) -> list[float]:
+    """`one_caller` for a task."""
+    taken = []
+    for turn in range(number):
+        started = time.perf_counter()
+        await ask(subjects[turn % len(subjects)])
+        taken.append(time.perf_counter() - started)
+    return taken
+
+
+async def async_latency(where: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+    async with AsyncClient(**where) as client:
+        await one_task(client.open, pages, len(pages))
+        searched = told("search", await one_task(client.search, queries, QUERIES))
+        return f"{searched}; {told('page', await one_task(client.open, pages, PAGES))}"
+
+
+def latency(where: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+    with Client(**where) as client:
+        one_caller(client.open, pages, len(pages))
+        searched = told("search", one_caller(client.search, queries, QUERIES))
+        return f"{searched}; {told('page', one_caller(client.open, pages, PAGES))}"
+
+
+def httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) -> str:
+    def search(query: str) -> object:
+        return client.get("/v1/search", params={"q": query}).json()
+
+    def page(url: str) -> object:
+        return client.get("/v1/fetch", params={"url": url}).json()
+
+    with client:
+        searched = told("search", one_caller(search, queries, QUERIES))
+        return f"{searched}; {told('page', one_caller(page, pages, PAGES))}"
+
+
+def latencies(folder: Path, path: str) -> None:
+    """One caller's, each way, printed as they are measured."""
+    from api.app import create_app  # only where a collection is given: the rest needs no server
+    from emulator.config import Config
+
+    config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
+    print(f"one caller, {QUERIES} distinct searches and {PAGES} page views of {folder.name}")
+    with serving(folder, path) as url:
+        with Client(url) as client:
+            queries, pages = asked(client)
+            one_caller(client.search, queries, QUERIES)  # the index is in memory from now on
+        for way, where in {"TCP": url, "Unix socket": f"unix://{path}"}.items():
+            local = httpx.HTTPTransport(uds=path) if way != "TCP" else None
+            bare = httpx.Client(transport=local, base_url=url)
+            print(f"{way:<12} Client       {latency({'base_url': where}, queries, pages)}", flush=True)
+            print(
+                f"{way:<12} AsyncClient  {asyncio.run(async_latency({'base_url': where}, queries, pages))}", flush=True
+            )
+            print(f"{way:<12} httpx.Client {httpx_latency(bare, queries, pages)}", flush=True)
+    with Client(app=create_app(config)) as warm:
+        one_caller(warm.search, queries, QUERIES)
+    print(f"in process   Client       {latency({'app': create_app(config)}, queries, pages)}", flush=True)
+    print(f"in process   AsyncClient  {asyncio.run(async_latency({'app': create_app(config)}, queries, pages))}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", nargs="?", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--collection", type=Path, help="folder of a collection, for the times of one caller")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="webemu") as place:
+        here, there = multiprocessing.Pipe()
+        path = f"{place}/echo.sock"
+        server = multiprocessing.get_context("spawn").Process(target=serve, args=(there, path), daemon=True)
+        server.start()
+        costs(f"http://127.0.0.1:{here.recv()}", path, given.seconds)
+        server.terminate()
+        if given.collection:
+            latencies(given.collection, f"{place}/web.sock")
 
 
 if __name__ == "__main__":
-    main(*map(float, sys.argv[1:]))
+    main()

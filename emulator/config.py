@@ -30,6 +30,8 @@ class Config:
     """Port the server binds to."""
     web_ports: str = "none"
     """Further TCP ports that lead to the same server, such as `80,443`."""
+    uds: str = "none"
+    """Unix domain socket on which the server also listens, for clients on the same machine: a path."""
     dns_port: int = 0
     """Port on which DNS leads every known name to the server, UDP and TCP; 0 is off."""
     workers: int = 1
@@ -66,6 +68,11 @@ class Config:
     def folder(self) -> Path:
         """Where the collection rests."""
         return self.root / self.collection
+
+    @property
+    def socket_path(self) -> Path | None:
+        """`uds` as a path; None if there is to be none."""
+        return Path(self.uds) if self.uds not in ("", "none") else None
 
     @property
     def further_ports(self) -> tuple[int, ...]:

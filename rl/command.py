@@ -30,9 +30,9 @@ class Marked:
 
 def quiz(
     tasks: Annotated[Path, typer.Argument(help="Task file: JSON Lines with id, question, answers, hops.")],
-    server: Annotated[str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server.")] = (
-        DEFAULT_URL
-    ),
+    server: Annotated[
+        str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server; or unix:///path.")
+    ] = DEFAULT_URL,
     limit: Annotated[int | None, typer.Option(help="Ask only the first so many questions.")] = None,
     show: Annotated[int, typer.Option(help="Print the whole transcript of the first so many.")] = 1,
     min_score: Annotated[int, typer.Option(help="Exit with 1 if fewer answers are correct.")] = 0,

@@ -22,7 +22,7 @@ def serving(
     """The address of a running server. Raises BadRequest on a URL that is none, InfrastructureError where none can be
     started."""
     if url:
-        if not url.startswith(("http://", "https://")):
+        if not url.startswith(("http://", "https://", "unix://")):
             raise BadRequest(f"{url!r} is no address of a server", action="write it as http://127.0.0.1:8800")
         yield url
         return

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives import hashes
 
 from api.doors.authority import CERTIFICATE, ensure
 from emulator.config import load
+from emulator.errors import BadRequest
 
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
 PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DDGS_PROXY")
@@ -66,5 +67,8 @@ def env(
 
         curl https://en.openlexicon.org/wiki/Main_Page
     """
+    if not server.startswith(("http://", "https://")):
+        action = "name the server's port: --server http://127.0.0.1:8800"
+        raise BadRequest(f"{server!r} is no address of a proxy", action=action)
     for name, value in exports(load({"root": root}).root, server).items():
         print(f"export {name}={shlex.quote(value)}")

@@ -69,8 +69,9 @@ class Gate(Waiting):
     def data_received(self, data: bytes) -> None:
         self.buffer += data
         if self.buffer[0] == HANDSHAKE:
-            address = str(self.transport.get_extra_info("sockname")[0])
-            self.hand_over(Tls(self._connections, self._wire, self._doors.context, address))
+            here = self.transport.get_extra_info("sockname")
+            name = str(here[0]) if isinstance(here, tuple) else "localhost"  # the path of a Unix socket is no name
+            self.hand_over(Tls(self._connections, self._wire, self._doors.context, name))
             return
         if self.buffer[0] in b"\r\n":  # RFC 9112, section 2.2
             self.buffer = self.buffer.lstrip(b"\r\n")

@@ -32,8 +32,8 @@ def bound(host: str, port: int, kind: socket.SocketKind, *, shared: bool = False
     """
     made: socket.socket | None = None
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=kind)[0]
-        made = socket.socket(family, kind)
+        family, _, protocol, _, address = socket.getaddrinfo(host, port, type=kind)[0]
+        made = socket.socket(family, kind, protocol)  # asyncio sets TCP_NODELAY only where TCP is told by its number
         if kind == socket.SOCK_STREAM:  # to UDP it would mean sharing the port with another server unawares
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:

@@ -20,9 +20,9 @@ from rl.tasks import Task, TaskError, load
 
 def episodes(
     tasks: Annotated[Path, typer.Option("--tasks", help="Task file, whose tasks are asked for by id.")],
-    server: Annotated[str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server.")] = (
-        DEFAULT_URL
-    ),
+    server: Annotated[
+        str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server; or unix:///path.")
+    ] = DEFAULT_URL,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8900,
     policy: Annotated[Path | None, typer.Option(help="JSON file: policy of every session (docs/sessions.md).")] = None,

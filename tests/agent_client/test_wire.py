@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
+import socket
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 import httpx
 import pytest
 
-from agent_client import AsyncClient, BadRequest, InfrastructureError, WebError
+from agent_client import AsyncClient, BadRequest, Client, InfrastructureError, WebError
 from agent_client import transport as transport_module
-from agent_client.wire import CONNECTIONS, HEADER_BYTES, IDLE, Wire
+from agent_client.address import address
+from agent_client.http1 import HEADER_BYTES, IDLE, Writer
+from agent_client.transport import Lines
+from agent_client.turns import AT_ONCE
+from agent_client.wire import Wire
 
 BODY = b'{"status": "ok", "snapshot": "5d0c"}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -51,23 +60,61 @@ class Odd:
         writer.close()
 
 
+class Threaded:
+    """A `Client` in a thread of its own, asked as an `AsyncClient` is."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._client = Client(url, **options)
+        assert isinstance(self._client._own, Lines)
+
+    async def health(self) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._client.health)
+
+    async def __aenter__(self) -> Threaded:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._client.close()
+        self._thread.shutdown()
+
+
+@asynccontextmanager
+async def listening(odd: Odd, door: str) -> AsyncIterator[None]:
+    with tempfile.TemporaryDirectory(prefix="webemu") as folder:
+        if door == "unix":
+            server = await asyncio.start_unix_server(odd.answer, f"{folder}/a web.sock", backlog=1024)
+            odd.url = f"unix://{folder}/a%20web.sock"
+        else:
+            server = await asyncio.start_server(odd.answer, "127.0.0.1", 0, backlog=1024)
+            odd.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        try:
+            yield
+        finally:
+            server.close()
+
+
 def play(
-    script: list[list[Any]], using: Callable[[AsyncClient, Odd], Awaitable[Any]], timeout: float = 5, retries: int = 0
+    script: list[list[Any]],
+    using: Callable[[Any, Odd], Awaitable[Any]],
+    timeout: float = 5,
+    retries: int = 0,
+    kind: type[AsyncClient] | type[Threaded] = AsyncClient,
+    door: str = "tcp",
 ) -> Any:
     """What came of using a client on such a server."""
 
     async def playing() -> Any:
         odd = Odd(script)
-        server = await asyncio.start_server(odd.answer, "127.0.0.1", 0, backlog=1024)
-        odd.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with AsyncClient(odd.url, retries=retries, timeout=timeout) as client:
-            assert client._wire is not None
-            try:
-                return await using(client, odd)
-            finally:
-                server.close()
+        async with listening(odd, door), kind(odd.url, retries=retries, timeout=timeout) as client:
+            assert kind is Threaded or isinstance(client._own, Wire)
+            return await using(client, odd)
 
     return asyncio.run(playing())
+
+
+kinds = pytest.mark.parametrize("kind", [AsyncClient, Threaded])
+doors = pytest.mark.parametrize("door", ["tcp", "unix"])
 
 
 async def twice(client: AsyncClient, odd: Odd) -> tuple[Any, int, int]:
@@ -91,8 +138,10 @@ GOOD: dict[str, tuple[list[Any], int]] = {
 }
 
 
+@doors
+@kinds
 @pytest.mark.parametrize("name", GOOD)
-def test_good_answers_are_read_however_they_come(name: str) -> None:
+def test_good_answers_are_read_however_they_come(name: str, kind: Any, door: str) -> None:
     pieces, connections = GOOD[name]
 
     async def using(client: AsyncClient, odd: Odd) -> tuple[str, tuple[Any, int, int]]:
@@ -100,7 +149,7 @@ def test_good_answers_are_read_however_they_come(name: str) -> None:
         await asyncio.sleep(0.02)  # for an end that comes after
         return first, ((await client.health()).status, odd.connections, len(odd.heads))
 
-    assert play([pieces], using) == ("5d0c", ("ok", connections, 2))
+    assert play([pieces], using, kind=kind, door=door) == ("5d0c", ("ok", connections, 2))
 
 
 BAD: dict[str, list[Any]] = {
@@ -121,24 +170,28 @@ BAD: dict[str, list[Any]] = {
 }
 
 
+@doors
+@kinds
 @pytest.mark.parametrize("name", BAD)
-def test_bad_answers_are_no_answer_are_asked_once_and_spoil_nothing(name: str) -> None:
+def test_bad_answers_are_no_answer_are_asked_once_and_spoil_nothing(name: str, kind: Any, door: str) -> None:
     async def using(client: AsyncClient, odd: Odd) -> tuple[str, tuple[Any, int, int]]:
         with pytest.raises(InfrastructureError) as raised:
             await client.health()
         assert raised.value.again
+        assert f"no answer from {odd.url} (" in raised.value.message
         return raised.value.reason, await twice_more(client, odd)
 
     async def twice_more(client: AsyncClient, odd: Odd) -> tuple[Any, int, int]:
         return (await client.health()).status, odd.connections, len(odd.heads)
 
-    assert play([BAD[name]], using, timeout=0.2) == ("unreachable", ("ok", 2, 2))
+    assert play([BAD[name]], using, 0.2, kind=kind, door=door) == ("unreachable", ("ok", 2, 2))
 
 
-def test_an_answer_that_goes_on_is_waited_for() -> None:
+@kinds
+def test_an_answer_that_goes_on_is_waited_for(kind: Any) -> None:
     """The timeout is of silence, not of the whole."""
     slowly: list[Any] = [part for byte in (WHOLE[:40], WHOLE[40:80], WHOLE[80:]) for part in (0.15, byte)]
-    assert play([slowly], lambda client, odd: client.health(), timeout=0.25).status == "ok"
+    assert play([slowly], lambda client, odd: client.health(), timeout=0.25, kind=kind).status == "ok"
 
 
 def test_who_gives_up_waiting_takes_no_other_answer() -> None:
@@ -153,11 +206,11 @@ def test_who_gives_up_waiting_takes_no_other_answer() -> None:
 
 def test_there_are_no_more_connections_than_are_allowed() -> None:
     async def using(client: AsyncClient, odd: Odd) -> tuple[int, int]:
-        return len(await asyncio.gather(*(client.health() for _ in range(2 * CONNECTIONS)))), odd.connections
+        return len(await asyncio.gather(*(client.health() for _ in range(2 * AT_ONCE)))), odd.connections
 
     answered, connections = play([], using, timeout=60)
-    assert answered == 2 * CONNECTIONS
-    assert 1 < connections <= CONNECTIONS
+    assert answered == 2 * AT_ONCE
+    assert 1 < connections <= AT_ONCE
 
 
 @pytest.mark.parametrize("turns", [0, 1, 3, 9])
@@ -165,42 +218,43 @@ def test_who_leaves_gives_up_the_place(turns: int) -> None:
     """Wherever a request is: waiting for its turn, given it just now, opening a connection, asking."""
 
     async def using(client: AsyncClient, odd: Odd) -> int:
-        asked = [asyncio.ensure_future(client.health()) for _ in range(CONNECTIONS + 100)]
+        asked = [asyncio.ensure_future(client.health()) for _ in range(AT_ONCE + 100)]
         for _ in range(turns):
             await asyncio.sleep(0)
         for task in asked[::3] + asked[-50:]:
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
-        assert client._wire is not None
-        assert not client._wire._busy
-        return client._wire._turns._free
+        assert isinstance(client._own, Wire)
+        assert not client._own._busy
+        return client._own._turns._free
 
-    assert play([], using, timeout=60) == CONNECTIONS
+    assert play([], using, timeout=60) == AT_ONCE
 
 
 def test_what_rested_long_is_not_used_again() -> None:
     async def using(client: AsyncClient, odd: Odd) -> int:
         await client.health()
-        assert client._wire is not None
-        client._wire._idle[0].since -= IDLE
+        assert isinstance(client._own, Wire)
+        client._own._idle[0].since -= IDLE
         await client.health()
         return odd.connections
 
     assert play([], using) == 2
 
 
-def test_codings_that_nobody_asked_for_are_undone() -> None:
+@kinds
+def test_codings_that_nobody_asked_for_are_undone(kind: Any) -> None:
     packed = gzip.compress(BODY)
     answer = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(packed), packed)
-    assert play([[answer]], lambda client, odd: client.health()).snapshot == "5d0c"
+    assert play([[answer]], lambda client, odd: client.health(), kind=kind).snapshot == "5d0c"
 
 
 def test_requests_say_what_they_do_through_httpx() -> None:
     """But for the order of headers, escapes that mean the same, and what aiohttp adds."""
 
     async def using(client: AsyncClient, odd: Odd) -> list[list[bytes]]:
-        for wire in (client._wire, None):
-            client._wire = wire
+        for wire in (client._own, None):
+            client._own = wire
             await client.health()
             with suppress(InfrastructureError):
                 await client.search('a "b" <c> ü\r\nX: y', as_of="2024-01-01")
@@ -218,7 +272,7 @@ def test_requests_say_what_they_do_through_httpx() -> None:
 
 @pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "/ü", "/a#b", "/a/../b", '/a"b', "", "x", "/" + "x" * 70_000])
 def test_what_is_not_plain_is_left_to_httpx(path: str) -> None:
-    assert not Wire.bears(path)
+    assert not Writer.bears(path)
 
 
 def test_another_event_loop_has_connections_of_its_own(web: Any) -> None:
@@ -252,7 +306,8 @@ def test_a_server_below_a_path_is_asked_there(web: Any) -> None:
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1", "http://user:word@127.0.0.1", "http://127.0.0.1/?a=b"])
 def test_servers_that_it_does_not_reach_are_left_to_httpx(url: str) -> None:
-    assert Wire.of(url, {}, 1) is None
+    assert transport_module.wire(address(url), {}, 1) is None
+    assert transport_module.lines(address(url), {}, 1) is None
 
 
 def test_a_header_that_is_none_is_refused(web: Any) -> None:
@@ -270,19 +325,141 @@ def test_without_httptools_all_goes_through_httpx(web: Any, monkeypatch: pytest.
 
     async def asking() -> tuple[object, str]:
         async with AsyncClient(web.url) as client:
-            return client._wire, (await client.health()).status
+            return client._own, (await client.health()).status
 
-    assert transport_module.wire(web.url, {}, 1) is None
+    assert transport_module.wire(address(web.url), {}, 1) is None
     assert asyncio.run(asking()) == (None, "ok")
 
 
 def test_the_answer_has_what_is_read_of_an_answer(web: Any) -> None:
     async def asking() -> httpx.Headers:
-        wire = Wire.of(web.url + "/", {}, 5)
-        assert wire is not None
+        wire = Wire(address(web.url + "/"), {}, 5)
         found = await wire.ask("/health", None)
-        wire.close()
+        await wire.close()
         assert (found.status_code, found.json()["status"], str(found.url)) == (200, "ok", f"{web.url}/health")
         return found.headers
 
     assert asyncio.run(asking())["content-type"] == "application/json"
+
+
+@kinds
+@doors
+def test_where_nobody_listens_the_address_is_named(kind: Any, door: str, tmp_path: Path) -> None:
+    async def asking() -> None:
+        odd = Odd([])
+        async with listening(odd, door):
+            url = odd.url
+        async with kind(url, retries=1, timeout=5) as client:
+            with pytest.raises(InfrastructureError, match=f"no answer from {url}.*ConnectError.* 2 attempts") as raised:
+                await client.health()
+        assert (f"--uds {unquote(url[7:])}" in raised.value.action) == (door == "unix")
+
+    asyncio.run(asking())
+
+
+@doors
+@pytest.mark.parametrize("has_wire", [True, False])
+def test_long_paths_and_no_httptools_leave_a_request_to_httpx_at_the_same_place(
+    door: str, has_wire: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asking() -> tuple[list[bytes], list[int]]:
+        odd = Odd([[WHOLE.replace(BODY, b"x" * len(BODY))], [WHOLE.replace(BODY, b"x" * len(BODY))]])
+        async with listening(odd, door):
+            async with AsyncClient(odd.url, retries=0) as client:
+                with pytest.raises(InfrastructureError, match="documented JSON"):
+                    await client.open("https://a.example/" + "x" * (60_500 if has_wire else 9))
+            with Client(odd.url, retries=0) as other, pytest.raises(InfrastructureError, match="documented JSON"):
+                await asyncio.to_thread(other.open, "https://a.example/" + "x" * (60_500 if has_wire else 9))
+        return [head[:13] for head in odd.heads], [len(head) > 60_000 for head in odd.heads]
+
+    if not has_wire:
+        monkeypatch.setitem(sys.modules, "agent_client.wire", None)
+        monkeypatch.setitem(sys.modules, "agent_client.line", None)
+    assert asyncio.run(asking()) == ([b"GET /v1/fetch"] * 2, [has_wire] * 2)
+
+
+@kinds
+def test_small_requests_do_not_wait_for_the_answer_to_earlier_ones(kind: Any) -> None:
+    """TCP_NODELAY (RFC 9293, section 3.7.4) on every connection."""
+
+    async def using(client: Any, odd: Odd) -> int:
+        await client.health()
+        if isinstance(client, AsyncClient):
+            made = client._own._idle[0]._transport.get_extra_info("socket")  # type: ignore[union-attr]
+        else:
+            made = await asyncio.get_running_loop().run_in_executor(
+                client._thread, lambda: client._client._own._each.mine()._connection._socket
+            )
+        return int(made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    assert play([], using, kind=kind) == 1
+
+
+def test_a_thread_keeps_its_connection_and_another_has_its_own() -> None:
+    async def using(client: Any, odd: Odd) -> tuple[int, int]:
+        for _ in range(3):
+            await client.health()
+        before = odd.connections
+        await asyncio.gather(*(asyncio.to_thread(client._client.health) for _ in range(2)))
+        return before, odd.connections
+
+    before, after = play([], using, kind=Threaded)
+    assert before == 1
+    assert after > 1
+
+
+@doors
+def test_closing_ends_what_a_thread_waits_for(door: str) -> None:
+    async def using(client: Any, odd: Odd) -> str:
+        waiting = asyncio.create_task(client.health())
+        while not odd.heads:
+            await asyncio.sleep(0.01)
+        client._client.close()
+        with pytest.raises(InfrastructureError) as raised:
+            await asyncio.wait_for(waiting, 5)
+        return raised.value.reason
+
+    assert play([[30]], using, timeout=60, kind=Threaded, door=door) == "unreachable"
+
+
+def test_what_a_thread_left_long_is_not_used_again() -> None:
+    async def using(client: Any, odd: Odd) -> int:
+        def age() -> None:
+            client._client._own._each.mine()._connection._since -= IDLE
+
+        await client.health()
+        await asyncio.get_running_loop().run_in_executor(client._thread, age)
+        await client.health()
+        return odd.connections
+
+    assert play([], using, kind=Threaded) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system forks no processes")
+def test_a_forked_process_has_connections_of_its_own(web: Any) -> None:
+    """On its parent's it would take the parent's answers."""
+    with Client(web.url, retries=0) as client:
+        client.health()
+        reader, writer = os.pipe()
+        if not os.fork():
+            os.write(writer, client.health().status.encode())
+            os._exit(0)
+        assert os.read(reader, 9) == b"ok"
+        os.wait()
+        os.close(reader)
+        os.close(writer)
+        client.health()
+    assert web.connections == 2
+
+
+@pytest.mark.parametrize("url", ["unix://", "unix:///", "unix:/run/web.sock", "unix:///a%00b", "ftp://a.example", ""])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(ValueError, match="base_url"):
+            kind(url)
+
+
+def test_a_path_may_be_relative_and_escaped() -> None:
+    assert address("unix://web.sock").path == "web.sock"
+    assert address("unix:///run/100%25%20a.sock").path == "/run/100% a.sock"
+    assert address("http://a.example:80/below/").url == "http://a.example:80/below"

@@ -1,0 +1,223 @@
+"""`webemu serve --uds`: the whole server as a process, asked over a Unix socket by clients of all kinds."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agent_client import Client
+from api.doors.unix import listening
+from emulator.config import Config, load
+from emulator.errors import BadRequest
+
+PATIENCE = 30.0
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory, grow: Callable[[Path, int, str], str]) -> Path:
+    folder = tmp_path_factory.mktemp("root") / "one"
+    grow(folder, 1, "river port")
+    return folder
+
+
+@pytest.fixture
+def path() -> Iterator[Path]:
+    """In a folder with a short name: macOS bears 104 bytes."""
+    with tempfile.TemporaryDirectory(prefix="webemu") as folder:
+        yield Path(folder) / "a web.sock"
+
+
+def command(collection: Path, path: Path, *arguments: str) -> list[str]:
+    where = ["--root", str(collection.parent), "--collection", collection.name, "--port", "0", "--uds", str(path)]
+    return [sys.executable, "-m", "emulator.cli", "serve", *where, *arguments]
+
+
+@contextmanager
+def serving(collection: Path, path: Path, *arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str, str]]:
+    """The process, its address over TCP and the one it tells of its socket."""
+    process = subprocess.Popen(command(collection, path, *arguments), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        tcp = "http://" + process.stdout.readline().partition("http://")[2].partition(" ")[0]
+        local = "unix://" + process.stdout.readline().partition("unix://")[2].strip()
+        yield process, tcp, local
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def over(path: Path) -> httpx.Client:
+    return httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://localhost", timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_socket_is_this_users_answers_as_the_port_does_and_goes_with_the_server(
+    collection: Path, path: Path, workers: str
+) -> None:
+    with serving(collection, path, "--workers", workers) as (_, tcp, local):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert local == f"unix://{path.parent}/a%20web.sock"
+        with Client(tcp) as beside, Client(local) as client, over(path) as plain:
+            found = client.search("river port")
+            assert found == beside.search("river port")
+            assert client.open(found.results[0].url) == beside.open(found.results[0].url)
+            assert plain.get("/v1/search?q=river+port").json()["results"][0]["url"] == found.results[0].url
+    assert not path.exists()
+
+
+def test_the_commands_ask_over_it(collection: Path, path: Path) -> None:
+    def webemu(*words: str, asked: str = "") -> "subprocess.CompletedProcess[str]":
+        said = os.environ | {"WEBEMU_SERVER": local}
+        whole = [sys.executable, "-m", "emulator.cli", *words]
+        return subprocess.run(whole, input=asked, capture_output=True, text=True, env=said, timeout=PATIENCE)
+
+    with serving(collection, path) as (_, _, local):
+        found = json.loads(webemu("search", "--json", "river").stdout)["results"][0]["url"]
+        assert "river port" in webemu("fetch", found).stdout
+        assert webemu("find", found, "river").returncode == 0
+        ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        ask |= {"params": {"name": "search", "arguments": {"query": "river"}}}
+        assert found in webemu("mcp", asked=json.dumps(ask) + "\n").stdout
+        assert "is no address of a proxy" in webemu("env").stderr
+    gone = webemu("search", "river")
+    assert gone.returncode == 1
+    assert f"no answer from {local} (ConnectError" in gone.stderr
+
+
+def test_every_worker_takes_from_the_socket(collection: Path, path: Path) -> None:
+    found: set[int] = set()
+
+    def meet() -> None:
+        with over(path) as client, suppress(httpx.TransportError):
+            found.add(client.get("/v1/stats").json()["process"]["pid"])
+
+    with serving(collection, path, "--workers", "2"):
+        for _ in range(200):
+            threads = [threading.Thread(target=meet) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            if len(found) == 2:
+                break
+    assert len(found) == 2
+
+
+def test_what_a_killed_server_leaves_is_replaced(collection: Path, path: Path) -> None:
+    with serving(collection, path) as (process, _, local):
+        Client(local).health()
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+        assert path.is_socket()
+        with serving(collection, path) as (_, _, again), Client(again) as client:
+            assert client.health().status == "ok"
+    assert not path.exists()
+
+
+def test_a_live_server_is_left_alone(collection: Path, path: Path) -> None:
+    with serving(collection, path) as (_, _, local):
+        refused = subprocess.run(command(collection, path), capture_output=True, text=True, timeout=PATIENCE)
+        assert refused.returncode == 1
+        assert refused.stderr.splitlines() == [
+            f"webemu: cannot listen on {path}: another server runs there",
+            "  -> end that one, or choose another path with --uds",
+        ]
+        with Client(local) as client:
+            assert client.health().status == "ok"
+
+
+@pytest.mark.parametrize("flag", ["terminated", "interrupted"])
+def test_requests_on_their_way_are_answered_before_it_ends(collection: Path, path: Path, flag: str) -> None:
+    with serving(collection, path) as (process, _, _), socket.socket(socket.AF_UNIX) as caller:
+        caller.connect(str(path))
+        body = json.dumps({"queries": [{"q": "river"}]}).encode()
+        caller.sendall(b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body))
+        with over(path) as client:  # the server has seen the request before
+            client.get("/health")
+        process.send_signal(signal.SIGTERM if flag == "terminated" else signal.SIGINT)
+        caller.sendall(body)
+        assert caller.recv(1 << 16).startswith(b"HTTP/1.1 200 OK")
+        assert process.wait(PATIENCE) == 0
+    assert not path.exists()
+
+
+def test_the_doors_of_the_web_are_there_too(collection: Path, path: Path) -> None:
+    with serving(collection, path), socket.socket(socket.AF_UNIX) as caller:
+        caller.connect(str(path))
+        caller.sendall(b"CONNECT none.example:443 HTTP/1.1\r\nHost: none.example:443\r\n\r\n")
+        assert b"host-not-captured" in caller.recv(1 << 16)
+        with over(path) as client:
+            assert client.get("/health").status_code == 200
+
+
+def test_tls_without_a_name_is_spoken_to(collection: Path, path: Path) -> None:
+    """A socket's path is no name for a certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with serving(collection, path), socket.socket(socket.AF_UNIX) as caller:
+        caller.connect(str(path))
+        with context.wrap_socket(caller) as tls:
+            tls.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert tls.recv(1 << 16).startswith(b"HTTP/1.1 ")
+
+
+def test_what_is_no_socket_is_not_replaced(path: Path) -> None:
+    path.write_text("a letter")
+    with pytest.raises(BadRequest, match="it is no socket"), listening(path):
+        pass
+    assert path.read_text() == "a letter"
+
+
+@pytest.mark.parametrize("name", ["none/web.sock", "x" * 120])
+def test_paths_that_cannot_be_say_what_to_do(path: Path, name: str) -> None:
+    with pytest.raises(BadRequest, match="cannot listen on") as refused, listening(path.parent / name):
+        pass
+    assert "a folder that exists" in refused.value.action
+
+
+def test_the_file_of_a_later_server_is_left(path: Path) -> None:
+    with listening(path) as first:
+        first.close()
+        with listening(path):
+            pass
+        assert not path.exists()
+        path.touch()
+    assert path.exists()
+
+
+def test_of_many_that_start_at_once_one_listens(path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from api.doors.unix import listening\n"
+        "with listening(Path(sys.argv[1])): print('up', flush=True); sys.stdin.read()"
+    )
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    begun = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        for _ in range(4)
+    ]  # fmt: skip
+    said = [process.stdout.readline() for process in begun if process.stdout]
+    for process in begun:
+        process.communicate()
+    assert sorted(said) == [b"", b"", b"", b"up\n"]
+
+
+def test_the_setting() -> None:
+    assert Config().socket_path is None
+    assert Config(uds="").socket_path is None
+    assert load({}, {"WEBEMU_UDS": "/run/web.sock", "WEBEMU_CONFIG": os.devnull}).socket_path == Path("/run/web.sock")

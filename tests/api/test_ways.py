@@ -1,0 +1,176 @@
+"""One server's answers over every way to it, TCP, a Unix socket and none at all: equal byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from agent_client import AsyncClient, Client, calls
+from agent_client.replies import Response
+from api.app import App, create_app
+from api.doors.gate import Gate
+from api.doors.listener import listen
+from api.doors.unix import listening
+from emulator.config import Config
+from rl.environment import Episode
+from rl.tasks import Task
+
+QUERIES = ["river port", "port -page", '"river port"', "nothing of the kind", "", "ü \x00 %2B&=#", "x" * 9000]
+PAGES = ["https://site1-1.example/1", "https://site0-1.example/0", "https://gone.example/", "no URL", ""]
+ASKED: list[calls.Call[Any]] = [
+    calls.health(),
+    *(calls.search(query, page, 7) for query in QUERIES for page in (1, 2)),
+    calls.search("river", as_of="2024-01-01"),
+    calls.search("river", as_of="no day"),
+    calls.search("river", engine="none"),
+    calls.search("river", 10**9, 10**9),
+    *(calls.page(url, view) for url in PAGES for view in ("text", "markdown", "links")),
+    calls.page(PAGES[0], start=9, length=9),
+    calls.page(PAGES[0], line=0, lines=1),
+    *(calls.raw(url) for url in PAGES),
+    *(calls.find(url, "river") for url in PAGES),
+    *calls.search_many([*QUERIES, *(f"river {n}" for n in range(100))]),
+    *calls.open_many(PAGES),
+    calls.Call("/v1/none", lambda response: response),
+    calls.Call("/v1/search?q=%ff%00&size=1&q=river", lambda response: response),
+    calls.Call("/v1/search", lambda response: response, b"no JSON"),
+    calls.Call("/v1/search", lambda response: response, b"x" * 8_000_001),
+]
+"""Calls that the native API answers with 200, 400, 404, 405, 413, 422 and 5xx."""
+
+
+def told(response: Response) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+    """All of an answer but what HTTP/1.1 says of the connection and the day."""
+    fields = [(name.lower(), value) for name, value in response.headers.raw]
+    return response.status_code, response.content, [one for one in fields if one[0] not in (b"date", b"connection")]
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory, grow: Callable[[Path, int, str], str]) -> Config:
+    root = tmp_path_factory.mktemp("root")
+    grow(root / "default", 1, "river port")
+    return Config(root=root)
+
+
+@contextmanager
+def serving(app: App, loop: str = "uvloop") -> Iterator[tuple[uvicorn.Server, str, str]]:
+    """A server as `webemu serve` composes it, in a thread; its addresses over TCP and a Unix socket."""
+    with tempfile.TemporaryDirectory(prefix="webemu") as folder:
+        path = Path(folder) / "web.sock"
+        with listen("127.0.0.1", 0) as tcp, listening(path) as local:
+            settings = uvicorn.Config(
+                app, interface="asgi3", http=Gate, ws="none", loop=loop, lifespan="on", log_config=None,
+                proxy_headers=False, server_header=False,
+            )  # fmt: skip
+            server = uvicorn.Server(settings)
+            url = f"http://127.0.0.1:{tcp.getsockname()[1]}"
+            thread = threading.Thread(target=server.run, args=([tcp, local],))
+            thread.start()
+            try:
+                Client(url, timeout=5, retries=1).health()
+                yield server, url, f"unix://{path}"
+            finally:
+                server.should_exit = True
+                thread.join()
+
+
+def asked_by_thread(**where: Any) -> list[Any]:
+    with Client(retries=0, **where) as client:
+        return [told(client._send(call)) for call in ASKED]
+
+
+def asked_by_loop(**where: Any) -> list[Any]:
+    async def asking() -> list[Any]:
+        async with AsyncClient(retries=0, **where) as client:
+            return [told(await client._send(call)) for call in ASKED]
+
+    return asyncio.run(asking())
+
+
+@pytest.fixture(scope="module")
+def over_tcp(config: Config) -> list[Any]:
+    with serving(create_app(config)) as (_, tcp, _):
+        return asked_by_thread(base_url=tcp)
+
+
+def test_what_is_compared_is_of_all_kinds(over_tcp: list[Any]) -> None:
+    statuses = {status for status, _, _ in over_tcp}
+    assert {200, 400, 404, 413} <= statuses
+    assert sum(b"river port" in body for _, body, _ in over_tcp) > 9
+
+
+@pytest.mark.parametrize("ask", [asked_by_thread, asked_by_loop])
+@pytest.mark.parametrize("way", ["tcp", "unix", "app"])
+def test_answers_are_the_same_bytes_whichever_way_they_come(
+    config: Config, over_tcp: list[Any], way: str, ask: Callable[..., list[Any]]
+) -> None:
+    if way == "app":
+        found = ask(app=create_app(config))
+    else:
+        with serving(create_app(config)) as (_, tcp, local):
+            found = ask(base_url=tcp if way == "tcp" else local)
+    for call, one, other in zip(ASKED, found, over_tcp, strict=True):
+        assert one == other, call.path[:200]
+
+
+def test_many_threads_and_tasks_get_what_one_gets(config: Config, over_tcp: list[Any]) -> None:
+    async def asking(app: App) -> list[Any]:
+        async with AsyncClient(app=app, retries=0) as client:
+            return await asyncio.gather(*(client._send(call) for _ in range(5) for call in ASKED))
+
+    assert [told(one) for one in asyncio.run(asking(create_app(config)))] == over_tcp * 5
+
+
+def test_episodes_are_the_same_over_every_way(config: Config) -> None:
+    def played(**where: Any) -> list[Any]:
+        with Client(retries=0, **where) as client:
+            episode = Episode(client, policy={"weather": {"rate_limits": 0.3}})
+            told = [episode.reset(Task("1", "Which page tells of number 49?", ("7",)), seed=1)]
+            told += [episode.call("search", {"query": f"river {n}"}) for n in range(9)]
+            told += [episode.call("open", {"url": url}) for url in PAGES]
+            return told
+
+    with serving(create_app(config)) as (_, tcp, local):
+        over_tcp, over_unix = played(base_url=tcp), played(base_url=local)
+    assert over_tcp == over_unix == played(app=create_app(config))
+    assert any("river port" in observation.text for observation in over_tcp[1:10])
+
+
+def test_an_app_that_has_ended_says_so(config: Config) -> None:
+    app = create_app(config)
+    asked_by_loop(app=app)
+    with pytest.raises(Exception, match="make another with create_app"):
+        asked_by_loop(app=app)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_answers_do_not_wait_for_acknowledgements(config: Config, loop: str) -> None:
+    """TCP_NODELAY is set by both event loops on what they accept; nothing of ours unsets it."""
+    found = []
+
+    def look(server: uvicorn.Server, stage: str) -> None:
+        for protocol in list(server.server_state.connections):
+            made = protocol.transport.get_extra_info("socket")
+            if made.family != socket.AF_UNIX:
+                found.append((stage, type(protocol).__name__, made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+
+    with serving(create_app(config), loop) as (server, tcp, _), Client(tcp, timeout=5) as client:
+        silent = socket.create_connection(("127.0.0.1", int(tcp.rpartition(":")[2])), timeout=5)
+        client.health()
+        look(server, "accepted")
+        silent.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert silent.recv(9)
+        look(server, "served")
+        silent.close()
+    assert ("accepted", "Gate", 1) in found
+    assert found.count(("served", "Wire", 1)) >= 2
+    assert all(is_set for _, _, is_set in found)
