@@ -264,11 +264,12 @@ def _plain(status: int, reason: bytes, text: str, headers: Headers) -> Reply:
 
 @lru_cache(4096)
 def is_own(host: str) -> bool:
-    """Whether a host is this server under any name: an address, `localhost`, `webemu`; no site of the web is."""
+    """Whether a host is this server under any name: an address, `localhost`, `webemu`, that of a service or a pod in
+    Kubernetes (`….svc`); no site of the web is."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return host in ("", "localhost", "webemu")
+        return host in ("", "localhost", "webemu") or host.endswith((".svc", ".svc.cluster.local"))
     return True
 
 
