@@ -214,7 +214,7 @@ def test_copies_that_end_are_not_noticed(root: Path, tmp_path: Path) -> None:
 def test_a_copy_that_is_not_ready_is_not_noticed(root: Path, copies: list[Place], tmp_path: Path) -> None:
     with copy(root, "empty", tmp_path / "state") as unready:
         assert unready.ask(SEARCH)[0] == 503
-        with balancer([unready, *copies[:2]]) as door:
+        with balancer([*copies[:2], unready]) as door:  # who is looked at last, and asked before
             wanted = str(copies[0].ask(SEARCH))
             assert {str(door.ask(SEARCH)) for _ in range(200)} == {wanted}
 
