@@ -19,12 +19,13 @@ from pathlib import Path
 
 import pytest
 
+from agent_client import Client
 from api.doors.authority import CERTIFICATE, ensure
 from tests.crawls import Seen, html, ingest, write
 
 FILE = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 NAMES = ("WEBEMU_COPY_1", "WEBEMU_COPY_2", "WEBEMU_COPY_3")
-PATIENCE = 60.0
+PATIENCE = 120.0
 SEARCH = "/v1/search?q=river"
 PAGE = "https://a.example/0"
 READS = (SEARCH, f"/v1/fetch?url={PAGE}", f"/v1/find?url={PAGE}&pattern=river", "/v1/search?page=none")
@@ -155,6 +156,25 @@ def test_answers_are_those_of_any_copy(copies: list[Place], door: Place) -> None
         assert len({str(place.ask(path)) for place in (*copies, door, door, door)}) == 1, path
     batch = {"queries": ["river", "port"] * 50}
     assert len({str(place.ask("/v1/search", batch)) for place in (*copies, door)}) == 1
+
+
+def test_a_connection_is_kept_and_its_requests_are_spread(copies: list[Place], door: Place) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=PATIENCE)
+    connection.connect()
+    kept, pids = connection.sock, set()
+    for _ in range(30):
+        connection.request("GET", "/v1/stats")
+        pids.add(json.loads(connection.getresponse().read())["process"]["pid"])
+        assert connection.sock is kept
+    connection.close()
+    assert pids == {one.process.pid for one in copies}
+
+
+def test_the_client_of_the_house_searches_and_opens(copies: list[Place], door: Place) -> None:
+    with Client(f"http://127.0.0.1:{door.port}") as web, Client(f"http://127.0.0.1:{copies[0].port}") as direct:
+        for one in direct.search("river", size=5).results:
+            assert web.open(one.url) == direct.open(one.url)
+        assert web.search("river", size=5) == direct.search("river", size=5)
 
 
 def test_proxy_requests_tunnels_and_tls_pass_byte_for_byte(root: Path, copies: list[Place], door: Place) -> None:
