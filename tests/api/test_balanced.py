@@ -235,8 +235,9 @@ def test_a_copy_that_is_not_ready_is_not_noticed(root: Path, copies: list[Place]
     with copy(root, "empty", tmp_path / "state") as unready:
         assert unready.ask(SEARCH)[0] == 503
         with balancer([*copies[:2], unready]) as door:  # who is looked at last, and asked before
-            wanted = str(copies[0].ask(SEARCH))
-            assert {str(door.ask(SEARCH)) for _ in range(200)} == {wanted}
+            for path in (SEARCH, "/v1/search?q=news-river"):  # which bears no key, though its words look like one
+                wanted = str(copies[0].ask(path))
+                assert {str(door.ask(path)) for _ in range(50)} == {wanted}
 
 
 def test_each_request_of_a_session_is_asked_once_and_its_weather_arrives(door: Place) -> None:
@@ -255,6 +256,15 @@ def test_each_request_of_a_session_is_asked_once_and_its_weather_arrives(door: P
         assert "x-webemu-weather" in dict(told), path
         assert "x-webemu-failure" not in dict(told)
     assert json.loads(door.ask(f"/v1/sessions/{session}")[2])["steps"] == 4 * len(carried)
+
+
+@pytest.mark.parametrize("weather", [{"resets": 1.0}, {"timeouts": 1.0, "hold_ms": 50}, {"truncated": 1.0}], ids=str)
+def test_weather_that_ends_connections_is_no_failure_of_ours(door: Place, weather: dict[str, float]) -> None:
+    session = json.loads(door.ask("/v1/sessions", {"seed": 1, "weather": weather})[2])["session"]
+    with pytest.raises((ConnectionError, http.client.HTTPException)):
+        door.ask(SEARCH, headers={"X-Webemu-Session": session})
+    told = json.loads(door.ask(f"/v1/sessions/{session}")[2])
+    assert (told["steps"], sum(told["faults"].values()), told["failures"]) == (1, 1, 0)
 
 
 def test_copies_share_a_budget(door: Place) -> None:
