@@ -281,4 +281,5 @@ def test_without_copies_the_failure_is_marked_as_the_servers_own(root: Path, tmp
         until(lambda: door.ask(SEARCH)[0] == 503)
         _, told, body = door.ask(SEARCH)
     assert {"x-webemu-failure": "infrastructure", "retry-after": "1"}.items() <= dict(told).items()
-    assert body == b"no copy answers\n"
+    assert json.loads(body)["error"]["message"] == "no copy answers"
+    assert json.loads(body)["error"].keys() == {"status", "reason", "message", "action"}
