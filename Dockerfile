@@ -1,6 +1,6 @@
 # The server. Data lives in /data, the certificate that agents trust goes to /trust; build it with `ingest` or `demo` (see docker-compose.yml).
 FROM python:3.11-slim
-RUN useradd --create-home --uid 10001 webemu && mkdir /data /trust && chown webemu /data /trust
+RUN useradd --create-home --uid 10001 webemu && mkdir /data /trust /state && chown webemu /data /trust /state
 WORKDIR /app
 COPY --chown=webemu . .
 RUN pip install --no-cache-dir -c constraints.txt '.[server]'

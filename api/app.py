@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import multiprocessing
 import os
 import signal
@@ -39,12 +40,16 @@ from api.sessions.routes import PATH, SessionRoutes
 from api.sessions.worlds import Worlds
 from api.siblings import folder as siblings_folder
 from api.tally import PERIOD, Tally
+from api.watch import Watch
 from api.web import Web, is_own
 from emulator.config import Config, load
 from emulator.errors import EmulatorError
+from emulator.logs import event
 from emulator.world import World
 from index.ledger import SessionLedger
 from index.traces import TraceWriter
+
+log = logging.getLogger("webemu.serve")
 
 MAX_BODY = 8_000_000
 GARBAGE = 20_000
@@ -60,17 +65,18 @@ class App(FastAPI):
         self._served = served
         self._pool = pool = Pool(max(2, min(8, os.cpu_count() or 2)))
         self._counters = Counters()
+        self._watch = watch = Watch(config.slow_ms)
         served.tell(self._counters.hear)
         self.tally = Tally(self._counters.told, siblings_folder())
         cache = Cache(config.cache_mb)
         routes = Routes(served, cache, pool, self._counters, self.tally)
         self._table, self._at_once = routes.table, routes.at_once
-        self._traces = TraceWriter(config.folder / "traces")
+        self._traces = TraceWriter(config.written / "traces")
         self._counters.parts |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
         worlds = Worlds(served.of, served.holds, cache)
-        desk = Desk(SessionLedger(config.folder / "sessions"), worlds, self._traces, pool, self._counters.attend)
+        desk = Desk(SessionLedger(config.written / "sessions"), worlds, self._traces, pool, self._counters.attend)
         self._sessions = SessionRoutes(desk.book, pool)
-        self._web = Web(served, services(config.keys), pool, self._counters, desk)
+        self._web = Web(served, services(config.keys), pool, self._counters, watch, desk)
         self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root), self.at_once)
         self.resolver: Resolver | None = None
         """DNS, if it is wanted; opened and closed with the app."""
@@ -113,8 +119,13 @@ class App(FastAPI):
         except BaseException as error:
             answer = self.error(ours(error), f"GET {path}?{query[:500]!r}")
         if answer is not None:
-            self._counters.count(path, answer.status, perf_counter() - start)
+            self._count(path, ("GET", path), answer, perf_counter() - start)
         return answer
+
+    def _count(self, place: str, asked: tuple[str, str], answer: Answer, seconds: float) -> None:
+        self._counters.count(place, answer.status, seconds)
+        if answer.status >= 500 or seconds >= self._watch.slow:
+            self._watch.note(place, asked, answer.status, seconds, answer.headers, answer.body)
 
     async def of_the_web(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What came through a door to the web: for the web, unless it names this server."""
@@ -143,7 +154,7 @@ class App(FastAPI):
             answer = await route(asked)
         except BaseException as error:
             answer = self.error(ours(error), f"{method} {path}?{scope['query_string'][:500]!r}")
-        self._counters.count(place or path, answer.status, perf_counter() - start)
+        self._count(place or path, (method, path), answer, perf_counter() - start)
         await send_answer(answer, send, bodiless=method == "HEAD")
 
     def error(self, error: Exception, asked: str) -> Answer:
@@ -155,6 +166,9 @@ class App(FastAPI):
         """The same for what FastAPI was asked."""
         answer = self.error(error, f"{request.method} {request.url.path}")
         self._counters.count(OTHER, answer.status, 0.0)
+        if answer.status >= 500:
+            asked = (request.method, request.url.path)
+            self._watch.note(OTHER, asked, answer.status, 0.0, answer.headers, answer.body)
         response = Response(answer.body, answer.status)
         response.raw_headers = all_headers(answer)
         return response
@@ -186,6 +200,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         siblings.open()
     following = asyncio.create_task(app._served.follow())
     telling = asyncio.create_task(_tell(app.tally))
+    log.info("worker %d serves", os.getpid(), extra=event("worker_started", snapshot=app._served.snapshot))
     if app.has_process:
         gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
         gc.set_threshold(GARBAGE)
@@ -205,6 +220,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.tally.write()
         app._pool.close()
         app._traces.close()
+        log.info("worker %d ends", os.getpid(), extra=event("worker_stopped"))
 
 
 async def _tell(tally: Tally) -> None:

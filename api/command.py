@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -13,12 +14,11 @@ import time
 from contextlib import nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 import typer
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from api import siblings
 from api.doors.authority import ensure
@@ -27,7 +27,11 @@ from api.doors.listener import BACKLOG, listen
 from api.doors.resolver import check
 from api.doors.unix import listening
 from api.served import current_id
+from api.supervisor import Server, Supervisor
 from emulator.config import Config, load
+from emulator.logs import event, settings
+
+log = logging.getLogger("webemu.serve")
 
 KEEP_ALIVE = 120
 """Seconds that an idle connection stays: longer than clients keep theirs, so that the client is who closes."""
@@ -35,13 +39,6 @@ GRACE = 15
 """Seconds that requests have to end when the server is told to stop."""
 PERIOD = 0.5
 """Seconds between two looks at the parent."""
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
-}
 
 
 def serve(
@@ -64,6 +61,9 @@ def serve(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Serving processes. [default: 1]", min=1)] = None,
     cache_mb: Annotated[int | None, typer.Option(help="Rendered answers kept, MB per process. [default: 64]")] = None,
+    log_format: Annotated[
+        str | None, typer.Option(help="Log on standard error: text, or json for programs. [default: text]")
+    ] = None,
     parent: Annotated[int, typer.Option(hidden=True, help="Process with which the server ends.")] = 0,
 ) -> None:
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
@@ -74,9 +74,11 @@ def serve(
     Example:
       webemu serve --collection demo --workers 4
       webemu serve --collection demo --uds web.sock      then: webemu search --server unix://web.sock river
+      webemu serve --collection mine --log-format json 2>server.log
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
-    config = load({**flags, "dns_port": dns_port, "workers": workers, "cache_mb": cache_mb})
+    flags |= {"dns_port": dns_port, "workers": workers, "cache_mb": cache_mb, "log_format": log_format}
+    config = load(flags)
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check(config.host, config.dns_port)
@@ -89,7 +91,7 @@ def serve(
         if parent:
             threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
         with suppress(KeyboardInterrupt):
-            _run(config.workers, [*listeners, *([local] if local else [])])
+            _run(config, [*listeners, *([local] if local else [])])
 
 
 def _end_with(parent: int) -> None:
@@ -99,8 +101,8 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _run(workers: int, listeners: list[socket.socket]) -> None:
-    settings = uvicorn.Config(
+def _run(config: Config, listeners: list[socket.socket]) -> None:
+    how = uvicorn.Config(
         "api.app:from_environment",
         factory=True,
         interface="asgi3",
@@ -108,21 +110,28 @@ def _run(workers: int, listeners: list[socket.socket]) -> None:
         http=Gate,
         ws="none",
         lifespan="on",
-        workers=workers,
+        workers=config.workers,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        log_config=LOGGING,
+        log_config=settings(config.log_format),
     )
-    if workers > 1:
+    _log_start(config, listeners)
+    if config.workers > 1:
         with tempfile.TemporaryDirectory(prefix="webemu-") as folder:
             os.environ[siblings.FOLDER] = folder
-            Multiprocess(settings, listeners).run()
+            Supervisor(how, listeners).run()
     else:
-        uvicorn.Server(settings).run(listeners)
+        Server(how).run(listeners)
+
+
+def _log_start(config: Config, listeners: list[socket.socket]) -> None:
+    places = ["{}:{}".format(*listener.getsockname()) for listener in listeners]
+    told = event("server_started", collection=config.collection, listening=places, workers=config.workers)
+    log.info("serving %s on %s", config.collection, ", ".join(places), extra=told)
 
 
 def announce(config: Config, listeners: list[socket.socket]) -> None:

@@ -13,6 +13,7 @@ import orjson
 
 from api.answer import Answer, Header
 from emulator.errors import EmulatorError
+from emulator.logs import event
 from emulator.weather import REASON
 
 log = logging.getLogger("webemu.api")
@@ -80,7 +81,9 @@ def error_answer(error: EmulatorError, snapshot: str) -> Answer:
 def internal_error(cause: BaseException, asked: str) -> EmulatorError:
     """A defect of ours, logged; what the asker is told names the log line and nothing else."""
     number = f"{os.getpid()}-{next(_numbers)}"
-    log.error("request %s failed: %s", number, asked, exc_info=cause)
+    log.error(
+        "request %s failed: %s", number, asked, exc_info=cause, extra=event("defect", request=number, asked=asked)
+    )
     return EmulatorError(
         f"the server failed on request {number}", action="retry; if it stays, report the server's log of that request"
     )

@@ -10,10 +10,12 @@ import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from weakref import WeakValueDictionary
 
 from api.siblings import from_environment
 from emulator.errors import EmulatorError, SnapshotError
+from emulator.logs import event
 from emulator.world import World
 from index.open import current_id, open_snapshot
 
@@ -76,7 +78,11 @@ class Served:
         return snapshot in ("", self.snapshot) or snapshot in self._open
 
     def _opened(self, snapshot: str) -> World:
-        world = self._open.get(snapshot) or open_snapshot(self._folder, snapshot)
+        if (world := self._open.get(snapshot)) is None:
+            began = perf_counter()
+            world = open_snapshot(self._folder, snapshot)
+            opened = event("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - began, 3))
+            log.info("snapshot %s is open", snapshot, extra=opened)
         world.share = self.siblings.share if self.siblings else None
         world.heard = self._heard
         self._open[snapshot] = world
@@ -108,9 +114,11 @@ class Served:
             )
         if current is None or current == self.snapshot:
             return
-        self._world = self._opened(current)
+        before, self._world = self.snapshot, self._opened(current)
+        switched = event("snapshot_switched", snapshot=current, before=before or None)
+        log.info("snapshot %s is served, before it %s", current, before or "none", extra=switched)
 
     def _report(self, message: str, action: str) -> None:
         if self._problem[0] != message:
-            log.warning("%s (%s)", message, action)
+            log.warning("%s (%s)", message, action, extra=event("snapshot_unavailable", action=action))
         self._problem = (message, action)

@@ -31,6 +31,7 @@ from api.sessions.cut import cut, unmarked, wall
 from api.sessions.desk import Desk
 from api.sessions.native import ROUTES
 from api.sessions.whom import NATIVE, Whom, carried, spoken
+from api.watch import Watch
 from emulator import urls
 from emulator.errors import EmulatorError, NotCaptured
 from emulator.types import Capture, PageRequest
@@ -57,11 +58,14 @@ class Begun(NamedTuple):
 class Web:
     """Answers requests whose Host is a host of the web."""
 
-    def __init__(self, served: Served, services: Services, pool: Pool, counters: Counters, desk: Desk) -> None:
+    def __init__(
+        self, served: Served, services: Services, pool: Pool, counters: Counters, watch: Watch, desk: Desk
+    ) -> None:
         self._served = served
         self._services = services
         self._pool = pool
         self._counters = counters
+        self._watch = watch
         self._desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,7 +129,7 @@ class Web:
         if outcome.cut:
             await cut(outcome, scope, send)
         elif outcome.reply is not None:
-            await self._send(outcome.reply, scope, send, outcome.marks, begun)
+            await self._send(outcome.reply, scope, send, outcome.marks, begun, outcome.delay_ms / 1000)
         return outcome.reply is not None or bool(outcome.cut)
 
     async def _asked(
@@ -147,8 +151,13 @@ class Web:
         except BlockingIOError:
             return await self._pool.run(partial(answer, world, request))
 
-    async def _send(self, reply: Reply, scope: Scope, send: Send, marks: bool, begun: Begun) -> None:
-        self._counters.count(begun.place, reply.status, perf_counter() - begun.start)
+    async def _send(self, reply: Reply, scope: Scope, send: Send, marks: bool, begun: Begun, held: float = 0.0) -> None:
+        """`held`: seconds that a session's weather took, which is nobody's slowness."""
+        seconds = perf_counter() - begun.start
+        self._counters.count(begun.place, reply.status, seconds)
+        if reply.status >= 500 or seconds - held >= self._watch.slow:
+            asked = (scope["method"], scope["path"])
+            self._watch.note(begun.place, asked, reply.status, seconds - held, reply.headers, reply.body)
         headers = reply.headers if marks else unmarked(reply.headers)
         await send({"type": "http.response.start", "status": reply.status, "reason": reply.reason, "headers": headers})
         bodiless = scope["method"] == "HEAD" or reply.status in (204, 304)
@@ -255,11 +264,12 @@ def _plain(status: int, reason: bytes, text: str, headers: Headers) -> Reply:
 
 @lru_cache(4096)
 def is_own(host: str) -> bool:
-    """Whether a host is this server under any name: an address, `localhost`, `webemu`; no site of the web is."""
+    """Whether a host is this server under any name: an address, `localhost`, `webemu`, that of a service or a pod in
+    Kubernetes (`….svc`); no site of the web is."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return host in ("", "localhost", "webemu")
+        return host in ("", "localhost", "webemu") or host.endswith((".svc", ".svc.cluster.local"))
     return True
 
 

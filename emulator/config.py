@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.errors import BadRequest
+from emulator.logs import FORMS
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 WEB_PORTS = re.compile(r"none||[0-9]{1,5}(\s*,\s*[0-9]{1,5})*")
@@ -40,6 +41,12 @@ class Config:
     """Memory for rendered answers and work that sessions share, per serving process, in MB."""
     api_keys: str = "any"
     """Keys that the vendors' APIs take, with commas between them; any key, and none, unless some are given."""
+    state: str = "none"
+    """Folder for the ledger of sessions and for traces, where the root is read-only; none is the root."""
+    log_format: str = "text"
+    """Form of the server's log on standard error: text, or json, an object a line."""
+    slow_ms: int = 1000
+    """Requests that take longer are logged, in milliseconds; 0 is none."""
 
     def __post_init__(self) -> None:
         if not COLLECTION_NAME.fullmatch(self.collection):
@@ -55,8 +62,13 @@ class Config:
                 f"setting web_ports={self.web_ports!r} is no list of ports",
                 action="use numbers from 0 to 65535 with commas between them: 80,443",
             )
-        if self.workers < 1:
-            raise BadRequest(f"setting workers={self.workers} is less than 1", action="use 1 or more")
+        for name, number, least in [("workers", self.workers, 1), ("slow_ms", self.slow_ms, 0)]:
+            if number < least:
+                raise BadRequest(f"setting {name}={number} is less than {least}", action=f"use {least} or more")
+        if self.log_format not in FORMS:
+            raise BadRequest(
+                f"setting log_format={self.log_format!r} is no form of a log", action=f"one of {', '.join(FORMS)}"
+            )
 
     @property
     def keys(self) -> frozenset[str]:
@@ -73,6 +85,11 @@ class Config:
     def socket_path(self) -> Path | None:
         """`uds` as a path; None if there is to be none."""
         return Path(self.uds) if self.uds not in ("", "none") else None
+
+    @property
+    def written(self) -> Path:
+        """Where the server writes what sessions of the collection did."""
+        return self.folder if self.state == "none" else Path(self.state) / self.collection
 
     @property
     def further_ports(self) -> tuple[int, ...]:

@@ -7,6 +7,8 @@ the machine may lose the last seconds, a killed process loses nothing.
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -22,6 +24,8 @@ from emulator.ledger import Begun, Kind, Place, Tally
 MAP_SIZE = 64 << 30
 """Bytes that there is room for; a file grows as it fills."""
 _TALLY = struct.Struct("<4Q")
+_SHARE_PIDS = "a process of another container has the same number: let containers that share it share their PIDs"
+"""LMDB knows its readers by process id."""
 _COUNT = struct.Struct("<I")
 _STEP = struct.Struct(">I")
 _PLACE = struct.Struct("<II")
@@ -61,9 +65,9 @@ class SessionLedger:
                 self._env = _open(self._folder)
             return self._env.begin(write=write)
         except (lmdb.Error, OSError) as error:
-            raise LedgerError(
-                f"{self._folder} cannot be used: {error}", action="free the disk, mend the folder"
-            ) from error
+            is_taken = os.strerror(errno.EAGAIN) in str(error)
+            action = _SHARE_PIDS if is_taken else "free the disk, mend the folder"
+            raise LedgerError(f"{self._folder} cannot be used: {error}", action=action) from error
 
     def open(self, name: str, record: bytes) -> str:
         with self._begin(True) as txn:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -153,11 +155,25 @@ def unite(shards: list[Path], folder: Path) -> list[int]:
 def open_index(folder: Path) -> tantivy.Index:
     """The index of a snapshot, ready to search."""
     try:
-        index = tantivy.Index.open(str(folder))
+        with _lockable(folder) as place:
+            index = tantivy.Index.open(str(place))
     except Exception as error:
         raise SnapshotError(f"{folder} cannot be opened: {error}", action=_REBUILD) from error
     index.register_tokenizer(NAME, index_analyzer())
     return index
+
+
+@contextmanager
+def _lockable(folder: Path) -> Iterator[Path]:
+    """The folder, or links to its files where it is read-only: Tantivy opens with a lock file beside them."""
+    if os.access(folder, os.W_OK):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="webemu-") as place:
+        for path in folder.resolve().iterdir():
+            if path.suffix != ".lock":
+                (Path(place) / path.name).symlink_to(path)
+        yield Path(place)
 
 
 def segment_bases(folder: Path, searcher: tantivy.Searcher, segments: list[int], shard_bases: list[int]) -> list[int]:

@@ -17,6 +17,7 @@ from typing import get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from emulator.logs import event
 from emulator.trace import Trace
 
 log = logging.getLogger("webemu.traces")
@@ -82,12 +83,18 @@ class TraceWriter:
         try:
             self._file(rows, lost)
             self._told += lost
+            if lost:
+                self._log_lost(lost, "too many waited")
         except OSError as error:
-            log.warning("%d trace rows are lost: %s", len(rows), error)
+            self._log_lost(len(rows), str(error))
             with self._lock:
                 self._lost += len(rows)
                 self._taken -= len(rows)
         return True
+
+    @staticmethod
+    def _log_lost(rows: int, why: str) -> None:
+        log.warning("%d trace rows are lost: %s", rows, why, extra=event("traces_lost", rows=rows, why=why))
 
     def _file(self, rows: list[Trace], lost: int) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ def traces(
     """
     if form not in FORMS:
         raise BadRequest(f"no such format: {form}", action=f"use {', '.join(FORMS)}")
-    rows, lost = read_traces(load({"root": root, "collection": collection}).folder / "traces")
+    rows, lost = read_traces(load({"root": root, "collection": collection}).written / "traces")
     for line in FORMS[form](row for row in rows if row.session.startswith(session)):
         print(line)
     if lost:

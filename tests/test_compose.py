@@ -18,6 +18,7 @@ from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
 from api.doors.command import BUNDLE
+from api.web import is_own
 from emulator.cli import COMMANDS, app
 from emulator.config import Config
 
@@ -26,10 +27,23 @@ VALIDATOR = Draft7Validator(json.loads((Path(__file__).parent / "data" / "compos
 ENVIRONMENT = {f"WEBEMU_{field.name.upper()}" for field in fields(Config)} | {"WEBEMU_SERVER", *BUNDLE}
 
 
+def read(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((HOUSE / name).read_text())
+    return loaded
+
+
 @pytest.fixture
 def compose() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((HOUSE / "docker-compose.yml").read_text())
-    return loaded
+    return read("docker-compose.yml")
+
+
+@pytest.fixture
+def copies() -> dict[str, Any]:
+    """Several servers behind a balancer."""
+    return read("deploy/compose.yml")
+
+
+both = pytest.mark.parametrize("name", ["docker-compose.yml", "deploy/compose.yml"])
 
 
 @pytest.fixture
@@ -44,8 +58,9 @@ def dockerfile() -> dict[str, list[str]]:
     return said
 
 
-def test_the_compose_file_is_valid(compose: dict[str, Any]) -> None:
-    assert [error.message for error in VALIDATOR.iter_errors(compose)] == []
+@both
+def test_the_compose_file_is_valid(name: str) -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(read(name))] == []
 
 
 def test_the_schema_sees_a_mistake(compose: dict[str, Any]) -> None:
@@ -106,10 +121,13 @@ def test_the_agent_has_the_certificate_and_no_key(compose: dict[str, Any], tmp_p
     assert [name for name in agent["volumes"] if not name.endswith(":ro") or name.startswith("data:")] == []
 
 
-def test_services_call_commands_and_settings_there_are(compose: dict[str, Any]) -> None:
-    for service in compose["services"].values():
-        assert service.get("command", ["serve"])[0] in COMMANDS
+@both
+def test_services_call_commands_and_settings_there_are(name: str) -> None:
+    ours = [service for service in read(name)["services"].values() if service["image"] == "webemu"]
+    for service in ours:
+        assert "entrypoint" in service or service.get("command", ["serve"])[0] in COMMANDS
         assert service.get("environment", {}).keys() <= ENVIRONMENT
+        assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
 
 
 def test_the_image_is_what_the_project_can_build(dockerfile: dict[str, list[str]]) -> None:
@@ -130,3 +148,56 @@ def test_the_image_starts_with_flags_there_are(dockerfile: dict[str, list[str]])
     name, *flags = json.loads(dockerfile["CMD"][0])
     shown = CliRunner().invoke(app, [name, "--help"]).output
     assert [flag for flag in flags if flag.startswith("--") and flag not in shown] == []
+
+
+def servers(copies: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: service for name, service in copies["services"].items() if name.startswith("copy-")}
+
+
+def test_the_balancer_knows_every_copy_and_waits_for_it(copies: dict[str, Any]) -> None:
+    balancer = copies["services"]["balancer"]
+    asked = (HOUSE / "deploy" / "haproxy.cfg").read_text()
+    places = {name: place for name, place in balancer["environment"].items() if name.startswith("WEBEMU_COPY_")}
+    assert set(re.findall(r"\$\{(\w+)\}", asked)) == {"WEBEMU_BIND", *places}
+    addresses = {service["networks"]["copies"]["ipv4_address"] for service in servers(copies).values()}
+    assert {f"{address}:8800" for address in addresses} == set(places.values())
+    assert len(addresses) == 3
+    subnet = ip_network(copies["networks"]["copies"]["ipam"]["config"][0]["subnet"])
+    assert all(ip_address(address) in subnet and ip_address(address) != subnet[1] for address in addresses)
+    assert set(balancer["depends_on"]) == set(servers(copies))
+    assert {one["condition"] for one in balancer["depends_on"].values()} == {"service_healthy"}
+    mounted = {source: target for source, target, _ in (name.split(":") for name in balancer["volumes"])}
+    assert (HOUSE / "deploy" / "haproxy.cfg").samefile(HOUSE / "deploy" / next(iter(mounted)))
+
+
+def test_only_the_balancer_is_reached_from_outside_and_from_this_machine_alone(copies: dict[str, Any]) -> None:
+    assert copies["networks"]["copies"]["internal"] is True
+    published = [name for name, service in copies["services"].items() if "ports" in service]
+    assert published == ["balancer"]
+    assert all(port.startswith("127.0.0.1:") for port in copies["services"]["balancer"]["ports"])
+    for name, service in copies["services"].items():
+        assert name == "balancer" or service.get("network_mode") == "none" or set(service["networks"]) == {"copies"}
+
+
+def test_the_balancer_has_the_name_that_a_server_knows_itself_by(copies: dict[str, Any]) -> None:
+    assert all(is_own(alias) for alias in copies["services"]["balancer"]["networks"]["copies"]["aliases"])
+    assert not is_own("balancer")
+
+
+def test_copies_write_nothing_but_what_sessions_did(copies: dict[str, Any], dockerfile: dict[str, list[str]]) -> None:
+    for service in servers(copies).values():
+        assert service["read_only"] is True
+        modes = {name.split(":")[1]: name.endswith(":ro") for name in service["volumes"]}
+        assert modes == {"/data": True, "/state": False, "/crawl": True}
+        assert service["environment"]["WEBEMU_STATE"] == "/state"
+    assert any("mkdir" in line and "chown webemu /data /trust /state" in line for line in dockerfile["RUN"])
+
+
+def test_copies_share_a_ledger_so_they_see_each_others_processes(copies: dict[str, Any]) -> None:
+    services = copies["services"]
+    assert {service["pid"] for service in servers(copies).values()} == {"service:pids"}
+    assert services["pids"]["init"] is True
+    assert services["pids"]["healthcheck"] == {"disable": True}
+    for service in servers(copies).values():
+        assert service["depends_on"]["pids"]["condition"] == "service_started"
+        assert service["depends_on"]["trust"]["condition"] == "service_completed_successfully"

@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from emulator.errors import EmulatorError
+
 FOLDER = "ca"
 CERTIFICATE, KEY = "ca.pem", "ca.key"
 COMMON_NAME = "webemu local CA - for the emulated web only"
@@ -29,12 +31,19 @@ YEARS, LEAF_DAYS = 10, 397
 
 
 def ensure(root: Path) -> Path:
-    """The folder of the authority below a root of collections, made with a new key if there is none."""
+    """The folder of the authority below a root of collections, made with a new key if there is none.
+
+    Raises EmulatorError where it cannot be written.
+    """
     folder = root / FOLDER
     if (folder / CERTIFICATE).exists():
         return folder
-    root.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=".ca-", dir=root))
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=".ca-", dir=root))
+    except OSError as error:
+        action = f"make it where {root} may be written: webemu ca --root {root}"
+        raise EmulatorError(f"{folder} is not there and cannot be made: {error}", action=action) from error
     key = ec.generate_private_key(ec.SECP256R1())
     for name, content in ((KEY, _pem(key)), (CERTIFICATE, _root_certificate(key))):
         (made / name).touch(0o600)

@@ -39,6 +39,8 @@ class Outcome(NamedTuple):
     cut: Cut = ""
     """How the connection is ended: not, without an answer (reset, closed), or in the middle of one."""
     marks: bool = True
+    delay_ms: float = 0.0
+    """That weather held it."""
 
 
 _CUTS: dict[Fault, Cut] = {"timeout": "close", "reset": "reset", "truncated": "half"}
@@ -98,7 +100,8 @@ class Desk:
         if struck:
             step.seen.weather.add(struck)
         self._note(step, whom.service, reply, 1000 * (perf_counter() - start))
-        return Outcome(_marked(step, reply), _CUTS.get(struck, "") if struck else "", step.request.session.marks)
+        how = _CUTS.get(struck, "") if struck else ""
+        return Outcome(_marked(step, reply), how, step.request.session.marks, step.delay_ms)
 
     def _begin(self, request: Request, service: str, wait: bool = True) -> Step:
         """Raises BlockingIOError where the snapshot is not open and it must not wait."""

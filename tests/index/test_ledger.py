@@ -1,7 +1,11 @@
 """The ledger of sessions: what is written by one process is known to all, and counted once."""
 
 import multiprocessing
+import shutil
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -72,6 +76,41 @@ def test_processes_share_it(tmp_path: Path) -> None:
     ledger = SessionLedger(tmp_path / "l")
     assert ledger.tally("s") == Tally(steps=100, searches=100)
     assert ledger.begin("s", b"r") == (101, 100, 0)
+
+
+ALONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--"]
+"""With a process number of its own: 1."""
+HOLD = """
+import sys
+from pathlib import Path
+from emulator.errors import EmulatorError
+from index.ledger import SessionLedger
+ledger = SessionLedger(Path(sys.argv[1]))
+try:
+    ledger.tally("s")
+    print("ok", flush=True)
+except EmulatorError as error:
+    print(error.action, flush=True)
+sys.stdin.read()
+"""
+
+
+def has_own_numbers() -> bool:
+    return bool(shutil.which("unshare")) and subprocess.run([*ALONE, "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not has_own_numbers(), reason="no process numbers of its own can be had here")
+def test_containers_that_do_not_share_process_numbers_are_told_to(tmp_path: Path) -> None:
+    command = [*ALONE, sys.executable, "-c", HOLD, str(tmp_path / "l")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        said = []
+        for _ in range(2):
+            process = stack.enter_context(subprocess.Popen(command, **pipes))
+            said.append(process.stdout.readline().strip())
+            stack.callback(process.stdin.close)
+    assert said[0] == "ok"
+    assert "share their PIDs" in said[1]
 
 
 def test_a_folder_that_is_none_is_a_failure_of_ours(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""uvicorn's server and its supervisor of workers, saying in the log what happens to them."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import time
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from emulator.logs import event
+
+log = logging.getLogger("webemu.serve")
+
+
+class Server(uvicorn.Server):
+    """The only serving process."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        open_now, in_flight = len(self.server_state.connections), len(self.server_state.tasks)
+        message = "draining: %d requests in flight on %d connections"
+        log.info(message, in_flight, open_now, extra=event("draining", connections=open_now, in_flight=in_flight))
+        began = time.monotonic()
+        await super().shutdown(sockets)
+        seconds = round(time.monotonic() - began, 3)
+        log.info("drained in %.3f s", seconds, extra=event("drained", seconds=seconds))
+
+
+class Supervisor(Multiprocess):
+    """Several of them: who dies is replaced."""
+
+    def keep_subprocess_alive(self) -> None:
+        before = list(self.processes)
+        super().keep_subprocess_alive()
+        for old, new in zip(before, self.processes, strict=False):
+            if old is not new:
+                ended = _ended(old.exitcode)
+                log.warning("worker %s died: %s", old.pid, ended, extra=event("worker_died", worker=old.pid, how=ended))
+                replaced = event("worker_replaced", worker=old.pid, by=new.pid)
+                log.info("worker %s is replaced by %s", old.pid, new.pid, extra=replaced)
+
+    def terminate_all(self) -> None:
+        log.info("draining %d workers", len(self.processes), extra=event("draining", workers=len(self.processes)))
+        self._began = time.monotonic()
+        super().terminate_all()
+
+    def join_all(self) -> None:
+        super().join_all()
+        seconds = round(time.monotonic() - self._began, 3)
+        log.info("drained in %.3f s", seconds, extra=event("drained", seconds=seconds))
+
+
+def _ended(code: int | None) -> str:
+    """A signal's name, or the status."""
+    if code is not None and code < 0:
+        return signal.Signals(-code).name
+    return f"status {code}"

@@ -1,0 +1,193 @@
+"""What a server says in its log: as JSON all that happens, as text what a person should look at."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.app import create_app
+from emulator.config import Config
+from emulator.logs import PER_SECOND, JsonLines, TextLines
+from emulator.trace import Trace
+from index.open import open_world
+from index.snapshot import switch
+from index.traces import TraceWriter, read_traces
+from tests.api.conftest import Ask, SmallWorld, asking
+
+Grow = Callable[[Path, int, str], str]
+PATIENCE = 30.0
+
+
+def said(caplog: pytest.LogCaptureFixture, *names: str) -> list[dict[str, Any]]:
+    """What a program would read of these events."""
+    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    return [line for line in lines if line["event"] in names]
+
+
+class Logged:
+    """A server process whose log is a file."""
+
+    def __init__(self, folder: Path, log: Path, *arguments: str) -> None:
+        self._log = log
+        where = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", "--log-format", "json"]
+        with log.open("w") as stderr:
+            command = [sys.executable, "-m", "emulator.cli", "serve", *where, *arguments]
+            self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
+
+    def lines(self, *names: str) -> list[dict[str, Any]]:
+        whole = self._log.read_text().rpartition("\n")[0]
+        lines = [json.loads(line) for line in whole.splitlines()]
+        return [line for line in lines if line["event"] in names] if names else lines
+
+    def wait_for(self, name: str, number: int) -> list[dict[str, Any]]:
+        deadline = time.monotonic() + PATIENCE
+        while len(found := self.lines(name)) < number:
+            assert time.monotonic() < deadline, f"{name} never happened"
+            assert self.process.poll() is None
+            time.sleep(0.05)
+        return found
+
+
+def test_the_life_of_a_server_is_told_line_by_line(tmp_path: Path, grow: Grow) -> None:
+    folder = tmp_path / "root" / "c"
+    first, second = grow(folder, 1, "river port"), grow(folder, 2, "river bridge")
+    switch(folder, first)
+    server = Logged(folder, tmp_path / "log", "--workers", "2")
+    try:
+        victim = server.wait_for("worker_started", 2)[0]["pid"]
+        os.kill(victim, signal.SIGKILL)
+        server.wait_for("worker_started", 3)
+        switch(folder, second)
+        server.wait_for("snapshot_switched", 5)
+    finally:
+        server.process.terminate()
+        assert server.process.wait(PATIENCE) == 0
+    (started,) = server.lines("server_started")
+    assert (started["pid"], started["collection"], started["workers"]) == (server.process.pid, "c", 2)
+    (died,), (replaced,) = server.lines("worker_died"), server.lines("worker_replaced")
+    assert (died["worker"], died["how"], died["level"]) == (victim, "SIGKILL", "warning")
+    assert replaced["by"] in {line["pid"] for line in server.lines("worker_started")} - {victim}
+    opened = server.lines("snapshot_opened")
+    assert {line["snapshot"] for line in opened} == {first, second}
+    assert all(line["seconds"] >= 0 for line in opened)
+    switches = [(line["before"], line["snapshot"]) for line in server.lines("snapshot_switched")]
+    assert sorted(switches, key=str) == sorted([(None, first)] * 3 + [(first, second)] * 2, key=str)
+    assert len(server.lines("worker_stopped")) == 2
+    order = [line["event"] for line in server.lines("draining", "drained")]
+    assert order == ["draining", "drained"]
+
+
+def test_the_only_worker_tells_how_it_drains(tmp_path: Path, grow: Grow) -> None:
+    folder = tmp_path / "root" / "c"
+    grow(folder, 1, "river port")
+    server = Logged(folder, tmp_path / "log")
+    server.wait_for("worker_started", 1)
+    server.process.terminate()
+    assert server.process.wait(PATIENCE) == 0
+    events = [line["event"] for line in server.lines()]
+    assert events[0] == "server_started"
+    assert events[-3:] == ["draining", "worker_stopped", "drained"]
+    assert server.lines("draining")[0]["in_flight"] == 0
+
+
+def test_a_defect_is_told_with_the_number_that_the_asker_has(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    answer = ask("GET", "/v1/search?q=defect")
+    assert answer.status_code == 500
+    (defect,) = said(caplog, "defect")
+    (failed,) = said(caplog, "request_failed")
+    assert defect["request"] == failed["request"]
+    assert failed["request"] in answer.json()["error"]["message"]
+    assert "ZeroDivisionError" in defect["exception"]
+    assert (failed["route"], failed["method"], failed["status"]) == ("/v1/search", "GET", 500)
+    assert failed["ms"] > 0
+    assert "defect" not in failed["path"], "what stands in the query may be a key"
+
+
+def test_a_service_that_fails_is_named(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    ask("POST", "/serper/search", json={"q": "defect"})
+    (failed,) = said(caplog, "request_failed")
+    assert (failed["route"], failed["status"]) == ("serper", 500)
+    assert failed["request"] == said(caplog, "defect")[0]["request"]
+
+
+def test_what_goes_well_is_not_told_nor_what_the_web_says(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "webemu")
+    assert ask("GET", "/v1/search?q=a").status_code == 200
+    assert ask("GET", "/v1/fetch?url=https://a.example/gone").status_code == 404
+    assert ask("GET", "/v1/fetch?url=https://a.example/bomb").status_code == 502, "what the crawl holds"
+    assert ask("GET", "/nowhere").status_code == 404
+    assert said(caplog, "request_failed", "request_slow", "defect") == []
+
+
+def test_a_page_whose_bytes_are_gone_is_our_failure(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    ask("GET", "/v1/fetch?url=https://a.example/lost&format=raw")
+    (failed,) = said(caplog, "request_failed")
+    assert (failed["status"], failed["route"], failed["level"]) == (502, "/v1/fetch", "warning")
+    assert "request" not in failed
+
+
+def test_many_failures_are_few_lines(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(20 * PER_SECOND):
+        ask("GET", "/v1/fetch?url=https://a.example/lost&format=raw")
+    lines = said(caplog, "request_failed")
+    told = len(lines) + sum(line.get("left_out", 0) for line in lines)
+    assert PER_SECOND <= len(lines) < 20 * PER_SECOND
+    assert told <= 20 * PER_SECOND
+
+
+def test_slow_requests_are_told(small: SmallWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ask = asking(create_app(Config(root=tmp_path, slow_ms=1), world=small))
+    assert ask("POST", "/v1/search", json={"queries": [f"word {n}" for n in range(4096)]}).status_code == 200
+    (slow,) = said(caplog, "request_slow")
+    assert (slow["route"], slow["method"], slow["status"]) == ("/v1/search", "POST", 200)
+    assert slow["ms"] >= 1
+
+
+def test_weather_is_neither_slow_nor_a_failure(tmp_path: Path, grow: Grow, caplog: pytest.LogCaptureFixture) -> None:
+    grow(tmp_path / "c", 1, "river port")
+    config = Config(root=tmp_path, collection="c", slow_ms=1000)
+    ask = asking(create_app(config, world=open_world(config.folder)))
+    weather = {"latency": {"kind": "constant", "ms": 1200}, "errors": 1.0}
+    session = ask("POST", "/v1/sessions", json={"seed": 1, "weather": weather}).json()["session"]
+    answer = ask("GET", "/v1/search?q=river", headers={"X-Webemu-Session": session})
+    assert answer.status_code >= 500
+    assert answer.headers["x-webemu-weather"]
+    assert said(caplog, "request_slow", "request_failed") == []
+
+
+def test_nothing_is_slow_where_that_is_wanted(
+    small: SmallWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = asking(create_app(Config(root=tmp_path, slow_ms=0), world=small))
+    ask("POST", "/v1/search", json={"queries": [f"word {n}" for n in range(4096)]})
+    assert said(caplog, "request_slow") == []
+
+
+def test_a_hostile_path_stays_on_its_line(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    ask("GET", "/s/x%0a2026-01-01T00:00:00.000Z%20ERROR%201%20forged%1b[2J/v1/search?q=defect")
+    told = [record for record in caplog.records if record.name.startswith("webemu")]
+    assert said(caplog, "request_failed")
+    assert all(len(JsonLines().format(record).splitlines()) == 1 for record in told)
+    for record in told:
+        first, *traceback = TextLines().format(record).split("\n")
+        assert first.isprintable()
+        assert all(line.startswith("    ") for line in traceback)
+
+
+def test_traces_that_are_lost_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    row = Trace("s", "", "", 1, "webemu", "search", "q", "", "", 1, (), 0, 0, 200, 1.0, 9, "", False)
+    writer = TraceWriter(tmp_path / "traces", held=2)
+    writer.put((row,))
+    writer.put((row, row, row))
+    writer.close()
+    (lost,) = said(caplog, "traces_lost")
+    assert (lost["rows"], lost["level"]) == (3, "warning")
+    assert read_traces(tmp_path / "traces")[1] == 3

@@ -1,0 +1,77 @@
+"""The log: a record is one line whatever was asked, and programs find the same fields in each."""
+
+import json
+import logging
+import re
+import sys
+
+import pytest
+
+from emulator.logs import PER_SECOND, JsonLines, Seldom, TextLines, event
+
+HOSTILE = "a\r\n2026-01-01T00:00:00.000Z ERROR 1 webemu: forged\x1b[2J\x9b\u2028\u202e\u200b\ud83d ünï \x00"
+FIRST = ["time", "level", "logger", "pid", "event", "message"]
+
+
+def record(message: str, *arguments: object, error: BaseException | None = None, **extra: object) -> logging.LogRecord:
+    exc_info = (type(error), error, error.__traceback__) if error else None
+    made = logging.getLogger("webemu.test").makeRecord(
+        "webemu.test", logging.WARNING, __file__, 1, message, arguments, exc_info, extra=extra
+    )
+    assert made.process
+    return made
+
+
+def test_a_json_line_has_what_programs_look_for() -> None:
+    said = json.loads(JsonLines().format(record("opened %s", "x", **event("snapshot_opened", snapshot="x", seconds=2))))
+    assert list(said) == [*FIRST, "snapshot", "seconds"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", said["time"])
+    assert (said["level"], said["logger"], said["event"]) == ("warning", "webemu.test", "snapshot_opened")
+    assert (said["message"], said["snapshot"], said["seconds"]) == ("opened x", "x", 2)
+
+
+def test_what_a_library_says_is_an_event_too() -> None:
+    assert json.loads(JsonLines().format(record("hello")))["event"] == "log"
+
+
+@pytest.mark.parametrize("lines", [JsonLines(), TextLines()])
+def test_hostile_text_neither_ends_a_line_nor_reaches_the_terminal(lines: logging.Formatter) -> None:
+    line = lines.format(record("asked %s", HOSTILE, **event("defect", asked=HOSTILE)))
+    assert line.isprintable()
+    assert len(line.splitlines()) == 1
+    line.encode()
+
+
+def test_json_gives_the_text_back() -> None:
+    assert json.loads(JsonLines().format(record("asked", **event("defect", asked=HOSTILE))))["asked"] == HOSTILE
+
+
+def test_people_read_letters_of_any_script() -> None:
+    line = TextLines().format(record("asked %s", "größe 東京\n"))
+    assert line.endswith("webemu.test: asked größe 東京\\n")
+
+
+def test_no_field_takes_the_place_of_what_every_line_has() -> None:
+    said = json.loads(JsonLines().format(record("hello", **event("defect", level="debug", pid=0))))
+    assert (said["level"], said["pid"] > 0) == ("warning", True)
+
+
+def test_a_traceback_is_indented_so_that_it_forges_no_line() -> None:
+    try:
+        raise ValueError(HOSTILE)
+    except ValueError as error:
+        made = record("failed", error=error)
+    first, *others = TextLines().format(made).split("\n")
+    assert first.endswith("failed")
+    assert all(line.startswith("    ") and line.isprintable() for line in others)
+    said = json.loads(JsonLines().format(made))
+    assert "ValueError" in said["exception"]
+    assert sys.exc_info() == (None, None, None)
+
+
+def test_lines_are_seldom_and_those_left_out_are_counted() -> None:
+    now = [10.0]
+    seldom = Seldom(lambda: now[0])
+    assert [seldom.left_out() for _ in range(PER_SECOND + 7)] == [0] * PER_SECOND + [None] * 7
+    now[0] = 11.0
+    assert [seldom.left_out(), seldom.left_out()] == [7, 0]
