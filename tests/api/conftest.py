@@ -65,7 +65,7 @@ class SmallWorld(World):
         redirects = (request.url,) if request.url != capture.url else ()
         return Page(request, capture, redirects, "Aldmere", marked[request.view], self.snapshot)
 
-    def payload(self, request: PageRequest) -> tuple[Capture, Payload]:
+    def payload(self, request: PageRequest, wait: bool = True) -> tuple[Capture, Payload]:
         headers = (
             (b"Content-Type", b"text/html; charset=utf-8"),
             (b"X-Crawler-Content-Encoding", b"gzip"),

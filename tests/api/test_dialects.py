@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import chain
 from pkgutil import iter_modules
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import httpx
 import orjson
@@ -21,7 +21,8 @@ from api.dialects import DIALECTS
 from api.dialects.dialect import Dialect
 from emulator.config import Config
 from emulator.errors import SnapshotError
-from emulator.types import Query, Results
+from emulator.ports import Finder
+from emulator.types import Query
 from emulator.world import World
 from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
@@ -235,17 +236,22 @@ def test_a_method_that_is_not_taken(name: str, world: World, tmp_path_factory: p
     assert own_shape(answer)
 
 
-class Broken(World):
-    """A world whose disk is gone."""
+class Broken:
+    """A finder whose disk is gone."""
 
-    def search(self, query: Query) -> Results:
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._finder, name)
+
+    def top(self, plan: Any, limit: int) -> Any:
         raise SnapshotError("the disk is gone")
 
 
 @pytest.fixture(scope="module")
 def broken(world: World, tmp_path_factory: pytest.TempPathFactory) -> Asking:
-    gone = object.__new__(Broken)
-    gone.__dict__.update(world.__dict__)
+    gone = World(world.snapshot, cast(Finder, Broken(world.finder)), world.shelf, world.figures())
     return asking(gone, tmp_path_factory.mktemp("none"), "good")
 
 

@@ -1,10 +1,18 @@
 """The wire format of docs/api.md, to the byte: golden files, windows, batches."""
 
+import asyncio
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from api.app import create_app
+from emulator.config import Config
+from emulator.types import Page, PageRequest
+from tests.api.conftest import SmallWorld
 
 Ask = Callable[..., httpx.Response]
 Golden = Callable[[str, Any], None]
@@ -147,3 +155,32 @@ def test_the_documentation_loads_nothing_from_elsewhere(ask: Ask) -> None:
     for file in ("swagger-ui-bundle.js", "swagger-ui.css"):
         assert f"/docs/files/{file}" in page
         assert ask("GET", f"/docs/files/{file}").status_code == 200
+
+
+def test_what_is_asked_again_while_it_is_made_is_made_once(tmp_path: Path) -> None:
+    class Slow(SmallWorld):
+        fetched = 0
+
+        def fetch(self, request: PageRequest) -> Page:
+            self.fetched += 1
+            time.sleep(0.3)
+            return super().fetch(request)
+
+    world = Slow()
+    app = create_app(Config(root=tmp_path), world)
+
+    async def ask(client: httpx.AsyncClient) -> bytes:
+        return (await client.get("/v1/fetch?url=https://a.example/&format=links")).content
+
+    async def all_at_once() -> list[bytes]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://webemu") as client:
+            leaving = asyncio.ensure_future(ask(client))
+            asking = [asyncio.ensure_future(ask(client)) for _ in range(7)]
+            await asyncio.sleep(0.1)
+            leaving.cancel()  # the others still want it
+            return await asyncio.gather(*asking)
+
+    answers = asyncio.run(all_at_once())
+    assert len(set(answers)) == 1
+    assert b'"content"' in answers[0]
+    assert world.fetched == 1

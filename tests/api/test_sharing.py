@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -139,3 +140,38 @@ def test_all_at_once_are_written_down_once_each(remembering: Server) -> None:
 def figures(server: Server) -> dict[str, int]:
     told: dict[str, int] = server.json("GET", "/v1/stats")[1]["process"]["cache"]
     return told
+
+
+def test_services_without_a_session_remember_too(remembering: Server, forgetting: Server) -> None:
+    path, before = "/serper/search?q=lock+quay+port", figures(remembering)
+    plain = [remembering.ask("GET", path) for _ in range(3)]
+    after = figures(remembering)
+    assert (after["misses"] - before["misses"], after["hits"] - before["hits"]) == (1, 2)
+    assert {body for _, _, body in [*plain, forgetting.ask("GET", path)]} == {plain[0][2]}
+    session = remembering.open(task="plain")
+    assert remembering.ask("GET", f"/s/{session}{path}")[2] == plain[0][2]
+    assert figures(remembering)["misses"] == after["misses"]
+
+
+def test_what_many_ask_for_at_once_is_made_once(remembering: Server) -> None:
+    path = "/v1/fetch?url=https://site5.example/5&format=markdown"
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: remembering.ask("GET", path), range(48)))
+    assert {status for status, _, _ in answers} == {200}
+    assert len({body for _, _, body in answers}) == 1
+
+
+def test_answers_keep_the_order_of_pipelined_requests(remembering: Server) -> None:
+    """Some are answered where they are read, others wait for a thread."""
+    find, health = b"/v1/find?url=https://site0.example/0&pattern=river", b"/health"
+    asked = [find, health, b"/v1/search?q=quay", find, b"/v1/search?q=", health]
+    lines = b"".join(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path for path in asked[:-1])
+    last = b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % asked[-1]
+    with socket.create_connection(("127.0.0.1", remembering.port), timeout=30) as connection:
+        connection.sendall(lines + last)
+        got = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    bodies = [part.partition(b"\r\n\r\n")[2] for part in got.split(b"HTTP/1.1 ")[1:]]
+    keys = [set(json.loads(body)) for body in bodies]
+    assert ["pattern" in one for one in keys] == [True, False, False, True, False, False]
+    assert ["status" in one for one in keys] == [False, True, False, False, False, True]
+    assert ["results" in one for one in keys] == [False, False, True, False, True, False]
