@@ -1,71 +1,123 @@
-"""Ingest against its floor: FastWARC and the extraction alone, on the same files, in the same run, one process each.
+"""Ingest against its floors: reading, extraction and indexing alone, on the same files, in the same run, one process.
 
 python -m benchmarks.ingest WARC...
 
-Unit: pages per core-second (user and system time of the whole process tree). The floor reads every record, decodes and
-extracts text, title, links and metadata of every page, and keeps nothing.
+Unit: pages per core-second (user and system time of the whole process tree). Reading is FastWARC over every record;
+extraction decodes every page and finds text, title, links and metadata; indexing is Tantivy with one thread over titles
+and texts, with positions and without stored texts, by its own English stemmer. What they make is thrown away.
+Then the whole is run with one worker and with one per core, of which the wall times are compared.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
+
+import tantivy
 
 from index.http import parse
 from ingest.extract import extract
 
 
-def floor(paths: list[str]) -> int:
-    """Read and extract, keep nothing; returns the number of pages."""
+def read(paths: list[str]) -> Iterator[tuple[str, bytes]]:
+    """URL and block of every response."""
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-    pages = 0
     for path in paths:
         for record in ArchiveIterator(path, record_types=WarcRecordType.response, parse_http=False):
-            message = parse(record.reader.read())
-            if message is not None:
-                url = record.headers.get("WARC-Target-URI") or ""
-                found, *_ = extract(message.body, "text/html", None, url, "UTF-8", None, date(2024, 12, 1))
-                pages += found is not None
-    return pages
+            yield record.headers.get("WARC-Target-URI") or "", record.reader.read()
 
 
-def run(command: list[str]) -> tuple[float, float, int]:
-    """(core-seconds, peak MB of the largest process, exit status) of a command and its children."""
+def pages(paths: list[str]) -> Iterator[tuple[str, str]]:
+    """Title and text of every page."""
+    for url, block in read(paths):
+        message = parse(block)
+        if message is not None:
+            found, *_ = extract(message.body, "text/html", None, url, "UTF-8", None, date(2024, 12, 1))
+            if found is not None:
+                yield found.title, found.text
+
+
+def index(texts: list[tuple[str, str]]) -> None:
+    schema = tantivy.SchemaBuilder().add_text_field("all", tokenizer_name="en_stem", index_option="position").build()
+    with tempfile.TemporaryDirectory() as folder:
+        writer = tantivy.Index(schema, folder).writer(256 << 20, 1)
+        for title, text in texts:
+            writer.add_document(tantivy.Document(all=[title, text]))
+        writer.commit()
+        writer.wait_merging_threads()
+
+
+def floors(paths: list[str]) -> dict[str, float]:
+    """Seconds of each, and how many pages there are."""
+    marks = [time.process_time()]
+    for _ in read(paths):
+        pass
+    marks.append(time.process_time())
+    texts = list(pages(paths))
+    marks.append(time.process_time())
+    index(texts)
+    marks.append(time.process_time())
+    reading, extraction, indexing = (later - before for before, later in pairwise(marks))
+    return {"reading": reading, "extraction": extraction - reading, "indexing": indexing, "pages": len(texts)}
+
+
+def run(command: list[str]) -> tuple[float, float, float]:
+    """(core-seconds, wall seconds, peak MB of the largest process) of a command and its children."""
+    started = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3, os.waitstatus_to_exitcode(status)
+    if status:
+        raise SystemExit(f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - started, usage.ru_maxrss / 1e3
+
+
+def ingested(paths: list[str], workers: int) -> dict[str, tuple[float, float, float]]:
+    """Both parts of an ingest, as `run` says them; and under `disk` its MB at rest."""
+    webemu = [sys.executable, "-m", "emulator.cli"]
+    with tempfile.TemporaryDirectory() as root:
+        place = ["--root", root, "--collection", "bench", "--workers", str(workers)]
+        catalog = run([*webemu, "ingest", *paths, *place, "-q", "--no-snapshot"])
+        snapshot = run([*webemu, "snapshots", "build", *place])
+        size = sum(file.stat().st_size for file in Path(root).rglob("*") if file.is_file())
+    return {"catalog": catalog, "snapshot": snapshot, "disk": (size / 1e6, 0.0, 0.0)}
 
 
 def main(paths: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        webemu = [sys.executable, "-m", "emulator.cli"]
-        place = ["--root", root, "--collection", "bench"]
-        floor_s, floor_mb, _ = run([sys.executable, "-m", "benchmarks.ingest", "--floor", *paths])
-        ingest_s, ingest_mb, status = run([*webemu, "ingest", *paths, *place, "--workers", "1", "-q", "--no-snapshot"])
-        build_s, build_mb, _ = run([*webemu, "snapshots", "build", *place])
-        if status:
-            raise SystemExit(f"ingest ended with status {status}")
-        sql = [*webemu, "sql", "SELECT count(*) FROM pages", *place, "--format", "json"]
-        pages = int("".join(filter(str.isdigit, subprocess.check_output(sql, text=True).partition(":")[2])))
-        size = sum(file.stat().st_size for file in Path(root).rglob("*") if file.is_file())
-    print(f"{pages:,} pages of {len(paths)} files; {size / 1e6:,.0f} MB at rest")
-    for name, seconds, memory in (
-        ("floor: FastWARC + extraction", floor_s, floor_mb),
-        ("ingest into the catalog", ingest_s, ingest_mb),
-        ("snapshot", build_s, build_mb),
-        ("ingest and snapshot", ingest_s + build_s, max(ingest_mb, build_mb)),
+    floor = json.loads(subprocess.check_output([sys.executable, "-m", "benchmarks.ingest", "--floors", *paths]))
+    count = int(floor.pop("pages"))
+    one = ingested(paths, 1)
+    cores = len(os.sched_getaffinity(0))
+    print(f"{count:,} pages of {len(paths)} files; {one['disk'][0]:,.0f} MB at rest")
+    for name, seconds in floor.items():
+        print(f"{name + ' alone':<30} {count / seconds:7,.0f} pages/core-s")
+    before = floor["reading"] + floor["extraction"]
+    total = before + floor["indexing"]
+    both = one["catalog"][0] + one["snapshot"][0]
+    for name, seconds, least, memory in (
+        ("ingest into the catalog", one["catalog"][0], before, one["catalog"][2]),
+        ("snapshot", one["snapshot"][0], floor["indexing"], one["snapshot"][2]),
+        ("ingest and snapshot", both, total, max(one["catalog"][2], one["snapshot"][2])),
     ):
-        share = floor_s / seconds
-        print(f"{name:<30} {pages / seconds:7,.0f} pages/core-s   {share:.2f} of the floor   peak {memory:,.0f} MB")
+        share = f"{least / seconds:.2f} of its floors"
+        print(f"{name:<30} {count / seconds:7,.0f} pages/core-s   {share}   peak {memory:,.0f} MB")
+    if cores > 1:
+        many = ingested(paths, cores)
+        for name in ("catalog", "snapshot"):
+            times = one[name][1] / many[name][1]
+            print(f"{name}, {cores} workers instead of 1: {times:.2f} times as fast by the clock")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--floor"]:
-        print(floor(sys.argv[2:]))
+    if sys.argv[1:2] == ["--floors"]:
+        print(json.dumps(floors(sys.argv[2:])))
     else:
         main(sys.argv[1:])
