@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from api.answer import Answer, Header, Receive, Scope, Send, all_headers, send_answer
 from api.body import read_body
 from api.cache import Cache
+from api.coding import packed
 from api.counters import Counters
 from api.doors.authority import Contexts
 from api.doors.gate import Doors
@@ -65,6 +66,7 @@ class App(FastAPI):
         self._served = served
         self._pool = pool = Pool(max(2, min(8, os.cpu_count() or 2)))
         self._counters = Counters()
+        self._compress = config.compress
         self._watch = watch = Watch(config.slow_ms)
         served.tell(self._counters.hear)
         self.tally = Tally(self._counters.told, siblings_folder())
@@ -118,9 +120,10 @@ class App(FastAPI):
             answer = route(query)
         except BaseException as error:
             answer = self.error(ours(error), f"GET {path}?{query[:500]!r}")
-        if answer is not None:
-            self._count(path, ("GET", path), answer, perf_counter() - start)
-        return answer
+        if answer is None:
+            return None
+        self._count(path, ("GET", path), answer, perf_counter() - start)
+        return packed(answer, headers, self._compress) if self._compress else answer
 
     def _count(self, place: str, asked: tuple[str, str], answer: Answer, seconds: float) -> None:
         self._counters.count(place, answer.status, seconds)
@@ -155,6 +158,8 @@ class App(FastAPI):
         except BaseException as error:
             answer = self.error(ours(error), f"{method} {path}?{scope['query_string'][:500]!r}")
         self._count(place or path, (method, path), answer, perf_counter() - start)
+        if self._compress:
+            answer = packed(answer, scope["headers"], self._compress)
         await send_answer(answer, send, bodiless=method == "HEAD")
 
     def error(self, error: Exception, asked: str) -> Answer:

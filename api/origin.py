@@ -15,8 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from isal import isal_zlib
-
+from api.coding import squeezed, takes
 from emulator.errors import PayloadError
 from emulator.types import Payload
 
@@ -116,31 +115,17 @@ def _body(payload: Payload, accepted: bytes, decode: Callable[[Payload], bytes])
                 headers.append(_CODING)
         elif role is _Role.LENGTH and _LENGTH not in headers:
             headers.append(_LENGTH)
-    if coding and not _takes(accepted, coding):
+    if coding and not takes(accepted, coding):
         with suppress(PayloadError):  # what cannot be decoded goes out as it came
             body, coding = decode(payload), b""
-    if not coding and body and said in _ENCODED and _takes(accepted, b"gzip"):
-        body, coding = _gzip(body), b"gzip"
+    if not coding and body and said in _ENCODED and takes(accepted, b"gzip"):
+        body, coding = squeezed(body), b"gzip"
     if _CODING in headers:
         at = headers.index(_CODING)
         headers[at : at + 1] = [(b"Content-Encoding", coding)] if coding else []
     elif coding:
         headers.append((b"Content-Encoding", coding))
     return headers, body
-
-
-def _gzip(body: bytes) -> bytes:
-    squeeze = isal_zlib.compressobj(1, isal_zlib.DEFLATED, 31)
-    return bytes(squeeze.compress(body) + squeeze.flush())
-
-
-def _takes(accepted: bytes, coding: bytes) -> bool:
-    """Whether `Accept-Encoding` lists the coding with a weight over nought."""
-    for part in accepted.lower().split(b","):
-        name, _, weight = part.partition(b";")
-        if name.strip() in (coding, b"x-" + coding, b"*"):
-            return not re.fullmatch(rb"\s*q\s*=\s*0(\.0*)?\s*", weight)
-    return False
 
 
 def _sized(headers: Headers, body: bytes) -> Headers:

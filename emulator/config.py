@@ -39,6 +39,8 @@ class Config:
     """Processes that serve or ingest."""
     cache_mb: int = 64
     """Memory for rendered answers and work that sessions share, per serving process, in MB."""
+    compress: int = 0
+    """Answers of the API of so many bytes or more are sent in gzip to who takes that; 0 is none."""
     api_keys: str = "any"
     """Keys that the vendors' APIs take, with commas between them; any key, and none, unless some are given."""
     state: str = "none"
@@ -62,7 +64,11 @@ class Config:
                 f"setting web_ports={self.web_ports!r} is no list of ports",
                 action="use numbers from 0 to 65535 with commas between them: 80,443",
             )
-        for name, number, least in [("workers", self.workers, 1), ("slow_ms", self.slow_ms, 0)]:
+        for name, number, least in [
+            ("workers", self.workers, 1),
+            ("slow_ms", self.slow_ms, 0),
+            ("compress", self.compress, 0),
+        ]:
             if number < least:
                 raise BadRequest(f"setting {name}={number} is less than {least}", action=f"use {least} or more")
         if self.log_format not in FORMS:

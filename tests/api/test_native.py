@@ -12,7 +12,7 @@ import pytest
 from api.app import create_app
 from emulator.config import Config
 from emulator.types import Page, PageRequest
-from tests.api.conftest import SmallWorld
+from tests.api.conftest import SmallWorld, asking
 
 Ask = Callable[..., httpx.Response]
 Golden = Callable[[str, Any], None]
@@ -184,3 +184,19 @@ def test_what_is_asked_again_while_it_is_made_is_made_once(tmp_path: Path) -> No
     assert len(set(answers)) == 1
     assert b'"content"' in answers[0]
     assert world.fetched == 1
+
+
+def test_answers_are_in_gzip_only_where_that_is_set_and_asked(tmp_path: Path) -> None:
+    def got(compress: int, accepted: str) -> tuple[bytes, httpx.Headers]:
+        app = create_app(Config(root=tmp_path, compress=compress), SmallWorld())
+        answer = asking(app)("GET", "/v1/fetch?url=https://a.example/x", headers={"accept-encoding": accepted})
+        return answer.content, answer.headers
+
+    plain, headers = got(0, "gzip")
+    assert "content-encoding" not in headers
+    for compress, accepted, coded in ((100, "br, gzip", True), (100, "gzip;q=0", False), (9999, "gzip", False)):
+        body, headers = got(compress, accepted)
+        assert body == plain
+        assert (headers.get("content-encoding") == "gzip") == coded
+        assert int(headers["content-length"]) < len(plain) if coded else int(headers["content-length"]) == len(plain)
+        assert ("vary" in headers) == (compress == 100)
