@@ -14,11 +14,13 @@ The best passage holds the rarest query term, and among those the next rarest, a
 
 from __future__ import annotations
 
+import re
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
 from zlib import crc32
 
 import orjson
@@ -33,7 +35,7 @@ try:
 except ImportError:  # no compiler where it was installed
     from index.reading import agreements, shown
 
-__all__ = ["agreements", "encode", "hit", "passages", "term_hash", "texts"]
+__all__ = ["agreements", "encode", "hit", "passages", "said", "term_hash", "texts"]
 
 _START = _HEAD.size
 READ_CHARS = 16_384
@@ -54,6 +56,10 @@ class _Hashes(dict[str, int]):
 
 
 _HASHES = _Hashes()
+_APART = frozenset(" \t\r\n.!?;:。！？")
+"""No word goes on after these."""
+_WOVEN = re.compile("[\u0b80-\u0bff]")
+"""Tamil: with it, all of a text is cut into words in another way (`index.analysis`)."""
 _ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
 
 
@@ -64,32 +70,59 @@ def term_hash(term: str) -> int:
 
 def passages(text: str) -> list[str]:
     """Cut a text into passages of at most `PASSAGE_CHARS`, in their later half at a line, sentence or word end."""
-    found: list[str] = []
+    return [passage for passage, _ in _passages(text)]
+
+
+def _passages(text: str) -> Iterator[tuple[str, int]]:
+    """Each passage, and where in the text it ends."""
     text = text[:READ_CHARS]
-    start, size = 0, len(text)
-    while start < size and len(found) < MAX_PASSAGES:
+    start, size, count = 0, len(text), 0
+    while start < size and count < MAX_PASSAGES:
         end = start + PASSAGE_CHARS
         if end < size:
             half = start + PASSAGE_CHARS // 2
             cut = text.rfind("\n", half, end) + 1 or max(text.rfind(mark, half, end) for mark in _ENDS) + 1
             end = cut or text.rfind(" ", half, end) + 1 or end
         if passage := " ".join(text[start:end].split()):
-            found.append(passage)
+            count += 1
+            yield passage, min(end, size)
         start = end
-    return found
+
+
+class Said(NamedTuple):
+    """A text as terms, for its record and for the index."""
+
+    passages: list[str]
+    terms: list[list[str]]
+    """Of each passage."""
+    all: str
+    """Those of the text, with a space between."""
+
+
+def said(text: str, language: str = "") -> Said:
+    """A text analyzed once where its passages are cut between words, else its whole anew."""
+    parts, found, end, is_clean = [], [], 0, not _WOVEN.search(text)
+    for passage, end in _passages(text):
+        parts.append(passage)
+        found.append(analyze(passage, language))
+        is_clean = is_clean and (end == len(text) or text[end].isspace() or text[end - 1] in _APART)
+    if not is_clean:
+        return Said(parts, found, " ".join(analyze(text, language)))
+    rest = analyze(text[end:], language) if end < len(text) else []
+    return Said(parts, found, " ".join(chain(*found, rest)))
 
 
 def _body(text: str) -> bytes:
     return orjson.dumps(text)[1:-1]
 
 
-def encode(url: str, title: str, day: int, text: str, language: str = "") -> bytes:
+def encode(url: str, title: str, day: int, text: Said, language: str = "") -> bytes:
     """The record of one page."""
-    parts = passages(text)
+    parts = text.passages
     masks: defaultdict[int, int] = defaultdict(int)
-    for number, part in enumerate(parts):
+    for number, found in enumerate(text.terms):
         bit = 1 << number
-        for key in map(_HASHES.__getitem__, set(analyze(part, language))):
+        for key in map(_HASHES.__getitem__, set(found)):
             masks[key] |= bit
     hashes = sorted(masks)
     bodies = [_body(part) for part in parts]

@@ -27,7 +27,7 @@ from index.blobs import BlobWriter
 from index.catalog import Catalog
 from index.digests import digests
 from index.rank import Weights
-from index.records import encode
+from index.records import encode, said
 from index.schema import SCHEMA_VERSION
 from index.signals.anchors import Anchors, anchors_of
 from index.text import Entry, write_index
@@ -107,8 +107,8 @@ def load(folder: Path) -> Shard:
 
 
 _ROWS = """
-SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text,
-  p.headings, p.language, p.published, c.fetch_time, c.content_mime_detected AS mime
+SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text, p.language,
+  p.published, c.fetch_time, c.content_mime_detected AS mime
 FROM pages p JOIN captures c USING (source_id, warc_record_offset)
 WHERE p.source_id = ? AND p.warc_record_offset >= ? AND p.warc_record_offset < ? AND p.searchable = ?
 ORDER BY p.warc_record_offset
@@ -164,11 +164,12 @@ def build(
             for row in _rows(catalog, parts, searchable=True):
                 day = page_day(row)
                 title, text = row["title"] or "", row["text"]
-                records.add(encode(row["url"], title or row["url"], day_number(day), text, row["language"] or ""))
+                terms = said(text, row["language"] or "")
+                records.add(encode(row["url"], title or row["url"], day_number(day), terms, row["language"] or ""))
                 views.add(view(title, text, compressor))
                 count()
                 yield Entry(
-                    row["url"], title, text, row["headings"] or "", row["mime"] or "", row["language"] or "", str(day),
+                    row["url"], title, terms.all, row["mime"] or "", row["language"] or "", str(day),
                     tuple(called.get((row["source_id"], row["warc_record_offset"]), ())),
                 )  # fmt: skip
 

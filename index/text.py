@@ -37,8 +37,8 @@ class Entry:
 
     url: str
     title: str
-    text: str
-    headings: str
+    terms: str
+    """Of its text, with a space between (`index.records.said`)."""
     mime: str
     language: str
     day: str
@@ -107,7 +107,7 @@ def _write_part(folder: Path, numbered: Iterator[tuple[int, Entry]], weights: We
     for number, entry in numbered:
         writer.add_document(_document(number, entry, weights))
         count += 1
-        chars += len(entry.text)
+        chars += len(entry.terms)
         if chars >= PART_CHARS:
             break
     writer.commit()
@@ -124,7 +124,7 @@ def _document(number: int, entry: Entry, weights: Weights) -> tantivy.Document:
         called = _analyzed(text, entry.language)
         for _ in range(min(weights.anchors, ceil(weight))):
             document.add_text("all", called)
-    document.add_text("all", _analyzed(entry.text, entry.language))
+    document.add_text("all", entry.terms)
     document.add_text("title", title)
     document.add_text("url", _analyzed(entry.url.partition("://")[2]))
     for key in keys(entry):

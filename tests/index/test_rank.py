@@ -18,7 +18,7 @@ from index.catalog import Catalog
 from index.evaluation.held_out import held_out
 from index.open import open_snapshot, open_world
 from index.rank import DEPTH, PLAIN, Weights, factor, placed
-from index.records import agreements, encode, term_hash
+from index.records import agreements, encode, said, term_hash
 from index.snapshot import build, read_manifest
 from tests.crawls import Seen, ingest, write
 
@@ -32,7 +32,7 @@ def page(title: str, text: str, *links: tuple[str, str]) -> bytes:
 
 def test_shares_of_titles_are_between_nothing_and_all() -> None:
     def title(text: str, *query: tuple[str, float]) -> float:
-        record = memoryview(encode("http://x.org/", text, 1, "text"))
+        record = memoryview(encode("http://x.org/", text, 1, said("text")))
         return agreements([record], [((term_hash(term),), rareness) for term, rareness in query], ())[0][0]
 
     query = (("river", 3.0), ("port", 1.0))
@@ -51,7 +51,7 @@ def test_a_factor_is_bounded_by_its_weights() -> None:
 
 def test_a_record_tells_what_of_a_query_it_has() -> None:
     text = f"The harbour of Velmora was built in 1987. {FILLER} The lighthouse keeper lived alone."
-    record = memoryview(encode("http://x.org/", "The harbour", 19_000, text))
+    record = memoryview(encode("http://x.org/", "The harbour", 19_000, said(text)))
 
     def agreed(query: str) -> tuple[float, float, float]:
         words = query.lower().split()
@@ -185,13 +185,13 @@ def test_newer_pages_are_preferred_where_that_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_word_of_several_readings_is_one_word() -> None:
-    record = memoryview(encode("http://x.org/", "Nations generations", 1, "Nations and generations."))
+    record = memoryview(encode("http://x.org/", "Nations generations", 1, said("Nations and generations.")))
     nation, both = (term_hash("nation"),), (term_hash("generat"), term_hash("gener"))
     assert agreements([record], [(nation, 2.0), (both, 1.0)], ())[0][:2] == (1.0, 1.0)
 
 
 def test_pairs_begin_with_a_word_and_are_found_in_any_case_of_any_script(tmp_path: Path) -> None:
-    record = memoryview(encode("http://x.org/", "t", 1, "Start nowhere art. Москва Река была тут."))
+    record = memoryview(encode("http://x.org/", "t", 1, said("Start nowhere art. Москва Река была тут.")))
     word = [((term_hash("nowher"),), 1.0)]
     assert agreements([record], word, [(b"art nowhere",)])[0][2] == 0
     assert agreements([record], word, [(b"start nowh",)])[0][2] == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from index import reading, records
 from index.analysis import terms
-from index.records import encode, hit, term_hash
+from index.records import encode, hit, said, term_hash
 
 WORDS = 'river port bridge mayor opened Überfahrt 港 "quoted" the of a.b C++ naïve'.split()
 compiled = pytest.importorskip("index._reading", reason="there was no compiler where this was installed")
@@ -21,7 +21,7 @@ texts = st.lists(st.sampled_from([*WORDS, "filler " * 30, "\n"]), max_size=60).m
 
 @given(texts, texts, st.lists(st.sampled_from(WORDS), max_size=8), st.integers(0, 2**64 - 1))
 def test_both_readers_say_the_same(title: str, text: str, query: Sequence[str], within: int) -> None:
-    record = memoryview(encode("http://x.org/", title, -3, text))
+    record = memoryview(encode("http://x.org/", title, -3, said(text)))
     hashes = [term_hash(term) for word in query for term in terms(word)]
     rare = [((one, *hashes[:place:2]), 1 / 3 + 0.7 * place) for place, one in enumerate(hashes)]
     pairs = [(f"{one} {other}".lower().encode(), other.encode()) for one, other in pairwise(query)]
@@ -37,7 +37,7 @@ def reading_mask(record: memoryview) -> int:
 
 @given(texts, st.data())
 def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> None:
-    record = bytearray(encode("http://x.org/", "A title", 1, text))
+    record = bytearray(encode("http://x.org/", "A title", 1, said(text)))
     for _ in range(data.draw(st.integers(1, 4))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
     cut = memoryview(record)[: data.draw(st.integers(0, len(record)))]
@@ -58,7 +58,7 @@ def test_what_is_no_record_is_refused(given: tuple[object, ...]) -> None:
 
 
 def test_what_is_asked_must_be_of_its_kind() -> None:
-    record = encode("http://x.org/", "A title", 1, "The river port")
+    record = encode("http://x.org/", "A title", 1, said("The river port"))
     for wrong in ([1], [(1,)], [(1, 1.0)], [(("a",), 1.0)], [((1,), "a")]):
         with pytest.raises(TypeError):
             compiled.agreements([record], wrong, ())
@@ -74,6 +74,6 @@ def test_what_is_asked_must_be_of_its_kind() -> None:
 
 def test_results_are_read_with_it() -> None:
     assert records.shown is compiled.shown
-    record = memoryview(encode("http://x.org/", "A title", 1, "The river port"))
+    record = memoryview(encode("http://x.org/", "A title", 1, said("The river port")))
     hit_of = hit(record, 1, 2.0, [term_hash("river")])
     assert (hit_of.url, hit_of.title, hit_of.snippet) == ("http://x.org/", "A title", "The river port")

@@ -1,10 +1,12 @@
 """Result records: what is put in comes out, and the snippet shows the query."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from index import records
 from index.analysis import terms
-from index.records import MAX_PASSAGES, PASSAGE_CHARS, encode, hit, passages, term_hash
+from index.records import MAX_PASSAGES, PASSAGE_CHARS, encode, hit, passages, said, term_hash
 
 TEXT = (
     "Velmora lies on the river Tash.\nIt was founded in 1204 by merchants. "
@@ -15,11 +17,13 @@ TEXT = (
 
 def shown(text: str, query: str, title: str = "t") -> str:
     hashes = [term_hash(term) for term in terms(query)]
-    return hit(memoryview(encode("http://x.org/", title, 19_000, text)), 0, 1.0, hashes).snippet
+    return hit(memoryview(encode("http://x.org/", title, 19_000, said(text))), 0, 1.0, hashes).snippet
 
 
 def test_fields_survive_json_and_unicode() -> None:
-    found = hit(memoryview(encode('http://x.org/"q"', 'A "title" — ü\u2028', 19_723, 'say "hi"\tthere')), 7, 2.5, [])
+    found = hit(
+        memoryview(encode('http://x.org/"q"', 'A "title" — ü\u2028', 19_723, said('say "hi"\tthere'))), 7, 2.5, []
+    )
     assert (found.url, found.title, found.snippet) == ('http://x.org/"q"', 'A "title" — ü\u2028', 'say "hi" there')
     assert (found.doc, found.score, found.date) == (7, 2.5, "2024-01-01")
 
@@ -62,5 +66,27 @@ def test_passages_are_bounded() -> None:
 
 @given(st.text(max_size=400), st.text(max_size=400), st.lists(st.text(max_size=10), max_size=5))
 def test_any_text_makes_a_record(title: str, text: str, words: list[str]) -> None:
-    found = hit(memoryview(encode("http://x.org/", title, 0, text)), 0, 0.0, [term_hash(word) for word in words])
+    found = hit(memoryview(encode("http://x.org/", title, 0, said(text))), 0, 0.0, [term_hash(word) for word in words])
     assert isinstance(found.title + found.snippet, str)
+
+
+PIECES = [
+    *("river", "Überfahrt", "a.b", "C++", "naïve", "ﬁne", "e\u0301te\u0301", "İstanbul", "x" * 130),
+    *("港と川", "東京都。", "Москва", "Αθήνα", "नदी", "தமிழ்ச்சொல்", "مدينة", "ประเทศไทย", "１２", "½"),
+    *(" ", "\n", ". ", "! ", "。", "; ", "\u3000", "-", "w" * 40),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=400).map("".join), st.sampled_from(["", "en", "de", "tr"]))
+def test_a_text_analyzed_by_passages_has_the_terms_of_the_whole(text: str, language: str) -> None:
+    found = said(text, language)
+    assert found.all == " ".join(terms(text, language))
+    assert found.passages == passages(text)
+    assert found.terms == [terms(passage, language) for passage in found.passages]
+
+
+def test_a_plain_text_is_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(records, "analyze", lambda text, language: seen.append(text) or terms(text, language))
+    said("The river port opened in 1887. " * 200, "en")
+    assert sum(map(len, seen)) < 7000

@@ -15,8 +15,7 @@ from index.text import Entry, open_index, segment_bases, write_index
 RANDOM = Random(3)
 TEXTS = [" ".join(f"w{RANDOM.randrange(10**7)}" for _ in range(200)) for _ in range(800)]
 ENTRIES = [
-    Entry(f"http://s{n}.example/", f"Page {n}", said, "", "text/html", "en", "2024-01-01")
-    for n, said in enumerate(TEXTS)
+    Entry(f"http://s{n}.example/", f"Page {n}", said, "text/html", "en", "2024-01-01") for n, said in enumerate(TEXTS)
 ]
 
 
