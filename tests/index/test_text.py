@@ -41,7 +41,7 @@ def test_parts_are_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     one, many = engine(tmp_path / "one"), engine(tmp_path / "many")
     assert len(many._bases) > 8 > len(one._bases)
     for number in (0, 399, 799):
-        query = " ".join(ENTRIES[number].text.split()[:3])
+        query = " ".join(ENTRIES[number].terms.split()[:3])
         assert found(one, query) == found(many, query)
         assert found(one, query)[-1][1] == number
     assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "one"]
