@@ -120,7 +120,7 @@ def lines(told: Mapping[str, Any]) -> list[str]:
     shown.append(_cost("client", client))
     if engine.get("per_core_s"):
         told_of = f"{engine['per_core_s']:,.0f} queries per core-second alone, p50 {engine['p50_us']:,.0f} us"
-        ratio = f"; the server reaches {engine['ratio']:.2f} of it" if engine["ratio"] else ""
+        ratio = f"; the server reaches {engine['ratio']:.2f} of it" if "ratio" in engine else ""
         shown.append(f"{'engine':<10}{told_of}{ratio}")
     else:
         shown.append(f"{'engine':<10}not measured: {engine['reason']}")
@@ -129,7 +129,8 @@ def lines(told: Mapping[str, Any]) -> list[str]:
 
 def _cost(name: str, of: Mapping[str, Any]) -> str:
     rate, each = of["per_core_s"], of["us_per_request"]
-    return f"{name:<10}{rate:,.{0 if rate > 10 else 2}f} requests per core-second, {each:,.0f} us each; {of['cores']:.2f} cores"
+    shown = f"{rate:,.0f}" if rate > 10 else f"{rate:.2f}"
+    return f"{name:<10}{shown} requests per core-second, {each:,.0f} us each; {of['cores']:.2f} cores"
 
 
 def written(told: Mapping[str, Any]) -> str:
