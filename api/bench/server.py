@@ -48,7 +48,7 @@ class Server:
     def is_here(self) -> bool:
         return bool(self._roots)
 
-    def _processes(self) -> Iterator[psutil.Process]:
+    def processes(self) -> Iterator[psutil.Process]:
         for root in self._roots:
             with suppress(psutil.NoSuchProcess):
                 yield from (root, *root.children(recursive=True))
@@ -56,7 +56,7 @@ class Server:
     def usage(self) -> Usage:
         """Workers that died are counted by who waited for them."""
         cpu, read = 0.0, 0
-        for process in self._processes():
+        for process in self.processes():
             with suppress(psutil.Error):
                 cpu += sum(process.cpu_times()[:4])
                 read += process.io_counters().read_bytes if hasattr(process, "io_counters") else 0
@@ -72,7 +72,7 @@ class Server:
         return sum(one.rss - getattr(one, "shared", 0) for one in found), sum(one.uss for one in found)
 
     def _memory(self, method: str) -> Iterator[Any]:
-        for process in self._processes():
+        for process in self.processes():
             with suppress(psutil.Error):
                 yield getattr(process, method)()
 

@@ -27,7 +27,7 @@ from urllib.parse import urljoin
 import psutil
 
 from api.doors.authority import CERTIFICATE, ensure
-from benchmarks.recorded import Headers, Recorded, captures, digest, plain, said
+from benchmarks.peers.recorded import Headers, Recorded, captures, digest, plain, said
 from benchmarks.serve import measure, server
 
 PORT, HOPS, SAMPLE, URLS = 18_090, 20, 2000, 4000
