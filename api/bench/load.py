@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import signal
 import ssl
 import time
 from array import array
@@ -244,6 +246,7 @@ def work(plan: Plan, pipe: Pipe) -> None:
     """The life of a load process: says `None` when its connections are open, waits for a word, tells how many answers
     are in every `PERIOD`, and gives `Samples`; or the exception that ended it.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who started this to end it
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             pipe.send(runner.run(_work(plan, pipe)))
@@ -263,7 +266,10 @@ async def _work(plan: Plan, pipe: Pipe) -> Samples:
     async def tell() -> None:
         while True:
             await asyncio.sleep(PERIOD)
-            pipe.send(len(load.samples.took))
+            try:
+                pipe.send(len(load.samples.took))
+            except OSError:  # who started this is gone
+                os._exit(1)
 
     telling = asyncio.get_running_loop().create_task(tell())
     samples = await load.run()

@@ -92,9 +92,10 @@ def processes(plans: Sequence[Plan]) -> Iterator[list[Pipe]]:
             there.close()
             pipes.append(here)
         yield pipes
-    finally:
         for process in begun:
             process.join(GRACE)
+    finally:
+        for process in begun:
             process.terminate()
 
 

@@ -181,6 +181,7 @@ def against(
         engine["ratio"] = round(queries * told["server"]["per_core_s"] / engine["per_core_s"], 4)
     about = {"documents": given.documents, "snapshot": snapshot, "distinct": len({one.message for one in requests})}
     about |= {"server_start_s": round(server.started, 3), "machine": machine()}
+    about |= {"collection": "" if settings.url else config.collection}
     how = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(settings).items()}
     served = {} if settings.url else {"workers": config.workers, "cache_mb": config.cache_mb}
     told |= {"settings": how | {"mix": settings.kinds, "size": size} | served, "about": about}

@@ -81,7 +81,11 @@ class Server:
         status, body = self._get("/health")
         if status != 200:
             raise Overloaded(f"{self.host}:{self.port}/health answers {status}", action="is it `webemu serve`?")
-        return str(json.loads(body)["snapshot"])
+        try:
+            return str(json.loads(body)["snapshot"])
+        except (ValueError, KeyError, TypeError):
+            where = f"{self.host}:{self.port}"
+            raise BadRequest(f"{where}/health names no snapshot", action="is it `webemu serve`?") from None
 
     def _get(self, path: str) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)

@@ -1,8 +1,12 @@
-"""The pages of a collection as passages in JSON Lines, for engines that know no web: `id`, `url`, `title`, `text`."""
+"""The pages of a collection in JSON Lines, for engines that know no web: `id`, `url`, `title`, `text`.
+
+python -m benchmarks.peers.corpus COLLECTION_FOLDER FILE
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from tqdm import tqdm
@@ -13,8 +17,8 @@ LONGEST = 20_000
 """Characters of a page that peers index; fewer make them faster."""
 
 
-def write(collection: Path, path: Path) -> int:
-    """Every searchable page once; how many there are."""
+def write(collection: Path, path: Path) -> None:
+    """Every searchable page once."""
     temporary = path.with_suffix(".part")
     count = 0
     with Catalog(collection, read_only=True) as catalog, temporary.open("w", encoding="utf-8") as file:
@@ -28,4 +32,7 @@ def write(collection: Path, path: Path) -> int:
                     count += 1
                 bar.update(len(some))
     temporary.rename(path)
-    return count
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -26,7 +26,6 @@ from api.bench.measure import Traffic, measured
 from api.bench.sequence import Drawing, sequence
 from api.bench.server import Server, started
 from api.doors.authority import CERTIFICATE, ensure
-from benchmarks.peers import corpus
 from benchmarks.peers.process import NotRunning, running
 from benchmarks.peers.pywb import pywb, replayed
 from emulator.config import Config
@@ -56,7 +55,7 @@ class Row:
 
 def row(what: str, name: str, server: Server, requests: Sequence[Request], traffic: Traffic, unit: int = 1) -> Row:
     """Ask for a fraction of the time to warm up, then measure."""
-    measured(server, requests[: max(1, len(requests) // 10)], replace(traffic, seconds=0.0), "", True)
+    measured(server, requests, replace(traffic, seconds=traffic.seconds / 3), "warming up", False)
     told = measured(server, requests, traffic, f"{what}: {name}", False).told()
     load, cost = told["load"], told["server"]
     latency = load["latency"]["p50_ms"], load["latency"]["p99_ms"]
@@ -115,22 +114,30 @@ def _has(server: Server, url: str) -> bool:
         connection.close()
 
 
-def shown(rows: Sequence[Row]) -> list[str]:
-    """As a table; webemu's figure over each peer's, of pages the least of webemu's over the best of pywb's."""
-    heads = f"{'per core-second':>16}{'per second':>12}{'p50 ms':>10}{'p99 ms':>10}{'good':>7}{'MB':>7}"
-    lines = [f"{'':<32}{'server':<24}{heads}"]
+HEAD = (
+    f"{'':<32}{'server':<24}{'per core-second':>16}{'per second':>12}{'p50 ms':>10}{'p99 ms':>10}{'good':>7}{'MB':>7}"
+)
+
+
+def line(one: Row) -> str:
+    """Of the table."""
+    rates = f"{one.per_core_s:>16,.0f}{one.per_s:>12,.0f}{one.p50_ms:>10,.2f}{one.p99_ms:>10,.2f}"
+    return f"{one.what:<32}{one.server:<24}{rates}{one.good:>7.1%}{one.memory_mb:>7,.0f}"
+
+
+def compared(rows: Sequence[Row]) -> Iterator[str]:
+    """How many times each peer each of webemu's rows is; of pywb its best row counts."""
     for what in dict.fromkeys(one.what for one in rows):
         those = [one for one in rows if one.what == what]
-        ours = [one for one in those if one.server.startswith(OURS)]
+        best = {name: max(one.per_core_s for one in those if _peer(one) == name) for name in map(_peer, those)}
         for one in those:
-            rates = f"{one.per_core_s:>16,.0f}{one.per_s:>12,.0f}{one.p50_ms:>10,.2f}{one.p99_ms:>10,.2f}"
-            times = f"   webemu: {ours[0].per_core_s / one.per_core_s:.1f} times" if ours and one not in ours else ""
-            lines.append(f"{what:<32}{one.server:<24}{rates}{one.good:>7.1%}{one.memory_mb:>7,.0f}{times}")
-    best = max((one.per_core_s for one in rows if one.server.startswith("pywb")), default=0.0)
-    for one in rows if best else ():
-        if one.what == "pages" and one.server.startswith(OURS):
-            lines.append(f"{one.server} is {one.per_core_s / best:.1f} times pywb at its best")
-    return lines
+            if _peer(one) == OURS:
+                times = (f"{one.per_core_s / rate:.1f} times {name}" for name, rate in best.items() if name != OURS)
+                yield f"{what}, {one.server}: {', '.join(times) or 'no peer was measured'}"
+
+
+def _peer(one: Row) -> str:
+    return one.server.partition(",")[0]
 
 
 def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Path) -> Iterator[Row]:
@@ -142,7 +149,8 @@ def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Pat
             left_out(name, f"--{name} names no Python")
             continue
         if not (work / "pages.jsonl").exists():
-            corpus.write(config.folder, work / "pages.jsonl")
+            module = [sys.executable, "-m", "benchmarks.peers.corpus", str(config.folder), str(work / "pages.jsonl")]
+            subprocess.run(module, check=True)
         place = [str(work / "pages.jsonl"), str(work / name)]
         command = [python, "-m", "benchmarks.peers.retrieve", name, *place, "{port}"]
         try:
@@ -180,8 +188,12 @@ def main() -> None:
     print(
         f"{given.documents:,} documents, snapshot {given.snapshot}, {CONNECTIONS} connections, top {TOPK}", flush=True
     )
-    rows = list(peers(given, config, asked_for, work))
-    print("\n".join(shown(rows)))
+    print(HEAD, flush=True)
+    rows = []
+    for one in peers(given, config, asked_for, work):
+        rows.append(one)
+        print(line(one), flush=True)
+    print("\n".join(["", *compared(rows)]))
     if asked_for.json:
         asked_for.json.write_text(json.dumps([asdict(one) for one in rows], indent=1) + "\n", encoding="utf-8")
 
