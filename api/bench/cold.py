@@ -38,7 +38,7 @@ def drop(paths: Iterable[str]) -> tuple[int, int]:
 
 def _resident(number: int, size: int) -> int:
     """Bytes of an open file that are in memory (mincore(2)); -1 where it cannot be told."""
-    if not hasattr(_libc, "mincore"):
+    if _libc is None or not hasattr(_libc, "mincore"):
         return -1
     pages = -(-size // mmap.PAGESIZE)
     told = (ctypes.c_ubyte * pages)()
@@ -53,7 +53,7 @@ def _resident(number: int, size: int) -> int:
     return sum(page & 1 for page in told) * mmap.PAGESIZE
 
 
-_libc = ctypes.CDLL(None)
-if hasattr(_libc, "mmap"):
+_libc = ctypes.CDLL(None) if os.name == "posix" else None
+if _libc is not None:
     _libc.mmap.restype = ctypes.c_void_p
     _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]

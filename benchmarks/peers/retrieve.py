@@ -2,8 +2,8 @@
 
     PYTHON -m benchmarks.peers.retrieve ENGINE CORPUS INDEX_FOLDER PORT
 
-Run by the Python of the engine's own environment, so it imports nothing of ours but the engine. ENGINE is bm25, lucene
-or fts5. The index is built first if it is not there.
+Run by the Python of the engine's own environment, so it imports nothing of ours but the engine. ENGINE is bm25,
+bm25-numba, lucene or fts5. The index is built first if it is not there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from benchmarks.peers.passages import Engine
 
-ENGINES = {"bm25": "Bm25", "lucene": "Lucene", "fts5": "Fts5"}
+ENGINES = {"bm25": "bm25:Bm25", "bm25-numba": "bm25:Bm25Numba", "lucene": "lucene:Lucene", "fts5": "fts5:Fts5"}
 TOPK = 3
 
 
@@ -50,8 +50,9 @@ def application(engine: Engine) -> FastAPI:
 
 
 def main(name: str, corpus: Path, folder: Path, port: int) -> None:
-    engine = getattr(import_module(f"benchmarks.peers.{name}"), ENGINES[name])(corpus, folder)
-    uvicorn.run(application(engine), host="127.0.0.1", port=port, log_level="warning")
+    module, _, engine = ENGINES[name].partition(":")
+    opened = getattr(import_module(f"benchmarks.peers.{module}"), engine)(corpus, folder)
+    uvicorn.run(application(opened), host="127.0.0.1", port=port, log_level="warning")
 
 
 if __name__ == "__main__":

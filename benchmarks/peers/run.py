@@ -143,15 +143,21 @@ def _peer(one: Row) -> str:
 def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Path) -> Iterator[Row]:
     """Every row that can be had; why one cannot is said on standard error."""
     yield from retrieval(OURS, started(config), given, asked_for.seconds)
-    pythons = {"bm25": asked_for.bm25, "lucene": asked_for.lucene, "fts5": sys.executable}
-    for name, python in pythons.items():
+    given_by = {
+        "bm25": asked_for.bm25,
+        "bm25-numba": asked_for.bm25,
+        "lucene": asked_for.lucene,
+        "fts5": sys.executable,
+    }
+    for name, python in given_by.items():
+        of = name.partition("-")[0]
         if not python:
-            left_out(name, f"--{name} names no Python")
+            left_out(name, f"--{of} names no Python")
             continue
         if not (work / "pages.jsonl").exists():
             module = [sys.executable, "-m", "benchmarks.peers.corpus", str(config.folder), str(work / "pages.jsonl")]
             subprocess.run(module, check=True)
-        place = [str(work / "pages.jsonl"), str(work / name)]
+        place = [str(work / "pages.jsonl"), str(work / of)]
         command = [python, "-m", "benchmarks.peers.retrieve", name, *place, "{port}"]
         try:
             yield from retrieval(name, running(command, work / f"{name}-log", "/health"), given, asked_for.seconds)
