@@ -51,6 +51,8 @@ class Row:
     """Share of the requests."""
     memory_mb: float
     """Of no file."""
+    errors: dict[str, int]
+    """The others, by status."""
 
 
 def row(what: str, name: str, server: Server, requests: Sequence[Request], traffic: Traffic, unit: int = 1) -> Row:
@@ -60,7 +62,7 @@ def row(what: str, name: str, server: Server, requests: Sequence[Request], traff
     load, cost = told["load"], told["server"]
     latency = load["latency"]["p50_ms"], load["latency"]["p99_ms"]
     rates = unit * cost["per_core_s"], unit * load["per_s"]
-    return Row(what, name, *rates, *latency, load["good"] / load["requests"], cost["anonymous_mb"])
+    return Row(what, name, *rates, *latency, load["good"] / load["requests"], cost["anonymous_mb"], load["errors"])
 
 
 def retrieval(name: str, peer: AbstractContextManager[Server], given: Asked, seconds: float) -> Iterator[Row]:
