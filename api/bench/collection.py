@@ -61,7 +61,7 @@ def _run(module: str, folder: Path, *arguments: str, given: str = "") -> dict[st
     command = [sys.executable, "-P", "-m", module, str(folder), *arguments]
     done = subprocess.run(command, input=given, capture_output=True, text=True)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1].rpartition("Error: ")[2]
         raise SnapshotError(f"{folder} cannot be read: {last}", action="webemu stat; webemu snapshots list")
     found: dict[str, Any] = json.loads(done.stdout)
     return found

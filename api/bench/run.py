@@ -99,10 +99,13 @@ def shares(text: str) -> dict[str, float]:
 
 def run(config: Config, settings: Settings) -> dict[str, Any]:
     """All figures of one run."""
+    ran_before = running(settings.url) if settings.url else None
+    if ran_before:
+        ran_before.snapshot()  # that nobody answers is said before the engine is measured
     given = what_is_asked(config, settings)
     engine = alone(config, settings, given)
-    if settings.url:
-        return against(running(settings.url), config, settings, given, engine, [])
+    if ran_before:
+        return against(ran_before, config, settings, given, engine, [])
     notes = [dropped(given)] if settings.cold else []
     with started(config) as server:
         return against(server, config, settings, given, engine, notes)
@@ -150,9 +153,8 @@ def dropped(given: Asked) -> str:
     total, stayed = cold.drop(given.files)
     if stayed < 0:
         return f"{total / 1e6:,.0f} MB of files were to be dropped from memory; this system cannot do it or tell"
-    return (
-        f"{total / 1e6:,.0f} MB of files dropped from memory; {stayed / 1e6:,.0f} MB of them stayed (mapped by others?)"
-    )
+    kept = f"{stayed / 1e6:,.0f} MB of them stayed, mapped by others" if stayed else "none of them stayed"
+    return f"{total / 1e6:,.0f} MB of files dropped from memory; {kept}"
 
 
 def against(
