@@ -40,9 +40,12 @@ class Cache:
         return None if found is None else found[0]
 
     def put(self, key: Key, body: bytes) -> None:
-        """Keep a rendered answer, if there is room for its like."""
+        """Keep a rendered answer, if there is room for its like.
+
+        A copy of it: it was made beside what it was made of, many times larger, and would hold that place open.
+        """
         with self._lock:
-            self._keep(key, body, len(key[2]) + len(body))
+            self._keep(key, bytes(memoryview(body)), len(key[2]) + len(body))
 
     def holds(self, key: Hashable) -> bool:
         return key in self._kept

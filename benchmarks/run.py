@@ -1,7 +1,8 @@
 """All benchmarks, one after another: python -m benchmarks.run [FOLDER_OF_WARCS]
 
 Without a folder the pages are generated (50,000 of a web that does not exist). What needs public collections runs only
-where WEBEMU_SHARED names their folder, and the comparison with pywb where PYWB_BIN names its programs.
+where WEBEMU_SHARED names their folder. Peers are compared with where their environments are named: BM25_PYTHON,
+LUCENE_PYTHON (a Python), PYWB_BIN (a folder of programs); docs/bench.md.
 """
 
 from __future__ import annotations
@@ -11,6 +12,18 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+LOADS = (
+    "--cache-mb 0",
+    "--cache-mb 0 --connections 1 --requests 5000",
+    "--group 8",
+    "--mix text --requests 50000",
+    "--mix raw",
+    "--mix retrieve --cache-mb 0 --batch 2560 --requests 5 --connections 1 --workers 2",
+    "--door proxy",
+    "--door connect",
+)
+"""Options of `webemu bench`."""
 
 
 def step(*command: str) -> None:
@@ -26,11 +39,16 @@ def main(warcs: Path | None) -> None:
         files = sorted(map(str, warcs.rglob("*.warc.gz")), key=lambda name: -Path(name).stat().st_size)
         step("benchmarks.ingest", files[0])
         step("emulator.cli", "ingest", str(warcs), "--root", work, "--collection", "bench", "-q")
-        step("benchmarks.serve", f"{work}/bench")
-        if programs := os.environ.get("PYWB_BIN"):
-            step("benchmarks.replay", programs, files[0])
-        else:
-            print("\nreplay: not run, PYWB_BIN does not name the programs of an environment with pywb")
+        step("benchmarks.inside", f"{work}/bench")
+        place = ["--root", work, "--collection", "bench", "-q"]
+        for options in LOADS:
+            step("emulator.cli", "bench", *place, *options.split())
+        pywb = os.environ.get("PYWB_BIN", "")
+        peers = {"--bm25": os.environ.get("BM25_PYTHON", ""), "--lucene": os.environ.get("LUCENE_PYTHON", "")}
+        named = [word for option, value in (peers | {"--pywb": pywb}).items() if value for word in (option, value)]
+        step("benchmarks.peers.run", f"{work}/bench", "--work", f"{work}/peers", *named)
+        if pywb:
+            step("benchmarks.peers.truth", pywb, files[0])
     print("\nrollouts: not run, it takes a run of `webemu train`: python -m benchmarks.rollouts RUN")
     print("signals: not run, it takes known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")
     step("benchmarks.client")

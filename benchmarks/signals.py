@@ -4,7 +4,7 @@ python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER
 
 KNOWN_ITEMS_FOLDER is what `webemu known-items` wrote. Snapshots without held-out links are built beside those that are
 there (the two signals inside the index need four). RR@10 on both halves of the sites, on the `report` half also by
-kind; microseconds of CPU per query for the first fifty of the ranking, over the queries of `benchmarks.serve`.
+kind; microseconds of CPU per query for the first fifty of the ranking, over queries made of titles.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from functools import partial
 from math import inf, nan
 from pathlib import Path
 
-from benchmarks.serve import sample
 from emulator.ports import Finder
 from emulator.query import parse
 from emulator.ranking import WINDOW
 from emulator.world import World
+from index.asked import generated
 from index.engine import Engine
 from index.evaluation.judged import ids, read_judgments, read_queries
 from index.evaluation.known_items import KINDS
@@ -78,7 +78,7 @@ def main(collection: Path, known: Path) -> None:
     finally:
         if served:
             switch(collection, served)
-    texts, _ = sample(collection)
+    texts, _ = generated(collection, 4000, 0, "signals")
     times = microseconds([world.finder for world in worlds], texts)
     print(f"{'':<28}{'us':>6}  " + "".join(f"{' '.join(column).strip():>15}" for column in COLUMNS))
     for name, world, spent in zip(SETTINGS, worlds, times, strict=True):

@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("emulator.demo:demo", "Generate a small web that does not exist, serve it, and let an agent use it."),
     "ingest": ("ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
     "serve": ("api.command:serve", "Serve a collection over HTTP."),
+    "bench": ("api.bench.command:bench", "Measure what a server bears, how long answers take, and what they cost."),
     "search": ("agent_client.command:search", "Search a running server."),
     "fetch": ("agent_client.command:fetch", "Open a page of a running server."),
     "find": ("agent_client.command:find", "Find text inside a page of a running server."),

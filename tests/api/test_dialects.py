@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import chain
 from pkgutil import iter_modules
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import httpx
 import orjson
@@ -17,6 +17,7 @@ from lxml import html as lxml_html
 
 import api.dialects
 from api.app import create_app
+from api.bench.asks import ASKS
 from api.dialects import DIALECTS
 from api.dialects.dialect import Dialect
 from emulator.config import Config
@@ -36,15 +37,6 @@ SCHEMES = {"kagi": "Bot"}
 """Before the key in `Authorization`; the others' is `Bearer`."""
 
 
-class Ask(NamedTuple):
-    """How a dialect is asked a question, and where its links are."""
-
-    method: str
-    path: str
-    parameters: Callable[[str], dict[str, Any]]
-    links: Callable[[httpx.Response], list[str]]
-
-
 def at(*names: str, link: str = "url") -> Callable[[httpx.Response], list[str]]:
     """The links of a JSON list; an absent list has none."""
 
@@ -62,6 +54,10 @@ def hrefs(path: str) -> Callable[[httpx.Response], list[str]]:
 
 
 def scored(answer: httpx.Response) -> list[str]:
+    return [one["document"]["url"] for one in answer.json()["result"][0]]
+
+
+def in_first(answer: httpx.Response) -> list[str]:
     return [one["url"] for one in answer.json()["result"][0]]
 
 
@@ -73,43 +69,37 @@ def in_base64(answer: httpx.Response) -> list[str]:
     return [orjson.loads(b64decode(one))["URL"] for one in answer.json()["results"]]
 
 
-ASKS = {
-    "serper": Ask("POST", "/search", lambda q: {"q": q, "num": COUNT}, at("organic", link="link")),
-    "serpapi": Ask("GET", "/search", lambda q: {"q": q, "num": COUNT}, at("organic_results", link="link")),
-    "brave": Ask("GET", "/res/v1/web/search", lambda q: {"q": q, "count": COUNT}, at("web", "results")),
-    "bing": Ask("GET", "/v7.0/search", lambda q: {"q": q, "count": COUNT}, at("webPages", "value")),
-    "google": Ask("GET", "/customsearch/v1", lambda q: {"q": q, "num": COUNT, "cx": 1}, at("items", link="link")),
-    "searxng": Ask("GET", "/search", lambda q: {"q": q, "format": "json"}, at("results")),
-    "duckduckgo": Ask("POST", "/html/", lambda q: {"q": q}, hrefs("//a[@class='result__a']/@href")),
-    "bing-pages": Ask("GET", "/search", lambda q: {"q": q}, hrefs("//li[@class='b_algo']//a/@href")),
-    "exa": Ask("POST", "/search", lambda q: {"query": q, "numResults": COUNT}, at("results")),
-    "perplexity": Ask("POST", "/search", lambda q: {"query": q, "max_results": COUNT}, at("results")),
-    "tavily": Ask("POST", "/search", lambda q: {"query": q, "max_results": COUNT}, at("results")),
-    "firecrawl": Ask("POST", "/v2/search", lambda q: {"query": q, "limit": COUNT}, at("data", "web")),
-    "linkup": Ask(
-        "POST",
-        "/v1/search",
-        lambda q: {"q": q, "depth": "standard", "outputType": "searchResults", "maxResults": COUNT},
-        at("results"),
-    ),
-    "you": Ask("GET", "/v1/search", lambda q: {"query": q, "count": COUNT}, at("results", "web")),
-    "kagi": Ask("GET", "/api/v0/search", lambda q: {"q": q, "limit": COUNT}, at("data")),
-    "jina-search": Ask("POST", "/", lambda q: {"q": q, "num": COUNT}, at("data")),
-    "search-r1": Ask("POST", "/retrieve", lambda q: {"queries": [q], "topk": COUNT}, scored),
-    "asearcher": Ask("POST", "/retrieve", lambda q: {"queries": [q], "topk": COUNT}, scored),
-    "browsecomp-plus": Ask("POST", "/retrieve", lambda q: {"query": q}, at("result", link="docid")),
-    "openresearcher": Ask("POST", "/search", lambda q: {"query": q, "topn": COUNT}, at("results")),
-    "deepresearchgym": Ask("GET", "/search", lambda q: {"query": q, "k": COUNT}, in_base64),
-    "nemo-gym": Ask("POST", "/search", lambda q: {"query": q}, in_text),
+LINKS = {
+    "serper": at("organic", link="link"),
+    "serpapi": at("organic_results", link="link"),
+    "brave": at("web", "results"),
+    "bing": at("webPages", "value"),
+    "google": at("items", link="link"),
+    "searxng": at("results"),
+    "duckduckgo": hrefs("//a[@class='result__a']/@href"),
+    "bing-pages": hrefs("//li[@class='b_algo']//a/@href"),
+    "exa": at("results"),
+    "perplexity": at("results"),
+    "tavily": at("results"),
+    "firecrawl": at("data", "web"),
+    "linkup": at("results"),
+    "you": at("results", "web"),
+    "kagi": at("data"),
+    "jina-search": at("data"),
+    "search-r1": scored,
+    "asearcher": in_first,
+    "browsecomp-plus": at("result", link="docid"),
+    "openresearcher": at("results"),
+    "deepresearchgym": in_base64,
+    "nemo-gym": in_text,
 }
+"""Where the links are in the answer to each of `api.bench.asks.ASKS`."""
 WITHOUT_SEARCH = {"jina"}
 ANY_PATH = {"jina", "jina-search"}
 """Whose path is what is asked for."""
 SAYS_NOTHING = {"jina-search": 422, "linkup": 400}
 """Statuses of those to whom no result is an error of the asker's."""
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
-FORMS = {"duckduckgo"}
-"""What is posted to them is a form."""
 
 
 def crawl() -> Iterator[Seen]:
@@ -150,13 +140,13 @@ def ask(world: World, tmp_path_factory: pytest.TempPathFactory) -> Asking:
 def question(ask: Asking, name: str, query: str, key: str = "good", **more: Any) -> httpx.Response:
     """A search through a dialect, below its prefix."""
     how = ASKS[name]
-    url, parameters = f"http://localhost/{name}{how.path}", how.parameters(query) | more
+    url, parameters = f"http://localhost/{name}{how.path}", how.parameters(query, COUNT) | more
     headers = dict.fromkeys(KEYED, key) | {"Authorization": f"{SCHEMES.get(name, 'Bearer')} {key}"}
     headers["Accept"] = "application/json"
     if how.method == "GET":
         both = {**parameters, "api_key": key, "key": key}
         return ask("GET", url, params=both, headers=headers)
-    return ask("POST", url, headers=headers, **{"data" if name in FORMS else "json": parameters})
+    return ask("POST", url, headers=headers, **{"data" if how.is_form else "json": parameters})
 
 
 @pytest.fixture(params=list(ASKS))
@@ -166,6 +156,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def test_every_dialect_is_asked() -> None:
     assert set(BY_NAME) == set(ASKS) | WITHOUT_SEARCH
+    assert set(LINKS) == set(ASKS)
 
 
 def test_a_file_and_a_line_are_all_that_a_dialect_is() -> None:
@@ -184,12 +175,12 @@ def test_all_rank_as_the_world_does(name: str, ask: Asking, world: World) -> Non
     answer = question(ask, name, QUERY)
     assert answer.status_code == 200, answer.text
     ranked = [hit.url for hit in world.search(Query(QUERY, 1, COUNT)).hits]
-    assert ASKS[name].links(answer)[:COUNT] == ranked
+    assert LINKS[name](answer)[:COUNT] == ranked
     assert question(ask, name, QUERY).content == answer.content
 
 
 def test_what_is_found_opens(name: str, ask: Asking) -> None:
-    links = ASKS[name].links(question(ask, name, QUERY))
+    links = LINKS[name](question(ask, name, QUERY))
     assert links
     assert {ask("GET", link).status_code for link in links} == {200}
 
@@ -198,12 +189,12 @@ def test_nothing_found_is_no_failure(name: str, ask: Asking) -> None:
     answer = question(ask, name, NOTHING)
     assert "X-Webemu-Failure" not in answer.headers
     assert answer.status_code == SAYS_NOTHING.get(name, 200)
-    assert name in SAYS_NOTHING or ASKS[name].links(answer) == []
+    assert name in SAYS_NOTHING or LINKS[name](answer) == []
 
 
 def test_members_that_nobody_knows_are_ignored(name: str, ask: Asking) -> None:
     answer = question(ask, name, QUERY, origin="sdk", integration="", unknown_option="x")
-    assert ASKS[name].links(answer) == ASKS[name].links(question(ask, name, QUERY))
+    assert LINKS[name](answer) == LINKS[name](question(ask, name, QUERY))
 
 
 def own_shape(answer: httpx.Response) -> bool:

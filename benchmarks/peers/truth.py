@@ -1,10 +1,10 @@
-"""The emulated web against pywb over the same WARC files, in one run: what is answered truly, and how fast.
+"""The emulated web against pywb over the same WARC files: what is answered truly.
 
-python -m benchmarks.replay PYWB_BIN WARC...
+python -m benchmarks.peers.truth PYWB_BIN WARC...
 
-`PYWB_BIN` is the `bin` folder of an environment with pywb in it (pip install pywb "setuptools<81"). Captures are asked
-of both for their time: of us through the proxy door, of pywb as `/<collection>/<time>id_/<url>`. Headers are true if
-all that the origin said is there by name and value. Unit of speed: requests per core-second of the server, warm.
+`PYWB_BIN` is the folder of programs of pywb. Captures are asked of both for their time: of us through the proxy door,
+of pywb as `/<collection>/<time>id_/<url>`. Headers are true if all that the origin said is there by name and value.
+How fast both are: `benchmarks.peers.run`.
 """
 
 from __future__ import annotations
@@ -14,24 +14,20 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from email.utils import format_datetime
 from pathlib import Path
 from urllib.parse import urljoin
 
-import psutil
+from api.bench.server import started
+from benchmarks.peers.pywb import pywb, replayed
+from benchmarks.peers.recorded import Headers, Recorded, captures, digest, plain, said
+from emulator.config import Config
 
-from api.doors.authority import CERTIFICATE, ensure
-from benchmarks.recorded import Headers, Recorded, captures, digest, plain, said
-from benchmarks.serve import measure, server
-
-PORT, HOPS, SAMPLE, URLS = 18_090, 20, 2000, 4000
-PLAIN, TUNNELLED = (1, 16, 64), (16, 64)
+HOPS, SAMPLE = 20, 2000
 
 
 @dataclass(frozen=True)
@@ -71,30 +67,7 @@ def asking(port: int, target: Callable[[str, datetime], str]) -> Ask:
 
 
 def stamped(url: str, moment: datetime) -> str:
-    return f"/bench/{moment:%Y%m%d%H%M%S}id_/{url}"
-
-
-@contextmanager
-def pywb(programs: Path, folder: Path, warcs: list[Path]) -> Iterator[psutil.Process]:
-    """pywb with one collection of the files."""
-
-    def run(*command: str) -> None:
-        subprocess.run([str(programs / command[0]), *command[1:]], cwd=folder, check=True, capture_output=True)
-
-    run("wb-manager", "init", "bench")
-    for number, path in enumerate(warcs):
-        (folder / "collections/bench/archive" / f"{number}-{path.name}").symlink_to(path.resolve())
-    run("wb-manager", "reindex", "bench")
-    command = [str(programs / "wayback"), "-p", str(PORT), "-b", "127.0.0.1"]
-    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        ask = asking(PORT, lambda url, _: url)
-        while ask("/", datetime.now(UTC)).status == 0:
-            time.sleep(0.1)
-        yield psutil.Process(running.pid)
-    finally:
-        running.terminate()
-        running.wait()
+    return replayed(url, f"{moment:%Y%m%d%H%M%S}")
 
 
 def truth(ask: Ask, prefix: str, known: list[Recorded]) -> tuple[Counter[str], dict[str, set[str]]]:
@@ -171,47 +144,15 @@ def compare(ours: Ask, theirs: Ask, known: list[Recorded]) -> None:
         )
 
 
-def speed(ours: tuple[psutil.Process, int], theirs: tuple[psutil.Process, int], known: list[Recorded], ca: str) -> None:
-    pages = [one for one in known if one.status == 200 and one.kind == "response"]
-    ask = asking(PORT, stamped)
-    pages = [one for one in pages[:URLS] if ask(one.url, one.time).get("content-length")]
-    straight = [one.url for one in pages]
-    wrapped = [stamped(one.url, one.time) for one in pages]
-    secure = [url for url in straight if url.startswith("https://")]
-    best = 0.0
-    for process, port in (ours, theirs):
-        measure(process, port, 16, straight if process is ours[0] else wrapped)  # warm
-    for connections in PLAIN:
-        other = measure(*theirs, connections, wrapped)
-        mine = measure(*ours, connections, straight)
-        best = max(best, other["per_core_s"])
-        line("plain", connections, mine, other["per_core_s"])
-        line("pywb", connections, other, 0.0)
-    print(f"pywb at its best: {best:,.0f} /core-s")
-    for connections in TUNNELLED if secure else ():
-        line("CONNECT", connections, measure(*ours, connections, secure, ca), best)
-
-
-def line(name: str, connections: int, found: dict[str, float], beside: float) -> None:
-    ratio = f"   {found['per_core_s'] / beside:.1f} times pywb" if beside else ""
-    print(
-        f"{name:<8} c={connections:<3} {found['per_core_s']:8,.0f} /core-s   p50 {found['p50_ms']:.1f} ms"
-        f"   p99 {found['p99_ms']:.1f} ms   {found['good'] / found['requests']:.1%} answered 200{ratio}"
-    )
-
-
 def main(programs: Path, warcs: list[Path]) -> None:
     with tempfile.TemporaryDirectory() as work:
         root = Path(work)
         known = list({(one.url, one.time): one for one in captures(warcs)}.values())
         random.Random(7).shuffle(known)
-        command = [sys.executable, "-m", "emulator.cli", "ingest", *map(str, warcs), "--root", work, "-q"]
+        command = [sys.executable, "-P", "-m", "emulator.cli", "ingest", *map(str, warcs), "--root", work, "-q"]
         subprocess.run([*command, "--collection", "bench"], check=True, capture_output=True)
-        (root / "pywb").mkdir()
-        with server(root / "bench") as (mine, port, _), pywb(programs, root / "pywb", warcs) as other:
-            compare(asking(port, lambda url, _: url), asking(PORT, stamped), known[:SAMPLE])
-            ca = str(ensure(root) / CERTIFICATE)
-            speed((mine, port), (other, PORT), known, ca)
+        with started(Config(root=root, collection="bench")) as mine, pywb(programs, root / "pywb", warcs) as other:
+            compare(asking(mine.port, lambda url, _: url), asking(other.port, stamped), known[:SAMPLE])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""How each thing is asked: the native routes, a search in the words of every service, a page through every door.
+
+A message is the whole request, head and body, so that sending it costs one write.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from api.bench.load import Request
+
+KINDS = ("search", "text", "raw", "find", "retrieve", "page")
+"""A search, a page's text, its payload, a word inside it, a batch of searches, the page as the web itself."""
+OF_QUERIES = {"search", "retrieve"}
+DOORS = ("proxy", "connect", "host")
+
+
+class Ask(NamedTuple):
+    """How a service is asked a question, below its prefix."""
+
+    method: str
+    path: str
+    parameters: Callable[[str, int], dict[str, Any]]
+    """Of the query and how many results are wanted."""
+    is_form: bool = False
+
+
+ASKS: dict[str, Ask] = {
+    "serper": Ask("POST", "/search", lambda q, n: {"q": q, "num": n}),
+    "serpapi": Ask("GET", "/search", lambda q, n: {"q": q, "num": n}),
+    "brave": Ask("GET", "/res/v1/web/search", lambda q, n: {"q": q, "count": n}),
+    "bing": Ask("GET", "/v7.0/search", lambda q, n: {"q": q, "count": n}),
+    "google": Ask("GET", "/customsearch/v1", lambda q, n: {"q": q, "num": n, "cx": 1}),
+    "searxng": Ask("GET", "/search", lambda q, n: {"q": q, "format": "json"}),
+    "duckduckgo": Ask("POST", "/html/", lambda q, n: {"q": q}, is_form=True),
+    "bing-pages": Ask("GET", "/search", lambda q, n: {"q": q}),
+    "exa": Ask("POST", "/search", lambda q, n: {"query": q, "numResults": n}),
+    "perplexity": Ask("POST", "/search", lambda q, n: {"query": q, "max_results": n}),
+    "tavily": Ask("POST", "/search", lambda q, n: {"query": q, "max_results": n}),
+    "firecrawl": Ask("POST", "/v2/search", lambda q, n: {"query": q, "limit": n}),
+    "linkup": Ask(
+        "POST",
+        "/v1/search",
+        lambda q, n: {"q": q, "depth": "standard", "outputType": "searchResults", "maxResults": n},
+    ),
+    "you": Ask("GET", "/v1/search", lambda q, n: {"query": q, "count": n}),
+    "kagi": Ask("GET", "/api/v0/search", lambda q, n: {"q": q, "limit": n}),
+    "jina-search": Ask("POST", "/", lambda q, n: {"q": q, "num": n}),
+    "search-r1": Ask("POST", "/retrieve", lambda q, n: {"queries": [q], "topk": n, "return_scores": True}),
+    "asearcher": Ask("POST", "/retrieve", lambda q, n: {"queries": [q], "topk": n}),
+    "browsecomp-plus": Ask("POST", "/retrieve", lambda q, n: {"query": q}),
+    "openresearcher": Ask("POST", "/search", lambda q, n: {"query": q, "topn": n}),
+    "deepresearchgym": Ask("GET", "/search", lambda q, n: {"query": q, "k": n}),
+    "nemo-gym": Ask("POST", "/search", lambda q, n: {"query": q}),
+}
+"""A search in the words of each service that has one, by the dialect's name."""
+
+
+class Asking:
+    """Makes requests for a server. `size`: results of a search; `door` leads to pages."""
+
+    def __init__(self, server: str, size: int, dialect: str, door: str) -> None:
+        self._server, self._size, self._door = server, size, door
+        self._ask = ASKS[dialect] if dialect else None
+        self._prefix = f"/{dialect}" if dialect else ""
+
+    def search(self, query: str) -> Request:
+        if self._ask is None:
+            return self._get("search", f"/v1/search?q={quote(query)}&size={self._size}")
+        path, parameters = self._prefix + self._ask.path, self._ask.parameters(query, self._size)
+        if self._ask.method == "GET":
+            return self._get("search", f"{path}?{urlencode(parameters)}")
+        if self._ask.is_form:
+            return self._post("search", path, "application/x-www-form-urlencoded", urlencode(parameters))
+        return self._post("search", path, "application/json", json.dumps(parameters))
+
+    def retrieve(self, queries: Sequence[str]) -> Request:
+        body = json.dumps({"queries": queries, "topk": self._size, "return_scores": True})
+        return self._post("retrieve", "/retrieve", "application/json", body)
+
+    def text(self, url: str) -> Request:
+        return self._get("text", f"/v1/fetch?url={quote(url, safe='')}")
+
+    def raw(self, url: str) -> Request:
+        return self._get("raw", f"/v1/fetch?url={quote(url, safe='')}&format=raw")
+
+    def find(self, url: str, pattern: str) -> Request:
+        return self._get("find", f"/v1/find?url={quote(url, safe='')}&pattern={quote(pattern)}")
+
+    def page(self, url: str) -> Request:
+        """The page by its URL, as its own server would be asked; through a tunnel only to that host."""
+        parts = urlsplit(url)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        target = url.partition("#")[0] if self._door == "proxy" else path
+        message = f"GET {_written(target)} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
+        return Request(KINDS.index("page"), parts.netloc if self._door == "connect" else "", message.encode())
+
+    def _get(self, kind: str, target: str) -> Request:
+        head = f"GET {target} HTTP/1.1\r\nHost: {self._server}\r\nAccept: application/json\r\n\r\n"
+        return Request(KINDS.index(kind), "", head.encode())
+
+    def _post(self, kind: str, target: str, of: str, text: str) -> Request:
+        body = text.encode()
+        head = f"POST {target} HTTP/1.1\r\nHost: {self._server}\r\nAccept: application/json\r\nContent-Type: {of}\r\n"
+        return Request(KINDS.index(kind), "", f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+
+def _written(target: str) -> str:
+    """A target without what would end it early."""
+    return quote(target, safe="!#$%&'()*+,/:;=?@[]~")

@@ -1,0 +1,48 @@
+"""bm25s: BM25 of all words of all pages computed beforehand, as sparse arrays (`requirements-bm25.txt`).
+
+As it is used where nothing else is said, with NumPy; and with its scorer for Numba, which must be asked for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bm25s
+import Stemmer
+
+from benchmarks.peers.passages import Found, passage, rows
+
+
+class Bm25:
+    """The index in memory, passages in a list. `folder` is where it rests, made from the corpus if it is not there."""
+
+    BACKEND = "numpy"
+
+    def __init__(self, corpus: Path, folder: Path) -> None:
+        self._stemmer = Stemmer.Stemmer("english")
+        self._passages = [passage(row) for row in rows(corpus)]
+        marker = folder / "params.index.json"
+        if not marker.exists():
+            texts = [f"{row['title']} {row['text']}" for row in rows(corpus)]
+            index = bm25s.BM25()
+            index.index(bm25s.tokenize(texts, stopwords="en", stemmer=self._stemmer, show_progress=False))
+            index.save(str(folder))
+        self._index = bm25s.BM25.load(str(folder), load_corpus=False)
+        if self.BACKEND == "numba":
+            self._index.backend = self.BACKEND
+            self._index.activate_numba_scorer()
+            self.search(["compiled when it is first used"], 1)
+
+    def search(self, queries: list[str], count: int) -> Found:
+        words = bm25s.tokenize(queries, stopwords="en", stemmer=self._stemmer, show_progress=False, return_ids=False)
+        found, scores = self._index.retrieve(words, k=count, show_progress=False)
+        return [
+            [(self._passages[page], float(score)) for page, score in zip(*pair, strict=True)]
+            for pair in zip(found.tolist(), scores.tolist(), strict=True)
+        ]
+
+
+class Bm25Numba(Bm25):
+    """The same, compiled."""
+
+    BACKEND = "numba"

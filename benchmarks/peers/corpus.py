@@ -1,0 +1,38 @@
+"""The pages of a collection in JSON Lines, for engines that know no web: `id`, `url`, `title`, `text`.
+
+python -m benchmarks.peers.corpus COLLECTION_FOLDER FILE
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from index.catalog import Catalog
+
+LONGEST = 20_000
+"""Characters of a page that peers index; fewer make them faster."""
+
+
+def write(collection: Path, path: Path) -> None:
+    """Every searchable page once."""
+    temporary = path.with_suffix(".part")
+    count = 0
+    with Catalog(collection, read_only=True) as catalog, temporary.open("w", encoding="utf-8") as file:
+        total = catalog.db.execute("SELECT count(*) FROM pages WHERE searchable").fetchall()[0][0]
+        rows = catalog.db.execute("SELECT url, title, text FROM pages WHERE searchable ORDER BY url")
+        with tqdm(total=total, desc="pages for the peers", unit=" pages") as bar:
+            while some := rows.fetchmany(1000):
+                for url, title, text in some:
+                    row = {"id": str(count), "url": url, "title": title or "", "text": (text or "")[:LONGEST]}
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    count += 1
+                bar.update(len(some))
+    temporary.rename(path)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), Path(sys.argv[2]))

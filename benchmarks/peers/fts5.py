@@ -1,0 +1,64 @@
+"""SQLite's FTS5: an inverted index inside a database, ranked by its BM25. Nothing is to be installed."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from pathlib import Path
+
+from benchmarks.peers.passages import Found, passage, rows
+
+_WORD = re.compile(r"\w+")
+_PAGE = "SELECT id, title, text, contents FROM passages WHERE rowid = ?"
+
+
+class Fts5:
+    """One connection per thread. `folder` is where the database rests, made from the corpus if it is not there."""
+
+    def __init__(self, corpus: Path, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / "pages.sqlite"
+        if not self._path.exists():
+            _build(corpus, self._path)
+        self._own = threading.local()
+
+    def _database(self) -> sqlite3.Connection:
+        if not hasattr(self._own, "database"):
+            self._own.database = sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)
+            self._own.database.execute("PRAGMA mmap_size = 8000000000")
+        database: sqlite3.Connection = self._own.database
+        return database
+
+    def search(self, queries: list[str], count: int) -> Found:
+        return [self._found(query, count) for query in queries]
+
+    def _found(self, query: str, count: int) -> list[tuple[dict[str, str], float]]:
+        asked = " OR ".join(f'"{word}"' for word in _WORD.findall(query))
+        if not asked:
+            return []
+        sql = "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+        pages = self._database().execute(sql, (asked, count)).fetchall()
+        return [(self._passage(page), -rank) for page, rank in pages]
+
+    def _passage(self, page: int) -> dict[str, str]:
+        row = self._database().execute(_PAGE, (page,)).fetchone()
+        return dict(zip(("id", "title", "text", "contents"), row, strict=True))
+
+
+def _build(corpus: Path, path: Path) -> None:
+    temporary = path.with_suffix(".part")
+    temporary.unlink(missing_ok=True)
+    database = sqlite3.connect(temporary)
+    database.execute("PRAGMA journal_mode = OFF")
+    database.execute("CREATE TABLE passages (id, title, text, contents)")
+    database.execute("CREATE VIRTUAL TABLE words USING fts5(title, text, content='', tokenize='porter unicode61')")
+    for number, row in enumerate(rows(corpus), 1):
+        shown = passage(row)
+        values = (number, *(shown[name] for name in ("id", "title", "text", "contents")))
+        database.execute("INSERT INTO passages (rowid, id, title, text, contents) VALUES (?, ?, ?, ?, ?)", values)
+        database.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (number, row["title"], row["text"]))
+    database.execute("INSERT INTO words (words) VALUES ('optimize')")
+    database.commit()
+    database.close()
+    temporary.rename(path)

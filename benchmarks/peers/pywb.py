@@ -1,0 +1,44 @@
+"""pywb over WARC files: a process, and what it calls a page (`requirements-pywb.txt`)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from api.bench.server import Server
+from benchmarks.peers.process import running
+
+COLLECTION = "bench"
+
+
+@contextmanager
+def pywb(programs: Path, folder: Path, warcs: Sequence[Path]) -> Iterator[Server]:
+    """pywb with one collection of the files, which is made in the folder if it is not there. `programs`: its `bin`."""
+    if not (folder / "ready").exists():
+        _build(programs, folder, warcs)
+    command = [str(programs / "wayback"), "-b", "127.0.0.1", "-p", "{port}"]
+    with running(command, folder, "/") as server:
+        yield server
+
+
+def _build(programs: Path, folder: Path, warcs: Sequence[Path]) -> None:
+    def manage(*arguments: str) -> None:
+        command = [str(programs / "wb-manager"), *arguments, COLLECTION]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "collections" / COLLECTION).exists():
+        manage("init")
+    for number, path in enumerate(warcs):
+        link = folder / "collections" / COLLECTION / "archive" / f"{number}-{path.name}"
+        if not link.is_symlink():
+            link.symlink_to(path.resolve())
+    manage("reindex")
+    (folder / "ready").touch()
+
+
+def replayed(url: str, time: str = "") -> str:
+    """Where it has the page as it was recorded, of the latest time or of 14 digits."""
+    return f"/{COLLECTION}/{time}id_/{url}"

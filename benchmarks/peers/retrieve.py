@@ -1,0 +1,59 @@
+"""A retrieval server as Search-R1 has it: FastAPI, `POST /retrieve`, one of the engines behind it.
+
+    PYTHON -m benchmarks.peers.retrieve ENGINE CORPUS INDEX_FOLDER PORT
+
+Run by the Python of the engine's own environment, so it imports nothing of ours but the engine. ENGINE is bm25,
+bm25-numba, lucene or fts5. The index is built first if it is not there.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from benchmarks.peers.passages import Engine
+
+ENGINES = {"bm25": "bm25:Bm25", "bm25-numba": "bm25:Bm25Numba", "lucene": "lucene:Lucene", "fts5": "fts5:Fts5"}
+TOPK = 3
+
+
+class Ask(BaseModel):
+    """What a trainer posts."""
+
+    queries: list[str]
+    topk: int | None = None
+    return_scores: bool = False
+
+
+def application(engine: Engine) -> FastAPI:
+    """The routes, as Search-R1 writes them: `def`, so that each request has a thread."""
+    app = FastAPI()
+
+    @app.post("/retrieve")
+    def retrieve(asked: Ask) -> dict[str, list[Any]]:
+        found = engine.search(asked.queries, asked.topk or TOPK)
+        if asked.return_scores:
+            return {"result": [[{"document": one, "score": score} for one, score in some] for some in found]}
+        return {"result": [[one for one, _ in some] for some in found]}
+
+    @app.get("/health")
+    def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    return app
+
+
+def main(name: str, corpus: Path, folder: Path, port: int) -> None:
+    module, _, engine = ENGINES[name].partition(":")
+    opened = getattr(import_module(f"benchmarks.peers.{module}"), engine)(corpus, folder)
+    uvicorn.run(application(opened), host="127.0.0.1", port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))
