@@ -32,6 +32,7 @@ def main(warcs: Path | None) -> None:
         else:
             print("\nreplay: not run, PYWB_BIN does not name the programs of an environment with pywb")
     print("\nrollouts: not run, it takes a run of `webemu train`: python -m benchmarks.rollouts RUN")
+    print("soak: not run, it takes fifteen minutes: python -m benchmarks.soak")
     print("signals: not run, it takes known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")
     step("benchmarks.client")
     step("benchmarks.episodes")
