@@ -13,6 +13,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from time import perf_counter
 
 from fastapi import FastAPI, Request, Response
@@ -39,6 +40,7 @@ from api.sessions.routes import PATH, SessionRoutes
 from api.sessions.worlds import Worlds
 from api.siblings import folder as siblings_folder
 from api.tally import PERIOD, Tally
+from api.turns import arrived, is_late, too_late
 from api.web import Web, is_own
 from emulator.config import Config, load
 from emulator.errors import EmulatorError
@@ -47,6 +49,8 @@ from index.ledger import SessionLedger
 from index.traces import TraceWriter
 
 MAX_BODY = 8_000_000
+ALWAYS = frozenset(("/health", "/metrics", "/v1/stats", "/dashboard", "/dashboard/figures"))
+"""Answered however long they waited: who looks after a server must see one that has too much to do."""
 OTHER = "other"
 """What `/v1/stats` calls every address that is not in the table."""
 
@@ -113,8 +117,10 @@ class App(FastAPI):
     async def _answer(
         self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send, place: str = ""
     ) -> None:
-        method, path, start = scope["method"], scope["path"], perf_counter()
+        method, path, start = scope["method"], scope["path"], arrived(scope)
         try:
+            if is_late(start) and path not in ALWAYS:
+                raise too_late()
             if (route := methods.get(method)) is None:
                 raise method_not_allowed(method, path, ", ".join(methods))
             asked = scope["query_string"] if method != "POST" else await read_body(scope, receive, MAX_BODY)
@@ -163,6 +169,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         siblings.open()
     following = asyncio.create_task(app._served.follow())
     telling = asyncio.create_task(_tell(app.tally))
+    app.doors = replace(app.doors, began=perf_counter())
     gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
     try:
         yield

@@ -12,6 +12,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable, Coroutine
+from time import perf_counter
 from typing import Any, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
@@ -23,6 +24,7 @@ from api.answer import CUT
 from api.doors import waiting
 from api.doors.target import absolute, authority, escaped
 from api.doors.waiting import refuse
+from api.turns import ARRIVED
 
 Verdict = tuple[bytes, bytes]
 """Status line and reason of a refusal."""
@@ -100,6 +102,8 @@ class Wire(HttpToolsProtocol):
         self._unused = 0
         """Bytes received of which nothing has come yet."""
         self._progress = self._noted = 0
+        self.waited = 0.0
+        """Seconds that its first request was here before anybody looked."""
         self._owes = True
         """Whether the client is to send more: its first request, or the rest of one."""
         self._is_in_line = True
@@ -229,7 +233,9 @@ class Wire(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         cycle.__class__ = WireCycle
-        cycle.scope["extensions"] = cast(Any, {CUT: cast(WireCycle, cycle).cut})
+        scope = cast(dict[str, Any], cycle.scope)
+        scope["extensions"] = {CUT: cast(WireCycle, cycle).cut}
+        scope[ARRIVED], self.waited = perf_counter() - self.waited, 0.0
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
