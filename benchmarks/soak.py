@@ -217,7 +217,7 @@ class Chores:
             workers = workers_of(self._server)
             halfway = left < plan.seconds / 2 <= left + plan.kill_every
             self._run.kills.append(killed := self._end(workers[0 if halfway else -1]))
-            await self._replaced(killed)
+            await self._replaced(killed, {worker.pid for worker in workers})
 
     def _end(self, worker: psutil.Process) -> Killed:
         os.kill(worker.pid, signal.SIGSTOP)
@@ -243,12 +243,12 @@ class Chores:
         its = {port: number for port, number in latest.items() if port in ports or port not in now}
         return sum(number - before.get(port, 0) for port, number in its.items())
 
-    async def _replaced(self, killed: Killed) -> None:
+    async def _replaced(self, killed: Killed, before: set[int]) -> None:
         """Wait until the new worker has left figures of itself."""
         young: set[int] = set()
         while not young and time.time() < self._began + self._run.plan.seconds:
             await asyncio.sleep(0.1)
-            there = {process.pid for process in workers_of(self._server) if process.create_time() > killed.time}
+            there = {process.pid for process in workers_of(self._server)} - before
             young = {pid for pid in there if list((self._folder / "told").glob(f"webemu-*/{pid}.json"))}
         if young:
             killed.replaced = time.time() - killed.time
