@@ -25,6 +25,7 @@ from typing import Any
 import psutil
 
 from benchmarks.scale_model import report
+from benchmarks.serve import sample
 from index.catalog import Catalog
 
 SEED = "7"
@@ -103,9 +104,11 @@ def disk(folder: Path) -> dict[str, int]:
     }
 
 
-def asked(folder: Path, how: str, seed: int) -> dict[str, Any]:
+def asked(folder: Path, drawn: str, how: str, seed: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.scale_asked", str(folder), how, str(seed)]
-    told: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    told: dict[str, Any] = json.loads(
+        subprocess.run(command, input=drawn, check=True, capture_output=True, text=True).stdout
+    )
     return told
 
 
@@ -129,8 +132,9 @@ def size(pages: int, work: Path, workers: int) -> dict[str, Any]:
     found["snapshot"] = (folder / "CURRENT").read_text().strip()
     found["disk"] = disk(folder)
     step("asking")
-    found["warm"] = asked(folder, "warm", 0)
-    found["cold"] = [asked(folder, "cold", seed) for seed in range(ROUNDS)]
+    drawn = json.dumps(sample(folder))
+    found["warm"] = asked(folder, drawn, "warm", 0)
+    found["cold"] = [asked(folder, drawn, "cold", seed) for seed in range(ROUNDS)]
     return found
 
 

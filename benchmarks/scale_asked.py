@@ -1,6 +1,8 @@
-"""What asking a snapshot costs, in a process that opens it anew: python -m benchmarks.scale_asked FOLDER warm|cold SEED
+"""What asking a snapshot costs, in a process that opens it anew.
 
-Prints a JSON object. `warm`: core-microseconds and times of searches and of text pages, each asked once before. `cold`:
+python -m benchmarks.scale_asked FOLDER warm|cold SEED < asked.json
+
+Reads queries and URLs, prints a JSON object. `warm`: core-microseconds and times of searches and of text pages, each asked once before. `cold`:
 the collection's files leave the page cache first, and the first requests of the new process are timed, with the bytes
 that they had the disk read. Files are dropped with posix_fadvise(2) and counted with mincore(2).
 """
@@ -20,7 +22,6 @@ from typing import Any
 
 import psutil
 
-from benchmarks.serve import sample
 from emulator.types import PageRequest, Query
 from emulator.world import World
 from index.open import open_world
@@ -99,7 +100,7 @@ def asked(world: World, queries: Sequence[str], urls: Sequence[str]) -> dict[str
 
 
 def main(folder: Path, how: str, seed: int) -> None:
-    queries, urls = sample(folder)
+    queries, urls = json.load(sys.stdin)
     chosen = Random(seed)
     told: dict[str, Any] = {}
     if how == "cold":
