@@ -2,9 +2,10 @@
 
 python -m benchmarks.scale_asked FOLDER warm|cold SEED < asked.json
 
-Reads queries and URLs, prints a JSON object. `warm`: core-microseconds and times of searches and of text pages, each asked once before. `cold`:
-the collection's files leave the page cache first, and the first requests of the new process are timed, with the bytes
-that they had the disk read. Files are dropped with posix_fadvise(2) and counted with mincore(2).
+Reads queries and URLs, prints a JSON object. `warm`: core-microseconds and times of searches and of text pages, each
+asked once before. `cold`: the collection's files leave the page cache first, and the first requests of the new process
+are timed, with the bytes that they had the disk read. Files are dropped with posix_fadvise(2) and counted with
+mincore(2).
 """
 
 from __future__ import annotations
