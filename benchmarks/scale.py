@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -88,9 +89,14 @@ def measured(*arguments: str) -> dict[str, float]:
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     memory = Memory(psutil.Process(running.pid))
     memory.start()
-    _, status, used = os.wait4(running.pid, 0)
-    running.returncode = os.waitstatus_to_exitcode(status)
-    memory.stop()
+    try:
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    finally:
+        if running.returncode is None:  # we are told to end
+            running.terminate()
+            running.wait()
+        memory.stop()
     if running.returncode:
         raise subprocess.CalledProcessError(running.returncode, command)
     return {"wall_s": time.perf_counter() - started, "core_s": used.ru_utime + used.ru_stime, **memory.most}
@@ -163,4 +169,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # folders are removed then too
     main(sys.argv[1:])

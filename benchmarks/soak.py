@@ -341,4 +341,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server and its folder go then too
     sys.exit(main(sys.argv[1:]))
