@@ -36,6 +36,8 @@ from benchmarks.soak_traffic import Ask, Guest, Line, Seen, asks, opened
 
 COLLECTION = "soak"
 QUERIES, URLS = 800, 600
+CACHE_MB = "8"
+"""Little, so that it is full when growth is looked for."""
 TICK = 0.2
 KEPT = 50
 """Ticks that are remembered: for the last seconds of a worker."""
@@ -258,7 +260,7 @@ async def soak(folder: Path, run: Run, mix: dict[str, list[Ask]]) -> None:
     """The run itself."""
     plan, loop = run.plan, asyncio.get_running_loop()
     lines: set[Line] = set()
-    with serving(folder, "--workers", str(plan.workers)) as (server, port):
+    with serving(folder, "--workers", str(plan.workers), "--cache-mb", CACHE_MB) as (server, port):
         while len(list((folder / "told").glob("webemu-*/*.json"))) < plan.workers:
             await asyncio.sleep(0.1)
         chores = Chores(folder, run, server, port, lines)

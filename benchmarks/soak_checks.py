@@ -16,8 +16,8 @@ LONG = 120.0
 """Seconds that must be left then: of less no slope is told."""
 GROWTH_MB = 2.0
 """A minute, at most; what is bounded (caches, sessions remembered) may still fill up."""
-SETTLING = 2.0
-"""Seconds within which the end of a killed worker's connections is seen."""
+SETTLING = 30.0
+"""Seconds within which the end of a killed worker's connections is seen, also where all processors are busy."""
 
 
 class Check(NamedTuple):

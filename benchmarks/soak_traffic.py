@@ -214,18 +214,19 @@ class Guest:
         told = await self._ask(post("open", "/v1/sessions", "/v1/sessions", {"task": "soak"}))
         if told is None or told.status != 201:
             return
-        session, retries = json.loads(told.body)["session"], self._retries
+        session, retries, answers = json.loads(told.body)["session"], self._retries, 0
         for step in range(STEPS):
             ask = self._random.choice(self._mix["search" if step % 2 == 0 else "text"])
             answered = await self._ask(ask, ask.sent.replace(b"GET /", b"GET /s/%s/" % session.encode(), 1))
-            if answered and answered.snapshot != told.snapshot:
-                self._seen.moved += 1
+            if answered and answered.status == 200:
+                answers += 1
+                self._seen.moved += answered.snapshot != told.snapshot
             await asyncio.sleep(self._random.expovariate(1 / pause))
         account = await self._ask(get("account", "/v1/sessions", f"/v1/sessions/{session}"))
         self._seen.sessions += 1
         if account and account.status == 200:
             counted = json.loads(account.body)["steps"]
-            if not STEPS <= counted <= STEPS + self._retries - retries:
+            if not answers <= counted <= STEPS + self._retries - retries:
                 self._seen.miscounted.append(f"{session}: {counted} steps")
 
     async def _ask(self, ask: Ask, sent: bytes = b"") -> Answered | None:
