@@ -3,9 +3,9 @@
 python -m benchmarks.scale --pages 100000 --json 100k.json [--work FOLDER]
 python -m benchmarks.scale --report 10k.json 100k.json 1m.json
 
-A size is generated, ingested, indexed and asked, each in processes of its own, and its folder removed; memory is that
-of every process of the tree, looked at ten times a second (USS: what would be free without the process). Core-seconds
-are user and system time of the whole tree. The report fits y = a * pages ** b through all sizes and continues it.
+A size is generated, ingested, indexed and asked, each in processes of its own, and its folder removed; memory is what
+every process of the tree has of its own, looked at ten times a second. Core-seconds are user and system time of the
+whole tree. The report fits y = a * pages ** b through all sizes and continues it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks.memory import own
 from benchmarks.scale_model import report
 from benchmarks.serve import sample
 from index.catalog import Catalog
@@ -51,7 +52,7 @@ class Memory(threading.Thread):
     def __init__(self, root: psutil.Process) -> None:
         super().__init__(daemon=True)
         self._root, self._ended = root, threading.Event()
-        self.most = {"parent_uss": 0, "child_uss": 0, "tree_uss": 0, "rss": 0}
+        self.most = {"parent_own": 0, "child_own": 0, "tree_own": 0, "rss": 0}
 
     def run(self) -> None:
         while not self._ended.wait(LOOKS):
@@ -59,12 +60,12 @@ class Memory(threading.Thread):
                 self._look()
 
     def _look(self) -> None:
-        own, children = self._weighed(self._root), [self._weighed(one) for one in self._root.children(recursive=True)]
-        all_of = [own, *children]
+        root, children = self._weighed(self._root), [self._weighed(one) for one in self._root.children(recursive=True)]
+        all_of = [root, *children]
         seen = {
-            "parent_uss": own[0],
-            "child_uss": max((uss for uss, _ in children), default=0),
-            "tree_uss": sum(uss for uss, _ in all_of),
+            "parent_own": root[0],
+            "child_own": max((taken for taken, _ in children), default=0),
+            "tree_own": sum(taken for taken, _ in all_of),
             "rss": max(rss for _, rss in all_of),
         }
         self.most = {name: max(value, seen[name]) for name, value in self.most.items()}
@@ -72,10 +73,9 @@ class Memory(threading.Thread):
     @staticmethod
     def _weighed(process: psutil.Process) -> tuple[int, int]:
         try:
-            found = process.memory_full_info()
-        except psutil.Error:
+            return own(process.pid), process.memory_info().rss
+        except (psutil.Error, OSError, StopIteration):  # it ended
             return 0, 0
-        return found.uss, found.rss
 
     def stop(self) -> None:
         self._ended.set()

@@ -21,8 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import psutil
-
+from benchmarks.memory import own
 from emulator.types import PageRequest, Query
 from emulator.world import World
 from index.open import open_world
@@ -117,7 +116,7 @@ def main(folder: Path, how: str, seed: int) -> None:
         for ask in asks if how == "warm" else ():
             ask()
         told[name] = times(asks)
-    told["uss"] = psutil.Process().memory_full_info().uss
+    told["own"] = own("self")
     print(json.dumps(told))
 
 

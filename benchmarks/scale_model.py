@@ -15,11 +15,11 @@ _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
     ("ingest, wall", lambda one: one["ingest"]["wall_s"], 1, "s"),
     ("build", lambda one: one["build"]["core_s"], 1, "core-s"),
     ("build, wall", lambda one: one["build"]["wall_s"], 1, "s"),
-    ("memory: ingest, parent", lambda one: one["ingest"]["parent_uss"], MB, "MB"),
-    ("memory: ingest, worker", lambda one: one["ingest"]["child_uss"], MB, "MB"),
-    ("memory: build, parent", lambda one: one["build"]["parent_uss"], MB, "MB"),
-    ("memory: build, worker", lambda one: one["build"]["child_uss"], MB, "MB"),
-    ("memory: asking", lambda one: one["warm"]["uss"], MB, "MB"),
+    ("memory: ingest, parent", lambda one: one["ingest"]["parent_own"], MB, "MB"),
+    ("memory: ingest, worker", lambda one: one["ingest"]["child_own"], MB, "MB"),
+    ("memory: build, parent", lambda one: one["build"]["parent_own"], MB, "MB"),
+    ("memory: build, worker", lambda one: one["build"]["child_own"], MB, "MB"),
+    ("memory: asking", lambda one: one["warm"]["own"], MB, "MB"),
     ("disk: WARC files", lambda one: one["warc_bytes"], MB, "MB"),
     *(
         (f"disk: {part}", lambda one, part=part: one["disk"][part], MB, "MB")

@@ -30,6 +30,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks.memory import own
 from benchmarks.serve import sample
 from benchmarks.soak_checks import Check, checks
 from benchmarks.soak_traffic import Ask, Guest, Line, Seen, asks, opened
@@ -85,7 +86,7 @@ class Run:
     seen: Seen = field(default_factory=Seen)
     kills: list[Killed] = field(default_factory=list)
     memory: list[tuple[float, int, str, float, int]] = field(default_factory=list)
-    """(seconds into the run, process, supervisor or worker, its age in seconds, bytes of its own (USS))."""
+    """(seconds into the run, process, supervisor or worker, its age in seconds, bytes of its own)."""
     followed: list[tuple[str, float]] = field(default_factory=list)
     """Each switch: the snapshot, and seconds until it was seen in an answer."""
     snapshots: list[str] = field(default_factory=list)
@@ -174,9 +175,9 @@ class Chores:
             await asyncio.sleep(pause)
             for kind, processes in (("supervisor", [self._server]), ("worker", workers_of(self._server))):
                 for process in processes:
-                    with suppress(psutil.Error):
-                        age, own = time.time() - process.create_time(), process.memory_full_info().uss
-                        self._run.memory.append((time.time() - self._began, process.pid, kind, age, own))
+                    with suppress(psutil.Error, OSError, StopIteration):
+                        age, taken = time.time() - process.create_time(), own(process.pid)
+                        self._run.memory.append((time.time() - self._began, process.pid, kind, age, taken))
 
     async def load(self) -> None:
         """Ingest the second web, then switch back and forth."""

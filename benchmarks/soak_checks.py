@@ -148,7 +148,7 @@ def _figures(run: Run, slopes: dict[str, float]) -> dict[str, Any]:
         "worker replaced s": {"p50": round(median(replaced), 2), "max": round(max(replaced), 2)} if replaced else None,
         "ingest beside s": round(run.ingest_seconds, 1),
         "client cpu s": round(run.client_cpu, 1),
-        "uss mb": {kind: {"first": round(of[0], 1), "last": round(of[-1], 1), "max": round(max(of), 1)}
+        "own memory mb": {kind: {"first": round(of[0], 1), "last": round(of[-1], 1), "max": round(max(of), 1)}
                    for kind, of in last.items() if of},
         "growth mb a minute": {name: round(slope, 3) for name, slope in slopes.items()},
         "latency ms": {"all": percentiles(everything)}

@@ -32,7 +32,7 @@ def test_a_small_web_is_measured_from_generation_to_cold_reads(tmp_path: Path) -
     assert all(found[step]["core_s"] > 0 and found[step]["rss"] > 1e7 for step in ("generate", "ingest", "build"))
     assert all(found["disk"].values())
     assert len({one["bytes"] for one in found["cold"]}) == 1
-    assert all(one["search"]["asked"] == 40 and one["uss"] > 1e7 for one in found["cold"])
+    assert all(one["search"]["asked"] == 40 and one["own"] > 1e7 for one in found["cold"])
     table = report([found, {**found, "pages": 10 * found["pages"]}])
     assert "| search, warm, core-us |" in table
     assert "exponent" in table.splitlines()[0]
