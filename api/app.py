@@ -14,6 +14,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from time import perf_counter
 
 from fastapi import FastAPI, Request, Response
@@ -41,6 +42,7 @@ from api.sessions.routes import PATH, SessionRoutes
 from api.sessions.worlds import Worlds
 from api.siblings import folder as siblings_folder
 from api.tally import PERIOD, Tally
+from api.turns import arrived, is_late, too_late
 from api.watch import Watch
 from api.web import Web, is_own
 from emulator.config import Config, load
@@ -55,6 +57,8 @@ log = logging.getLogger("webemu.serve")
 MAX_BODY = 8_000_000
 GARBAGE = 20_000
 """Objects made and kept before the collector looks for cycles among them: an answer leaves none, but makes hundreds."""
+ALWAYS = frozenset(("/health", "/metrics", "/v1/stats", "/dashboard", "/dashboard/figures"))
+"""Answered however long they waited: who looks after a server must see one that has too much to do."""
 OTHER = "other"
 """What `/v1/stats` calls every address that is not in the table."""
 
@@ -110,13 +114,16 @@ class App(FastAPI):
         elif not await self._web.own(scope, receive, send):
             await (self._answer(methods, scope, receive, send) if methods else super().__call__(scope, receive, send))
 
-    def at_once(self, path: str, query: bytes, headers: list[Header]) -> Answer | None:
-        """The answer to a GET of the API, where there is nothing to wait for; None where there may be."""
+    def at_once(self, path: str, query: bytes, headers: list[Header], waited: float) -> Answer | None:
+        """The answer to a GET of the API, where there is nothing to wait for; None where there may be. `waited`: the
+        seconds that it was here before."""
         route = self._at_once.get(path)
         if route is None or carries(headers):
             return None
-        start = perf_counter()
+        start = perf_counter() - waited
         try:
+            if waited and is_late(start) and path not in ALWAYS:
+                raise too_late()
             answer = route(query)
         except BaseException as error:
             answer = self.error(ours(error), f"GET {path}?{query[:500]!r}")
@@ -147,8 +154,10 @@ class App(FastAPI):
     async def _answer(
         self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send, place: str = ""
     ) -> None:
-        method, path, start = scope["method"], scope["path"], perf_counter()
+        method, path, start = scope["method"], scope["path"], arrived(scope)
         try:
+            if is_late(start) and path not in ALWAYS:
+                raise too_late()
             if (route := methods.get(method)) is None:
                 raise method_not_allowed(method, path, ", ".join(methods))
             asked = scope["query_string"] if method != "POST" else await read_body(scope, receive, MAX_BODY)
@@ -205,6 +214,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         siblings.open()
     following = asyncio.create_task(app._served.follow())
     telling = asyncio.create_task(_tell(app.tally))
+    app.doors = replace(app.doors, began=perf_counter())
     log.info("worker %d serves", os.getpid(), extra=event("worker_started", snapshot=app._served.snapshot))
     if app.has_process:
         gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait

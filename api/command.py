@@ -37,6 +37,9 @@ KEEP_ALIVE = 120
 """Seconds that an idle connection stays: longer than clients keep theirs, so that the client is who closes."""
 GRACE = 15
 """Seconds that requests have to end when the server is told to stop."""
+HUNG = 30
+"""Seconds without a sign after which a worker is killed. A dead one is seen at once; one that is merely busy must not
+die with all that it answers."""
 PERIOD = 0.5
 """Seconds between two looks at the parent."""
 
@@ -114,6 +117,7 @@ def _run(config: Config, listeners: list[socket.socket]) -> None:
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=HUNG,
         access_log=False,
         proxy_headers=False,
         server_header=False,

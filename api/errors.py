@@ -67,15 +67,18 @@ def is_ours(error: EmulatorError) -> bool:
     return error.status >= 500 and error.reason not in (*OF_THE_CRAWL, REASON)
 
 
+def failure_marks(error: EmulatorError) -> tuple[Header, ...]:
+    """The headers that a failure of ours has in every shape."""
+    if not is_ours(error):
+        return ()
+    return (INFRASTRUCTURE, _RETRY) if error.status == 503 else (INFRASTRUCTURE,)
+
+
 def error_answer(error: EmulatorError, snapshot: str) -> Answer:
     """The error as a whole answer."""
     body = orjson.dumps({"error": error_fields(error), "snapshot": snapshot or None})
     headers = error.headers if isinstance(error, HttpError) else ()
-    if is_ours(error):
-        headers += (INFRASTRUCTURE,)
-    if error.status == 503:
-        headers += (_RETRY,)
-    return Answer(body, snapshot, error.status, headers=headers)
+    return Answer(body, snapshot, error.status, headers=(*headers, *failure_marks(error)))
 
 
 def internal_error(cause: BaseException, asked: str) -> EmulatorError:

@@ -1,7 +1,7 @@
 """Threads for what takes longer than the event loop may be held: files, conversions, batches.
 
 A batch never queues more than it has threads for, so that single asks find their turn beside it. Beyond a bound of
-waiting work the answer is 503 rather than a queue that only grows.
+waiting work, and of waiting, the answer is 503 rather than a queue that only grows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
+from time import perf_counter
 from typing import Any, TypeVar
 
 from emulator.errors import Overloaded
@@ -20,6 +21,8 @@ Answered = TypeVar("Answered")
 
 LIMIT = 1024
 """Asks that may wait or run at once, in one process."""
+PATIENCE = 5.0
+"""Seconds that one may wait for a thread."""
 BATCH = 16
 """A batch counts as so many."""
 CHUNK = 8
@@ -38,7 +41,7 @@ class Pool:
     async def run(self, function: Callable[[], Answered]) -> Answered:
         """What the function answers, from a thread. Raises Overloaded."""
         with self._place(1):
-            return await self._run(function)
+            return await self._run(partial(_in_time, perf_counter(), function))
 
     async def map(self, function: Callable[[Asked], Answered], asked: Sequence[Asked]) -> list[Answered]:
         """What the function answers to each, in order, from all threads. Raises Overloaded."""
@@ -81,6 +84,12 @@ async def begun(future: Future[Any]) -> None:
     """Wait until a future is done, well or not; others may wait for it too, so that nobody ends it by leaving."""
     with suppress(Exception):
         await asyncio.shield(asyncio.wrap_future(future))
+
+
+def _in_time(since: float, function: Callable[[], Answered]) -> Answered:
+    if (waited := perf_counter() - since) > PATIENCE:
+        raise Overloaded(f"no thread was free for {waited:.1f} s", action="retry after a second")
+    return function()
 
 
 def _each(function: Callable[[Asked], Answered], asked: Sequence[Asked]) -> list[Answered]:

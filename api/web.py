@@ -20,7 +20,7 @@ from api.answer import Receive, Scope, Send
 from api.body import read_body
 from api.counters import Counters
 from api.dialects.dialect import Dialect
-from api.errors import INFRASTRUCTURE, OF_THE_CRAWL, internal_error, is_ours, ours
+from api.errors import OF_THE_CRAWL, failure_marks, internal_error, ours
 from api.mcp.struck import is_talk
 from api.origin import Headers, Reply, replay
 from api.pool import Pool
@@ -31,6 +31,7 @@ from api.sessions.cut import cut, unmarked, wall
 from api.sessions.desk import Desk
 from api.sessions.native import ROUTES
 from api.sessions.whom import NATIVE, Whom, carried, spoken
+from api.turns import arrived, is_late, too_late
 from api.watch import Watch
 from emulator import urls
 from emulator.errors import EmulatorError, NotCaptured
@@ -70,25 +71,31 @@ class Web:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request: Request | None = None
-        begun = Begun(PLACE, perf_counter())
+        begun = Begun(PLACE, arrived(scope))
+        late = is_late(begun.start)
         try:
             if (request := await _read(scope, receive)) is None:
                 return
             service = self._services.hosts.get(request.host)
             begun = begun.of(self._dialect(service))
             request = self._carried(request, service)
-            if request.session.id:
+            if late:
+                reply = self._whom(request.host, service, answer).refuse(request, too_late())
+            elif request.session.id:
                 handler = partial(_serve, service) if service else answer
                 await self._attend(request, self._whom(request.host, service, handler), scope, send, begun)
                 return
-            reply = await self._reply(request)
+            else:
+                reply = await self._reply(request)
         except BaseException as failure:
             reply = _failure(failure, scope)
         await self._send(reply, scope, send, request is None or request.session.marks, begun)
 
     async def own(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer for one of this server's own pages and services; False if it has none there."""
-        begun = Begun(PAGES, perf_counter())
+        begun = Begun(PAGES, arrived(scope))
+        late = is_late(begun.start)
+        reply: Reply | None
         try:
             if (request := await _read(scope, receive)) is None:
                 return True
@@ -96,9 +103,12 @@ class Web:
             if whom is None:
                 return False
             begun = Begun(request.path, begun.start) if whom is NATIVE else begun.of(self._dialect(whom.handler))
-            if request.session.id and not is_talk(request):
+            if late:
+                reply = whom.refuse(request, too_late())
+            elif request.session.id and not is_talk(request):
                 return await self._attend(request, whom, scope, send, begun)
-            reply = await self._asked(whom.handler, whom.handler, request)
+            else:
+                reply = await self._asked(whom.handler, whom.handler, request)
         except BaseException as failure:
             reply = _failure(failure, scope)
         if reply is not None:
@@ -239,7 +249,7 @@ def failed(error: EmulatorError) -> Reply:
     marks: Headers = [(b"X-Webemu-Reason", error.reason.encode())]
     status = 502 if error.reason in OF_THE_CRAWL else error.status
     reason = HTTPStatus(status).phrase.encode()
-    return _plain(status, reason, error.message, [*marks, INFRASTRUCTURE] if is_ours(error) else marks)
+    return _plain(status, reason, error.message, [*marks, *failure_marks(error)])
 
 
 @lru_cache(4096)

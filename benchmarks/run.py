@@ -50,6 +50,7 @@ def main(warcs: Path | None) -> None:
         if pywb:
             step("benchmarks.peers.truth", pywb, files[0])
     print("\nrollouts: not run, it takes a run of `webemu train`: python -m benchmarks.rollouts RUN")
+    print("soak: not run, it takes fifteen minutes: python -m benchmarks.soak")
     print("signals: not run, it takes known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")
     step("benchmarks.client")
     step("benchmarks.episodes")

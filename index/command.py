@@ -45,6 +45,7 @@ def sql(
         raise BadRequest(f"no such format: {form}", action="use table, csv or json")
     with Catalog(_config(root, collection).folder, read_only=True) as catalog:
         try:
+            catalog.db.execute("RESET memory_limit")  # what is asked here may be anything
             catalog.db.execute("SET enable_external_access = false")
             if form != "table":
                 _print_rows(catalog.db.execute(query), form)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from itertools import groupby, takewhile
+from itertools import chain, groupby, takewhile
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -78,7 +78,7 @@ def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, lis
                 if captures[-1][_STATUS] == 404:
                     missing.setdefault(name, exact[1:])
                 count += 1
-            for name_of, exacts in (canonicals | looses).items():
+            for name_of, exacts in chain(canonicals.items(), looses.items()):
                 txn.put(name_of, exacts)
             for surt, members in surts:
                 hashes = [key("e", member)[1:] for member in sorted(members)]

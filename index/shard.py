@@ -157,7 +157,6 @@ def build(
         BlobWriter(folder / "views") as views,
     ):
         catalog.db.execute("SET threads = 1")
-        catalog.db.execute("SET memory_limit = '2GB'")
 
         def entries() -> Iterator[Entry]:
             called = _called(anchors, parts)

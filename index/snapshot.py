@@ -134,7 +134,6 @@ def build(
         with Catalog(collection, read_only=True) as catalog:
             counted = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
             ranks = ranks_hash(catalog.db)
-            catalog.db.execute("SET memory_limit = '2GB'")
             links = gather(catalog.db, anchors, held_out_sql("c.url") if hold_out else "false")
             pages_of = {source: pages or 0 for source, pages, _ in counted}
             groups = shards.parted(catalog.db, shards.plan(pages_of), pages_of)

@@ -53,27 +53,50 @@ def write_titles(folder: Path, titles: Sequence[str]) -> None:
     with BlobWriter(folder / "titles") as blobs:
         for name, title in ranked:
             blobs.add(f"{name}\n{title}".encode("utf-8", "replace"))
-    places = sorted(_places([name for name, _ in ranked]))
-    (folder / "places.bin").write_bytes(array("Q", [place for _, place in places]).tobytes())
+    names = [name for name, _ in ranked]
+    with (folder / "places.bin").open("wb") as file:
+        for group in _grouped(names):
+            file.write(array("Q", sorted(group, key=lambda place: (_text(names, place), place))).tobytes())
 
 
 def _without_sites(titles: Sequence[str]) -> Iterator[str]:
-    split = [(title, _ENDING.fullmatch(title)) for title in (" ".join(t.split()) for t in titles if len(t) < 1000)]
-    endings = Counter(found[2] for _, found in split if found)
-    for title, found in split:
+    endings = Counter(found[2] for _, found in _split(titles) if found)
+    for title, found in _split(titles):
         shown = found[1] if found and endings[found[2]] >= SHARED else title
         if len(shown) <= MAX_TITLE:
             yield shown
 
 
-def _places(names: Sequence[str]) -> Iterator[tuple[str, int]]:
+def _split(titles: Sequence[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
+    for title in titles:
+        if len(title) < 1000:
+            spaced = " ".join(title.split())
+            yield spaced, _ENDING.fullmatch(spaced)
+
+
+def _grouped(names: Sequence[str]) -> Iterator[array[int]]:
+    """Places by how their text begins, in order: sorted group by group, their texts are never in memory all at once."""
+    groups: dict[str, array[int]] = {}
     for number, name in enumerate(names):
-        at, starts = 0, 0
-        while starts < MAX_STARTS:
-            yield name[at : at + MAX_PREFIX], at << 32 | number
-            at, starts = name.find(" ", at) + 1, starts + 1
-            if not at:
-                break
+        for at in _starts(name):
+            groups.setdefault(name[at : at + 3], array("Q")).append(at << 32 | number)
+    for beginning in sorted(groups):
+        yield groups.pop(beginning)
+
+
+def _starts(name: str) -> Iterator[int]:
+    """Where its words begin, the first few of them."""
+    at = 0
+    for _ in range(MAX_STARTS):
+        yield at
+        at = name.find(" ", at) + 1
+        if not at:
+            return
+
+
+def _text(names: Sequence[str], place: int) -> str:
+    at = place >> 32
+    return names[place & 0xFFFFFFFF][at : at + MAX_PREFIX]
 
 
 class Titles:

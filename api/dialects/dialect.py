@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 
-from api.errors import INFRASTRUCTURE, internal_error, is_ours, ours
+from api.errors import failure_marks, internal_error, ours
 from api.origin import Headers, Reply
 from api.request import Request
 from emulator.errors import BadRequest, EmulatorError, Refused
@@ -83,7 +83,7 @@ def refused(dialect: Dialect, error: Exception, request: Request) -> Reply:
     known = error if isinstance(error, EmulatorError) else internal_error(error, f"{request.method} {request.url}")
     reply = dialect.refuse(known, request)
     marks: Headers = [(b"X-Webemu-Reason", known.reason.encode())]
-    return reply._replace(headers=[*reply.headers, *marks, *([INFRASTRUCTURE] if is_ours(known) else [])])
+    return reply._replace(headers=[*reply.headers, *marks, *failure_marks(known)])
 
 
 def has(dialect: Dialect, path: str) -> bool:

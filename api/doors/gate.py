@@ -25,6 +25,7 @@ from api.doors.target import authority
 from api.doors.tls import Tls
 from api.doors.waiting import Waiting, refuse
 from api.doors.wire import BAD, TOO_LARGE, AtOnce, Wire
+from api.turns import waited
 
 STALL_SECONDS = 120
 """How long a client may take nothing of an answer."""
@@ -47,6 +48,8 @@ class Doors:
     """The TLS context of a name."""
     at_once: AtOnce
     """Answers a GET of the API that has nothing to wait for."""
+    began: float = 0.0
+    """When the app was ready, by `perf_counter`: what came before could not be answered yet."""
 
 
 class Gate(Waiting):
@@ -76,7 +79,9 @@ class Gate(Waiting):
         if self.buffer[0] in b"\r\n":  # RFC 9112, section 2.2
             self.buffer = self.buffer.lstrip(b"\r\n")
         if not self.buffer.startswith(b"CONNECT "[: len(self.buffer)]):
-            self.hand_over(self._wire())
+            wire = self._wire()
+            wire.waited = waited(self.transport, self._doors.began)
+            self.hand_over(wire)
             return
         end = _END.search(self.buffer, max(0, len(self.buffer) - len(data) - 3))
         if (end.end() if end else len(self.buffer)) > waiting.MAX_HEAD:

@@ -12,6 +12,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable, Coroutine, Iterable
+from time import perf_counter
 from typing import Any, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
@@ -23,6 +24,7 @@ from api.answer import CUT, PHRASES, Answer, Header, all_headers
 from api.doors import waiting
 from api.doors.target import absolute, authority, escaped
 from api.doors.waiting import refuse
+from api.turns import ARRIVED
 
 Verdict = tuple[bytes, bytes]
 """Status line and reason of a refusal."""
@@ -31,8 +33,8 @@ TOO_LARGE: Verdict = (b"431 Request Header Fields Too Large", b"request-too-larg
 _BODILESS = (204, 304)
 _LONG = frozenset((b"content-length", b"transfer-encoding", b"upgrade", b"expect"))
 """Headers with which there is more to a request than its head."""
-AtOnce = Callable[[str, bytes, list[Header]], Answer | None]
-"""Given path, query string and headers."""
+AtOnce = Callable[[str, bytes, list[Header], float], Answer | None]
+"""Given path, query string, headers, and for how many seconds the request has been here."""
 
 
 def _head(status: int, reason: bytes, headers: Iterable[Header], is_last: bool) -> bytes:
@@ -110,6 +112,8 @@ class Wire(HttpToolsProtocol):
         self._unused = 0
         """Bytes received of which nothing has come yet."""
         self._progress = self._noted = 0
+        self.waited = 0.0
+        """Seconds that its first request was here before anybody looked."""
         self._owes = True
         """Whether the client is to send more: its first request, or the rest of one."""
         self._is_in_line = True
@@ -201,9 +205,10 @@ class Wire(HttpToolsProtocol):
         if any(name in _LONG for name, _ in self.headers):
             return False
         path, _, query = self.url.partition(b"?")
-        answer = self._at_once(path.decode("ascii", "replace"), query.partition(b"#")[0], self.headers)
+        answer = self._at_once(path.decode("ascii", "replace"), query.partition(b"#")[0], self.headers, self.waited)
         if answer is None:
             return False
+        self.waited = 0.0
         headers = (*self.server_state.default_headers, *all_headers(answer))
         self.transport.writelines((_head(answer.status, PHRASES[answer.status], headers, False), answer.body))
         self._is_done = True
@@ -262,7 +267,9 @@ class Wire(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         cycle.__class__ = WireCycle
-        cycle.scope["extensions"] = cast(Any, {CUT: cast(WireCycle, cycle).cut})
+        scope = cast(dict[str, Any], cycle.scope)
+        scope["extensions"] = {CUT: cast(WireCycle, cycle).cut}
+        scope[ARRIVED], self.waited = perf_counter() - self.waited, 0.0
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 

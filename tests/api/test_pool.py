@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from api import pool as pools
 from api.pool import BATCH, Pool
 from emulator.errors import Overloaded
 
@@ -63,3 +64,22 @@ def test_a_failure_gives_the_place_back() -> None:
                 await pool.run(lambda: 1 // 0)
 
     asyncio.run(go())
+
+
+def test_what_waited_too_long_for_a_thread_is_refused_and_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "PATIENCE", 0.05)
+    done: list[str] = []
+
+    async def go() -> None:
+        pool, go_on = Pool(1), threading.Event()
+        first = asyncio.create_task(pool.run(go_on.wait))
+        late = asyncio.create_task(pool.run(lambda: done.append("late")))
+        await asyncio.sleep(0.2)
+        go_on.set()
+        assert await first
+        with pytest.raises(Overloaded):
+            await late
+        await pool.run(lambda: done.append("in time"))
+
+    asyncio.run(go())
+    assert done == ["in time"]

@@ -227,6 +227,17 @@ def test_workers_end_with_a_killed_supervisor(collection: Path, snapshots: tuple
         until(lambda: not any(alive(pid) for pid in pids))
 
 
+@pytest.mark.slow
+def test_a_worker_that_is_merely_busy_is_not_killed(collection: Path, snapshots: tuple[str, str]) -> None:
+    with serving(collection, "--workers", "2") as server:
+        pids = server.pids(2)
+        busy = next(iter(pids))
+        os.kill(busy, signal.SIGSTOP)
+        time.sleep(8)  # the supervisor asks for a sign every half second
+        os.kill(busy, signal.SIGCONT)
+        assert server.pids(2).keys() == pids.keys()
+
+
 def alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -1,0 +1,137 @@
+"""More requests than a server can answer, in an open loop: what is answered, what is refused, and how long both take.
+
+python -m benchmarks.overload COLLECTION_FOLDER [SECONDS]
+
+The rate that one serving process reaches with 32 connections in a closed loop is taken as its capacity; then searches
+arrive at multiples of it (exponential gaps), whether or not those before are answered, each on a free connection or a
+new one. Beside them `/health` and `/metrics` are asked four times a second. The answer cache is off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+from urllib.parse import quote
+
+from api.bench.server import started
+from benchmarks.soak_checks import percentiles
+from benchmarks.soak_traffic import Line, get, opened
+from emulator.config import Config
+from index.asked import generated
+
+QUERIES, CONNECTIONS = 4000, 32
+FACTORS = (0.5, 1.0, 2.0, 4.0)
+MOST = 8000
+"""Connections; what arrives beyond is not sent, and counted."""
+
+
+@dataclass
+class Open:
+    """An open loop."""
+
+    port: int
+    targets: list[str]
+    idle: list[Line] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    seconds: dict[int, list[float]] = field(default_factory=dict)
+    unmarked: int = 0
+    """Refusals that do not say when to come again."""
+    busy: int = 0
+
+    async def run(self, rate: float, seconds: float) -> None:
+        loop, chosen = asyncio.get_running_loop(), random.Random(7)
+        until = due = loop.time()
+        until += seconds
+        async with asyncio.TaskGroup() as tasks:
+            while due < until:
+                await asyncio.sleep(max(0.0, due - loop.time()))
+                while due <= loop.time():
+                    if self.busy < MOST:
+                        self.busy += 1
+                        tasks.create_task(self._ask(chosen.choice(self.targets)))
+                    else:
+                        self.statuses[0] += 1
+                    due += chosen.expovariate(rate)
+
+    async def _ask(self, target: str) -> None:
+        started, line = time.perf_counter(), None
+        try:
+            line = self.idle.pop() if self.idle else await opened(self.port)
+            answered = await line.ask(get("", "", target).sent)
+            self.statuses[answered.status] += 1
+            self.seconds.setdefault(answered.status, []).append(time.perf_counter() - started)
+            if line.is_open:
+                self.idle.append(line)
+        except (OSError, TimeoutError) as error:
+            self.statuses[-1] += 1
+            print(f"  {error!r}", file=sys.stderr)
+        finally:
+            self.busy -= 1
+
+
+async def probed(port: int, path: str, times: list[float], wrong: list[int]) -> None:
+    """Ask for ever, each time on a connection of its own."""
+    while True:
+        started = time.perf_counter()
+        line = await opened(port)
+        answered = await line.ask(get("", "", path).sent)
+        times.append(time.perf_counter() - started)
+        if answered.status != 200:
+            wrong.append(answered.status)
+        line.close()
+        await asyncio.sleep(0.25)
+
+
+async def measured(port: int, targets: list[str], rate: float, seconds: float) -> None:
+    loops, times, wrong = Open(port, targets), {"/health": [0.0], "/metrics": [0.0]}, list[int]()
+    probes = [asyncio.create_task(probed(port, path, taken, wrong)) for path, taken in times.items()]
+    await loops.run(rate, seconds)
+    for probe in probes:
+        probe.cancel()
+    for line in loops.idle:
+        line.close()
+    print(f"{rate:8,.0f} a second for {seconds:g} s: {sum(loops.statuses.values()):,} arrived")
+    for status, number in sorted(loops.statuses.items()):
+        name = {0: "not sent", -1: "no answer"}.get(status, str(status))
+        told = percentiles(loops.seconds[status]) if status in loops.seconds else ""
+        print(f"  {name:<10} {number:>8,}  {number / seconds:>7,.0f}/s  ms {told}")
+    for path, taken in times.items():
+        print(f"  {path:<10} {len(taken) - 1:>8,}  not 200: {len(wrong)}  ms {percentiles(taken)}")
+
+
+async def closed(port: int, targets: list[str], seconds: float) -> float:
+    """Answers a second."""
+    asked, until, count = cycle(targets), time.perf_counter() + seconds, 0
+
+    async def ask() -> None:
+        nonlocal count
+        line = await opened(port)
+        while time.perf_counter() < until:
+            count += (await line.ask(get("", "", next(asked)).sent)).status == 200
+        line.close()
+
+    await asyncio.gather(*(ask() for _ in range(CONNECTIONS)))
+    return count / seconds
+
+
+def main(folder: Path, seconds: float = 10.0) -> None:
+    queries, _ = generated(folder, QUERIES, 0, "overload")
+    targets = [f"/v1/search?q={quote(query)}" for query in queries]
+    config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
+    with started(config) as server:
+        port = server.port
+        capacity = asyncio.run(closed(port, targets, seconds / 2))
+        print(f"closed loop, {CONNECTIONS} connections: {capacity:,.0f} a second")
+        for factor in FACTORS:
+            print(f"{factor:g} times that:")
+            asyncio.run(measured(port, targets, factor * capacity, seconds))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *map(float, sys.argv[2:]))

@@ -1,0 +1,348 @@
+"""A long run of everything at once: mixed traffic, a new dump, snapshots switched, workers killed; and what must hold.
+
+python -m benchmarks.soak [--minutes 15] [--connections 1024] [--json FILE]
+
+Guests (`benchmarks.soak_traffic`) ask a real `webemu serve` of a generated web. Beside it a second web is ingested and
+the snapshot switched back and forth; every 20 seconds a worker is killed with SIGKILL: the youngest, and once, halfway,
+the eldest, so that the memory of workers is seen at both ends of their lives. Afterwards every answer is compared with
+what a fresh server of the snapshot it names gives. Ends with status 1 if a check fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.memory import own
+from benchmarks.soak_checks import Check, checks
+from benchmarks.soak_traffic import Ask, Guest, Line, Seen, asks, opened
+from index.asked import generated
+
+COLLECTION = "soak"
+QUERIES, URLS = 800, 600
+CACHE_MB = "8"
+"""Little, so that it is full when growth is looked for."""
+TICK = 0.2
+KEPT = 50
+"""Ticks that are remembered: for the last seconds of a worker."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run."""
+
+    minutes: float = 15.0
+    connections: int = 1024
+    rate: float = 400.0
+    """Requests a second, of all guests."""
+    pages: int = 20_000
+    """Of each of the two webs."""
+    workers: int = 2
+    kill_every: float = 20.0
+    switches: int = 4
+    """After the one by the ingest."""
+
+    @property
+    def seconds(self) -> float:
+        return 60 * self.minutes
+
+
+@dataclass
+class Killed:
+    """A worker, as it was stopped for good."""
+
+    time: float
+    pid: int
+    ports: set[int]
+    """Of its connections, at their other end."""
+    untold: int
+    """Requests it had answered since it last told the others."""
+    replaced: float | None = None
+    """Seconds until as many workers as before had answered once."""
+
+
+@dataclass
+class Run:
+    """All that was seen."""
+
+    plan: Plan
+    seen: Seen = field(default_factory=Seen)
+    kills: list[Killed] = field(default_factory=list)
+    memory: list[tuple[float, int, str, float, int]] = field(default_factory=list)
+    """(seconds into the run, process, supervisor or worker, its age in seconds, bytes of its own)."""
+    followed: list[tuple[str, float]] = field(default_factory=list)
+    """Each switch: the snapshot, and seconds until it was seen in an answer."""
+    snapshots: list[str] = field(default_factory=list)
+    ingest_seconds: float = 0.0
+    wall: float = 0.0
+    client_cpu: float = 0.0
+    server_cpu: float = 0.0
+    counted: dict[tuple[str, int], int] = field(default_factory=dict)
+    """What `/metrics` says at the end, by place and status."""
+    references: dict[tuple[Ask, str], bytes] = field(default_factory=dict)
+
+
+def webemu(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "emulator.cli", *arguments]
+
+
+def prepare(folder: Path, plan: Plan) -> dict[str, list[Ask]]:
+    """Two webs; the first one is ingested, and what will be asked is drawn from it."""
+    for name, seed in (("first", "7"), ("second", "8")):
+        subprocess.run(webemu("generate", str(folder / name), "--pages", str(plan.pages), "--seed", seed, "-q"),
+                       check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+    subprocess.run(ingest(folder, "first"), check=True, stdout=subprocess.DEVNULL)
+    queries, pages = generated(folder / COLLECTION, QUERIES, URLS, "soak")
+    return asks(queries, [url for url, _ in pages])
+
+
+def ingest(folder: Path, name: str) -> list[str]:
+    return webemu("ingest", str(folder / name), "--root", str(folder), "--collection", COLLECTION, "-q")
+
+
+def use(folder: Path, snapshot: str) -> None:
+    subprocess.run(webemu("snapshots", "use", snapshot, "--root", str(folder), "--collection", COLLECTION),
+                   check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+
+
+def current(folder: Path) -> str:
+    return (folder / COLLECTION / "CURRENT").read_text().strip()
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[tuple[psutil.Process, int]]:
+    """A server on a free port; the figures its workers leave for each other are below `folder/told`."""
+    (folder / "told").mkdir(exist_ok=True)
+    command = webemu("serve", "--root", str(folder), "--collection", COLLECTION, "--port", "0", *arguments)
+    told = {**os.environ, "TMPDIR": str(folder / "told")}
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=told)
+    assert running.stdout is not None
+    try:
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", running.stdout.readline())
+        if found is None:
+            raise RuntimeError("the server did not start")
+        yield psutil.Process(running.pid), int(found[1])
+    finally:
+        running.terminate()
+        running.wait(60)
+
+
+def workers_of(server: psutil.Process) -> list[psutil.Process]:
+    """The serving processes, the eldest first."""
+    found = []
+    for process in server.children():
+        with suppress(psutil.NoSuchProcess):
+            if "spawn_main" in " ".join(process.cmdline()):
+                found.append(process)
+    return sorted(found, key=lambda process: process.create_time())
+
+
+class Chores:
+    """What happens beside the guests."""
+
+    def __init__(self, folder: Path, run: Run, server: psutil.Process, port: int, lines: set[Line]) -> None:
+        self._folder, self._run, self._server, self._port, self._lines = folder, run, server, port, lines
+        self._began = time.time()
+        self._ticks: deque[tuple[float, dict[int, int]]] = deque(maxlen=KEPT)
+
+    async def tick(self) -> None:
+        """Remember how many answers each connection had."""
+        while True:
+            self._ticks.append((time.time(), {line.port: line.answered for line in self._lines}))
+            await asyncio.sleep(TICK)
+
+    async def weigh(self) -> None:
+        """Look at the memory of all processes."""
+        pause = max(0.5, min(5.0, self._run.plan.seconds / 60))
+        while True:
+            await asyncio.sleep(pause)
+            for kind, processes in (("supervisor", [self._server]), ("worker", workers_of(self._server))):
+                for process in processes:
+                    with suppress(psutil.Error, OSError, StopIteration):
+                        age, taken = time.time() - process.create_time(), own(process.pid)
+                        self._run.memory.append((time.time() - self._began, process.pid, kind, age, taken))
+
+    async def load(self) -> None:
+        """Ingest the second web, then switch back and forth."""
+        plan, first = self._run.plan, current(self._folder)
+        self._run.snapshots.append(first)
+        await asyncio.sleep(plan.seconds / 6)
+        started = time.time()
+        process = await asyncio.create_subprocess_exec(*ingest(self._folder, "second"), stdout=subprocess.DEVNULL)
+        if await process.wait():
+            raise RuntimeError("the ingest beside the server failed")
+        self._run.ingest_seconds = time.time() - started
+        second = current(self._folder)
+        self._run.snapshots.append(second)
+        await self._follow(second)
+        left = self._began + 0.9 * plan.seconds - time.time()
+        for number in range(plan.switches):
+            await asyncio.sleep(max(0.0, left / plan.switches))
+            wanted = (first, second)[number % 2]
+            self._run.seen.met.pop(wanted, None)
+            await asyncio.to_thread(use, self._folder, wanted)
+            await self._follow(wanted)
+
+    async def _follow(self, snapshot: str) -> None:
+        """Wait until the snapshot is in an answer; of one that was served before, also one of a session that began with
+        it."""
+        started = time.time()
+        while snapshot not in self._run.seen.met:
+            if time.time() > self._began + self._run.plan.seconds:
+                return
+            await asyncio.sleep(0.05)
+        self._run.followed.append((snapshot, max(0.0, self._run.seen.met[snapshot] - started)))
+
+    async def kill(self) -> None:
+        """Every so often a worker."""
+        plan = self._run.plan
+        while True:
+            await asyncio.sleep(plan.kill_every)
+            if (left := self._began + plan.seconds - time.time()) < plan.kill_every / 2:
+                return
+            workers = workers_of(self._server)
+            halfway = left < plan.seconds / 2 <= left + plan.kill_every
+            self._run.kills.append(killed := self._end(workers[0 if halfway else -1]))
+            await self._replaced(killed, {worker.pid for worker in workers})
+
+    def _end(self, worker: psutil.Process) -> Killed:
+        os.kill(worker.pid, signal.SIGSTOP)
+        connections = worker.net_connections(kind="tcp")
+        ports = {one.raddr.port for one in connections if one.raddr and one.laddr.port == self._port}
+        untold = self._untold(worker.pid, ports)
+        now = time.time()
+        os.kill(worker.pid, signal.SIGKILL)
+        return Killed(now, worker.pid, ports, untold)
+
+    def _untold(self, pid: int, ports: set[int]) -> int:
+        """Answers since the worker left its figures, also those on connections that ended since: whose those were is
+        not known any more."""
+        told = next((self._folder / "told").glob(f"webemu-*/{pid}.json"), None)
+        moment = told.stat().st_mtime if told else 0.0
+        before = next((ticked for at, ticked in reversed(self._ticks) if at <= moment), {})
+        now = {line.port: line.answered for line in self._lines}
+        latest: dict[int, int] = {}
+        for at, ticked in self._ticks:
+            if at > moment:
+                latest |= ticked
+        latest |= now
+        its = {port: number for port, number in latest.items() if port in ports or port not in now}
+        return sum(number - before.get(port, 0) for port, number in its.items())
+
+    async def _replaced(self, killed: Killed, before: set[int]) -> None:
+        """Wait until the new worker has left figures of itself."""
+        young: set[int] = set()
+        while not young and time.time() < self._began + self._run.plan.seconds:
+            await asyncio.sleep(0.1)
+            there = {process.pid for process in workers_of(self._server)} - before
+            young = {pid for pid in there if list((self._folder / "told").glob(f"webemu-*/{pid}.json"))}
+        if young:
+            killed.replaced = time.time() - killed.time
+
+
+async def soak(folder: Path, run: Run, mix: dict[str, list[Ask]]) -> None:
+    """The run itself."""
+    plan, loop = run.plan, asyncio.get_running_loop()
+    lines: set[Line] = set()
+    with serving(folder, "--workers", str(plan.workers), "--cache-mb", CACHE_MB) as (server, port):
+        while len(list((folder / "told").glob("webemu-*/*.json"))) < plan.workers:
+            await asyncio.sleep(0.1)
+        chores = Chores(folder, run, server, port, lines)
+        guests = [Guest(number, port, mix, run.seen, lines) for number in range(plan.connections)]
+        started, until, cpu = time.time(), loop.time() + plan.seconds, time.process_time()
+        pause = plan.connections / plan.rate
+        async with asyncio.TaskGroup() as all_of:
+            work = (chores.tick(), chores.weigh(), chores.kill(), chores.load())
+            endless = [all_of.create_task(one) for one in work[:2]]
+            ending = [all_of.create_task(one) for one in work[2:]]
+            ending += [all_of.create_task(guest.stay(until, pause)) for guest in guests]
+            await asyncio.wait(ending)
+            for task in endless:
+                task.cancel()
+        run.wall, run.client_cpu = time.time() - started, time.process_time() - cpu
+        run.counted = await _counted(port)
+
+
+async def _counted(port: int) -> dict[tuple[str, int], int]:
+    """`/metrics`, when each worker has left its last figures."""
+    await asyncio.sleep(2.5)
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+    found = re.findall(r'^webemu_requests_total\{place="(.*?)",status="(\d+)"\} (\S+)', text, re.MULTILINE)
+    return {(place, int(status)): int(float(number)) for place, status, number in found}
+
+
+async def refer(folder: Path, run: Run) -> None:
+    """What a fresh server of each snapshot answers to all that was asked."""
+    for snapshot in run.snapshots:
+        use(folder, snapshot)
+        wanted = {ask for ask, named in run.seen.digests if named in (snapshot, "")}
+        with serving(folder, "--cache-mb", "0") as (_, port):
+            while True:
+                with suppress(OSError):
+                    line = await opened(port)
+                    break
+                await asyncio.sleep(0.1)
+            for ask in wanted:
+                line = line if line.is_open else await opened(port)
+                run.references[ask, snapshot] = (await line.ask(ask.sent)).digest
+            line.close()
+
+
+def parsed(arguments: list[str]) -> tuple[Plan, Path | None]:
+    usual = Plan()
+    parser = argparse.ArgumentParser(
+        "benchmarks.soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    for name in ("minutes", "rate", "kill_every"):
+        parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(usual, name))
+    for name in ("connections", "pages", "workers", "switches"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(usual, name))
+    parser.add_argument("--json", type=Path, help="Write all figures here.")
+    told = vars(parser.parse_args(arguments))
+    file = told.pop("json")
+    return Plan(**told), file
+
+
+def soaked(folder: Path, plan: Plan) -> tuple[Run, list[Check], dict[str, Any]]:
+    """The whole of it in a folder: what was seen, the checks, the figures."""
+    run = Run(plan)
+    mix = prepare(folder, plan)
+    asyncio.run(soak(folder, run, mix))
+    asyncio.run(refer(folder, run))
+    return run, *checks(run)
+
+
+def main(arguments: list[str]) -> int:
+    plan, file = parsed(arguments)
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        _, checked, figures = soaked(Path(folder), plan)
+    for name, value in figures.items():
+        print(f"{name:<24} {json.dumps(value)}")
+    for check in checked:
+        print(f"{'ok  ' if check.holds else 'FAIL'} {check.name}: {check.said}")
+    if file:
+        told = [{"name": check.name, "holds": check.holds, "said": check.said} for check in checked]
+        file.write_text(json.dumps({"figures": figures, "checks": told}, indent=1) + "\n")
+    return 0 if all(check.holds for check in checked) else 1
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server and its folder go then too
+    sys.exit(main(sys.argv[1:]))
