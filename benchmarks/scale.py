@@ -140,8 +140,8 @@ def size(pages: int, work: Path, workers: int) -> dict[str, Any]:
     found["snapshot"] = (folder / "CURRENT").read_text().strip()
     found["disk"] = disk(folder)
     step("asking")
-    queries, pages = generated(folder, ASKED, ASKED, "scale")
-    drawn = json.dumps([queries, [url for url, _ in pages]])
+    queries, urls = generated(folder, ASKED, ASKED, "scale")
+    drawn = json.dumps([queries, [url for url, _ in urls]])
     found["warm"] = asked(folder, drawn, "warm", 0)
     found["cold"] = [asked(folder, drawn, "cold", seed) for seed in range(ROUNDS)]
     return found
