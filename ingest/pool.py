@@ -118,7 +118,7 @@ def run_jobs(
     jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, At]]], None]
 ) -> Iterator[Done]:
     """Work on all jobs; yields each as it ends. `tick` is told how far all in hand are, twice a second."""
-    staging = _sweep(collection)
+    staging = sweep(collection)
     waiting = deque(jobs)
     state: SynchronizedArray[int] = get_context("spawn").Array("q", _WIDTH * workers)
     slots = [_Slot(number, collection, staging, state) for number in range(min(workers, len(jobs)))]
@@ -141,7 +141,7 @@ def run_jobs(
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _sweep(collection: Path) -> Path:
+def sweep(collection: Path) -> Path:
     """Remove what killed runs left half done. Returns a staging folder of this run alone: workers outlive a killed
     parent by half a second, and what they then finish must not meet ours.
     """

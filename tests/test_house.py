@@ -44,6 +44,7 @@ KNOWS = {
     "usearch": {"index"},
     "numkong": {"index"},
     "trl": {"rl"},
+    "ray": {"emulator", "api"},
 }
 """Libraries that only some rooms may know of."""
 
