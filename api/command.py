@@ -20,6 +20,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from api import siblings
+from api.cluster import serve_on
 from api.doors.authority import ensure
 from api.doors.gate import Gate
 from api.doors.listener import BACKLOG, listen
@@ -59,6 +60,12 @@ def serve(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Serving processes. [default: 1]", min=1)] = None,
     cache_mb: Annotated[int | None, typer.Option(help="Rendered answers kept, MB per process. [default: 64]")] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Serve `workers` copies on a Ray cluster: auto, HOST:PORT or ray://HOST:PORT."
+        ),
+    ] = None,
     parent: Annotated[int, typer.Option(hidden=True, help="Process with which the server ends.")] = 0,
 ) -> None:
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
@@ -67,6 +74,9 @@ def serve(
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports}
     config = load({**flags, "dns_port": dns_port, "workers": workers, "cache_mb": cache_mb})
+    if ray:
+        serve_on(ray, config)
+        return
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check(config.host, config.dns_port)

@@ -1,6 +1,7 @@
 """Ray nodes on loopback: real raylets, of which the second can be killed with all that runs on it."""
 
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -66,3 +67,11 @@ def until(claim: Callable[[], object], seconds: float = 60.0) -> None:
     while not claim():
         assert time.monotonic() < end, f"not within {seconds} s"
         time.sleep(0.05)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
