@@ -27,6 +27,7 @@ from index.rank import Weights
 from index.records import encode
 from index.schema import SCHEMA_VERSION
 from index.signals.anchors import Anchors, anchors_of
+from index.split.part import WHOLE, Part
 from index.text import Entry, write_index
 
 BUILD_VERSION = 3
@@ -64,10 +65,11 @@ def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, 
     return split(sorted(pages), 62)
 
 
-def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights) -> str:
+def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights, part: Part = WHOLE) -> str:
     """Name by content: (id, hash of its captures and pages, hash of the links to them) of each source in it, and how it
     was built."""
     config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, weights.title, weights.anchors]
+    config += [] if part == WHOLE else [*part]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 
 
@@ -81,13 +83,14 @@ _ROWS = """
 SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text,
   p.headings, p.language, p.published, c.fetch_time, c.content_mime_detected AS mime
 FROM pages p JOIN captures c USING (source_id, warc_record_offset)
-WHERE p.source_id = ? AND p.searchable = ? ORDER BY p.warc_record_offset
+WHERE p.source_id = ? AND p.searchable = ? AND {inside} ORDER BY p.warc_record_offset
 """
 
 
-def _rows(catalog: Catalog, sources: tuple[int, ...], searchable: bool) -> Iterator[Row]:
+def _rows(catalog: Catalog, sources: tuple[int, ...], searchable: bool, part: Part) -> Iterator[Row]:
+    rows = _ROWS.format(inside=part.sql("p.url"))
     for source in sources:
-        for batch in catalog.db.sql(_ROWS, params=[source, searchable]).to_arrow_reader(1000):
+        for batch in catalog.db.sql(rows, params=[source, searchable]).to_arrow_reader(1000):
             yield from batch.to_pylist()
 
 
@@ -109,11 +112,11 @@ def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
 
 def build(
     root: Path, collection: Path, name: str, sources: tuple[int, ...], anchors: Path, weights: Weights,
-    count: Callable[[], None],
+    count: Callable[[], None], part: Part = WHOLE,
 ) -> Shard:  # fmt: skip
     """Build the shard of that name under `root` unless it is there; `count` is called for every page done.
 
-    `anchors`: file of `index.signals.anchors`.
+    `anchors`: file of `index.signals.anchors`; `part`: which pages of the sources are in it.
     """
     if (root / name / "shard.json").exists():
         return load(root / name)
@@ -131,7 +134,7 @@ def build(
 
         def entries() -> Iterator[Entry]:
             called = _called(anchors, sources)
-            for row in _rows(catalog, sources, searchable=True):
+            for row in _rows(catalog, sources, True, part):
                 day = page_day(row)
                 title, text = row["title"] or "", row["text"]
                 records.add(encode(row["url"], title or row["url"], day_number(day), text, row["language"] or ""))
@@ -144,7 +147,7 @@ def build(
 
         documents = write_index(folder / "text", entries(), weights)
         pages = documents
-        for row in _rows(catalog, sources, searchable=False):
+        for row in _rows(catalog, sources, False, part):
             views.add(view(row["title"] or "", row["text"], compressor))
             count()
             pages += 1
