@@ -1,8 +1,9 @@
 """The server on the machines of a Ray cluster: copies of it as replicas of one deployment of Ray Serve.
 
-Every copy opens the collection for itself, follows its snapshots, and answers as any server does; Ray Serve's proxies
-give requests to the copies, one proxy on each machine that has any. Sessions are written down by one actor for all.
-Clients speak HTTP and know nothing of Ray.
+Every copy opens the collection for itself, follows its snapshots, and answers as any server does; where the index is in
+parts, the copies ask them, each part being a deployment of its own with two replicas. Ray Serve's proxies give requests
+to the copies, one proxy on each machine that has any. Sessions are written down by one actor for all. Clients speak
+HTTP and know nothing of Ray.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from api.app import App, create_app
 from emulator.cluster import joined
 from emulator.config import Config
-from emulator.errors import BadRequest
+from emulator.errors import BadRequest, EmulatorError, Overloaded
 from emulator.ledger import Ledger
 from index.ledger import LedgerError, SessionLedger
+from index.split.engine import Key
+from index.split.holder import Holder
+from index.split.split import home, read_split, split_world
 
 NAME = "webemu"
 ONGOING = 256
@@ -28,18 +33,88 @@ ONGOING = 256
 GRACE = 15
 """Seconds that requests have to end when a copy is told to stop."""
 KEEP_ALIVE = 120
+ONE = {"num_cpus": 1}
+"""What Ray sets aside for each copy of the server, and of a part."""
+REPLICAS = 2
+"""Copies of each part."""
+ASKING = 64
+"""Threads of a copy that may wait for parts."""
+AGAIN, PATIENCE = 5, 10.0
+"""So often a part is asked, and seconds that it may take."""
 
 
 class Copy:
     """One copy of the server."""
 
-    def __init__(self, config: Config, scribe: Any) -> None:
+    def __init__(self, config: Config, scribe: Any, *parts: Any) -> None:
+        """`parts`: handles of the parts, none where every copy has the whole."""
         self._config = config
         self._scribe = scribe
+        self._parts = parts
 
     def __serve_build_asgi_app__(self) -> App:
         """What Ray Serve answers with."""
-        return create_app(self._config, ledger=cast(Ledger, Written(self._scribe)))
+        world, config = None, self._config
+        if self._parts:
+            made = read_split(config.folder, len(self._parts))
+            world = split_world(config.collection, made, Remote(self._parts))
+        return create_app(config, world, cast(Ledger, Written(self._scribe)))
+
+
+class Held:
+    """A copy of one part."""
+
+    def __init__(self, config: Config, number: int, parts: int) -> None:
+        made = read_split(config.folder, parts)
+        place = home(config.folder, parts, number)
+        self._holder = Holder(place, made.snapshots[number], made.statistics())
+
+    def answer(self, method: str, given: tuple[Any, ...], known: dict[Key, int]) -> Any:
+        """As the holder says; an error of ours is a value, since Ray would make another of it."""
+        try:
+            return self._holder.answer(method, given, known)
+        except EmulatorError as error:
+            return Failed(type(error), error.message, error.action, error.reason)
+
+
+class Failed(NamedTuple):
+    """An error of ours on its way."""
+
+    kind: type[EmulatorError]
+    message: str
+    action: str
+    reason: str
+
+
+class Remote:
+    """The parts as copies ask them, out of any thread; a copy of a part that is lost is asked again elsewhere."""
+
+    def __init__(self, handles: tuple[Any, ...]) -> None:
+        self._handles = handles
+        self._threads = ThreadPoolExecutor(ASKING, thread_name_prefix="webemu-parts")
+
+    def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> list[Any]:
+        """What the holders answer. Raises what they raise, Overloaded where a part does not answer."""
+        # In a thread, since Ray lets nobody wait in a thread that has an event loop.
+        answers = self._threads.submit(self._ask, parts, (method, given, dict(known))).result()
+        for answer in answers:
+            if isinstance(answer, Failed):
+                raise answer.kind(answer.message, action=answer.action, reason=answer.reason)
+        return answers
+
+    def _ask(self, parts: Sequence[int], asked: tuple[Any, ...]) -> list[Any]:
+        waiting = [self._handles[part].answer.remote(*asked) for part in parts]
+        return [self._answer(part, asked, one) for part, one in zip(parts, waiting, strict=True)]
+
+    def _answer(self, part: int, asked: tuple[Any, ...], waiting: Any) -> Any:
+        import ray  # an extra
+
+        for _ in range(AGAIN):
+            try:
+                return waiting.result(timeout_s=PATIENCE)
+            except (ray.exceptions.RayActorError, ray.exceptions.TaskCancelledError, TimeoutError):
+                waiting = self._handles[part].answer.remote(*asked)
+        raise Overloaded(f"part {part} of the index does not answer", action="retry after a second")
 
 
 class Scribe:
@@ -73,8 +148,10 @@ class Written:
             ) from error
 
 
-def serve_on(address: str, config: Config) -> None:
+def serve_on(address: str, config: Config, parts: int | None = None) -> None:
     """Serve `config.workers` copies on the cluster at `address` until this process is told to stop.
+
+    `parts`: of how many parts the index is; none is a whole one in every copy.
 
     Raises EmulatorError where there is no such cluster, BadRequest for what copies cannot do.
     """
@@ -83,13 +160,15 @@ def serve_on(address: str, config: Config) -> None:
             "copies on a cluster are reached over HTTP alone",
             action="leave --web-ports and --dns-port out, or serve without --ray",
         )
+    if parts:
+        read_split(config.folder, parts)
     with joined(address) as ray:
         from ray import serve  # an extra
 
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         serve.start(http_options={"host": config.host, "port": config.port, "keep_alive_timeout_s": KEEP_ALIVE})
         try:
-            serve.run(_copies(ray, serve, config), name=NAME, route_prefix="/")
+            serve.run(_copies(ray, serve, config, parts or 0), name=NAME, route_prefix="/")
             print(f"webemu: {config.collection} by {config.workers} copies on {config.host}:{config.port}", flush=True)
             _wait()
         finally:
@@ -98,16 +177,18 @@ def serve_on(address: str, config: Config) -> None:
                 serve.shutdown()  # with its proxies, which would keep this port
 
 
-def _copies(ray: Any, serve: Any, config: Config) -> Any:
+def _copies(ray: Any, serve: Any, config: Config, parts: int) -> Any:
+    """The application: copies, and where there are any, the parts that they ask."""
     scribe = ray.remote(num_cpus=0, max_restarts=-1, max_concurrency=8)(Scribe).remote(config)
-    deployment = serve.deployment(
-        name="copy",
-        num_replicas=config.workers,
-        max_ongoing_requests=ONGOING,
-        graceful_shutdown_timeout_s=GRACE,
-        ray_actor_options={"num_cpus": 1},
-    )(serve.ingress()(Copy))
-    return deployment.bind(config, scribe)
+    usual = {"max_ongoing_requests": ONGOING, "graceful_shutdown_timeout_s": GRACE}
+    held = [
+        serve.deployment(
+            name=f"part-{number}", num_replicas=REPLICAS, ray_actor_options=ONE, **usual
+        )(Held).bind(config, number, parts)
+        for number in range(parts)
+    ]  # fmt: skip
+    copies = serve.deployment(name="copy", num_replicas=config.workers, ray_actor_options=ONE, **usual)
+    return copies(serve.ingress()(Copy)).bind(config, scribe, *held)
 
 
 def _wait() -> None:

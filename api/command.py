@@ -27,6 +27,7 @@ from api.doors.listener import BACKLOG, listen
 from api.doors.resolver import check
 from api.served import current_id
 from emulator.config import Config, load
+from emulator.errors import BadRequest
 
 KEEP_ALIVE = 120
 """Seconds that an idle connection stays: longer than clients keep theirs, so that the client is who closes."""
@@ -63,7 +64,13 @@ def serve(
     ray: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="Serve `workers` copies on a Ray cluster: auto, HOST:PORT or ray://HOST:PORT."
+            metavar="ADDRESS", help="Serve on a Ray cluster, `workers` copies: auto, HOST:PORT or ray://HOST:PORT."
+        ),
+    ] = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            help="With --ray: serve what `webemu snapshots split` made so many parts of, two copies of each.", min=2
         ),
     ] = None,
     parent: Annotated[int, typer.Option(hidden=True, help="Process with which the server ends.")] = 0,
@@ -71,12 +78,18 @@ def serve(
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
 
     The server follows the collection: a new snapshot is served a second after it is built, and no request is dropped.
+
+    webemu serve --collection mine
+
+    webemu serve --collection mine --ray auto --workers 4
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports}
     config = load({**flags, "dns_port": dns_port, "workers": workers, "cache_mb": cache_mb})
     if ray:
-        serve_on(ray, config)
+        serve_on(ray, config, parts)
         return
+    if parts:
+        raise BadRequest("parts are served by a cluster", action="name one with --ray ADDRESS")
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check(config.host, config.dns_port)

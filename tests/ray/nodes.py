@@ -10,25 +10,27 @@ from typing import Any
 import psutil
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+CPUS = 3
+"""Of each node, as Ray counts them."""
 MEMORY = 150 << 20
 """Bytes of each node's object store."""
 
 
 class Cluster:
-    """A head with one processor, to which a second node can be added."""
+    """A head, to which a second node can be added."""
 
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster as Nodes
 
-        head = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}
+        head = {"num_cpus": CPUS, "object_store_memory": MEMORY, "include_dashboard": False}
         self._nodes: Any = Nodes(initialize_head=True, head_node_args=head)
         self.head = Node(self._nodes, self._nodes.head_node)
         self.address: str = self._nodes.address
 
     @contextmanager
     def second(self) -> Iterator["Node"]:
-        """A second node with one processor."""
-        node = Node(self._nodes, self._nodes.add_node(num_cpus=1, object_store_memory=MEMORY))
+        """A second node."""
+        node = Node(self._nodes, self._nodes.add_node(num_cpus=CPUS, object_store_memory=MEMORY))
         try:
             self._nodes.wait_for_nodes()
             yield node

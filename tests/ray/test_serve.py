@@ -4,19 +4,21 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
+from emulator.types import Query
+from index.split.split import split, split_world
 from ingest.run import run
 from ingest.sources import expand
 from ingest.synth import generate
-from tests.ray.nodes import Cluster, free_port, until
+from tests.index.here import Here
+from tests.ray.nodes import Cluster, Node, free_port, until
 
 pytestmark = pytest.mark.ray
 
@@ -48,10 +50,17 @@ def serving(root: Path, *options: str) -> Iterator[httpx.Client]:
         process.wait(timeout=60)
 
 
-def copies(client: httpx.Client) -> int:
-    """How many copies answer; a connection leads to one of them, and later ones may lead to others."""
+def copies(client: httpx.Client) -> set[int]:
+    """The processes that answer; a connection leads to one of them, and later ones may lead to others."""
     answers = [client.get("/v1/stats", headers={"Connection": "close"}) for _ in range(10)]
-    return len({answer.json()["process"]["pid"] for answer in answers})
+    return {answer.json()["process"]["pid"] for answer in answers}
+
+
+def are_on_both(client: httpx.Client, node: Node) -> bool:
+    """Whether the second node has a copy, and the first one too."""
+    second = {process.pid for process in node.running()}
+    found = copies(client)
+    return bool(found & second and found - second)
 
 
 def asks(client: httpx.Client) -> list[str]:
@@ -61,49 +70,73 @@ def asks(client: httpx.Client) -> list[str]:
     return found + [f"/v1/fetch?url={url}" for url in urls] + [f"/searxng/search?format=json&q={q}" for q in QUERIES]
 
 
+class Crowd:
+    """Eight clients that ask the same things again and again, each beginning elsewhere."""
+
+    def __init__(self, base: httpx.URL, expected: dict[str, bytes]) -> None:
+        self._base = base
+        self._expected = expected
+        self._lost = threading.Event()
+        self._end = threading.Event()
+        self.good = [0, 0]
+        """Answers before and after a node was lost."""
+        self.wrong: list[str] = []
+
+    def lose(self, node: Node) -> None:
+        """Ask until a node can be killed, kill it, and ask on."""
+        with ThreadPoolExecutor(8) as threads:
+            asking = [threads.submit(self._ask, number) for number in range(8)]
+            try:
+                until(lambda: self.good[0] > 200)
+                node.kill()
+                self._lost.set()
+                until(lambda: self.good[1] > 200)
+            finally:
+                self._end.set()
+            for one in asking:
+                one.result()
+
+    def _ask(self, first: int) -> None:
+        paths = [*self._expected][first:] + [*self._expected][:first]
+        with httpx.Client(base_url=self._base, timeout=20, trust_env=False) as client:
+            while not self._end.is_set():
+                for path in paths:
+                    is_lost = self._lost.is_set()
+                    with suppress(httpx.HTTPError):
+                        answer = client.get(path)
+                        self.good[is_lost] += answer.status_code == 200
+                        if answer.status_code < 500 and answer.content != self._expected[path]:
+                            self.wrong.append(f"{path}: {answer.status_code} {answer.text[:200]}")
+
+
 def test_copies_answer_as_one_server_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
     with serving(root) as alone:
-        expected = {path: (alone.get(path).status_code, alone.get(path).content) for path in asks(alone)}
-    assert {status for status, _ in expected.values()} == {200}
-    good = [0, 0]
-    """Right answers before and after the node was lost."""
-    wrong: list[str] = []
-    lost = threading.Event()
-    end = threading.Event()
-
-    def ask(base: httpx.URL, first: int) -> None:
-        paths = [*expected][first:] + [*expected][:first]
-        with httpx.Client(base_url=base, timeout=10, trust_env=False) as client:
-            while not end.is_set():
-                for path in paths:
-                    is_lost = lost.is_set()
-                    try:
-                        answer = client.get(path)
-                    except httpx.HTTPError:
-                        continue
-                    if answer.status_code == 200:
-                        good[is_lost] += 1
-                    if answer.status_code < 500 and (answer.status_code, answer.content) != expected[path]:
-                        wrong.append(path)
-
+        expected = {path: alone.get(path).raise_for_status().content for path in asks(alone)}
     with cluster.second() as node, serving(root, "--ray", cluster.address, "--workers", "2") as client:
-        until(lambda: copies(client) == 2)
-        with ThreadPoolExecutor(8) as threads:
-            for number in range(8):
-                threads.submit(ask, client.base_url, number)
-            until(lambda: good[0] > 200)
-            node.kill()
-            lost.set()
-            time.sleep(1)
-            until(lambda: good[1] > 200)
-            end.set()
-    assert wrong == []
-    assert min(good) > 200
+        until(lambda: are_on_both(client, node))
+        crowd = Crowd(client.base_url, expected)
+        crowd.lose(node)
+    assert crowd.wrong == []
+    assert min(crowd.good) > 200
+
+
+def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
+    made = split(root / "default", 2, 2)
+    here = split_world("default", made, Here(root / "default", made))
+    with cluster.second() as node, serving(root, "--ray", cluster.address, "--parts", "2") as client:
+        expected = {path: client.get(path).raise_for_status().content for path in asks(client)}
+        found = [hit["url"] for hit in client.get("/v1/search?q=river").json()["results"]]
+        assert found == [hit.url for hit in here.search(Query("river")).hits]
+        assert client.get("/health").json()["snapshot"] == made.id
+        crowd = Crowd(client.base_url, expected)
+        crowd.lose(node)
+    assert crowd.wrong == []
+    assert min(crowd.good) > 200
 
 
 def test_a_session_is_one_over_all_copies(root: Path, cluster: Cluster) -> None:
-    with cluster.second(), serving(root, "--ray", cluster.address, "--workers", "2") as client:
-        until(lambda: copies(client) == 2)
+    with cluster.second() as node, serving(root, "--ray", cluster.address, "--workers", "2") as client:
+        until(lambda: are_on_both(client, node))
         policy = {"task": "t", "budget": {"searches": 12}}
         session = client.post("/v1/sessions", content=json.dumps(policy)).json()["session"]
         carried = {"X-Webemu-Session": session, "Connection": "close"}
