@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -167,6 +168,9 @@ def serve_on(address: str, config: Config, parts: int | None = None) -> None:
 
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         serve.start(http_options={"host": config.host, "port": config.port, "keep_alive_timeout_s": KEEP_ALIVE})
+        wanted, there = config.workers + REPLICAS * (parts or 0), ray.cluster_resources().get("CPU", 0)
+        if wanted > there:
+            print(f"webemu: waiting for {wanted} processors, the cluster has {there:.0f}", file=sys.stderr, flush=True)
         try:
             serve.run(_copies(ray, serve, config, parts or 0), name=NAME, route_prefix="/")
             print(f"webemu: {config.collection} by {config.workers} copies on {config.host}:{config.port}", flush=True)
@@ -180,7 +184,11 @@ def serve_on(address: str, config: Config, parts: int | None = None) -> None:
 def _copies(ray: Any, serve: Any, config: Config, parts: int) -> Any:
     """The application: copies, and where there are any, the parts that they ask."""
     scribe = ray.remote(num_cpus=0, max_restarts=-1, max_concurrency=8)(Scribe).remote(config)
-    usual = {"max_ongoing_requests": ONGOING, "graceful_shutdown_timeout_s": GRACE}
+    usual = {
+        "max_ongoing_requests": ONGOING,
+        "graceful_shutdown_timeout_s": GRACE,
+        "logging_config": {"enable_access_log": False},
+    }
     held = [
         serve.deployment(
             name=f"part-{number}", num_replicas=REPLICAS, ray_actor_options=ONE, **usual

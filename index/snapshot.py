@@ -335,6 +335,7 @@ def _resolve(db: duckdb.DuckDBPyConnection, built: list[shards.Shard], bases: li
         paths.append(path)
     db.execute(f"CREATE OR REPLACE TEMP MACRO is_inside(url) AS {part.sql('url')}")
     db.execute(files("index").joinpath("resolve.sql").read_text())
+    db.execute(part.elsewhere_sql())
     return paths
 
 
@@ -389,10 +390,11 @@ def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[float, ...]]:
 _CAPTURES = """
 SELECT url, head_file.file, head_offset, head_length, time, status, coalesce(mime, ''), coalesce(charset, ''),
        coalesce(digest, ''), coalesce(redirect, ''), coalesce(truncated, ''), kind, file_of.file, s.warc_record_offset,
-       length, coalesce(doc, -1), coalesce(declared, ''), coalesce(languages, '')
+       length, coalesce(d.doc, e.doc, -1), coalesce(declared, ''), coalesce(languages, '')
 FROM served s JOIN file_of USING (source_id)
 LEFT JOIN file_of AS head_file ON head_file.source_id = head_source
 LEFT JOIN doc_of d ON d.source_id = s.source_id AND d.warc_record_offset = s.warc_record_offset
+LEFT JOIN doc_elsewhere e ON e.source_id = s.source_id AND e.warc_record_offset = s.warc_record_offset
 ORDER BY url, time, kind = 'response', own_source, own_offset
 """
 

@@ -14,7 +14,7 @@ from emulator.types import Archive, Capture, Payload
 from index.open import Conversions
 from index.split.finder import Asker, Rows
 from index.split.holder import LISTED
-from index.split.part import part_of
+from index.split.part import elsewhere, part_of
 
 Listed = tuple[str, list[Capture]]
 
@@ -104,4 +104,5 @@ class SplitShelf(Conversions):
 
     def _numbered(self, part: int, capture: Capture) -> Capture:
         """With a dense id over all parts."""
-        return capture._replace(doc=self._rows.number(part, capture.doc)) if capture.doc >= 0 else capture
+        place = elsewhere(capture.doc, self._asker.count) or (part, capture.doc)
+        return capture._replace(doc=self._rows.number(*place)) if place[1] >= 0 else capture

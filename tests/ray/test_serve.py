@@ -22,6 +22,7 @@ from tests.ray.nodes import Cluster, Node, free_port, until
 
 pytestmark = pytest.mark.ray
 
+TWO = ("--workers", "2")
 QUERIES = ("river", "mayor of the town", "novel prize 2019", "site:en.openlexicon.org history", '"was founded"', "zzz")
 
 
@@ -112,7 +113,7 @@ class Crowd:
 def test_copies_answer_as_one_server_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
     with serving(root) as alone:
         expected = {path: alone.get(path).raise_for_status().content for path in asks(alone)}
-    with cluster.second() as node, serving(root, "--ray", cluster.address, "--workers", "2") as client:
+    with cluster.second() as node, serving(root, "--ray", cluster.address, *TWO) as client:
         until(lambda: are_on_both(client, node))
         crowd = Crowd(client.base_url, expected)
         crowd.lose(node)
@@ -123,7 +124,10 @@ def test_copies_answer_as_one_server_while_a_node_is_killed(root: Path, cluster:
 def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
     made = split(root / "default", 2, 2)
     here = split_world("default", made, Here(root / "default", made))
-    with cluster.second() as node, serving(root, "--ray", cluster.address, "--parts", "2") as client:
+    with (
+        cluster.second() as node,
+        serving(root, "--ray", cluster.address, "--parts", "2", *TWO, "--cache-mb", "0") as client,
+    ):
         expected = {path: client.get(path).raise_for_status().content for path in asks(client)}
         found = [hit["url"] for hit in client.get("/v1/search?q=river").json()["results"]]
         assert found == [hit.url for hit in here.search(Query("river")).hits]
@@ -135,7 +139,7 @@ def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster)
 
 
 def test_a_session_is_one_over_all_copies(root: Path, cluster: Cluster) -> None:
-    with cluster.second() as node, serving(root, "--ray", cluster.address, "--workers", "2") as client:
+    with cluster.second() as node, serving(root, "--ray", cluster.address, *TWO) as client:
         until(lambda: are_on_both(client, node))
         policy = {"task": "t", "budget": {"searches": 12}}
         session = client.post("/v1/sessions", content=json.dumps(policy)).json()["session"]
