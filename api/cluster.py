@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -34,8 +35,6 @@ ONGOING = 256
 GRACE = 15
 """Seconds that requests have to end when a copy is told to stop."""
 KEEP_ALIVE = 120
-ONE = {"num_cpus": 1}
-"""What Ray sets aside for each copy of the server, and of a part."""
 REPLICAS = 2
 """Copies of each part."""
 ASKING = 64
@@ -47,10 +46,9 @@ AGAIN, PATIENCE = 5, 10.0
 class Copy:
     """One copy of the server."""
 
-    def __init__(self, config: Config, scribe: Any, *parts: Any) -> None:
+    def __init__(self, config: Config, *parts: Any) -> None:
         """`parts`: handles of the parts, none where every copy has the whole."""
         self._config = config
-        self._scribe = scribe
         self._parts = parts
 
     def __serve_build_asgi_app__(self) -> App:
@@ -59,7 +57,7 @@ class Copy:
         if self._parts:
             made = read_split(config.folder, len(self._parts))
             world = split_world(config.collection, made, Remote(self._parts))
-        return create_app(config, world, cast(Ledger, Written(self._scribe)))
+        return create_app(config, world, cast(Ledger, Written(config)))
 
 
 class Held:
@@ -132,8 +130,10 @@ class Scribe:
 class Written:
     """The ledger as copies have it: every method is asked of the scribe. Raises LedgerError."""
 
-    def __init__(self, scribe: Any) -> None:
-        self._scribe = scribe
+    def __init__(self, config: Config) -> None:
+        import ray  # an extra
+
+        self._scribe = ray.get_actor(_scribe(config), namespace=NAME)
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
         return partial(self._ask, method)
@@ -161,48 +161,54 @@ def serve_on(address: str, config: Config, parts: int | None = None) -> None:
             "copies on a cluster are reached over HTTP alone",
             action="leave --web-ports and --dns-port out, or serve without --ray",
         )
+    config = replace(config, root=config.root.resolve())  # Ray's processes run elsewhere
     if parts:
         read_split(config.folder, parts)
     with joined(address) as ray:
         from ray import serve  # an extra
 
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # not before: Ray sets its own
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         serve.start(http_options={"host": config.host, "port": config.port, "keep_alive_timeout_s": KEEP_ALIVE})
         wanted, there = config.workers + REPLICAS * (parts or 0), ray.cluster_resources().get("CPU", 0)
         if wanted > there:
             print(f"webemu: waiting for {wanted} processors, the cluster has {there:.0f}", file=sys.stderr, flush=True)
+        named = {"name": _scribe(config), "namespace": NAME, "lifetime": "detached", "get_if_exists": True}
+        scribe = ray.remote(num_cpus=0, max_restarts=-1, max_concurrency=8)(Scribe).options(**named).remote(config)
         try:
-            serve.run(_copies(ray, serve, config, parts or 0), name=NAME, route_prefix="/")
+            _run(serve, config, parts or 0)
             print(f"webemu: {config.collection} by {config.workers} copies on {config.host}:{config.port}", flush=True)
-            _wait()
+            with suppress(KeyboardInterrupt):
+                threading.Event().wait()
         finally:
             serve.delete(NAME)
+            ray.kill(scribe)
             if not serve.status().applications:
                 serve.shutdown()  # with its proxies, which would keep this port
 
 
-def _copies(ray: Any, serve: Any, config: Config, parts: int) -> Any:
-    """The application: copies, and where there are any, the parts that they ask."""
-    scribe = ray.remote(num_cpus=0, max_restarts=-1, max_concurrency=8)(Scribe).remote(config)
+def _scribe(config: Config) -> str:
+    """Name of the actor that writes down the sessions of a collection."""
+    return f"sessions of {config.folder}"
+
+
+def _run(serve: Any, config: Config, parts: int) -> None:
+    """The application: copies, and where there are any, the parts that they ask. Raises Overloaded."""
     usual = {
         "max_ongoing_requests": ONGOING,
         "graceful_shutdown_timeout_s": GRACE,
         "logging_config": {"enable_access_log": False},
+        "ray_actor_options": {"num_cpus": 1},
     }
     held = [
-        serve.deployment(
-            name=f"part-{number}", num_replicas=REPLICAS, ray_actor_options=ONE, **usual
-        )(Held).bind(config, number, parts)
+        serve.deployment(name=f"part-{number}", num_replicas=REPLICAS, **usual)(Held).bind(config, number, parts)
         for number in range(parts)
-    ]  # fmt: skip
-    copies = serve.deployment(name="copy", num_replicas=config.workers, ray_actor_options=ONE, **usual)
-    return copies(serve.ingress()(Copy)).bind(config, scribe, *held)
-
-
-def _wait() -> None:
-    """Until SIGTERM or Ctrl-C."""
-    told = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: told.set())
-    with suppress(KeyboardInterrupt):
-        while not told.wait(1.0):
-            pass
+    ]
+    copies = serve.deployment(name="copy", num_replicas=config.workers, **usual)(serve.ingress()(Copy))
+    try:
+        serve.run(copies.bind(config, *held), name=NAME, route_prefix="/")
+    except RuntimeError as error:
+        raise Overloaded(
+            f"Ray Serve could not start the copies: {error}",
+            action=f"each machine must see {config.folder}; Ray's logs say more: /tmp/ray/session_latest/logs/serve",
+        ) from error
