@@ -1,6 +1,6 @@
 # make demo | test | check | bench: each does its own set-up in .venv; test-clients in .venv-clients, and
 # test-trainers in .venv-trainers and .venv-verl, since some trainers do not go with others; test-ray in .venv-ray,
-# 2 to 5 minutes on two cores, by what else they do.
+# up to 5 minutes on two busy cores.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin

@@ -237,6 +237,8 @@ class SplitFinder:
         return told
 
     def copies(self, doc: int) -> Sequence[int]:
+        if not self.columns.of(doc)[-1]:
+            return ()
         found = self._asker.each("copies_in", self.columns.cluster[doc])
         copies = [(self.columns.number(part, one), row) for part, of in enumerate(found) for one, row in of]
         for number, row in copies:

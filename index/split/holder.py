@@ -23,8 +23,8 @@ SHOWN = 20
 LISTED = 500
 """SURT keys of a listing that are told at once."""
 
-Row = tuple[int, int, int, int, int]
-"""since, until, day, domain and cluster of a page."""
+Row = tuple[int, int, int, int, int, bool]
+"""since, until, day, domain and cluster of a page, and whether others anywhere say the same."""
 
 
 class Found(NamedTuple):
@@ -111,8 +111,9 @@ class Holder:
 
 def row(engine: Engine, doc: int) -> Row:
     """What decides whether a page is shown."""
-    columns = engine.columns
-    return columns.since[doc], columns.until[doc], columns.day[doc], columns.domain[doc], columns.cluster[doc]
+    columns, cluster = engine.columns, engine.columns.cluster[doc]
+    is_copied = len(engine.members(cluster)) > 0
+    return columns.since[doc], columns.until[doc], columns.day[doc], columns.domain[doc], cluster, is_copied
 
 
 def ranked(engine: Engine, parsed: Parsed, limit: int) -> Ranked:

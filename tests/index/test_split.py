@@ -150,10 +150,13 @@ def test_pages_of_results_follow_one_another(whole: World, parted: World) -> Non
 
 
 def test_a_search_is_one_question_once_its_words_are_known(parted: World, here: Here) -> None:
-    first = urls_of(parted, Query("river of the town"))
+    first = parted.search(Query("river of the town"))
+    copied = [hit for hit in first.hits if parted.finder.copies(hit.doc)]
     here.asked.clear()
-    assert urls_of(parted, Query("river of the town")) == first
+    assert parted.search(Query("river of the town")) == first
     assert here.asked == [("ranked", (0, 1, 2))]
+    parted.others(first)
+    assert [method for method, _ in here.asked].count("copies_in") == len(copied) < len(first.hits)
 
 
 def test_copies_are_collapsed_over_parts(whole: World, parted: World) -> None:
