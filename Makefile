@@ -1,5 +1,6 @@
 # make demo | test | check | bench: each does its own set-up in .venv; test-clients in .venv-clients, and
-# test-trainers in .venv-trainers and .venv-verl, since some trainers do not go with others.
+# test-trainers in .venv-trainers and .venv-verl, since some trainers do not go with others; test-ray in .venv-ray,
+# up to 5 minutes on two busy cores.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -9,13 +10,14 @@ TRAIN = $(VENV)/train.stamp
 CLIENTS = .venv-clients
 TRAINERS = .venv-trainers
 VERL = .venv-verl
+RAY = .venv-ray
 
-.PHONY: demo test test-clients test-trainers train-demo train-controls check bench format clean
+.PHONY: demo test test-clients test-trainers test-ray train-demo train-controls check bench format clean
 demo: $(SERVER)
 	$(BIN)/webemu demo $(ARGS)
 
 test: $(DEV)
-	$(BIN)/python -m pytest --ignore=tests/clients --ignore=tests/trainers $(ARGS)
+	$(BIN)/python -m pytest --ignore=tests/clients --ignore=tests/trainers --ignore=tests/ray $(ARGS)
 
 test-clients: $(CLIENTS)/clients.stamp
 	$(CLIENTS)/bin/python -m pytest tests/clients $(ARGS)
@@ -23,6 +25,9 @@ test-clients: $(CLIENTS)/clients.stamp
 test-trainers: $(TRAINERS)/trainers.stamp $(VERL)/trainers.stamp
 	$(TRAINERS)/bin/python -m pytest tests/trainers $(ARGS)
 	$(VERL)/bin/python -m pytest tests/trainers $(ARGS)
+
+test-ray: $(RAY)/ray.stamp
+	$(RAY)/bin/python -m pytest tests/ray $(ARGS)
 
 train-demo: $(TRAIN)
 	$(BIN)/webemu train --recipe tiny --out runs/tiny $(ARGS)
@@ -44,7 +49,7 @@ format: $(DEV)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(TRAINERS) $(VERL) webemu-data
+	rm -rf $(VENV) $(CLIENTS) $(TRAINERS) $(VERL) $(RAY) webemu-data
 
 $(SERVER): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -81,4 +86,9 @@ $(VERL)/trainers.stamp: pyproject.toml tests/trainers/requirements-verl.txt
 	test -x $(VERL)/bin/python || $(PYTHON) -m venv $(VERL)
 	$(VERL)/bin/python -m pip install --quiet -e '.[server]' -r tests/trainers/requirements-verl.txt
 	rm -rf $(VERL)/lib/python3.*/site-packages/tests
+	touch $@
+
+$(RAY)/ray.stamp: pyproject.toml constraints.txt
+	test -x $(RAY)/bin/python || $(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip install --quiet -c constraints.txt -e '.[server,ray,dev]'
 	touch $@

@@ -47,6 +47,7 @@ from api.watch import Watch
 from api.web import Web, is_own
 from emulator.config import Config, load
 from emulator.errors import EmulatorError
+from emulator.ledger import Ledger
 from emulator.logs import event
 from emulator.world import World
 from index.ledger import SessionLedger
@@ -66,7 +67,7 @@ OTHER = "other"
 class App(FastAPI):
     """FastAPI with the API's own table in front."""
 
-    def __init__(self, config: Config, served: Served) -> None:
+    def __init__(self, config: Config, served: Served, ledger: Ledger) -> None:
         self._served = served
         self._pool = pool = Pool(max(2, min(8, os.cpu_count() or 2)))
         self._counters = Counters()
@@ -80,7 +81,7 @@ class App(FastAPI):
         self._traces = TraceWriter(config.written / "traces")
         self._counters.parts |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
         worlds = Worlds(served.of, served.holds, cache)
-        desk = Desk(SessionLedger(config.written / "sessions"), worlds, self._traces, pool, self._counters.attend)
+        desk = Desk(ledger, worlds, self._traces, pool, self._counters.attend)
         self._sessions = SessionRoutes(desk.book, pool)
         self._web = Web(served, services(config.keys), pool, self._counters, watch, desk)
         self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root), self.at_once)
@@ -244,9 +245,12 @@ async def _tell(tally: Tally) -> None:
         await asyncio.sleep(PERIOD)
 
 
-def create_app(config: Config, world: World | None = None) -> App:
-    """The server of a collection; given a world, of that world, whatever the collection becomes."""
-    app = App(config, Served(config.folder, world))
+def create_app(config: Config, world: World | None = None, ledger: Ledger | None = None) -> App:
+    """The server of a collection; given a world, of that world, whatever the collection becomes.
+
+    Sessions are written down in the collection, or in the given ledger.
+    """
+    app = App(config, Served(config.folder, world), ledger or SessionLedger(config.folder / "sessions"))
     if config.dns_port:
         app.resolver = Resolver(config.host, config.dns_port, app.of_dns)
     add_docs(app)

@@ -21,6 +21,7 @@ import typer
 import uvicorn
 
 from api import siblings
+from api.cluster import serve_on
 from api.doors.authority import ensure
 from api.doors.gate import Gate
 from api.doors.listener import BACKLOG, listen
@@ -29,6 +30,7 @@ from api.doors.unix import listening
 from api.served import current_id
 from api.supervisor import Server, Supervisor
 from emulator.config import Config, load
+from emulator.errors import BadRequest
 from emulator.logs import event, settings
 
 log = logging.getLogger("webemu.serve")
@@ -67,6 +69,18 @@ def serve(
     log_format: Annotated[
         str | None, typer.Option(help="Log on standard error: text, or json for programs. [default: text]")
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Serve on a Ray cluster, `workers` copies: auto, HOST:PORT or ray://HOST:PORT."
+        ),
+    ] = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            help="With --ray: serve what `webemu snapshots split` made so many parts of, two copies of each.", min=2
+        ),
+    ] = None,
     parent: Annotated[int, typer.Option(hidden=True, help="Process with which the server ends.")] = 0,
 ) -> None:
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
@@ -78,10 +92,16 @@ def serve(
       webemu serve --collection demo --workers 4
       webemu serve --collection demo --uds web.sock      then: webemu search --server unix://web.sock river
       webemu serve --collection mine --log-format json 2>server.log
+      webemu serve --collection mine --ray auto --workers 4
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
     flags |= {"dns_port": dns_port, "workers": workers, "cache_mb": cache_mb, "log_format": log_format}
     config = load(flags)
+    if ray:
+        serve_on(ray, config, parts)
+        return
+    if parts:
+        raise BadRequest("parts are served by a cluster", action="name one with --ray ADDRESS")
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check(config.host, config.dns_port)

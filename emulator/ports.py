@@ -32,8 +32,8 @@ class Numbers(Protocol):
     @property
     def cluster(self) -> Sequence[int]: ...
 
-    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int, int]]:
-        """(until, cluster, domain, order) of each page; `order` is the place of its URL among all."""
+    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+        """(until, cluster, domain) of each page."""
 
 
 class Pending(BlockingIOError):

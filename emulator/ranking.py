@@ -98,7 +98,7 @@ def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
     def keep(ranked: list[Entry]) -> Iterator[tuple[Entry, int]]:
         seen: set[int] = set()
         docs = [doc for _, doc in ranked]
-        for entry, (until, cluster, domain, _) in zip(ranked, rows(docs), strict=True):
+        for entry, (until, cluster, domain) in zip(ranked, rows(docs), strict=True):
             doc = entry[1]
             if until != FOREVER if moment is None else not since[doc] <= moment < until:
                 continue

@@ -13,7 +13,7 @@ from index.blobs import map_file
 
 FOREVER = 2**62
 _TYPES = {"since": "q", "day": "i", "host": "f", "address": "f", "quality": "f"}
-_ROW = Struct("<qqII")
+_ROW, _SHOWN = Struct("<qqII"), Struct("<qqI")
 """What is read of every entry of a ranking lies together: each separate number of a page would be a cache miss."""
 _ROW_FILE = "rows.bin"
 
@@ -55,6 +55,6 @@ class Columns:
         self.until, self.cluster = self._rows.cast("q")[0::3], self._rows.cast("q")[1::3]
         self.domain, self.order = self._rows.cast("I")[4::6], self._rows.cast("I")[5::6]
 
-    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int, int]]:
-        """(until, cluster, domain, order) of each page."""
-        return map(_ROW.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])
+    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+        """(until, cluster, domain) of each page."""
+        return map(_SHOWN.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])

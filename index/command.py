@@ -19,6 +19,7 @@ from emulator.errors import BadRequest, SnapshotError
 from index.catalog import Catalog
 from index.rank import Weights
 from index.snapshot import Manifest, build, current_id, read_manifest, switch
+from index.split.split import split
 from index.verify import verify_snapshot
 
 Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
@@ -161,6 +162,22 @@ def _weights(text: str) -> Weights:
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         names = ", ".join(field.name for field in fields(Weights))
         raise BadRequest(f"--weights cannot be read: {error}", action=f"a JSON object with {names}") from error
+
+
+@snapshots.command("split")
+def split_(
+    parts: Annotated[int, typer.Argument(help="How many parts.", min=2, max=1000)],
+    collection: Collection = None,
+    root: Root = None,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    weights: Annotated[str, typer.Option(help="As for `build`.")] = "{}",
+) -> None:
+    """Build snapshots of so many parts of the catalog, by hash of URL, for an index that outgrows a disk.
+
+    Each is a folder of its own, <collection>/parts/COUNT/NUMBER, and may lie on a disk of its own. Parts that are there
+    are not built again. Serve them on a Ray cluster: webemu serve --ray ADDRESS --parts COUNT (docs/cluster.md).
+    """
+    print(split(_config(root, collection).folder, parts, workers, weights=_weights(weights)).id)
 
 
 @snapshots.command("use")

@@ -129,7 +129,7 @@ class Engine:
         self.columns = columns
         self._duplicates = duplicates
         self.weights = weights
-        self.documents: int = self._searcher.num_docs
+        self.documents = self._count()
         self._frequency = lru_cache(maxsize=1 << 17)(self._doc_freq)
         self._word = lru_cache(maxsize=1 << 17)(self._make_word)
         pages = present(partial(self._frequency, "key"), self.documents)
@@ -143,6 +143,9 @@ class Engine:
         """The same pages ranked in another way."""
         return Engine(*self._given, weights, field)
 
+    def _count(self) -> int:
+        return int(self._searcher.num_docs)
+
     def _doc_freq(self, field: str, term: str) -> int:
         return int(self._searcher.doc_freq(field, term))
 
@@ -154,7 +157,7 @@ class Engine:
         frequencies = [self._frequency(self._field, term) for term in readings]
         frequency = min(sum(frequencies), self.documents)
         rareness = self._rareness(frequency)
-        weights = [count * rareness / self._rareness(one) for one in frequencies]
+        weights = [count * rareness / self._own_rareness(*one) for one in zip(readings, frequencies, strict=True)]
         queries = [Query.term_query(self._schema, self._field, term) for term in readings]
         queries = [
             query if weight == 1 else Query.boost_query(query, weight)
@@ -165,6 +168,10 @@ class Engine:
 
     def _rareness(self, frequency: int) -> float:
         return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
+
+    def _own_rareness(self, term: str, frequency: int) -> float:
+        """What BM25 weighs a term by in this index."""
+        return self._rareness(frequency)
 
     is_long = False
 
@@ -230,6 +237,13 @@ class Engine:
         list. Where all tie, more are read until the tie ends (or `WIDEST` are). A query without words ranks nothing:
         its hits stand in the order of the crawl.
         """
+        hits, complete = self.first(plan, limit)
+        if plan.terms:
+            hits[:DEPTH] = self._reranked(plan, hits[:DEPTH])
+        return hits, complete
+
+    def first(self, plan: Plan, limit: int) -> tuple[list[tuple[float, int]], bool]:
+        """`top` as BM25 alone has it, `DEPTH` of them at least where there is a second stage."""
         if plan.query is None:
             return [], True
         limit = max(limit, DEPTH) if plan.terms else limit
@@ -243,23 +257,15 @@ class Engine:
         bases = self._bases
         hits = [(score, bases[place.segment_ord] + place.doc) for score, place in found]
         if plan.hashes:
-            hits = self._ordered(hits)
-        if plan.terms:
-            hits[:DEPTH] = self._reranked(plan, hits[:DEPTH])
+            hits = self.ordered(hits)
         return hits, complete
 
     def _reranked(self, plan: Plan, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """The best, ordered by all signals; none falls below what is not looked at, since no factor is below 1."""
-        weights, record = self.weights, self._record
-        place = partial(self._placed, is_new=plan.is_new) if weights.places or plan.is_new else _nowhere
-        found = agreements([record(doc) for _, doc in hits], plan.terms, plan.pairs)
-        made = [
-            (score * factor(weights, title, passage, order, place(doc)), doc)
-            for (score, doc), (title, passage, order) in zip(hits, found, strict=True)
-        ]
-        return self._ordered(sorted(made, key=_SCORE, reverse=True))
+        made = [(score * by, doc) for (score, doc), by in zip(hits, self.factors(plan, hits), strict=True)]
+        return self.ordered(sorted(made, key=_SCORE, reverse=True))
 
-    def _ordered(self, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    def ordered(self, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """What is sorted by score, sorted by URL where scores are equal."""
         order, start, last = self.columns.order, 0, hits[0][0] if hits else 0.0
         for place, (score, _) in enumerate([*hits, (-1.0, -1)]):
@@ -268,6 +274,16 @@ class Engine:
                     hits[start:place] = sorted(hits[start:place], key=lambda hit: order[hit[1]])
                 start, last = place, score
         return hits
+
+    def factors(self, plan: Plan, hits: list[tuple[float, int]]) -> list[float]:
+        """By what the second stage multiplies each score."""
+        weights, record = self.weights, self._record
+        place = partial(self._placed, is_new=plan.is_new) if weights.places or plan.is_new else _nowhere
+        found = agreements([record(doc) for _, doc in hits], plan.terms, plan.pairs)
+        return [
+            factor(weights, title, passage, order, place(doc))
+            for (_, doc), (title, passage, order) in zip(hits, found, strict=True)
+        ]
 
     def _placed(self, doc: int, is_new: bool) -> float:
         """What a page is worth whatever its words."""
@@ -301,9 +317,12 @@ class Engine:
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
         """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they made: 1 for a page
         that was not ordered anew."""
-        columns, (title, passage, order) = self.columns, agreements([self._record(doc)], plan.terms, plan.pairs)[0]
         best = self.top(plan, DEPTH)[0][:DEPTH] if plan.terms else []
-        is_best = any(other == doc for _, other in best)
+        return self.told(doc, score, plan, any(other == doc for _, other in best))
+
+    def told(self, doc: int, score: float, plan: Plan, is_best: bool) -> dict[str, float]:
+        """`explain`, where it is known whether the page is among those ordered anew."""
+        columns, (title, passage, order) = self.columns, agreements([self._record(doc)], plan.terms, plan.pairs)[0]
         by = factor(self.weights, title, passage, order, self._placed(doc, plan.is_new)) if is_best else 1.0
         told = {"bm25": score / by, "title": title, "passage": passage, "order": order}
         told |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
@@ -320,7 +339,11 @@ class Engine:
 
     def copies(self, doc: int) -> Sequence[int]:
         """All pages that say the same as one, itself among them, whenever they were seen; empty for none but it."""
-        return self._duplicates.of(self.columns.cluster[doc])
+        return self.members(self.columns.cluster[doc])
+
+    def members(self, cluster: int) -> Sequence[int]:
+        """All pages of a cluster of copies; empty where there is but one."""
+        return self._duplicates.of(cluster)
 
     def texts(self, doc: int) -> tuple[str, str, list[str]]:
         """(url, title, passages) of a page."""

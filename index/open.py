@@ -48,7 +48,38 @@ def _decompressor() -> zstandard.ZstdDecompressor:
         return _own.decompressor  # type: ignore[no-any-return]
 
 
-class Pages(Lookup):
+class Conversions:
+    """What is made of a document in hand, whatever snapshot it is of."""
+
+    def decoded(self, payload: Payload) -> bytes:
+        return decoded(payload)
+
+    def markdown(self, html: str, url: str, pictures: bool = False) -> str:
+        return views.markdown(html, url, pictures)
+
+    def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
+        return parts.narrowed(html, wanted, unwanted)
+
+    def targets(self, html: str, url: str) -> list[tuple[str, str]]:
+        return parts.targets(html, url)
+
+    def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
+        return parts.pictures(html, url)
+
+    def links(self, html: str, url: str) -> str:
+        return views.links(html, url)
+
+    def replayed(self, html: str, url: str, link: Link) -> str:
+        return replayed(html, url, link)
+
+    def replayed_css(self, css: str, url: str, link: Link) -> str:
+        return replayed_css(css, url, link)
+
+    def wiki(self, html: str, url: str) -> Article | None:
+        return wiki.article(html, url)
+
+
+class Pages(Lookup, Conversions):
     """Captures by URL and the content of each."""
 
     def __init__(self, folder: Path, collection: Path, manifest: Manifest) -> None:
@@ -77,9 +108,6 @@ class Pages(Lookup):
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterator[bytes]:
         return read_part(self._open, archive.path, offset, length)
 
-    def decoded(self, payload: Payload) -> bytes:
-        return decoded(payload)
-
     def html(self, capture: Capture) -> str | None:
         """The decoded document, None for what has no character encoding."""
         if not capture.charset:
@@ -91,30 +119,6 @@ class Pages(Lookup):
             raise PayloadError(
                 f"{capture.url}: unknown encoding {capture.charset}", reason="payload-undecodable"
             ) from error
-
-    def markdown(self, html: str, url: str, pictures: bool = False) -> str:
-        return views.markdown(html, url, pictures)
-
-    def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
-        return parts.narrowed(html, wanted, unwanted)
-
-    def targets(self, html: str, url: str) -> list[tuple[str, str]]:
-        return parts.targets(html, url)
-
-    def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
-        return parts.pictures(html, url)
-
-    def links(self, html: str, url: str) -> str:
-        return views.links(html, url)
-
-    def replayed(self, html: str, url: str, link: Link) -> str:
-        return replayed(html, url, link)
-
-    def replayed_css(self, css: str, url: str, link: Link) -> str:
-        return replayed_css(css, url, link)
-
-    def wiki(self, html: str, url: str) -> Article | None:
-        return wiki.article(html, url)
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
         return self._titles.suggest(prefix, limit)

@@ -1,9 +1,11 @@
 -- Captures as they are served: pages numbered densely over the shards, revisits pointing at the payload they repeat.
--- Expects the temporary tables shard_of(source_id, first, last, shard, base) and file_of(source_id, file).
+-- Expects the temporary tables shard_of(source_id, first, last, shard, base) and file_of(source_id, file), and the
+-- macro is_inside(url): whether a URL is in the part of the collection that is built.
 CREATE TEMP TABLE doc_of AS
 SELECT p.source_id, p.warc_record_offset,
        base + row_number() OVER (PARTITION BY shard ORDER BY p.searchable DESC, p.source_id, p.warc_record_offset) - 1 AS doc
-FROM pages p JOIN shard_of s ON s.source_id = p.source_id AND p.warc_record_offset >= first AND p.warc_record_offset < last;
+FROM pages p JOIN shard_of s ON s.source_id = p.source_id AND p.warc_record_offset >= first AND p.warc_record_offset < last
+WHERE is_inside(p.url);
 
 -- One original per (URL, time), per (URL, digest, time) and per digest; ties by record type, source and offset.
 CREATE TEMP TABLE originals AS
@@ -55,7 +57,7 @@ SELECT c.url, c.url_surtkey, floor(epoch(c.fetch_time))::BIGINT AS time, c.warc_
        c.warc_record_offset AS head_offset, c.warc_record_length AS head_length,
        c.source_id AS own_source, c.warc_record_offset AS own_offset
 FROM captures c LEFT JOIN resolved o ON o.r_source = c.source_id AND o.r_offset = c.warc_record_offset
-WHERE c.url_protocol IN ('http', 'https', 'ftp')
+WHERE c.url_protocol IN ('http', 'https', 'ftp') AND is_inside(c.url)
 -- An answer to POST is an answer of its URL only where there is none to GET.
 QUALIFY coalesce(c.request_method, 'GET') = 'GET'
         OR NOT bool_or(coalesce(c.request_method, 'GET') = 'GET') OVER (PARTITION BY c.url);

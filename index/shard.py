@@ -2,7 +2,7 @@
 
 Which sources lie together depends on the set of sources alone (a binary trie over their ids), so that any order of
 ingesting ends in the same shards, and a new source rebuilds at most the one shard it falls into. A source of more pages
-than a shard may hold is cut into parts of about as many pages each.
+than a shard may hold is cut into spans of about as many pages each.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from index.rank import Weights
 from index.records import encode, said
 from index.schema import SCHEMA_VERSION
 from index.signals.anchors import Anchors, anchors_of
+from index.split.part import WHOLE, Part
 from index.text import Entry, write_index
 
 BUILD_VERSION = 4
@@ -39,7 +40,7 @@ SHARD_PAGES = 100_000
 END = 2**62
 """Past every offset."""
 
-Part = tuple[int, int, int]
+Span = tuple[int, int, int]
 """Pages of a source whose records begin at one offset or later, and before another."""
 Row = dict[str, Any]
 
@@ -49,7 +50,7 @@ class Shard:
     """What `shard.json` says."""
 
     id: str
-    parts: tuple[Part, ...]
+    spans: tuple[Span, ...]
     documents: int
     """Searchable pages: local ids 0 to documents - 1."""
     pages: int
@@ -71,10 +72,10 @@ def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, 
     return split(sorted(pages), 62)
 
 
-def parted(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],
-           limit: int = SHARD_PAGES) -> list[tuple[Part, ...]]:  # fmt: skip
-    """The groups as parts, with those of one source of too many pages cut up."""
-    found: list[tuple[Part, ...]] = []
+def spanned(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],
+           limit: int = SHARD_PAGES) -> list[tuple[Span, ...]]:  # fmt: skip
+    """The groups as spans, with those of one source of too many pages cut up."""
+    found: list[tuple[Span, ...]] = []
     for group in groups:
         if len(group) > 1 or pages[group[0]] <= limit:
             found.append(tuple([(source, 0, END) for source in group]))
@@ -92,37 +93,39 @@ GROUP BY part ORDER BY 1
 """
 
 
-def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights) -> str:
+def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights, part: Part = WHOLE) -> str:
     """Name by content: (id, first offset, end, hash of its source's captures and pages, hash of the links to them) of
-    each part in it, and how it was built."""
+    each span in it, and how it was built."""
     config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, weights.title, weights.anchors]
+    config += [] if part == WHOLE else [*part]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 
 
 def load(folder: Path) -> Shard:
     """Read `shard.json`."""
     values = json.loads((folder / "shard.json").read_text())
-    parts = tuple([(source, start, end) for source, start, end in values["parts"]])
-    return Shard(values["id"], parts, values["documents"], values["pages"], values["hashes"])
+    spans = tuple([(source, start, end) for source, start, end in values["spans"]])
+    return Shard(values["id"], spans, values["documents"], values["pages"], values["hashes"])
 
 
 _ROWS = """
 SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text, p.language,
   p.published, c.fetch_time, c.content_mime_detected AS mime
 FROM pages p JOIN captures c USING (source_id, warc_record_offset)
-WHERE p.source_id = ? AND p.warc_record_offset >= ? AND p.warc_record_offset < ? AND p.searchable = ?
+WHERE p.source_id = ? AND p.warc_record_offset >= ? AND p.warc_record_offset < ? AND p.searchable = ? AND {inside}
 ORDER BY p.warc_record_offset
 """
 
 
-def _rows(catalog: Catalog, parts: Sequence[Part], searchable: bool) -> Iterator[Row]:
-    for part in parts:
-        for batch in catalog.db.sql(_ROWS, params=[*part, searchable]).to_arrow_reader(1000):
+def _rows(catalog: Catalog, spans: Sequence[Span], searchable: bool, part: Part) -> Iterator[Row]:
+    rows = _ROWS.format(inside=part.sql("p.url"))
+    for span in spans:
+        for batch in catalog.db.sql(rows, params=[*span, searchable]).to_arrow_reader(1000):
             yield from batch.to_pylist()
 
 
-def _called(path: Path, parts: Sequence[Part]) -> dict[tuple[int, int], Anchors]:
-    return {(part[0], offset): texts for part in parts for offset, texts in anchors_of(path, *part)}
+def _called(path: Path, spans: Sequence[Span]) -> dict[tuple[int, int], Anchors]:
+    return {(span[0], offset): texts for span in spans for offset, texts in anchors_of(path, *span)}
 
 
 def page_day(row: Row) -> date:
@@ -138,12 +141,12 @@ def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
 
 
 def build(
-    root: Path, collection: Path, name: str, parts: tuple[Part, ...], anchors: Path, weights: Weights,
-    count: Callable[[], None],
+    root: Path, collection: Path, name: str, spans: tuple[Span, ...], anchors: Path, weights: Weights,
+    count: Callable[[], None], part: Part = WHOLE,
 ) -> Shard:  # fmt: skip
     """Build the shard of that name under `root` unless it is there; `count` is called for every page done.
 
-    `anchors`: file of `index.signals.anchors`.
+    `anchors`: file of `index.signals.anchors`; `part`: which pages of the sources are in it.
     """
     if (root / name / "shard.json").exists():
         return load(root / name)
@@ -159,8 +162,8 @@ def build(
         catalog.db.execute("SET threads = 1")
 
         def entries() -> Iterator[Entry]:
-            called = _called(anchors, parts)
-            for row in _rows(catalog, parts, searchable=True):
+            called = _called(anchors, spans)
+            for row in _rows(catalog, spans, True, part):
                 day = page_day(row)
                 title, text = row["title"] or "", row["text"]
                 terms = said(text, row["language"] or "")
@@ -174,11 +177,11 @@ def build(
 
         documents = write_index(folder / "text", entries(), weights)
         pages = documents
-        for row in _rows(catalog, parts, searchable=False):
+        for row in _rows(catalog, spans, False, part):
             views.add(view(row["title"] or "", row["text"], compressor))
             count()
             pages += 1
-    shard = Shard(name, parts, documents, pages, digests(folder))
+    shard = Shard(name, spans, documents, pages, digests(folder))
     (folder / "shard.json").write_text(json.dumps(asdict(shard)))
     shutil.rmtree(root / name, ignore_errors=True)
     folder.rename(root / name)

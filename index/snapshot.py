@@ -20,7 +20,7 @@ from importlib.resources import files
 from multiprocessing import get_context
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -41,6 +41,7 @@ from index.signals.duplicates import MEMBERS, write_clusters, write_members
 from index.signals.hosts import NAME, ranks_hash, write_priors
 from index.signals.quality import QUALITY
 from index.signals.urls import ADDRESS
+from index.split.part import WHOLE, Part
 from index.text import unite
 from index.titles import FOLDER as TITLES_FOLDER
 from index.titles import write_titles
@@ -120,6 +121,39 @@ def switch(collection: Path, snapshot: str) -> None:
     temporary.replace(collection / "CURRENT")
 
 
+class Given(NamedTuple):
+    """What shards are built of beside their sources."""
+
+    collection: Path
+    home: Path
+    """Folder that holds `shards` and `snapshots`: the collection, or that of a part of it."""
+    anchors: Path
+    weights: Weights
+    part: Part = WHOLE
+
+
+class Counted(NamedTuple):
+    """What there is to build of."""
+
+    pages: dict[int, int]
+    """Of each source."""
+    contents: dict[int, tuple[int, ...]]
+    """Of each source the hash of what was read from it, and that of the links to its pages."""
+    ranks: str
+
+
+def counted(collection: Path, anchors: Path, leave_out: str = "false") -> Counted:
+    """Count the catalog's sources, and gather what links say of pages into the file `anchors`."""
+    with Catalog(collection, read_only=True) as catalog:
+        sources = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
+        ranks = ranks_hash(catalog.db)
+        catalog.db.execute("SET memory_limit = '2GB'")
+        links = gather(catalog.db, anchors, leave_out)
+    contents: dict[int, tuple[int, ...]]
+    contents = {source: (content, links.get(source, 0)) for source, _, content in sources}
+    return Counted({source: pages or 0 for source, pages, _ in sources}, contents, ranks)
+
+
 def build(
     collection: Path, workers: int = 1, progress: Progress | None = None, weights: Weights = Weights(),
     hold_out: bool = False,
@@ -128,42 +162,51 @@ def build(
 
     With `hold_out` the links of a fifth of all pages do not count (`index.evaluation.held_out`).
     """
-    report = progress or (lambda *_: None)
     anchors = collection / f".anchors.{os.getpid()}.parquet"
     try:
-        with Catalog(collection, read_only=True) as catalog:
-            counted = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
-            ranks = ranks_hash(catalog.db)
-            links = gather(catalog.db, anchors, held_out_sql("c.url") if hold_out else "false")
-            pages_of = {source: pages or 0 for source, pages, _ in counted}
-            groups = shards.parted(catalog.db, shards.plan(pages_of), pages_of)
-        contents = {source: (content, links.get(source, 0)) for source, _, content in counted}
-        names = [shards.shard_id([(*part, *contents[part[0]]) for part in group], weights) for group in groups]
-        told = [FORMAT, names, ranks, asdict(weights)]
-        snapshot = blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
-        folder = collection / "snapshots" / snapshot
-        if (folder / "manifest.json").exists():
-            _follow_moves(collection, folder)
-        else:
-            total = sum(pages_of.values())
-            named = dict(zip(names, groups, strict=True))
-            given = (anchors, weights)
-            built = _build_shards(collection, named, given, workers, lambda done: report("indexing", done, total))
-            report("linking", total, total)
-            _compose(collection, folder, built, len(counted), weights)
+        found = counted(collection, anchors, held_out_sql("c.url") if hold_out else "false")
+        snapshot = build_of(Given(collection, collection, anchors, weights), found, workers, progress)
     finally:
         anchors.unlink(missing_ok=True)
     switch(collection, snapshot)
     return snapshot
 
 
-def _follow_moves(collection: Path, folder: Path) -> None:
+def build_of(given: Given, found: Counted, workers: int, progress: Progress | None) -> str:
+    """Build the snapshot of what was found, or of a part of it, unless it is there, and return its id."""
+    report = progress or (lambda *_: None)
+    part, weights = given.part, given.weights
+    pages = {source: count // part.of for source, count in found.pages.items()}
+    with Catalog(given.collection, read_only=True) as catalog:
+        groups = shards.spanned(catalog.db, shards.plan(pages), pages)
+    names = [shards.shard_id([(*span, *found.contents[span[0]]) for span in group], weights, part) for group in groups]
+    told = [FORMAT, names, found.ranks, asdict(weights)]
+    snapshot = blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+    folder = given.home / "snapshots" / snapshot
+    if (folder / "manifest.json").exists():
+        _follow_moves(given, folder)
+    else:
+        total = sum(found.pages.values()) // part.of
+        named = dict(zip(names, groups, strict=True))
+        built = _build_shards(given, named, workers, lambda done: report("indexing", done, total))
+        report("linking", total, total)
+        _compose(given, folder, built, len(found.pages))
+    return snapshot
+
+
+def _follow_moves(given: Given, folder: Path) -> None:
     """WARC files may have moved since the snapshot was built: it is the same, but reads payloads elsewhere."""
     manifest = read_manifest(folder)
-    with Catalog(collection, read_only=True) as catalog:
-        files = tuple(row[0] for row in catalog.db.execute(_FILES).fetchall())
+    with Catalog(given.collection, read_only=True) as catalog:
+        files = _placed(given, [row[0] for row in catalog.db.execute(_FILES).fetchall()])
     if files != manifest.files:
         write_manifest(folder, replace(manifest, files=files))
+
+
+def _placed(given: Given, paths: list[str]) -> tuple[str, ...]:
+    """Files of payloads, as seen from where the snapshot rests."""
+    at_home = given.home == given.collection
+    return tuple(path if at_home else str((given.collection / path).resolve()) for path in paths)
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
@@ -205,23 +248,22 @@ def _count() -> None:
             _counter.value += 1
 
 
-def _build_one(
-    collection: Path, name: str, parts: tuple[shards.Part, ...], given: tuple[Path, Weights]
-) -> shards.Shard:
-    return shards.build(collection / "shards", collection, name, parts, *given, _count)
+def _build_one(given: Given, name: str, spans: tuple[shards.Span, ...]) -> shards.Shard:
+    root = given.home / "shards"
+    return shards.build(root, given.collection, name, spans, given.anchors, given.weights, _count, given.part)
 
 
 def _build_shards(
-    collection: Path, named: dict[str, tuple[shards.Part, ...]], given: tuple[Path, Weights], workers: int,
-    report: Callable[[int], None],
-) -> list[shards.Shard]:  # fmt: skip
+    given: Given, named: dict[str, tuple[shards.Span, ...]], workers: int, report: Callable[[int], None]
+) -> list[shards.Shard]:
+    """Build the shards of those names, each of its spans, by so many processes."""
     context = get_context("spawn")
     counter = context.Value("q", 0)
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(counter, os.getpid())
     ) as pool:
         with without_interrupts():
-            waiting = [pool.submit(_build_one, collection, name, group, given) for name, group in named.items()]
+            waiting = [pool.submit(_build_one, given, name, group) for name, group in named.items()]
         for future in waiting:
             while not future.done():
                 try:
@@ -232,15 +274,16 @@ def _build_shards(
         return [future.result() for future in waiting]
 
 
-def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources: int, weights: Weights) -> None:
+def _compose(given: Given, folder: Path, built: list[shards.Shard], sources: int) -> None:
+    """Write the snapshot folder of these shards."""
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    homes = [collection / "shards" / shard.id for shard in built]
+    homes = [given.home / "shards" / shard.id for shard in built]
     segments = unite([home / "text" for home in homes], temporary / "text")
     bases = [sum(shard.pages for shard in built[:i]) for i in range(len(built))]
-    with Catalog(collection, read_only=True) as catalog:
-        paths = _resolve(catalog.db, built, bases)
+    with Catalog(given.collection, read_only=True) as catalog:
+        paths = _resolve(catalog.db, built, bases, given.part)
         _measure(catalog.db)
         write_columns(temporary / "columns", _column_rows(catalog.db))
         write_members(temporary / DUPLICATES_FOLDER, _stream(catalog.db, MEMBERS))
@@ -267,32 +310,34 @@ def _compose(collection: Path, folder: Path, built: list[shards.Shard], sources:
         captures=captures,
         urls=urls,
         hosts=hosts,
-        files=tuple(paths),
+        files=_placed(given, paths),
         names=_distinct([name for name, *_ in archives]),
         crawls=tuple(crawl for _, crawl, *_ in archives),
         spans=tuple((first, last) for *_, first, last in archives),
         hashes=digests(temporary),
-        weights=asdict(weights),
+        weights=asdict(given.weights),
     )
     write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)
     temporary.rename(folder)
 
 
-def _resolve(db: duckdb.DuckDBPyConnection, built: list[shards.Shard], bases: list[int]) -> list[str]:
+def _resolve(db: duckdb.DuckDBPyConnection, built: list[shards.Shard], bases: list[int], part: Part) -> list[str]:
     """Fill the temporary tables of `resolve.sql`; return the files that payloads are read from."""
     db.execute("SET threads = 2")
     db.execute("CREATE TEMP TABLE shard_of (source_id BIGINT, first BIGINT, last BIGINT, shard INTEGER, base BIGINT)")
     for number, (shard, base) in enumerate(zip(built, bases, strict=True)):
-        for part in shard.parts:
-            db.execute("INSERT INTO shard_of VALUES (?, ?, ?, ?, ?)", [*part, number, base])
+        for span in shard.spans:
+            db.execute("INSERT INTO shard_of VALUES (?, ?, ?, ?, ?)", [*span, number, base])
     paths: list[str] = []
     db.execute("CREATE TEMP TABLE file_of (source_id BIGINT, file INTEGER)")
     rows = db.execute("SELECT source_id, coalesce(copy, path) FROM sources ORDER BY source_id").fetchall()
     for number, (source, path) in enumerate(rows):
         db.execute("INSERT INTO file_of VALUES (?, ?)", [source, number])
         paths.append(path)
+    db.execute(f"CREATE OR REPLACE TEMP MACRO is_inside(url) AS {part.sql('url')}")
     db.execute(files("index").joinpath("resolve.sql").read_text())
+    db.execute(part.elsewhere_sql())
     return paths
 
 
@@ -308,16 +353,20 @@ def _stream(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]
 
 
 _COLUMNS = f"""
+WITH placed AS (
+  SELECT p.source_id, p.warc_record_offset,
+         row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1 AS place
+  FROM pages p JOIN captures c USING (source_id, warc_record_offset))
 SELECT floor(epoch(c.fetch_time))::BIGINT,
        CASE WHEN p.searchable THEN coalesce(lead(floor(epoch(c.fetch_time))::BIGINT) OVER (
          PARTITION BY p.searchable, p.url
          ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset), {FOREVER})
        ELSE 0 END,
        coalesce(p.published, c.fetch_time::DATE), c.url_host_registered_domain, n.cluster,
-       row_number() OVER (ORDER BY p.url, c.fetch_time, p.source_id, p.warc_record_offset) - 1,
-       coalesce(h.host, 0), coalesce(address(c.url_path, c.url_query), 0), coalesce(quality(p), 1)
+       place, coalesce(h.host, 0), coalesce(address(c.url_path, c.url_query), 0), coalesce(quality(p), 1)
 FROM pages p JOIN captures c USING (source_id, warc_record_offset) JOIN doc_of d USING (source_id, warc_record_offset)
-JOIN cluster_of n USING (text_hash) LEFT JOIN host_prior h ON h.name = {NAME}
+JOIN placed USING (source_id, warc_record_offset) JOIN cluster_of n USING (text_hash)
+LEFT JOIN host_prior h ON h.name = {NAME}
 ORDER BY d.doc
 """
 
@@ -330,19 +379,24 @@ def _measure(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(QUALITY)
 
 
+_DOMAINS = "SELECT DISTINCT coalesce(url_host_registered_domain, '') AS domain FROM captures ORDER BY domain"
+
+
 def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[float, ...]]:
-    domains: dict[str, int] = {}
+    """Domains and places are numbered over the whole catalog, so that those of its parts can be compared."""
+    domains = {domain: number for number, (domain,) in enumerate(db.execute(_DOMAINS).fetchall())}
     for since, until, day, domain, *rest in _stream(db, _COLUMNS):
-        yield since, until, day_number(day), domains.setdefault(domain or "", len(domains)), *rest
+        yield since, until, day_number(day), domains[domain or ""], *rest
 
 
 _CAPTURES = """
 SELECT url, head_file.file, head_offset, head_length, time, status, coalesce(mime, ''), coalesce(charset, ''),
        coalesce(digest, ''), coalesce(redirect, ''), coalesce(truncated, ''), kind, file_of.file, s.warc_record_offset,
-       length, coalesce(doc, -1), coalesce(declared, ''), coalesce(languages, '')
+       length, coalesce(d.doc, e.doc, -1), coalesce(declared, ''), coalesce(languages, '')
 FROM served s JOIN file_of USING (source_id)
 LEFT JOIN file_of AS head_file ON head_file.source_id = head_source
 LEFT JOIN doc_of d ON d.source_id = s.source_id AND d.warc_record_offset = s.warc_record_offset
+LEFT JOIN doc_elsewhere e ON e.source_id = s.source_id AND e.warc_record_offset = s.warc_record_offset
 ORDER BY url, time, kind = 'response', own_source, own_offset
 """
 

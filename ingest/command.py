@@ -43,6 +43,14 @@ def ingest(
             " links; give them again when there are new hosts.",
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Read the sources on the machines of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT. Each must see"
+            " the sources under the same paths.",
+        ),
+    ] = None,
     snapshot: Annotated[bool, typer.Option(help="Build and serve a new snapshot at the end.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
 ) -> None:
@@ -59,6 +67,8 @@ def ingest(
     webemu ingest warc.paths --paths-root /mnt/commoncrawl --collection cc
 
     webemu ingest wiki-18.jsonl.gz 'fineweb/*.parquet' --collection texts
+
+    webemu ingest /mnt/crawl/*.warc.gz --collection mine --ray auto
     """
     config = load({"root": root, "collection": collection})
     found = expand(sources, paths_root, base_url)
@@ -75,6 +85,7 @@ def ingest(
             snapshot=snapshot,
             quiet=quiet,
             host_ranks=host_ranks,
+            cluster=ray,
         )
     except (KeyboardInterrupt, RuntimeError) as error:
         # DuckDB makes a RuntimeError of a Ctrl-C that comes while it works.

@@ -137,7 +137,7 @@ def run_jobs(
 
     `piece`: bytes, about, of what one worker reads of a large source.
     """
-    staging = _sweep(collection)
+    staging = sweep(collection)
     board = _Board(jobs, staging)
     state: SynchronizedArray[int] = get_context("spawn").Array("q", _WIDTH * workers)
     wanted = min(workers, sum(1 + job.bytes // piece for job in jobs))
@@ -211,7 +211,7 @@ class _Board:
         del self._gathered[source], self._ended[source]
 
 
-def _sweep(collection: Path) -> Path:
+def sweep(collection: Path) -> Path:
     """Remove what killed runs left half done. Returns a staging folder of this run alone: workers outlive a killed
     parent by half a second, and what they then finish must not meet ours.
     """

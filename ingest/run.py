@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -20,11 +19,16 @@ from index.digests import fingerprint
 from index.lock import only_one
 from index.signals.hosts import ranks_columns, read_ranks
 from index.snapshot import build
+from ingest.cluster import run_jobs as run_on_cluster
 from ingest.download import fetch
 from ingest.pieces import PIECE_BYTES
 from ingest.pool import Done, run_jobs
 from ingest.sources import Source
 from ingest.worker import At, Job
+
+Tick = Callable[[list[tuple[Job, At]]], None]
+Workers = Callable[[list[Job], Path, Tick], Iterator[Done]]
+"""What works on jobs for a collection, and tells how far it is."""
 
 PATIENCE = 3
 """Files of one host that may fail one after another before the others are not tried."""
@@ -58,10 +62,12 @@ def run(
     quiet: bool = False,
     host_ranks: Path | None = None,
     piece: int = PIECE_BYTES,
+    cluster: str | None = None,
 ) -> Report:
     """Ingest the sources into the collection at `folder` and build its snapshot.
 
     Of `host_ranks`, a file of Common Crawl's, it keeps those of the crawl's hosts. `piece`: as of `run_jobs`.
+    `cluster`: address of a Ray cluster whose machines read the sources, instead of processes of this one.
 
     Interrupted at any moment, the same call continues: sources are in the catalog whole or not at all.
     """
@@ -75,7 +81,7 @@ def run(
     with only_one(folder / "ingest.lock", busy):
         with Catalog(folder) as catalog:
             jobs = list(_new_jobs(sources, folder, catalog, report, quiet))
-            _ingest(partial(run_jobs, jobs, folder, workers, piece=piece), jobs, catalog, report, quiet)
+            _ingest(jobs, folder, _workers(workers, piece, cluster), catalog, report, quiet)
             if host_ranks:
                 report.ranked = read_ranks(catalog.db, host_ranks)
             rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
@@ -127,10 +133,7 @@ FROM sources s WHERE source_id = ?
 """
 
 
-def _ingest(
-    work: Callable[[Callable[[list[tuple[Job, At]]], None]], Iterator[Done]], jobs: list[Job], catalog: Catalog,
-    report: Report, quiet: bool,
-) -> None:  # fmt: skip
+def _ingest(jobs: list[Job], folder: Path, workers: Workers, catalog: Catalog, report: Report, quiet: bool) -> None:
     total = sum(job.bytes for job in jobs)
     with tqdm(total=total, unit="B", unit_scale=True, desc="ingesting", disable=quiet, file=sys.stderr) as bar:
         started, drops = time.monotonic(), 0
@@ -143,7 +146,7 @@ def _ingest(
             bar.set_postfix_str(f"{pages:,} pages, {rate:,.0f}/s, {dropped:,} dropped", refresh=False)
             bar.update(max(0, read - bar.n))
 
-        for done in work(tick):
+        for done in workers(jobs, folder, tick):
             if done.staging is None:
                 report.failed.append((done.job.name, done.error))
                 continue
@@ -160,6 +163,13 @@ def _read(job: Job, at: At) -> int:
     """Bytes of its source that a worker has behind it."""
     done = max(at.offset - job.start, 0)
     return min(done, job.bytes) if job.end is None else job.bytes * done // (job.end - job.start)
+
+
+def _workers(workers: int, piece: int, cluster: str | None) -> Workers:
+    """So many processes, or the machines of the cluster at an address."""
+    if cluster is None:
+        return lambda jobs, folder, tick: run_jobs(jobs, folder, workers, tick, piece)
+    return lambda jobs, folder, tick: run_on_cluster(jobs, folder, cluster, tick) if jobs else iter(())
 
 
 def _build(folder: Path, workers: int, quiet: bool) -> str:

@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "agent_client": set(),
     "rl": {"agent_client"},
 }
-COMPOSES = {"api/served.py", "api/app.py"}
+COMPOSES = {"api/served.py", "api/app.py", "api/cluster.py"}
 """Where the server is put together: these may import `index`."""
 READS_CRAWLS = "rl/tasks/"
 """Where tasks are made from a crawl: may import `emulator` and `index`."""
@@ -44,6 +44,7 @@ KNOWS = {
     "usearch": {"index"},
     "numkong": {"index"},
     "trl": {"rl"},
+    "ray": {"emulator", "api"},
 }
 """Libraries that only some rooms may know of."""
 

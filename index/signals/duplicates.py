@@ -67,8 +67,11 @@ SELECT text_hash, coalesce(leader, text_hash) AS cluster
 FROM (SELECT DISTINCT text_hash FROM pages) LEFT JOIN led_by USING (text_hash)
 """
 MEMBERS = """
-SELECT cluster, doc FROM doc_of JOIN pages p USING (source_id, warc_record_offset) JOIN cluster_of USING (text_hash)
-WHERE searchable QUALIFY count(*) OVER (PARTITION BY cluster) > 1 ORDER BY cluster, doc
+SELECT cluster, doc FROM (
+  SELECT cluster, doc FROM pages p JOIN cluster_of USING (text_hash)
+  LEFT JOIN doc_of d USING (source_id, warc_record_offset)
+  WHERE searchable QUALIFY count(*) OVER (PARTITION BY cluster) > 1)
+WHERE doc IS NOT NULL ORDER BY cluster, doc
 """
 """The rows that `write_members` writes. Expects the temporary tables of `resolve.sql` and of `write_clusters`."""
 

@@ -97,8 +97,8 @@ class Numbers:
     domain: list[int]
     cluster: list[int]
 
-    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int, int]]:
-        return ((self.until[doc], self.cluster[doc], self.domain[doc], doc) for doc in docs)
+    def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+        return ((self.until[doc], self.cluster[doc], self.domain[doc]) for doc in docs)
 
 
 @dataclass

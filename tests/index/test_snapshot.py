@@ -232,7 +232,7 @@ def test_parts_of_a_source_answer_as_the_whole(
 ) -> None:
     ingest(tmp_path / "c", *files, snapshot=False)
     monkeypatch.setattr(shard, "plan", lambda pages: [(source,) for source in sorted(pages)])
-    monkeypatch.setattr(shard, "parted", partial(shard.parted, limit=2))
+    monkeypatch.setattr(shard, "spanned", partial(shard.spanned, limit=2))
     manifest = read_manifest(tmp_path / "c" / "snapshots" / build(tmp_path / "c"))
     assert len(manifest.shards) > 4
     assert answers(open_world(tmp_path / "c")) == answers(open_world(folder))

@@ -1,0 +1,25 @@
+"""The parts of a split index, all in this process: asked as those on other machines are."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from index.split.engine import Key
+from index.split.holder import Holder
+from index.split.split import Split, home
+
+
+class Here:
+    """`index.split.finder.Parts` over open parts; `asked` counts the questions."""
+
+    def __init__(self, collection: Path, made: Split) -> None:
+        count = len(made.snapshots)
+        self.holders = [
+            Holder(home(collection, count, number), snapshot, made.statistics())
+            for number, snapshot in enumerate(made.snapshots)
+        ]
+        self.asked: list[tuple[str, tuple[int, ...]]] = []
+
+    def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> list[Any]:
+        self.asked.append((method, tuple(parts)))
+        return [self.holders[part].answer(method, given, known) for part in parts]

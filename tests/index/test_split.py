@@ -1,0 +1,215 @@
+"""A collection in parts answers as one snapshot of all of it does, but for the average length of pages."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import EmulatorError, NotCaptured, SnapshotError
+from emulator.guard import guarded
+from emulator.policy import Blocked, Policy
+from emulator.query import Parsed
+from emulator.types import PageRequest, Query
+from emulator.world import World
+from index.catalog import Catalog
+from index.open import open_world
+from index.snapshot import current_id
+from index.split.part import Part, part_of
+from index.split.split import Split, home, read_split, split, split_world
+from ingest.run import run
+from ingest.sources import expand
+from ingest.synth import generate
+from tests.crawls import Seen, html, write
+from tests.index.here import Here
+
+PARTS = 3
+NEWS = " ".join(
+    f"On day {n} the council of the harbour heard {n * 7} fishermen who were tired of the fog." for n in range(40)
+)
+FEW = [
+    Seen("https://one.example/old", status="301 Moved", headers=(("Location", "https://two.example/newer"),)),
+    Seen("https://two.example/newer", html("New home", "Where the old address leads to")),
+    *(Seen(f"https://{name}.example/news", html("Harbour news", NEWS)) for name in ("three", "nine", "ten")),
+    Seen("https://six.example/gone", html("Not here", "Nothing"), status="404 Not Found"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("split")
+    generate(root / "web", seed=3, pages=700)
+    write(root / "web" / "few.warc.gz", FEW)
+    run(expand([str(root / "web")]).sources, root / "default", 2, quiet=True)
+    return root / "default"
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path) -> Split:
+    return split(folder, PARTS, 2)
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> World:
+    return open_world(folder)
+
+
+@pytest.fixture
+def here(folder: Path, made: Split) -> Here:
+    return Here(folder, made)
+
+
+@pytest.fixture
+def parted(made: Split, here: Here) -> World:
+    return split_world("default", made, here)
+
+
+@pytest.fixture(scope="module")
+def questions(folder: Path) -> list[str]:
+    lines = (folder.parent / "web" / "tasks.jsonl").read_text().splitlines()
+    return [json.loads(line)["question"] for line in lines][:100]
+
+
+def urls_of(world: World, query: Query) -> list[str]:
+    return [hit.url for hit in world.search(query).hits]
+
+
+def read(world: World, url: str) -> tuple[str, ...]:
+    """What a visit gives, or the reason why it gives nothing."""
+    try:
+        page = world.fetch(PageRequest(url))
+    except EmulatorError as error:
+        return (error.reason, error.message)
+    return (page.title, page.content, *page.redirects)
+
+
+def all_urls(folder: Path) -> list[str]:
+    with Catalog(folder, read_only=True) as catalog:
+        rows = catalog.db.execute("SELECT DISTINCT url FROM captures WHERE url_protocol LIKE 'http%' ORDER BY 1")
+        return [url for (url,) in rows.fetchall()]
+
+
+def test_a_url_is_in_the_part_that_sql_says() -> None:
+    import duckdb
+
+    urls = [f"https://a.example/{n}?ö" for n in range(100)]
+    for number in range(4):
+        inside = Part(number, 4).sql("?")
+        said = {url for url in urls if duckdb.execute(f"SELECT {inside}", [url]).fetchall()[0][0]}
+        assert said == {url for url in urls if part_of(url, 4) == number}
+
+
+def test_every_capture_is_there_and_says_the_same(folder: Path, whole: World, parted: World, here: Here) -> None:
+    for url in all_urls(folder):
+        one = [capture._replace(doc=0) for capture in whole.shelf.exact(url)]
+        assert [capture._replace(doc=0) for capture in parted.shelf.exact(url)] == one
+        assert here.asked[-1] == ("exact", (part_of(url, PARTS),))
+        assert read(parted, url) == read(whole, url)
+
+
+def test_a_redirect_leads_into_another_part(parted: World) -> None:
+    assert part_of(FEW[0].url, PARTS) != part_of(FEW[1].url, PARTS)
+    page = parted.fetch(PageRequest(FEW[0].url))
+    assert (page.capture.url, page.redirects) == (FEW[1].url, (FEW[0].url,))
+
+
+def test_other_spellings_are_looked_for_in_all_parts(folder: Path, whole: World, parted: World) -> None:
+    spelled = [url.replace("https://", "http://www.") + "?utm_source=a" for url in all_urls(folder)[::25]]
+    for url in spelled:
+        one, other = whole.captures(url), parted.captures(url)
+        assert [capture._replace(doc=0) for capture in other] == [capture._replace(doc=0) for capture in one]
+
+
+def test_searches_find_the_same_first(whole: World, parted: World, questions: list[str]) -> None:
+    found = [(urls_of(whole, Query(text)), urls_of(parted, Query(text))) for text in questions]
+    assert sum(one[:1] == other[:1] for one, other in found) >= 97
+    shared = sum(len(set(one) & set(other)) for one, other in found)
+    assert shared > 0.93 * sum(len(one) for one, _ in found)
+
+
+@pytest.mark.parametrize("engine", ["plain", "weak"])
+def test_other_engines_too(engine: str, whole: World, parted: World, questions: list[str]) -> None:
+    for text in questions[:20]:
+        one, other = urls_of(whole, Query(text, engine=engine)), urls_of(parted, Query(text, engine=engine))
+        assert len(set(one) & set(other)) >= 0.7 * len(one)
+
+
+def test_words_are_as_frequent_as_in_the_whole(whole: World, parted: World, questions: list[str]) -> None:
+    for word in {word for text in questions for word in text.split()}:
+        assert parted.finder.frequency(word) == whole.finder.frequency(word)
+        assert list(parted.finder.terms(word, "the town")) == list(whole.finder.terms(word, "the town"))
+
+
+def test_pages_of_results_follow_one_another(whole: World, parted: World) -> None:
+    for text in ("site:en.openlexicon.org", "town", "after:2020-01-01 -town"):
+        pages = [urls_of(parted, Query(text, page=page)) for page in range(1, 6)]
+        listed = [url for page in pages for url in page]
+        assert len(set(listed)) == len(listed) == 50
+        assert urls_of(parted, Query(text, size=50)) == listed
+
+
+def test_a_search_is_one_question_once_its_words_are_known(parted: World, here: Here) -> None:
+    first = parted.search(Query("river of the town"))
+    copied = [hit for hit in first.hits if parted.finder.copies(hit.doc)]
+    here.asked.clear()
+    assert parted.search(Query("river of the town")) == first
+    assert here.asked == [("ranked", (0, 1, 2))]
+    parted.others(first)
+    assert [method for method, _ in here.asked].count("copies_in") == len(copied) < len(first.hits)
+
+
+def test_copies_are_collapsed_over_parts(whole: World, parted: World) -> None:
+    query = Query("harbour council fishermen fog")
+    assert len({part_of(seen.url, PARTS) for seen in FEW[2:5]}) > 1
+    one, other = whole.search(query), parted.search(query)
+    copies = [{one.hits[0].url, *whole.others(one)[0]}, {other.hits[0].url, *parted.others(other)[0]}]
+    assert copies == [{seen.url for seen in FEW[2:5]}] * 2
+
+
+def test_lists_hosts_and_completions_are_those_of_the_whole(whole: World, parted: World) -> None:
+    def listed(world: World) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+        for key, captures in world.listing("", "\U0010ffff"):
+            yield key, [(capture.url, capture.time) for capture in captures]
+
+    assert list(listed(parted)) == list(listed(whole))
+    assert parted.knows_host("six.example")
+    assert not parted.knows_host("seven.example")
+    assert parted.suggest("the", 10) == whole.suggest("the", 10)
+    assert [one.name for one in parted.archives()] == [one.name for one in whole.archives()]
+    missing = parted.missing("six.example")
+    assert missing is not None
+    assert missing[0].url == "https://six.example/gone"
+    assert {**parted.figures(), "parts": 0} == {**whole.figures(), "parts": 0}
+
+
+def test_a_session_sees_nothing_of_what_is_blocked(parted: World) -> None:
+    world = guarded(
+        parted, Policy(blocked=Blocked(domains=("openlexicon.org",)), as_of=datetime(2030, 1, 1, tzinfo=UTC))
+    )
+    found = [url for page in range(1, 4) for url in urls_of(world, Query("river town mayor", page=page))]
+    assert found
+    assert not [url for url in found if "openlexicon.org" in url]
+    with pytest.raises(NotCaptured):
+        world.fetch(PageRequest("https://en.openlexicon.org/wiki/Main_Page"))
+
+
+def test_what_ranked_a_page_is_told(parted: World) -> None:
+    results = parted.search(Query("river", explain=True))
+    assert len(results.explained) == len(results.hits)
+    for hit, told in zip(results.hits, results.explained, strict=True):
+        assert hit.score == pytest.approx(told["bm25"] * told["factor"], rel=1e-3)
+
+
+def test_the_same_parts_again_and_nothing_of_the_collection_changed(folder: Path, made: Split, whole: World) -> None:
+    assert split(folder, PARTS, 2) == made == read_split(folder, PARTS)
+    assert current_id(folder) == whole.snapshot
+    assert [current_id(home(folder, PARTS, number)) for number in range(PARTS)] == [*made.snapshots]
+    with pytest.raises(SnapshotError, match="not split into 7 parts"):
+        read_split(folder, 7)
+
+
+def test_a_plan_without_words_gives_urls(whole: World, parted: World) -> None:
+    plan = parted.finder.plan(Parsed())
+    found = parted.search(Query("river")).hits[0]
+    assert parted.finder.hit(found.doc, 0.0, plan).url == found.url

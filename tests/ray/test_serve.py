@@ -1,0 +1,149 @@
+"""Copies of a snapshot on two Ray nodes answer as one server does, and go on when one of the nodes is killed."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from emulator.types import Query
+from index.split.split import split, split_world
+from ingest.run import run
+from ingest.sources import expand
+from ingest.synth import generate
+from tests.index.here import Here
+from tests.ray.nodes import Cluster, Node, free_port, until
+
+pytestmark = pytest.mark.ray
+
+TWO = ("--workers", "2")
+QUERIES = ("river", "mayor of the town", "novel prize 2019", "site:en.openlexicon.org history", '"was founded"', "zzz")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("copies")
+    generate(root / "web", seed=3, pages=400)
+    run(expand([str(root / "web")]).sources, root / "default", 2, quiet=True)
+    return root
+
+
+@contextmanager
+def serving(root: Path, *options: str) -> Iterator[httpx.Client]:
+    """A server in a process of its own, and a client of it."""
+    port = free_port()
+    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--port", str(port), *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        assert "webemu:" in process.stdout.readline()
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+            until(lambda: client.get("/health").status_code == 200)
+            yield client
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def copies(client: httpx.Client) -> set[int]:
+    """The processes that answer; a connection leads to one of them, and later ones may lead to others."""
+    answers = [client.get("/v1/stats", headers={"Connection": "close"}) for _ in range(10)]
+    return {answer.json()["process"]["pid"] for answer in answers}
+
+
+def are_on_both(client: httpx.Client, node: Node) -> bool:
+    """Whether the second node has a copy, and the first one too."""
+    second = {process.pid for process in node.running()}
+    found = copies(client)
+    return bool(found & second and found - second)
+
+
+def asks(client: httpx.Client) -> list[str]:
+    """Addresses of the API and of a service, of pages that the searches find."""
+    found = [f"/v1/search?q={query}" for query in QUERIES]
+    urls = [hit["url"] for path in found for hit in client.get(path).json()["results"][:4]]
+    return found + [f"/v1/fetch?url={url}" for url in urls] + [f"/searxng/search?format=json&q={q}" for q in QUERIES]
+
+
+class Crowd:
+    """Eight clients that ask the same things again and again, each beginning elsewhere."""
+
+    def __init__(self, base: httpx.URL, expected: dict[str, bytes]) -> None:
+        self._base = base
+        self._expected = expected
+        self._lost = threading.Event()
+        self._end = threading.Event()
+        self.good = [0, 0]
+        """Answers before and after a node was lost."""
+        self.wrong: list[str] = []
+
+    def lose(self, node: Node) -> None:
+        """Ask until a node can be killed, kill it, and ask on."""
+        with ThreadPoolExecutor(8) as threads:
+            asking = [threads.submit(self._ask, number) for number in range(8)]
+            try:
+                until(lambda: self.good[0] > 200)
+                node.kill()
+                self._lost.set()
+                until(lambda: self.good[1] > 200)
+            finally:
+                self._end.set()
+            for one in asking:
+                one.result()
+
+    def _ask(self, first: int) -> None:
+        paths = [*self._expected][first:] + [*self._expected][:first]
+        with httpx.Client(base_url=self._base, timeout=20, trust_env=False) as client:
+            while not self._end.is_set():
+                for path in paths:
+                    is_lost = self._lost.is_set()
+                    with suppress(httpx.HTTPError):
+                        answer = client.get(path)
+                        self.good[is_lost] += answer.status_code == 200
+                        if answer.status_code < 500 and answer.content != self._expected[path]:
+                            self.wrong.append(f"{path}: {answer.status_code} {answer.text[:200]}")
+
+
+def test_copies_answer_as_one_server_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
+    with serving(root) as alone:
+        expected = {path: alone.get(path).raise_for_status().content for path in asks(alone)}
+    with cluster.second() as node, serving(root, "--ray", cluster.address, *TWO) as client:
+        until(lambda: are_on_both(client, node))
+        is_one_session(client)
+        crowd = Crowd(client.base_url, expected)
+        crowd.lose(node)
+    assert crowd.wrong == []
+    assert min(crowd.good) > 200
+
+
+def is_one_session(client: httpx.Client) -> None:
+    """A session is the same on all copies: its budget ends after so many searches, whoever answers them."""
+    policy = {"task": "t", "budget": {"searches": 12}}
+    session = client.post("/v1/sessions", content=json.dumps(policy)).json()["session"]
+    carried = {"X-Webemu-Session": session, "Connection": "close"}
+    statuses = [client.get(f"/v1/search?q=river+{n}", headers=carried).status_code for n in range(16)]
+    assert statuses == [200] * 12 + [429] * 4
+    assert json.dumps(client.get(f"/v1/sessions/{session}").json()).count('"attempt"') == 16
+
+
+def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
+    made = split(root / "default", 2, 2)
+    here = split_world("default", made, Here(root / "default", made))
+    with (
+        cluster.second() as node,
+        serving(root, "--ray", cluster.address, "--parts", "2", *TWO, "--cache-mb", "0") as client,
+    ):
+        expected = {path: client.get(path).raise_for_status().content for path in asks(client)}
+        found = [hit["url"] for hit in client.get("/v1/search?q=river").json()["results"]]
+        assert found == [hit.url for hit in here.search(Query("river")).hits]
+        assert client.get("/health").json()["snapshot"] == made.id
+        crowd = Crowd(client.base_url, expected)
+        crowd.lose(node)
+    assert crowd.wrong == []
+    assert min(crowd.good) > 200
