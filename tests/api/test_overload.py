@@ -10,7 +10,8 @@ import pytest
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
 
-AT_ONCE = 150
+AT_ONCE = 500
+"""For some seconds of work, however quick the machine."""
 WORDS = ("river", "port", "bridge", "page", "tells", "number")
 
 
