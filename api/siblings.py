@@ -100,8 +100,13 @@ def _ask(path: Path, snapshot: str, pieces: SimpleQueue[Piece], found: dict[int,
         passages: list[Passages] = connection.recv()
         return passages
 
-    with suppress(*_BROKEN), Client(str(path), "AF_UNIX") as connection:
-        _each(pieces, found, answer)
+    try:
+        with Client(str(path), "AF_UNIX") as connection:
+            _each(pieces, found, answer)
+    except ConnectionRefusedError:  # it is dead
+        path.unlink(missing_ok=True)
+    except _BROKEN:
+        pass
 
 
 def from_environment(world_of: Callable[[str], World]) -> Siblings | None:

@@ -65,6 +65,7 @@ def test_who_does_not_answer_is_done_without(tmp_path: Path, web: World) -> None
     broken.open()
     (tmp_path / "dead.sock").touch()
     assert Siblings(tmp_path, "me", lambda _: web).share(web, QUERIES) == [web.passages_of(one) for one in QUERIES]
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.sock"]
     broken.close()
 
 
