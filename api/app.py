@@ -250,7 +250,7 @@ def create_app(config: Config, world: World | None = None, ledger: Ledger | None
 
     Sessions are written down in the collection, or in the given ledger.
     """
-    app = App(config, Served(config.folder, world), ledger or SessionLedger(config.folder / "sessions"))
+    app = App(config, Served(config.folder, world), ledger or SessionLedger(config.written / "sessions"))
     if config.dns_port:
         app.resolver = Resolver(config.host, config.dns_port, app.of_dns)
     add_docs(app)

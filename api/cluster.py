@@ -120,7 +120,7 @@ class Scribe:
     """An actor that writes sessions down for all copies."""
 
     def __init__(self, config: Config) -> None:
-        self._ledger = SessionLedger(config.folder / "sessions")
+        self._ledger = SessionLedger(config.written / "sessions")
 
     def write(self, method: str, given: tuple[Any, ...]) -> Any:
         """What a method of the ledger gives."""

@@ -146,9 +146,11 @@ class Web:
         self, service: Handler, handler: Callable[[World, Request], Answered], request: Request
     ) -> Answered:
         """What a service answers: at once if that takes no longer than a search, else from the pool."""
-        world = self._desk.worlds.plain() if self._dialect(service) else self._served.world
-        if self._services.is_quick(service, request) and not world.finder.is_long:
-            return handler(world, request)
+        world = self._served.world
+        if self._services.is_quick(service, request):
+            world = self._desk.worlds.plain()
+            if not world.finder.is_long:
+                return handler(world, request)
         return await self._pool.run(partial(handler, world, request))
 
     async def _reply(self, request: Request) -> Reply:

@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Coroutine, Iterable
 from time import perf_counter
 from typing import Any, cast
+from weakref import ref
 
 from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.config import Config
@@ -89,6 +90,17 @@ class WireCycle(RequestResponseCycle):
         self.on_response()
 
 
+def _cut(cycle: WireCycle) -> Callable[[bool], None]:
+    """Its method, without holding it: what is in its own scope would."""
+    held = ref(cycle)
+
+    def cut(by_reset: bool) -> None:
+        if (one := held()) is not None:
+            one.cut(by_reset)
+
+    return cut
+
+
 class Wire(HttpToolsProtocol):
     """A connection over plain TCP or TLS."""
 
@@ -135,6 +147,8 @@ class Wire(HttpToolsProtocol):
         if self._running:
             self._disconnect(self._running)
         super().connection_lost(exc)
+        # Cycle and connection hold each other, and the collector looks seldom at what lived as long as a connection.
+        self.cycle = self._running = None  # type: ignore[assignment]
 
     def _release(self) -> None:
         self.connections.discard(self)
@@ -268,7 +282,7 @@ class Wire(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         cycle.__class__ = WireCycle
         scope = cast(dict[str, Any], cycle.scope)
-        scope["extensions"] = {CUT: cast(WireCycle, cycle).cut}
+        scope["extensions"] = {CUT: _cut(cast(WireCycle, cycle))}
         scope[ARRIVED], self.waited = perf_counter() - self.waited, 0.0
         self._running = cycle
         super()._start_asgi_task(cycle, app)

@@ -1,0 +1,46 @@
+"""Connections that end are gone at once: what lived as long as they do is seldom looked through by the collector."""
+
+import gc
+import http.client
+import threading
+import time
+from pathlib import Path
+
+import uvicorn
+
+from api.app import create_app
+from api.doors.gate import Gate
+from api.doors.listener import listen
+from api.doors.wire import Wire, WireCycle
+from emulator.config import Config
+from tests.api.conftest import SmallWorld
+
+
+def held() -> int:
+    return sum(isinstance(one, Wire | WireCycle) for one in gc.get_objects())
+
+
+def test_an_ended_connection_leaves_no_cycles(tmp_path: Path) -> None:
+    app = create_app(Config(root=tmp_path), SmallWorld())
+    socket = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, http=Gate, lifespan="on", proxy_headers=False, log_config=None))
+    thread = threading.Thread(target=server.run, args=([socket],))
+    thread.start()
+    gc.collect()
+    gc.disable()
+    try:
+        before = held()
+        for _ in range(5):
+            connection = http.client.HTTPConnection("127.0.0.1", socket.getsockname()[1], timeout=10)
+            for path in ("/v1/find?url=https://a.example/x&pattern=the", "/health", "/serper/", "/v1/stats"):
+                connection.request("GET", path)
+                connection.getresponse().read()
+            connection.close()
+        until = time.monotonic() + 10
+        while held() > before and time.monotonic() < until:
+            time.sleep(0.05)
+        assert held() == before
+    finally:
+        gc.enable()
+        server.should_exit = True
+        thread.join()
