@@ -67,17 +67,18 @@ $(TRAIN): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train]'
 	touch $@
 
-# Some clients bring a package named "tests", which would hide ours.
+# Some clients bring a package named "tests", which would hide ours; others want older websockets than Ray gets.
 $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requirements.txt
 	test -x $(CLIENTS)/bin/python || $(PYTHON) -m venv $(CLIENTS)
-	$(CLIENTS)/bin/python -m pip install --quiet -c constraints.txt -e '.[server,dev]' -r tests/clients/requirements.txt
+	grep -v '^websockets==' constraints.txt >$(CLIENTS)/constraints.txt
+	$(CLIENTS)/bin/python -m pip install --quiet -c $(CLIENTS)/constraints.txt -e '.[server,dev]' -r tests/clients/requirements.txt
 	rm -rf $(CLIENTS)/lib/python3.*/site-packages/tests
 	touch $@
 
-# verifiers wants an older openai than we do.
+# verifiers wants an older openai than we do, others may want other websockets.
 $(TRAINERS)/trainers.stamp: pyproject.toml constraints.txt tests/trainers/requirements.txt
 	test -x $(TRAINERS)/bin/python || $(PYTHON) -m venv $(TRAINERS)
-	grep -v '^openai==' constraints.txt >$(TRAINERS)/constraints.txt
+	grep -vE '^(openai|websockets)==' constraints.txt >$(TRAINERS)/constraints.txt
 	$(TRAINERS)/bin/python -m pip install --quiet -c $(TRAINERS)/constraints.txt -e '.[server,train]' -r tests/trainers/requirements.txt
 	touch $@
 
