@@ -43,9 +43,10 @@ def read(path: Path, max_block: int = MAX_BLOCK, start: int = 0, end: int | None
                     break
             careful = read_carefully(fd, at, size, is_gzip, max_block) if at < last else iter(())
             for found in islice(careful, _STRETCH):
-                at = found.offset + (found.length if isinstance(found, Record) else found.bytes)
-                yield found
-                if at >= last:
+                length = found.length if isinstance(found, Record) else found.bytes
+                if at >= last and length:  # what has no length belongs to the record before
                     break
+                at = found.offset + length
+                yield found
         if at > last:
             raise Torn
