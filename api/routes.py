@@ -115,9 +115,14 @@ class Routes:
         world = self._served.world
         key = (world.snapshot, path, query)
         if (making := self._making.get(key)) is None:
-            making = self._making[key] = asyncio.ensure_future(make(world, query))
-            making.add_done_callback(lambda _: self._making.pop(key))
-        answer = await asyncio.shield(making)  # who leaves must not take it from the others
+            making = self._making[key] = asyncio.ensure_future(self._made(key, make(world, query)))
+        return await asyncio.shield(making)  # who leaves must not take it from the others
+
+    async def _made(self, key: Key, making: Awaitable[Answer]) -> Answer:
+        try:
+            answer = await making
+        finally:
+            del self._making[key]
         if answer.kind == JSON:
             self._cache.put(key, answer.body)
         return answer

@@ -15,7 +15,7 @@ from pathlib import Path
 from index.evaluation import beir
 from index.evaluation.ranker import Setting, ranker
 from index.evaluation.score import figures, measures, score
-from index.snapshot import current_id
+from index.manifest import current_id
 
 MEASURES = "AP,nDCG@10,R@100"
 DEPTH = 1000

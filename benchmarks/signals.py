@@ -27,9 +27,10 @@ from index.evaluation.judged import ids, read_judgments, read_queries
 from index.evaluation.known_items import KINDS
 from index.evaluation.ranker import ranked
 from index.evaluation.score import figures, groups, measures, score
+from index.manifest import current_id, switch
 from index.open import open_snapshot
 from index.rank import PLAIN, Weights
-from index.snapshot import build, current_id, switch
+from index.snapshot import build
 
 NOW = Weights()
 SETTINGS = {

@@ -16,7 +16,7 @@ from random import Random
 
 from emulator.errors import SnapshotError
 from index.catalog import Catalog
-from index.snapshot import Manifest, current_id, read_manifest
+from index.manifest import Manifest, current_id, read_manifest
 from index.traces import read_traces
 
 SHORTEST, LONGEST = 2, 6

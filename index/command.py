@@ -17,8 +17,9 @@ import typer
 from emulator.config import Config, load
 from emulator.errors import BadRequest, SnapshotError
 from index.catalog import Catalog
+from index.manifest import Manifest, current_id, read_manifest, switch
 from index.rank import Weights
-from index.snapshot import Manifest, build, current_id, read_manifest, switch
+from index.snapshot import build
 from index.split.split import split
 from index.verify import verify_snapshot
 

@@ -22,12 +22,12 @@ from index.engine import Engine
 from index.files import Files
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import Lookup
+from index.manifest import FORMAT, Manifest, current_id, read_manifest
 from index.payloads import decoded, read_part, read_payload
 from index.rank import PLAIN, Weights
 from index.replayed import Link, replayed, replayed_css
 from index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from index.signals.duplicates import Duplicates
-from index.snapshot import FORMAT, Manifest, current_id, read_manifest
 from index.text import open_index, segment_bases
 from index.titles import FOLDER as TITLES_FOLDER
 from index.titles import Titles

@@ -1,10 +1,6 @@
-"""Snapshots: what is served, derived from the catalog, immutable, named by content, switched by an atomic rename.
+"""Snapshots: what is served, built from the catalog and named by content.
 
-    snapshots/<id>/  manifest.json (written last)  text/  pages.lmdb  columns/  duplicates/  titles/  words.txt
-    shards/<id>/     the heavy parts, shared between snapshots (`index.shard`)
-    CURRENT          the id that is served
-
-Only building and bookkeeping is here; opening one for serving is `index.open`.
+Only building is here; what a snapshot says of itself is `index.manifest`, opening one for serving `index.open`.
 """
 
 from __future__ import annotations
@@ -14,7 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from importlib.resources import files
 from multiprocessing import get_context
@@ -25,7 +21,6 @@ from typing import Any, NamedTuple
 import duckdb
 
 from emulator.dates import day_number
-from emulator.errors import SnapshotError
 from index import shard as shards
 from index.catalog import Catalog
 from index.columns import FOREVER, write_columns
@@ -33,6 +28,7 @@ from index.digests import digests
 from index.evaluation.held_out import held_out_sql
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import write_lookup
+from index.manifest import FORMAT, Manifest, read_manifest, switch, write_manifest
 from index.parent import leave_with, without_interrupts
 from index.rank import Weights
 from index.signals.anchors import gather
@@ -48,77 +44,8 @@ from index.titles import write_titles
 from index.vocabulary import FILE as WORDS_FILE
 from index.vocabulary import sampled, write_words
 
-FORMAT = 7
-"""Raise it whenever the snapshot folder changes for the same shards."""
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, pages done, pages in all)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What `manifest.json` says; its existence means that the snapshot is whole."""
-
-    id: str
-    format: int
-    shards: tuple[str, ...]
-    segments: tuple[int, ...]
-    """How many Tantivy segments each shard gave."""
-    bases: tuple[int, ...]
-    """First dense id of each shard."""
-    sources: int
-    documents: int
-    pages: int
-    captures: int
-    urls: int
-    hosts: int
-    files: tuple[str, ...]
-    """Files that payloads are read from, absolute or relative to the collection folder."""
-    names: tuple[str, ...]
-    """What each of them is called outside, distinct."""
-    crawls: tuple[str, ...]
-    """The crawl each of them is of, empty where it is not known."""
-    spans: tuple[tuple[int, int], ...]
-    """When the first and the last capture of each was fetched, in seconds since the epoch."""
-    hashes: dict[str, str]
-    """Of the snapshot's own files, by path; those it shares with shards are hashed there."""
-    weights: dict[str, Any] = field(default_factory=dict)
-    """Of the signals (`index.rank`)."""
-    dense: dict[str, Any] | None = None
-    """What `index.dense` added to it: a snapshot with vectors. None is one without."""
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a snapshot folder."""
-    try:
-        values = json.loads((folder / "manifest.json").read_text())
-    except FileNotFoundError:
-        raise SnapshotError(
-            f"no snapshot in {folder}", action="see the ones there are: webemu snapshots list"
-        ) from None
-    except ValueError as error:
-        raise SnapshotError(f"{folder}/manifest.json is damaged: {error}", action="webemu snapshots build") from error
-    known = {one.name for one in fields(Manifest)}
-    told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known}
-    try:
-        return Manifest(**told)
-    except TypeError as error:
-        raise SnapshotError(f"{folder} is of another version: {error}", action="webemu snapshots build") from error
-
-
-def current_id(collection: Path) -> str | None:
-    """Which snapshot is served, or None."""
-    try:
-        return (collection / "CURRENT").read_text().strip() or None
-    except FileNotFoundError:
-        return None
-
-
-def switch(collection: Path, snapshot: str) -> None:
-    """Serve this snapshot from now on; running servers follow."""
-    read_manifest(collection / "snapshots" / snapshot)
-    temporary = collection / f".CURRENT.{os.getpid()}"
-    temporary.write_text(snapshot + "\n")
-    temporary.replace(collection / "CURRENT")
 
 
 class Given(NamedTuple):
@@ -147,7 +74,6 @@ def counted(collection: Path, anchors: Path, leave_out: str = "false") -> Counte
     with Catalog(collection, read_only=True) as catalog:
         sources = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
         ranks = ranks_hash(catalog.db)
-        catalog.db.execute("SET memory_limit = '2GB'")
         links = gather(catalog.db, anchors, leave_out)
     contents: dict[int, tuple[int, ...]]
     contents = {source: (content, links.get(source, 0)) for source, _, content in sources}
@@ -217,13 +143,6 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
         number[name] = number.get(name, 0) + 1
         distinct.append(name if number[name] == 1 else f"{number[name]}/{name}")
     return tuple(distinct)
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write it whole or not at all."""
-    part = folder / "manifest.json.part"
-    part.write_text(json.dumps(asdict(manifest), indent=1))
-    part.replace(folder / "manifest.json")
 
 
 _FILES = "SELECT coalesce(copy, path) FROM sources ORDER BY source_id"

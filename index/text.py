@@ -169,7 +169,8 @@ def _lockable(folder: Path) -> Iterator[Path]:
     if os.access(folder, os.W_OK):
         yield folder
         return
-    with tempfile.TemporaryDirectory(prefix="webemu-") as place:
+    # Tantivy's watcher takes the lock once more from its own thread, maybe while the links are being removed.
+    with tempfile.TemporaryDirectory(prefix="webemu-", ignore_cleanup_errors=True) as place:
         for path in folder.resolve().iterdir():
             if path.suffix != ".lock":
                 (Path(place) / path.name).symlink_to(path)

@@ -10,9 +10,9 @@ from index import shard as shards
 from index.blobs import Blobs
 from index.catalog import Catalog
 from index.digests import changed, fingerprint
+from index.manifest import Manifest, read_manifest
 from index.open import Pages, open_snapshot
 from index.records import hit
-from index.snapshot import Manifest, read_manifest
 
 
 def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None]) -> dict[str, int]:

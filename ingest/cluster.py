@@ -56,8 +56,9 @@ def work(job: Job, tell: Callable[[At], None]) -> tuple[Done, Files]:
         folder = Path(name)
 
         def tick(busy: list[tuple[Job, At]]) -> None:
-            for _, at in busy:
-                tell(at)
+            if busy:  # a large source is several pieces
+                offsets, pages, drops = zip(*(at for _, at in busy), strict=True)
+                tell(At(max(offsets), sum(pages), sum(drops)))
 
         for done in pool.run_jobs([job], folder, 1, tick):
             if done.staging is None:

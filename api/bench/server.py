@@ -19,8 +19,8 @@ import psutil
 from emulator.config import Config
 from emulator.errors import BadRequest, EmulatorError, Overloaded
 
-PATIENCE = 120.0
-"""Seconds that a server has to answer, or to end."""
+PATIENCE, GRACE = 120.0, 30.0
+"""Seconds that a server has to answer, and to end."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,14 @@ def started(config: Config) -> Iterator[Server]:
         server.started = time.perf_counter() - begun
         yield server
     finally:
-        process.terminate()
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Have it end, by force if it must be."""
+    process.terminate()
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import psutil
 
-from api.bench.server import Server
+from api.bench.server import Server, end
 
 PATIENCE = 3600.0
 """Seconds to come up: it may build an index first."""
-GRACE = 10.0
 
 
 class NotRunning(Exception):
@@ -41,12 +40,7 @@ def running(command: Sequence[str], folder: Path, path: str) -> Iterator[Server]
             _wait(process, port, path, log)
             yield Server("127.0.0.1", port, [psutil.Process(process.pid)])
         finally:
-            process.terminate()
-            try:
-                process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
 
 
 def _place(command: Sequence[str], folder: Path) -> Path | None:

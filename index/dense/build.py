@@ -26,8 +26,8 @@ from index.dense.passages import windows
 from index.dense.store import EXACT, Dense, Store, quantised, recall, write, write_part
 from index.digests import digests
 from index.lock import only_one
+from index.manifest import Manifest, read_manifest, write_manifest
 from index.records import texts
-from index.snapshot import Manifest, read_manifest, write_manifest
 
 FORMAT = 1
 """Raise it whenever the vectors change for the same model and pages."""

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from emulator.config import load
 from emulator.errors import EmulatorError
 from index.command import known
-from index.snapshot import current_id, read_manifest, switch
+from index.manifest import current_id, read_manifest, switch
 
 
 class Asked(NamedTuple):

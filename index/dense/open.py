@@ -10,7 +10,7 @@ from index.dense.finder import HybridFinder, Mode
 from index.dense.model import checked, judge, query_encoder
 from index.dense.store import Dense, Store
 from index.engine import Engine
-from index.snapshot import Manifest
+from index.manifest import Manifest
 
 FOLDER = "dense"
 

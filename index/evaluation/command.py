@@ -21,7 +21,7 @@ from index.evaluation.judged import Judged, Judgments, ids, read_judgments, read
 from index.evaluation.ranker import Setting, ranker
 from index.evaluation.score import MEASURES, Scored, measures, score
 from index.evaluation.table import comparison, table
-from index.snapshot import current_id
+from index.manifest import current_id
 
 
 def eval_search(

@@ -23,8 +23,9 @@ from index.analysis import STEMMERS
 from index.catalog import Catalog
 from index.columns import Columns
 from index.conditions import months_of
+from index.manifest import Manifest, read_manifest, switch
 from index.rank import Weights
-from index.snapshot import Given, Manifest, Progress, build_of, counted, read_manifest, switch
+from index.snapshot import Given, Progress, build_of, counted
 from index.split.engine import Statistics
 from index.split.finder import Asker, Parts, Rows, SplitFinder
 from index.split.part import Part

@@ -20,7 +20,7 @@ from agent_client import Client
 from emulator.config import Config
 from emulator.config import load as configured
 from emulator.errors import BadRequest
-from index.snapshot import current_id
+from index.manifest import current_id
 from rl.endpoint import Endpoint
 from rl.ledger import opening
 from rl.outputs import writable

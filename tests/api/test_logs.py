@@ -17,8 +17,8 @@ from api.app import create_app
 from emulator.config import Config
 from emulator.logs import PER_SECOND, JsonLines, TextLines
 from emulator.trace import Trace
+from index.manifest import switch
 from index.open import open_world
-from index.snapshot import switch
 from index.traces import TraceWriter, read_traces
 from tests.api.conftest import Ask, SmallWorld, asking
 

@@ -23,8 +23,8 @@ from index.dense.encoder import Encoder  # noqa: E402
 from index.dense.finder import HybridFinder  # noqa: E402
 from index.dense.store import Dense, Store  # noqa: E402
 from index.engine import Engine  # noqa: E402
+from index.manifest import current_id, read_manifest  # noqa: E402
 from index.open import open_snapshot  # noqa: E402
-from index.snapshot import current_id, read_manifest  # noqa: E402
 
 QUERIES = [f"street {number}" for number in range(24)]
 

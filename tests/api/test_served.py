@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from index.snapshot import switch
+from index.manifest import switch
 
 Grow = Callable[[Path, int, str], str]
 SEARCH = "/v1/search?q=river+port&size=7"

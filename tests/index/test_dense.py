@@ -24,8 +24,8 @@ from index.dense.finder import HybridFinder  # noqa: E402
 from index.dense.store import Dense, Store  # noqa: E402
 from index.engine import Engine  # noqa: E402
 from index.lock import only_one  # noqa: E402
+from index.manifest import current_id, read_manifest, switch  # noqa: E402
 from index.open import open_snapshot  # noqa: E402
-from index.snapshot import current_id, read_manifest, switch  # noqa: E402
 from index.verify import verify_snapshot  # noqa: E402
 
 SYNONYMS = {"automobile": "car", "physician": "doctor", "repaired": "mended"}

@@ -23,8 +23,8 @@ from index.dense.model import checked, digest, judge, locate, query_encoder  # n
 from index.dense.open import opened  # noqa: E402
 from index.dense.store import quantised  # noqa: E402
 from index.engine import Engine  # noqa: E402
+from index.manifest import current_id, read_manifest  # noqa: E402
 from index.open import open_snapshot  # noqa: E402
-from index.snapshot import current_id, read_manifest  # noqa: E402
 
 PAGES = {
     "whales": "The blue whale is the largest animal known to have ever lived. It feeds on krill in cold seas.",

@@ -15,7 +15,7 @@ from index.evaluation.judged import Judged, ids, read_judgments, read_queries, r
 from index.evaluation.ranker import Setting, ranker
 from index.evaluation.score import differences, figures, groups, measures, score
 from index.evaluation.statistics import difference, figure
-from index.snapshot import current_id
+from index.manifest import current_id
 from tests.crawls import Seen, html, ingest, write
 
 SHARED = Path(os.environ.get("WEBEMU_SHARED", "/nowhere"))

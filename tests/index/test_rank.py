@@ -16,10 +16,11 @@ from emulator.world import World
 from index.analysis import terms
 from index.catalog import Catalog
 from index.evaluation.held_out import held_out
+from index.manifest import read_manifest
 from index.open import open_snapshot, open_world
 from index.rank import DEPTH, PLAIN, Weights, factor, placed
 from index.records import agreements, encode, said, term_hash
-from index.snapshot import build, read_manifest
+from index.snapshot import build
 from tests.crawls import Seen, ingest, write
 
 FILLER = "Nothing of note happened there for a long time, and nobody wrote anything down about the place. " * 4

@@ -13,8 +13,9 @@ from emulator.errors import NotCaptured, NoView, PayloadError, SnapshotError
 from emulator.types import PageRequest, Query
 from emulator.world import World
 from index import shard
+from index.manifest import read_manifest, switch
 from index.open import current_id, open_world
-from index.snapshot import build, read_manifest, switch
+from index.snapshot import build
 from index.verify import verify_snapshot
 from tests.crawls import Seen, html, ingest, write
 

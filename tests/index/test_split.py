@@ -14,8 +14,8 @@ from emulator.query import Parsed
 from emulator.types import PageRequest, Query
 from emulator.world import World
 from index.catalog import Catalog
+from index.manifest import current_id
 from index.open import open_world
-from index.snapshot import current_id
 from index.split.part import Part, part_of
 from index.split.split import Split, home, read_split, split, split_world
 from ingest.run import run

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from index.catalog import Catalog
+from index.manifest import current_id
 from index.schema import TABLES
-from index.snapshot import current_id
 from ingest.synth import generate
 
 KILLS = int(os.environ.get("WEBEMU_KILLS", "5"))

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from index.catalog import Catalog
+from index.manifest import current_id
 from index.schema import TABLES
-from index.snapshot import current_id
 from ingest.cluster import work
 from ingest.synth import generate
 from ingest.worker import Job

@@ -1,0 +1,93 @@
+"""What a snapshot says of itself, and which one is served: immutable folders, switched by an atomic rename.
+
+snapshots/<id>/  manifest.json (written last)  text/  pages.lmdb  columns/  duplicates/  titles/  words.txt
+shards/<id>/     the heavy parts, shared between snapshots (`index.shard`)
+CURRENT          the id that is served
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from emulator.errors import SnapshotError
+
+FORMAT = 7
+"""Raise it whenever the snapshot folder changes for the same shards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What `manifest.json` says; its existence means that the snapshot is whole."""
+
+    id: str
+    format: int
+    shards: tuple[str, ...]
+    segments: tuple[int, ...]
+    """How many Tantivy segments each shard gave."""
+    bases: tuple[int, ...]
+    """First dense id of each shard."""
+    sources: int
+    documents: int
+    pages: int
+    captures: int
+    urls: int
+    hosts: int
+    files: tuple[str, ...]
+    """Files that payloads are read from, absolute or relative to the collection folder."""
+    names: tuple[str, ...]
+    """What each of them is called outside, distinct."""
+    crawls: tuple[str, ...]
+    """The crawl each of them is of, empty where it is not known."""
+    spans: tuple[tuple[int, int], ...]
+    """When the first and the last capture of each was fetched, in seconds since the epoch."""
+    hashes: dict[str, str]
+    """Of the snapshot's own files, by path; those it shares with shards are hashed there."""
+    weights: dict[str, Any] = field(default_factory=dict)
+    """Of the signals (`index.rank`)."""
+    dense: dict[str, Any] | None = None
+    """What `index.dense` added to it: a snapshot with vectors. None is one without."""
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a snapshot folder."""
+    try:
+        values = json.loads((folder / "manifest.json").read_text())
+    except FileNotFoundError:
+        raise SnapshotError(
+            f"no snapshot in {folder}", action="see the ones there are: webemu snapshots list"
+        ) from None
+    except ValueError as error:
+        raise SnapshotError(f"{folder}/manifest.json is damaged: {error}", action="webemu snapshots build") from error
+    known = {one.name for one in fields(Manifest)}
+    told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known}
+    try:
+        return Manifest(**told)
+    except TypeError as error:
+        raise SnapshotError(f"{folder} is of another version: {error}", action="webemu snapshots build") from error
+
+
+def current_id(collection: Path) -> str | None:
+    """Which snapshot is served, or None."""
+    try:
+        return (collection / "CURRENT").read_text().strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def switch(collection: Path, snapshot: str) -> None:
+    """Serve this snapshot from now on; running servers follow."""
+    read_manifest(collection / "snapshots" / snapshot)
+    temporary = collection / f".CURRENT.{os.getpid()}"
+    temporary.write_text(snapshot + "\n")
+    temporary.replace(collection / "CURRENT")
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write it whole or not at all."""
+    part = folder / "manifest.json.part"
+    part.write_text(json.dumps(asdict(manifest), indent=1))
+    part.replace(folder / "manifest.json")
