@@ -35,6 +35,9 @@ class Numbers(Protocol):
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """(until, cluster, domain) of each page."""
 
+    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
+        """`emulator.ranking.current` of a ranking."""
+
 
 class Pending(BlockingIOError):
     """A search waits for what `ready` will bring, and must not wait where it was asked."""

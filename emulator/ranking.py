@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -20,7 +20,7 @@ WIDEST = 100_000
 """The ranking is read no further than this, however few of its entries pass the filters."""
 FOREVER = 2**62
 
-Keep = Callable[[list[Entry]], Iterator[tuple[Entry, int]]]
+Keep = Callable[[list[Entry]], Iterable[tuple[Entry, int]]]
 """Of a ranking what may be shown, each entry with the number of its domain."""
 
 
@@ -64,7 +64,7 @@ def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) 
         per_domain: dict[int, int] = {}
         chosen: list[Entry] = []
         crowded: list[Entry] = []
-        kept = keep(ranked)
+        kept = iter(keep(ranked))
         for entry, of_domain in kept:
             if entry[1] in taken:
                 continue
@@ -86,23 +86,35 @@ def is_visible(since: int, until: int, moment: int | None) -> bool:
     return until == FOREVER if moment is None else since <= moment < until
 
 
+def current(ranked: Iterable[Entry], numbers: Iterable[tuple[int, int, int]]) -> list[tuple[Entry, int]]:
+    """What of a ranking is what its URL shows today and says what none before it says, each with its domain.
+
+    `numbers`: (until, cluster, domain) of each.
+    """
+    seen: set[int] = set()
+    found = []
+    for entry, (until, cluster, domain) in zip(ranked, numbers, strict=True):
+        if until == FOREVER and cluster not in seen:
+            seen.add(cluster)
+            found.append((entry, domain))
+    return found
+
+
 def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
     """What of a ranking may be shown: visible at that time, inside the dates asked for, no duplicate of one before."""
+    if as_of is None and not parsed.dated:
+        return columns.current
     since, day, rows = columns.since, columns.day, columns.rows
     moment = None if as_of is None else int(as_of.timestamp())
     after = day_number(parsed.after) if parsed.after else -(2**31)
     before = day_number(parsed.before) if parsed.before else 2**31
-
-    dated = parsed.dated
 
     def keep(ranked: list[Entry]) -> Iterator[tuple[Entry, int]]:
         seen: set[int] = set()
         docs = [doc for _, doc in ranked]
         for entry, (until, cluster, domain) in zip(ranked, rows(docs), strict=True):
             doc = entry[1]
-            if until != FOREVER if moment is None else not since[doc] <= moment < until:
-                continue
-            if dated and not after <= day[doc] < before:
+            if not is_visible(since[doc], until, moment) or not after <= day[doc] < before:
                 continue
             if cluster not in seen:
                 seen.add(cluster)

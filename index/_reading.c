@@ -9,6 +9,9 @@
 #include <string.h>
 
 #define HEAD 16
+#define NEAR 32
+#define ROW 24
+#define FOREVER ((int64_t)1 << 62)
 
 typedef struct {
     const uint8_t *hashes, *masks, *offsets, *url, *title, *text, *named;
@@ -49,19 +52,24 @@ static int opened(const Py_buffer *given, Record *record)
     return 1;
 }
 
-/* The mask of a term; 0 where the page does not have it. */
+/* About where a hash stands among those of a record, being as good as random. */
+static uint32_t about(const Record *record, uint16_t wanted) { return (uint32_t)wanted * record->count >> 16; }
+
+/* The mask of a term; 0 where the page does not have it. Looked for around the place where it should be, and without a
+ * branch, since none could be foretold. */
 static uint64_t mask_of(const Record *record, uint16_t wanted)
 {
-    uint32_t low = 0, high = record->count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (u16(record->hashes + 2 * middle) < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < record->count && u16(record->hashes + 2 * low) == wanted)
-        return u64(record->masks + 8 * low);
+    uint32_t place = about(record, wanted), low = place > NEAR ? place - NEAR : 0;
+    uint32_t high = place + NEAR < record->count ? place + NEAR : record->count;
+    if (low && u16(record->hashes + 2 * low) >= wanted)
+        low = 0;
+    if (high < record->count && u16(record->hashes + 2 * high - 2) < wanted)
+        high = record->count;
+    const uint8_t *at = record->hashes + 2 * low;
+    for (uint32_t left = high - low; left > 1; left -= left / 2)
+        at += u16(at + 2 * (left / 2) - 2) < wanted ? 2 * (left / 2) : 0;
+    if (low < high && u16(at) == wanted)
+        return u64(record->masks + 4 * (at - record->hashes));
     return 0;
 }
 
@@ -102,15 +110,26 @@ static int passages(const Record *record, uint32_t first, uint32_t last, const u
     return 1;
 }
 
-/* Whether the text has the wanted one where no letter or digit of ASCII is before it. */
-static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize_t length)
+/* Whether the text has the wanted one where no letter or digit of ASCII is before it. `ends` has room for the text.
+ *
+ * Most places are ruled out by the first and the last byte, many at a time: memmem prepares itself for each search, which
+ * takes longer than a few passages do.
+ */
+static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize_t length, uint8_t *ends)
 {
-    const char *end = text + size;
+    Py_ssize_t places = size - length + 1;
     if (!length)
         return 1;
-    for (const char *at = text; (at = memmem(at, (size_t)(end - at), wanted, (size_t)length)); at++)
-        if (at == text || !Py_ISALNUM(Py_CHARMASK(at[-1])))
+    if (places <= 0)
+        return 0;
+    const char first = wanted[0], last = wanted[length - 1], *tails = text + length - 1;
+    for (Py_ssize_t at = 0; at < places; at++)
+        ends[at] = (text[at] == first) & (tails[at] == last);
+    for (uint8_t *at = ends; (at = memchr(at, 1, (size_t)(ends + places - at))); at++) {
+        const char *here = text + (at - ends);
+        if (!memcmp(here, wanted, (size_t)length) && (here == text || !Py_ISALNUM(Py_CHARMASK(here[-1]))))
             return 1;
+    }
     return 0;
 }
 
@@ -181,7 +200,7 @@ static double share_of_pairs(const Record *record, uint64_t best, PyObject *pair
     char *said;
     if (!passages(record, first, last, &text, &size))
         return -1;
-    if (!(said = PyMem_Malloc((size_t)size + 1))) {
+    if (!(said = PyMem_Malloc(2 * (size_t)size + 1))) {
         PyErr_NoMemory();
         return -1;
     }
@@ -192,7 +211,7 @@ static double share_of_pairs(const Record *record, uint64_t best, PyObject *pair
         int is_there = 0;
         for (Py_ssize_t form = 0; form < PyTuple_GET_SIZE(forms) && !is_there; form++) {
             PyObject *one = PyTuple_GET_ITEM(forms, form);
-            is_there = holds(said, size, PyBytes_AS_STRING(one), PyBytes_GET_SIZE(one));
+            is_there = holds(said, size, PyBytes_AS_STRING(one), PyBytes_GET_SIZE(one), (uint8_t *)said + size);
         }
         found += is_there;
     }
@@ -257,22 +276,47 @@ static PyObject *found(const Record *record, PyObject *hashes, uint64_t within)
                          (const char *)text, size, (int)record->day);
 }
 
-static PyObject *agreement_of(PyObject *given, const Wanted *wanted)
+/* Have the memory that many records are read at fetched while others are read. */
+static void foretell(const Record *record, const Wanted *wanted)
 {
-    Py_buffer bytes;
-    Record record;
-    PyObject *answer;
-    if (PyObject_GetBuffer(given, &bytes, PyBUF_SIMPLE) < 0)
+    for (Py_ssize_t one = 0; one < wanted->ends[wanted->words - 1]; one++) {
+        uint32_t place = about(record, wanted->hashes[one]);
+        __builtin_prefetch(record->hashes + 2 * place);
+        __builtin_prefetch(record->masks + 8 * place);
+    }
+    __builtin_prefetch(record->named);
+}
+
+static PyObject *agreements_of(PyObject *records, Py_ssize_t count, const Wanted *wanted, Py_buffer *bytes, Record *read)
+{
+    PyObject *answer, *one;
+    for (Py_ssize_t place = 0; place < count; place++) {
+        if (PyObject_GetBuffer(PySequence_Fast_GET_ITEM(records, place), bytes + place, PyBUF_SIMPLE) < 0)
+            return NULL;
+        __builtin_prefetch(bytes[place].buf);
+    }
+    for (Py_ssize_t place = 0; place < count; place++) {
+        if (!opened(bytes + place, read + place))
+            return NULL;
+        if (wanted->words)
+            foretell(read + place, wanted);
+    }
+    if (!(answer = PyList_New(count)))
         return NULL;
-    answer = opened(&bytes, &record) ? agreed(&record, wanted) : NULL;
-    PyBuffer_Release(&bytes);
+    for (Py_ssize_t place = 0; place < count; place++) {
+        if (!(one = agreed(read + place, wanted))) {
+            Py_DECREF(answer);
+            return NULL;
+        }
+        PyList_SET_ITEM(answer, place, one);
+    }
     return answer;
 }
 
 static PyObject *agreements(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     Wanted wanted = {0, NULL, NULL, NULL, NULL};
-    PyObject *records, *terms = NULL, *pairs = NULL, *answer = NULL, *one;
+    PyObject *records, *terms = NULL, *pairs = NULL, *answer = NULL;
     (void)module;
     if (count != 3) {
         PyErr_SetString(PyExc_TypeError, "agreements(records, terms, pairs)");
@@ -281,14 +325,16 @@ static PyObject *agreements(PyObject *module, PyObject *const *given, Py_ssize_t
     records = PySequence_Fast(given[0], "records are a sequence");
     terms = records ? PySequence_Fast(given[1], "terms are a sequence") : NULL;
     pairs = terms ? PySequence_Fast(given[2], "pairs are a sequence") : NULL;
-    if (pairs && wanted_of(terms, pairs, &wanted) && (answer = PyList_New(PySequence_Fast_GET_SIZE(records))))
-        for (Py_ssize_t place = 0; place < PyList_GET_SIZE(answer); place++) {
-            if (!(one = agreement_of(PySequence_Fast_GET_ITEM(records, place), &wanted))) {
-                Py_CLEAR(answer);
-                break;
-            }
-            PyList_SET_ITEM(answer, place, one);
-        }
+    if (pairs && wanted_of(terms, pairs, &wanted)) {
+        Py_ssize_t size = PySequence_Fast_GET_SIZE(records);
+        Py_buffer *bytes = PyMem_Calloc((size_t)size + 1, sizeof(Py_buffer));
+        Record *read = PyMem_Calloc((size_t)size + 1, sizeof(Record));
+        answer = bytes && read ? agreements_of(records, size, &wanted, bytes, read) : PyErr_NoMemory();
+        for (Py_ssize_t place = 0; bytes && place < size; place++)
+            PyBuffer_Release(bytes + place); /* nothing, where there is none */
+        PyMem_Free(bytes);
+        PyMem_Free(read);
+    }
     forget(&wanted);
     Py_XDECREF(records);
     Py_XDECREF(terms);
@@ -317,8 +363,91 @@ static PyObject *shown(PyObject *module, PyObject *const *given, Py_ssize_t coun
     return answer;
 }
 
+/* The dense ids of a ranking; 0 with an exception where there is no such row. Has the rows fetched meanwhile. */
+static int docs_of(PyObject *entries, const Py_buffer *rows, size_t *docs)
+{
+    for (Py_ssize_t place = 0; place < PySequence_Fast_GET_SIZE(entries); place++) {
+        PyObject *entry = PySequence_Fast_GET_ITEM(entries, place);
+        if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) != 2) {
+            PyErr_SetString(PyExc_TypeError, "an entry is (score, dense id)");
+            return 0;
+        }
+        docs[place] = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 1));
+        if (PyErr_Occurred())
+            return 0;
+        if (docs[place] >= (size_t)rows->len / ROW) {
+            PyErr_Format(PyExc_IndexError, "there is no page %zu", docs[place]);
+            return 0;
+        }
+        __builtin_prefetch((const uint8_t *)rows->buf + ROW * docs[place]);
+    }
+    return 1;
+}
+
+/* Whether a cluster is in the table yet; it is afterwards. The table has more places than there are clusters. */
+static int met(uint64_t *table, uint8_t *taken, size_t places, uint64_t cluster)
+{
+    size_t place = cluster * 0x9E3779B97F4A7C15u & (places - 1);
+    while (taken[place] && table[place] != cluster)
+        place = (place + 1) & (places - 1);
+    if (taken[place])
+        return 1;
+    taken[place] = 1;
+    table[place] = cluster;
+    return 0;
+}
+
+static PyObject *current_of(PyObject *entries, const Py_buffer *rows)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(entries);
+    size_t places = 4;
+    while (places < 2 * (size_t)count)
+        places *= 2;
+    size_t *docs = PyMem_Calloc((size_t)count + 1, sizeof(size_t));
+    uint64_t *table = PyMem_Malloc(places * sizeof(uint64_t));
+    uint8_t *taken = PyMem_Calloc(places, 1);
+    PyObject *answer = docs && table && taken ? PyList_New(0) : PyErr_NoMemory();
+    if (answer && !docs_of(entries, rows, docs))
+        Py_CLEAR(answer);
+    for (Py_ssize_t place = 0; answer && place < count; place++) {
+        const uint8_t *row = (const uint8_t *)rows->buf + ROW * docs[place];
+        if ((int64_t)u64(row) != FOREVER || met(table, taken, places, u64(row + 8)))
+            continue;
+        PyObject *domain = PyLong_FromUnsignedLong(u32(row + 16)), *one = NULL;
+        if (domain)
+            one = PyTuple_Pack(2, PySequence_Fast_GET_ITEM(entries, place), domain);
+        if (!one || PyList_Append(answer, one) < 0)
+            Py_CLEAR(answer);
+        Py_XDECREF(domain);
+        Py_XDECREF(one);
+    }
+    PyMem_Free(docs);
+    PyMem_Free(table);
+    PyMem_Free(taken);
+    return answer;
+}
+
+static PyObject *current(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    Py_buffer rows;
+    PyObject *entries, *answer;
+    (void)module;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "current(rows, ranked)");
+        return NULL;
+    }
+    if (PyObject_GetBuffer(given[0], &rows, PyBUF_SIMPLE) < 0)
+        return NULL;
+    entries = PySequence_Fast(given[1], "entries are a sequence");
+    answer = entries ? current_of(entries, &rows) : NULL;
+    Py_XDECREF(entries);
+    PyBuffer_Release(&rows);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
     {"agreements", (PyCFunction)(void (*)(void))agreements, METH_FASTCALL, "See index/reading.py."},
+    {"current", (PyCFunction)(void (*)(void))current, METH_FASTCALL, "See emulator/ranking.py; rows: index/columns.py."},
     {"shown", (PyCFunction)(void (*)(void))shown, METH_FASTCALL, "See index/reading.py."},
     {NULL, NULL, 0, NULL},
 };

@@ -9,9 +9,16 @@ from pathlib import Path
 from struct import Struct
 from typing import Any
 
+from emulator import ranking
+from emulator.ports import Entry
 from index.blobs import map_file
 
-FOREVER = 2**62
+try:
+    from index._reading import current
+except ImportError:  # no compiler where it was installed
+    current = None  # type: ignore[assignment]
+
+FOREVER = ranking.FOREVER
 _TYPES = {"since": "q", "day": "i", "host": "f", "address": "f", "quality": "f"}
 _ROW, _SHOWN = Struct("<qqII"), Struct("<qqI")
 """What is read of every entry of a ranking lies together: each separate number of a page would be a cache miss."""
@@ -58,3 +65,9 @@ class Columns:
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """(until, cluster, domain) of each page."""
         return map(_SHOWN.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])
+
+    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
+        """`emulator.ranking.current` of a ranking."""
+        if current is not None:
+            return current(self._rows, ranked)
+        return ranking.current(ranked, self.rows([doc for _, doc in ranked]))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from math import log
@@ -83,8 +82,7 @@ def _everything() -> Query:
     return Query.const_score_query(Query.all_query(), 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A query made ready."""
 
     query: Query | None
@@ -267,12 +265,13 @@ class Engine:
 
     def ordered(self, hits: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """What is sorted by score, sorted by URL where scores are equal."""
-        order, start, last = self.columns.order, 0, hits[0][0] if hits else 0.0
-        for place, (score, _) in enumerate([*hits, (-1.0, -1)]):
-            if score != last:
-                if place - start > 1:
-                    hits[start:place] = sorted(hits[start:place], key=lambda hit: order[hit[1]])
-                start, last = place, score
+        order, end = self.columns.order, 0
+        for place in [place for place, (one, other) in enumerate(pairwise(map(_SCORE, hits))) if one == other]:
+            if place >= end:
+                end = place + 2
+                while end < len(hits) and hits[end][0] == hits[place][0]:
+                    end += 1
+                hits[place:end] = sorted(hits[place:end], key=lambda hit: order[hit[1]])
         return hits
 
     def factors(self, plan: Plan, hits: list[tuple[float, int]]) -> list[float]:

@@ -53,14 +53,18 @@ Readings = tuple[str, ...]
 
 
 @cache
-def _stopper(language: str) -> TextAnalyzer:
-    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stopword(language)).build()
+def _stopper(*languages: str) -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.raw())
+    for language in languages:
+        builder = builder.filter(Filter.stopword(language))
+    return builder.build()
 
 
 @lru_cache(maxsize=1 << 16)
 def stops(word: str) -> tuple[str, ...]:
     """The languages whose stop word a word is."""
-    found = [language for language in _STOPPING if not _stopper(language).analyze(word)]
+    is_any = not _stopper(*_STOPPING).analyze(word)  # most are none, which takes a twelfth of asking each
+    found = [language for language in _STOPPING if is_any and not _stopper(language).analyze(word)]
     return (*found, ENGLISH) if word in _ENGLISH_STOPS else tuple(found)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
+from emulator import ranking
 from emulator.errors import SnapshotError
 from emulator.ports import Entry
 from emulator.query import Parsed
@@ -109,6 +110,10 @@ class Rows:
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """(until, cluster, domain) of each page."""
         return ((row[1], row[4], row[3]) for row in map(self.of, docs))
+
+    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
+        """`emulator.ranking.current` of a ranking."""
+        return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
 
     def of(self, doc: int) -> Row:
         if (row := self._kept.get(doc)) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import quote
@@ -33,9 +34,10 @@ class Atlas:
     stories: list[Story] = field(default_factory=list)
     about: dict[str, list[int]] = field(default_factory=dict)
     """Entity key to the positions of stories that are about it, newest first."""
-    council_towns: tuple[int, ...] = ()
-    site_companies: tuple[int, ...] = ()
-    schools: tuple[int, ...] = ()
+    council_towns: Mapping[int, None] = field(default_factory=dict)
+    """Positions, in order."""
+    site_companies: Sequence[int] = ()
+    schools: Sequence[int] = ()
     """Universities with a site of their own."""
 
     natives: dict[str, list[int]] = field(default_factory=dict)
@@ -50,6 +52,12 @@ class Atlas:
     """Company key to products."""
     towns_in: dict[str, list[int]] = field(default_factory=dict)
     """Region key to towns."""
+    firms_in: dict[str, list[int]] = field(default_factory=dict)
+    """Town key to companies."""
+    sights: dict[str, list[int]] = field(default_factory=dict)
+    """Town key to landmarks."""
+    staff: dict[str, list[int]] = field(default_factory=dict)
+    """Employer's key to people."""
 
     @property
     def scale(self) -> float:
@@ -97,10 +105,10 @@ def draw_atlas(graph: Graph, stories: int) -> Atlas:
     """The atlas of a graph, with that many news stories."""
     atlas = Atlas(graph, papers_of(graph))
     changed = [n for n, town in enumerate(graph.towns) if town.former_mayor >= 0]
-    others = [n for n in range(len(graph.towns)) if n % 13 == 1 and n not in changed]
-    atlas.council_towns = tuple(changed + others[: max(2, len(graph.towns) // 24)])
-    atlas.site_companies = tuple(range(0, len(graph.companies), 9))
-    atlas.schools = tuple(range(0, len(graph.universities), 4))
+    others = [n for n in range(len(graph.towns)) if n % 13 == 1 and graph.towns[n].former_mayor < 0]
+    atlas.council_towns = dict.fromkeys(changed + others[: max(2, len(graph.towns) // 24)])
+    atlas.site_companies = range(0, len(graph.companies), 9)
+    atlas.schools = range(0, len(graph.universities), 4)
     atlas.stories = chronicle(graph, atlas.papers, stories)
     for position in range(len(atlas.stories) - 1, -1, -1):
         for key in atlas.stories[position].about:
@@ -113,10 +121,13 @@ def _index(atlas: Atlas) -> None:
     graph = atlas.graph
     for n, person in enumerate(graph.people):
         atlas.natives.setdefault(graph.towns[person.birthplace].key, []).append(n)
+        atlas.staff.setdefault(person.employer, []).append(n)
     for n, company in enumerate(graph.companies):
         atlas.founded.setdefault(graph.people[company.founder].key, []).append(n)
+        atlas.firms_in.setdefault(graph.towns[company.town].key, []).append(n)
     for n, mark in enumerate(graph.landmarks):
         atlas.designed.setdefault(graph.people[mark.architect].key, []).append(n)
+        atlas.sights.setdefault(graph.towns[mark.town].key, []).append(n)
     for work in (*graph.novels, *graph.films):
         atlas.made.setdefault(graph.people[work.maker].key, []).append(work)
     for n, product in enumerate(graph.products):

@@ -53,10 +53,9 @@ def _mayor(atlas: Atlas, town: Town) -> Fact:
 
 def _forgotten(atlas: Atlas, town: Town) -> str:
     rng, tongue = dice(atlas.graph.seed, "mayor then", town.key), tongue_of(town.country)
-    known = {person.name for person in atlas.graph.people}
     while True:
         name = f"{rng.choice(tongue.women + tongue.men)} {family(rng, tongue)}"
-        if name not in known:
+        if name not in atlas.graph.people_names:
             return name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 YEARS = (1991, 2001, 2011, 2021)
 """Census years."""
@@ -166,7 +167,7 @@ class Festival(Entity):
     """From 2018 to 2024."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Graph:
     """The world. Lists are filled by `ingest.synth.invent` and not changed afterwards."""
 
@@ -185,6 +186,25 @@ class Graph:
     prizes: list[Prize] = field(default_factory=list)
     landmarks: list[Landmark] = field(default_factory=list)
     festivals: list[Festival] = field(default_factory=list)
+
+    @cached_property
+    def wet(self) -> list[int]:
+        """Towns at a river."""
+        return [n for n, town in enumerate(self.towns) if town.river >= 0]
+
+    @cached_property
+    def people_names(self) -> set[str]:
+        return {person.name for person in self.people}
+
+    @cached_property
+    def scholars(self) -> list[int]:
+        return [n for n, person in enumerate(self.people) if person.employer.startswith("university")]
+
+    @cached_property
+    def artists(self) -> list[int]:
+        """People who live and are known for what they show."""
+        trades = ("novelist", "film director", "cellist", "painter", "singer", "poet", "photographer", "pianist")
+        return [n for n, person in enumerate(self.people) if person.occupation in trades and not person.died]
 
     def groups(self) -> dict[str, list[Entity]]:
         """Entities by kind, in a fixed order of kinds."""

@@ -26,10 +26,15 @@ def invent_people(graph: Graph, cast: Cast, first_work: Mapping[int, int]) -> No
     bearers: dict[str, list[int]] = {}
     for n, (name, _) in enumerate(drawn):
         bearers.setdefault(name, []).append(n)
+    schools: dict[int, list[int]] = {}
+    for n, school in enumerate(graph.universities):
+        schools.setdefault(graph.towns[school.town].country, []).append(n)
     for n, role in enumerate(roles):
         name, woman = drawn[n]
         title = name if len(bearers[name]) == 1 else f"{name} ({trades[n]})"
-        graph.people.append(_person(graph, n, role, (name, title, woman), trades[n], homes[n], first_work.get(n, 0)))
+        near = schools.get(graph.towns[homes[n]].country, [])
+        naming = (name, title, woman)
+        graph.people.append(_person(graph, n, role, naming, trades[n], homes[n], near, first_work.get(n, 0)))
 
 
 def _names(graph: Graph, homes: list[int]) -> list[tuple[str, bool]]:
@@ -61,7 +66,7 @@ def _home(graph: Graph, n: int, role: str) -> int:
     rng = dice(graph.seed, "home", n)
     if role in ("mayor", "former mayor") and rng.random() < 0.5:
         region = graph.towns[n % len(graph.towns)].region
-        return rng.choice([k for k, town in enumerate(graph.towns) if town.region == region])
+        return rng.choice(range(region, len(graph.towns), len(graph.regions)))
     return rng.randrange(len(graph.towns))
 
 
@@ -76,16 +81,15 @@ def _occupation(seed: int, n: int, role: str) -> str:
 
 
 def _person(
-    graph: Graph, n: int, role: str, naming: tuple[str, str, bool], trade: str, home: int, first_work: int
-) -> Person:
+    graph: Graph, n: int, role: str, naming: tuple[str, str, bool], trade: str, home: int, schools: list[int],
+    first_work: int,
+) -> Person:  # fmt: skip
     rng = dice(graph.seed, "person", n)
     year = (first_work - rng.randint(25, 46)) if first_work else rng.randint(1948, 1988)
     born = f"{year}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
     died = 0
     if role not in ("mayor", "former mayor", "president", "scholar") and year < 1946:
         died = min(year + rng.randint(68, 91), 2023)
-    country = graph.towns[home].country
-    schools = [k for k, school in enumerate(graph.universities) if graph.towns[school.town].country == country]
     anywhere = rng.random() < 0.15 or not schools
     university = rng.randrange(len(graph.universities)) if anywhere else rng.choice(schools)
     employer = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from random import Random
 
@@ -48,7 +49,8 @@ def invent_places(graph: Graph, towns: int, rivers: int, regions: int, countries
     for n, name in enumerate(names):
         region = n % regions
         title = f"{name} ({region_names[region]})" if shared[name] > 1 else name
-        graph.towns.append(_town(graph, n, name, title, region, region % countries))
+        country = region % countries
+        graph.towns.append(_town(graph, n, name, title, region, country, range(country, rivers, countries)))
     _attach_rivers(graph)
     for n, name in enumerate(region_names):
         graph.regions.append(_region(graph, n, name, n % countries))
@@ -82,6 +84,8 @@ def _sibling(rng: Random, name: str) -> str:
 
 def _numbered(name: str, n: int) -> str:
     parts = ("Upper", "Nether", "East", "West", "North", "South", "Great", "Little", "High", "Long", "Old", "New")
+    if n >= 60:  # all below are given
+        name, n = _numbered(name, n // 60), n % 60
     return f"{parts[n % 12]} {name}" + ("" if n < 12 else f" {('Cross', 'Green', 'Marsh', 'Quay')[n // 12 % 4]}")
 
 
@@ -110,12 +114,11 @@ def _river(seed: int, n: int, country: int, register: Register) -> River:
     )  # fmt: skip
 
 
-def _town(graph: Graph, n: int, name: str, title: str, region: int, country: int) -> Town:
+def _town(graph: Graph, n: int, name: str, title: str, region: int, country: int, rivers: Sequence[int]) -> Town:
     rng = dice(graph.seed, "town", n)
     size = int(10 ** rng.uniform(3.3, 5.2) * (2.2 if n < 12 else 1))
     growth = rng.uniform(-0.08, 0.16)
     population = [round(size * (1 + growth) ** k * rng.uniform(0.985, 1.015)) for k in range(4)]
-    rivers = [r for r in range(len(graph.rivers)) if graph.rivers[r].country == country]
     river = rng.choice(rivers) if rivers and rng.random() < 0.8 else -1
     changed = n % 40 == 17
     return Town(

@@ -250,8 +250,7 @@ def _results(graph: Graph, rng: Random) -> _Draft:
 
 
 def _flood(graph: Graph, rng: Random) -> _Draft:
-    wet = [n for n, town in enumerate(graph.towns) if town.river >= 0]
-    n = rng.choice(wet)
+    n = rng.choice(graph.wet)
     town = graph.towns[n]
     river = graph.rivers[town.river]
     slots = {"river": river.title, "town": town.name}
@@ -259,8 +258,7 @@ def _flood(graph: Graph, rng: Random) -> _Draft:
 
 
 def _research(graph: Graph, rng: Random) -> _Draft:
-    scholars = [n for n, person in enumerate(graph.people) if person.employer.startswith("university")]
-    n, topic = rng.choice(scholars), rng.randrange(len(TOPICS))
+    n, topic = rng.choice(graph.scholars), rng.randrange(len(TOPICS))
     person = graph.people[n]
     school = graph.employer(person)
     slots = {"person": person.name, "school": school.name, "topic": TOPICS[topic]}
@@ -311,8 +309,7 @@ def _census(graph: Graph, rng: Random) -> _Draft:
 
 
 def _exhibition(graph: Graph, rng: Random) -> _Draft:
-    artists = ("novelist", "film director", "cellist", "painter", "singer", "poet", "photographer", "pianist")
-    n = rng.choice([k for k, person in enumerate(graph.people) if person.occupation in artists and not person.died])
+    n = rng.choice(graph.artists)
     t = rng.randrange(len(graph.towns))
     person, town = graph.people[n], graph.towns[t]
     slots = {"person": person.name, "town": town.name}

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from emulator import urls
+from emulator import ranking, urls
 from emulator.errors import NotCaptured, NoView
+from emulator.ports import Entry
 from emulator.ranking import FOREVER
 from emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query
 from emulator.world import World
@@ -99,6 +100,9 @@ class Numbers:
 
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         return ((self.until[doc], self.cluster[doc], self.domain[doc]) for doc in docs)
+
+    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
+        return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
 
 
 @dataclass

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator import ranking
+from emulator.ranking import FOREVER
 from index import reading, records
 from index.analysis import terms
 from index.records import encode, hit, said, term_hash
@@ -55,6 +57,35 @@ def test_what_is_no_record_is_refused(given: tuple[object, ...]) -> None:
     for read in (compiled.agreements, compiled.shown):
         with pytest.raises((TypeError, ValueError)):
             read(*given)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([5, FOREVER]), st.integers(-3, 3), st.integers(0, 2**32 - 1)), max_size=40),
+    st.data(),
+)
+def test_what_is_current_is_what_the_law_says(pages: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    rows = memoryview(b"".join(struct.pack("<qqII", *page, 0) for page in pages))
+    docs = data.draw(st.lists(st.integers(0, len(pages) - 1), max_size=60)) if pages else []
+    ranked = [(1.0, doc) for doc in docs]
+    assert compiled.current(rows, ranked) == ranking.current(ranked, [pages[doc] for doc in docs])
+    for beyond in (len(pages), 2**60):
+        with pytest.raises(IndexError):
+            compiled.current(rows, [*ranked, (1.0, beyond)])
+
+
+def test_what_is_no_ranking_is_refused() -> None:
+    rows = memoryview(struct.pack("<qqII", 1, 1, 1, 1))
+    for wrong, error in (
+        ([1], TypeError),
+        ([(1.0, 0, 0)], TypeError),
+        ([(1.0, "0")], TypeError),
+        ([(1, -1)], OverflowError),
+    ):
+        with pytest.raises(error):
+            compiled.current(rows, wrong)
+    for less in ((), (rows,), (None, []), (rows, None)):
+        with pytest.raises(TypeError):
+            compiled.current(*less)
 
 
 def test_what_is_asked_must_be_of_its_kind() -> None:

@@ -18,6 +18,8 @@ from emulator.errors import SourceError
 from ingest.synth import Summary, generate
 from ingest.synth.atlas import GAZETTEER, draw_atlas
 from ingest.synth.invent import invent
+from ingest.synth.names import Register
+from ingest.synth.places import _numbered
 from ingest.synth.sites.encyclopedia import LEXICON, infobox
 from ingest.synth.tasks import DEMO, OTHERS
 
@@ -213,3 +215,10 @@ def test_no_two_entities_have_one_title(pages: int) -> None:
     """With 800 pages there are five regions, the number of places between a town and its namesake."""
     titles = [entity.title for entity in invent(3, pages).entities()]
     assert len(set(titles)) == len(titles)
+
+
+def test_there_are_names_for_webs_of_any_size() -> None:
+    register = Register()
+    names = {register.take(lambda: "Calva", _numbered).casefold() for _ in range(900)}
+    assert len(names) == 900
+    assert all("calva" in name for name in names)

@@ -225,7 +225,7 @@ def _campus(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
 
 
 def _staff(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
-    staff = [person for person in atlas.graph.people if person.employer == school.key]
+    staff = [atlas.graph.people[n] for n in atlas.staff.get(school.key, ())]
     rows = [
         (anchor(f"/people/{slug(person.title)}", person.name), person.occupation, f"{n + 11}.{n % 4}")
         for n, person in enumerate(staff)

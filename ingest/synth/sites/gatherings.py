@@ -131,9 +131,8 @@ def _board(atlas: Atlas, n: int, site: Site) -> Iterator[Leaf]:
 
 
 def _subject(atlas: Atlas, n: int, number: int) -> Town | Product:
-    rng = dice(atlas.graph.seed, "thread", n, number)
-    wet = [town for town in atlas.graph.towns if town.river >= 0]
-    return rng.choice(wet) if n == 0 else rng.choice(atlas.graph.products)
+    graph, rng = atlas.graph, dice(atlas.graph.seed, "thread", n, number)
+    return graph.towns[rng.choice(graph.wet)] if n == 0 else rng.choice(graph.products)
 
 
 def _thread_link(number: int, subject: Town | Product) -> str:

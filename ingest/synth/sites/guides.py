@@ -60,8 +60,11 @@ def _routes(atlas: Atlas, site: Site) -> Iterator[Leaf]:
     )
     items = [partial(anchor, f"/region/{slug(region.name)}", region.name) for region in graph.regions]
     yield from paged(site, "/regions", "Regions", items, 40)
+    in_region: dict[int, list[Town]] = {}
+    for town in towns:
+        in_region.setdefault(town.region, []).append(town)
     for n, region in enumerate(graph.regions):
-        mine = [town for town in towns if town.region == n]
+        mine = in_region.get(n, [])
         yield Leaf(f"/region/{slug(region.name)}", partial(_region, atlas, region, mine, site), "2024-05-05")
     for town in towns:
         yield Leaf(
@@ -121,7 +124,7 @@ def _weekend(atlas: Atlas, town: Town, site: Site) -> str:
         trait=region.trait,
         trade=town.trade,
     )
-    marks = [mark for mark in graph.landmarks if graph.towns[mark.town] is town]
+    marks = [graph.landmarks[n] for n in atlas.sights.get(town.key, ())]
     items = bullets(f"{anchor(atlas.wiki(mark), mark.name)}, opened on {long_date(mark.opened)}" for mark in marks)
     facts = table(
         ("", ""),

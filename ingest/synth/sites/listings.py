@@ -128,7 +128,7 @@ def _trades(atlas: Atlas, town: Town, site: Site) -> str:
         )
         for trade in rng.sample(TRADES, 8)
     ]
-    firms = [company for company in atlas.graph.companies if atlas.graph.towns[company.town] is town]
+    firms = [atlas.graph.companies[n] for n in atlas.firms_in.get(town.key, ())]
     rows += [(anchor(atlas.wiki(firm), firm.name), escape(firm.industry), "by letter") for firm in firms]
     return page(
         site,
