@@ -18,7 +18,8 @@ _READ = 18_000
 """Snippets are of the first 16,384 characters of a page."""
 _SLACK = 80
 _PROBE = 40
-_END = re.compile(r"(?:[.!?…][\"'”’)\]]*(?=\s)|[。！？]|\n)\s*")
+_END = re.compile(r"[.!?…。！？\n](?:(?<=[。！？\n])|[\"'”’)\]]*(?=\s))\s*")
+"""Begins with a set of characters, so that all others are skipped at once."""
 
 
 def passage(text: str, snippet: str) -> str:
