@@ -90,6 +90,8 @@ class Routes:
         body = self._cache.get(key)
         if body is None:
             visit = native.parse_fetch(query)
+            if world.is_far:
+                return None
             if visit.request.view == "raw":
                 try:
                     return _payload(world, visit, wait=False)

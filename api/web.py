@@ -149,7 +149,7 @@ class Web:
         world = self._served.world
         if self._services.is_quick(service, request):
             world = self._desk.worlds.plain()
-            if not world.finder.is_long:
+            if not world.is_far:
                 return handler(world, request)
         return await self._pool.run(partial(handler, world, request))
 

@@ -2,8 +2,7 @@
 
 python -m benchmarks.inside COLLECTION_FOLDER
 
-Unit: per core-second of this process; the median of three passes over the same requests, warm. Over HTTP:
-`webemu bench`.
+Unit: per core-second of this process; medians of passes over the same requests, warm. Over HTTP: `webemu bench`.
 """
 
 from __future__ import annotations
@@ -19,25 +18,24 @@ from index.asked import generated
 from index.open import open_world
 
 QUERIES = PAGES = 4000
+PASSES = 5
 
 
-def rate(count: int, actions: Callable[[], Iterator[object]]) -> tuple[float, float]:
-    """(per core-second, microseconds at the median) of the actions of an iterator, in the median of three passes."""
-    passes = []
-    for _ in range(3):
-        times, action, started = [], actions(), time.process_time()
-        while True:
-            one = time.perf_counter()
-            if next(action, None) is None:
-                break
-            times.append(time.perf_counter() - one)
-        passes.append((count / (time.process_time() - started), 1e6 * sorted(times)[len(times) // 2]))
-    return sorted(passes)[1]
+def timed(actions: Iterator[object]) -> tuple[float, float]:
+    """(core-microseconds each, microseconds at the median) of what an iterator does."""
+    times, started = [], time.process_time()
+    while True:
+        one = time.perf_counter()
+        if next(actions, None) is None:
+            break
+        times.append(time.perf_counter() - one)
+    return 1e6 * (time.process_time() - started) / len(times), 1e6 * sorted(times)[len(times) // 2]
 
 
 def main(folder: Path) -> None:
     queries, pages = generated(folder, QUERIES, PAGES, "inside")
     world = open_world(folder)
+    plain = world.through("plain")
     engine = world._finder
     plans = [engine.plan(parse(query)) for query in queries]
     searcher = engine._searcher  # type: ignore[attr-defined]
@@ -46,14 +44,20 @@ def main(folder: Path) -> None:
         for plan in plans:
             yield 1 if plan.query is None else searcher.search(plan.query, 10, count=False)
 
-    floor, floor_us = rate(len(queries), bare)
-    inside, inside_us = rate(len(queries), lambda: (world.search(Query(query)) for query in queries))
-    text, text_us = rate(len(pages), lambda: (world.fetch(PageRequest(url)) for url, _ in pages))
+    actions: dict[str, Callable[[], Iterator[object]]] = {
+        "engine alone": bare,
+        "search, all signals": lambda: (world.search(Query(query)) for query in queries),
+        "search, flat BM25": lambda: (plain.search(Query(query)) for query in queries),
+        "text of a page": lambda: (world.fetch(PageRequest(url)) for url, _ in pages),
+    }
+    # In turn, so that what else the machine does falls on all alike.
+    passes = [{name: timed(action()) for name, action in actions.items()} for _ in range(PASSES)]
     print(f"{len(queries)} queries, {len(pages)} pages, {world.figures()['documents']} documents")
-    print(f"bare engine            {floor:8,.0f} /core-s   p50 {floor_us:7.0f} us")
-    share = f"{inside / floor:.2f} of the engine"
-    print(f"World.search           {inside:8,.0f} /core-s   p50 {inside_us:7.0f} us   {share}")
-    print(f"World.fetch text       {text:8,.0f} /core-s   p50 {text_us:7.0f} us")
+    for name in actions:
+        cost, p50 = (sorted(column)[PASSES // 2] for column in zip(*(one[name] for one in passes), strict=True))
+        share = sorted(one["engine alone"][0] / one[name][0] for one in passes)[PASSES // 2]
+        beside = f"{share:.2f} of the engine" if name.startswith("search") else ""
+        print(f"{name:20} {1e6 / cost:8,.0f} /core-s   p50 {p50:5.0f} us   {beside}")
 
 
 if __name__ == "__main__":

@@ -74,6 +74,11 @@ class World:
     def shelf(self) -> Shelf:
         return self._shelf
 
+    @property
+    def is_far(self) -> bool:
+        """Whether what it asks is elsewhere: a search or a visit takes longer than an event loop may be held."""
+        return self._finder.is_long
+
     def figures(self) -> dict[str, object]:
         """What the snapshot holds: documents, captures, hosts and so on."""
         return dict(self._figures)

@@ -48,6 +48,8 @@ class SmallWorld(World):
         shown = tuple(hits[first : first + query.size])
         return Results(query, shown, first + query.size < len(hits), self.snapshot)
 
+    is_far = False
+
     def is_long(self, query: Query) -> bool:
         return False
 
