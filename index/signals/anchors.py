@@ -24,6 +24,8 @@ MAX_TARGETS = 20
 """A text that one domain gives to more targets than this is navigation, and left out."""
 NOFOLLOW = 0.5
 """What the vote of a domain is worth whose links all say that they are no vote."""
+LINKS_AT_ONCE = 2_000_000
+"""Votes of more are counted in parts, each of some pages: what the database needs for it does not all go to disk."""
 OWN_PAGES = 100
 """From so many linking pages on, a text of the page's own domain weighs as much as a foreign domain's vote."""
 
@@ -55,18 +57,23 @@ WITH places AS (SELECT url, min(url_host_registered_domain) AS domain
                LEFT JOIN nearby ON key = anchor_loose(coalesce(url_after, target)))
 SELECT target, url, domain FROM found JOIN places USING (url)
 """
+_SPREAD = """
+CREATE OR REPLACE TEMP TABLE anchor_spread AS
+SELECT domain, lower(text) AS word, count(DISTINCT hash(target)) AS targets
+FROM anchor_links GROUP BY ALL HAVING targets <= {max_targets}
+"""
+_EMPTY = "CREATE OR REPLACE TEMP TABLE anchor_votes (url VARCHAR, text VARCHAR, weight FLOAT)"
 _VOTES = """
-CREATE OR REPLACE TEMP TABLE anchor_votes AS
-WITH spread AS (SELECT domain, lower(text) AS word, count(DISTINCT hash(target)) AS targets
-                FROM anchor_links GROUP BY ALL HAVING targets <= {max_targets}),
-     votes AS (SELECT t.url, l.domain, lower(text) AS word, min(text) AS text, l.domain = t.domain AS own,
+INSERT INTO anchor_votes
+WITH votes AS (SELECT t.url, l.domain, lower(text) AS word, min(text) AS text, l.domain = t.domain AS own,
                       count(DISTINCT hash(l.url)) AS pages, bool_and(nofollow) AS nofollow
-               FROM anchor_links l JOIN anchor_targets t USING (target) WHERE l.url <> t.url GROUP BY ALL),
+               FROM anchor_links l JOIN anchor_targets t USING (target)
+               WHERE l.url <> t.url AND hash(t.url) % {parts} = {part} GROUP BY ALL),
      -- In millionths, since a sum of fractions depends on its order.
      counted AS (SELECT url, text, own, round(1e6 / targets * CASE WHEN nofollow THEN {nofollow} ELSE 1 END
                         * CASE WHEN own THEN least(1, ln(1 + pages) / ln(1 + {own_pages})) ELSE 1 END)::BIGINT AS worth,
                         word
-                 FROM votes JOIN spread USING (domain, word)),
+                 FROM votes JOIN anchor_spread USING (domain, word)),
      summed AS (SELECT url, min(text) AS text, coalesce(sum(worth) FILTER (NOT own), 0) / 1e6 AS foreign_worth,
                        coalesce(sum(worth) FILTER (own), 0) / 1e6 AS own_worth
                 FROM counted GROUP BY url, word)
@@ -100,10 +107,16 @@ def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") 
         "own_pages": OWN_PAGES,
         "per_page": PER_PAGE,
     }
+    db.execute("SET preserve_insertion_order = false")  # all that is read is put in order, and order costs memory
     db.execute(_LOOSE)
-    for statement in (_LINKS, _TARGETS, _VOTES, _WRITE):
+    for statement in (_LINKS, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values))
-    for table in ("anchor_links", "anchor_targets", "anchor_votes"):
+    links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
+    parts = 1 + links // LINKS_AT_ONCE
+    for part in range(parts):
+        db.execute(_VOTES.format(**values, parts=parts, part=part))
+    db.execute(_WRITE.format(**values))
+    for table in ("anchor_links", "anchor_targets", "anchor_spread", "anchor_votes"):
         db.execute(f"DROP TABLE {table}")
     return dict(db.execute(_CONTENTS.format(**values)).fetchall())
 
