@@ -18,7 +18,7 @@ from index.schema import MARKER, SCHEMA_VERSION, TABLES
 from index.signals.hosts import RANKS
 
 FILE = "catalog.duckdb"
-MEMORY = "1GB"
+READING, WRITING = "1GB", "512MB"
 """DuckDB's share of a process; beyond it, it works on disk. Without a bound it takes four fifths of the machine's."""
 
 _TYPES = {
@@ -58,7 +58,7 @@ class Catalog:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             self.db = duckdb.connect(str(path), read_only=read_only)
-            self.db.execute(f"SET memory_limit = '{MEMORY}'")
+            self.db.execute(f"SET memory_limit = '{READING if read_only else WRITING}'")
         except duckdb.IOException as error:
             raise CatalogError(
                 f"{path} cannot be opened: {str(error).splitlines()[0]}",
