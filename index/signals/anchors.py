@@ -43,19 +43,30 @@ SELECT c.url, c.url_host_registered_domain AS domain, split_part(l.target, '#', 
 FROM links l JOIN captures c USING (source_id, warc_record_offset)
 WHERE regexp_matches(l.anchor, '\\pL') AND NOT ({leave_out})
 """
+# One join in each statement, as far as it goes: what several need at once does not all go to disk.
+_PLACES = """
+CREATE OR REPLACE TEMP TABLE anchor_places AS
+SELECT url, min(url_host_registered_domain) AS domain
+FROM pages JOIN captures USING (source_id, warc_record_offset, url) WHERE searchable GROUP BY url
+"""
+_NEARBY = """
+CREATE OR REPLACE TEMP TABLE anchor_nearby AS
+SELECT anchor_loose(url) AS key, min(url) AS url FROM anchor_places GROUP BY ALL
+"""
+_ASKED = """
+CREATE OR REPLACE TEMP TABLE anchor_asked AS
+WITH asked AS (SELECT DISTINCT target FROM anchor_links),
+     moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
+               WHERE fetch_redirect IS NOT NULL GROUP BY url)
+SELECT target, url_after FROM asked LEFT JOIN moved ON moved.url = target
+"""
 _TARGETS = """
 CREATE OR REPLACE TEMP TABLE anchor_targets AS
-WITH places AS (SELECT url, min(url_host_registered_domain) AS domain
-                FROM pages JOIN captures USING (source_id, warc_record_offset, url) WHERE searchable GROUP BY url),
-     nearby AS (SELECT anchor_loose(url) AS key, min(url) AS url FROM places GROUP BY ALL),
-     moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
-               WHERE fetch_redirect IS NOT NULL GROUP BY url),
-     asked AS (SELECT DISTINCT target FROM anchor_links),
-     found AS (SELECT target, coalesce(exact.url, after.url, nearby.url) AS url
-               FROM asked LEFT JOIN places exact ON exact.url = target
-               LEFT JOIN moved ON moved.url = target LEFT JOIN places after ON after.url = url_after
-               LEFT JOIN nearby ON key = anchor_loose(coalesce(url_after, target)))
-SELECT target, url, domain FROM found JOIN places USING (url)
+WITH found AS (SELECT target, coalesce(exact.url, after.url, nearby.url) AS url
+               FROM anchor_asked LEFT JOIN anchor_places exact ON exact.url = target
+               LEFT JOIN anchor_places after ON after.url = url_after
+               LEFT JOIN anchor_nearby nearby ON key = anchor_loose(coalesce(url_after, target)))
+SELECT target, url, domain FROM found JOIN anchor_places USING (url)
 """
 _SPREAD = """
 CREATE OR REPLACE TEMP TABLE anchor_spread AS
@@ -109,15 +120,15 @@ def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") 
     }
     db.execute("SET preserve_insertion_order = false")  # all that is read is put in order, and order costs memory
     db.execute(_LOOSE)
-    for statement in (_LINKS, _TARGETS, _SPREAD, _EMPTY):
+    for statement in (_LINKS, _PLACES, _NEARBY, _ASKED, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values))
     links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
     parts = 1 + links // LINKS_AT_ONCE
     for part in range(parts):
         db.execute(_VOTES.format(**values, parts=parts, part=part))
     db.execute(_WRITE.format(**values))
-    for table in ("anchor_links", "anchor_targets", "anchor_spread", "anchor_votes"):
-        db.execute(f"DROP TABLE {table}")
+    for table in ("links", "places", "nearby", "asked", "targets", "spread", "votes"):
+        db.execute(f"DROP TABLE anchor_{table}")
     return dict(db.execute(_CONTENTS.format(**values)).fetchall())
 
 
