@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from itertools import chain, groupby, takewhile
+from itertools import groupby, islice, takewhile
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -21,6 +22,7 @@ import orjson
 
 from emulator import urls
 from emulator.types import Capture
+from index.sorter import AT_ONCE, Sorter
 
 FILE = "pages.lmdb"
 Row = tuple[Any, ...]
@@ -51,47 +53,51 @@ def key(level: str, text: str) -> bytes:
     return level.encode() + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def write_lookup(path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], size: int) -> tuple[int, int]:
+def write_lookup(
+    path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], size: int, pairs: Sorter
+) -> tuple[int, int]:
     """Write the file from rows of (url, head, *FIELDS) ordered by URL and time, and (surt, urls) groups.
 
     `head` is null, or [file, offset, length] of the record whose HTTP head goes with the payload (revisits).
     `size` is an upper bound in bytes. Returns how many distinct URLs and hosts there are.
     """
     hosts: dict[str, int] = {}
-    missing: dict[str, bytes] = {}
-    canonicals: dict[bytes, bytes] = {}
-    looses: dict[bytes, bytes] = {}
+    missing: set[str] = set()
     count = 0
-    with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False) as env:
-        with env.begin(write=True) as txn:
-            for url, group in groupby(rows, key=lambda row: row[0]):
-                captures = [[*row[2:], row[1]] if row[1] else list(row[2:]) for row in group]
-                exact = key("e", url)
-                txn.put(exact, orjson.dumps([url, captures]))
-                canonical = key("c", urls.canonical(url))
-                canonicals[canonical] = canonicals.get(canonical, b"") + exact[1:]
-                if (plain := urls.plain(url)) != url:
-                    loose = key("l", urls.surt(plain))
-                    looses[loose] = looses.get(loose, b"") + exact[1:]
-                name = urls.host(url)
-                hosts[name] = hosts.get(name, 0) + len(captures)
-                if captures[-1][_STATUS] == 404:
-                    missing.setdefault(name, exact[1:])
-                count += 1
-            for name_of, exacts in chain(canonicals.items(), looses.items()):
-                txn.put(name_of, exacts)
-            for surt, members in surts:
-                hashes = [key("e", member)[1:] for member in sorted(members)]
-                txn.put(key("s", surt), b"".join(hashes))
-                whole = surt.encode("utf-8", "surrogatepass")
-                for one in hashes:
-                    txn.put(_place(whole) + b"\0" + one, whole if len(whole) > MAX_SURT else b"")
-            for name, captures_of in hosts.items():
-                txn.put(key("h", name), str(captures_of).encode())
-            for name, exact in missing.items():
-                txn.put(key("m", name), exact)
-        env.sync(True)
+    for url, group in groupby(rows, key=itemgetter(0)):
+        captures = [[*row[2:], row[1]] if row[1] else list(row[2:]) for row in group]
+        exact = key("e", url)
+        pairs.add(exact, orjson.dumps([url, captures]))
+        pairs.add(key("c", urls.canonical(url)), exact[1:])
+        if (plain := urls.plain(url)) != url:
+            pairs.add(key("l", urls.surt(plain)), exact[1:])
+        name = urls.host(url)
+        hosts[name] = hosts.get(name, 0) + len(captures)
+        if captures[-1][_STATUS] == 404 and name not in missing:
+            missing.add(name)
+            pairs.add(key("m", name), exact[1:])
+        count += 1
+    for surt, members in surts:
+        hashes = [key("e", member)[1:] for member in sorted(members)]
+        pairs.add(key("s", surt), b"".join(hashes))
+        whole = surt.encode("utf-8", "surrogatepass")
+        for one in hashes:
+            pairs.add(_place(whole) + b"\0" + one, whole if len(whole) > MAX_SURT else b"")
+    for name, captures_of in hosts.items():
+        pairs.add(key("h", name), str(captures_of).encode())
+    _write(path, pairs, size)
     return count, len(hosts)
+
+
+def _write(path: Path, pairs: Iterable[tuple[bytes, bytes]], size: int) -> None:
+    """In order pages are full, and what is written at once is all that LMDB holds in memory."""
+    together = ((name, b"".join(value for _, value in group)) for name, group in groupby(pairs, key=itemgetter(0)))
+    with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False) as env:
+        while some := list(islice(together, AT_ONCE)):
+            with env.begin(write=True) as txn:
+                for name, value in some:
+                    txn.put(name, value, append=True)
+        env.sync(True)
 
 
 def _place(surt: bytes) -> bytes:

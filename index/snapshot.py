@@ -37,6 +37,7 @@ from index.signals.duplicates import MEMBERS, write_clusters, write_members
 from index.signals.hosts import NAME, ranks_hash, write_priors
 from index.signals.quality import QUALITY
 from index.signals.urls import ADDRESS
+from index.sorter import Sorter
 from index.split.part import WHOLE, Part
 from index.text import unite
 from index.titles import FOLDER as TITLES_FOLDER
@@ -216,7 +217,8 @@ def _compose(given: Given, folder: Path, built: list[shards.Shard], sources: int
             catalog.db, "SELECT count(*) * 3072 + coalesce(sum(length(url)), 0) * 24 FROM served"
         )
         surts = _stream(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
-        urls, hosts = write_lookup(temporary / LOOKUP_FILE, _capture_rows(catalog.db), surts, bound)
+        rows, pairs = _capture_rows(catalog.db), Sorter(catalog.db)
+        urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, bound, pairs)
     manifest = Manifest(
         id=folder.name,
         format=FORMAT,
