@@ -25,11 +25,13 @@ class Compile(BuildHookInterface):  # type: ignore[misc]
         source = Path(self.root) / "index" / "_reading.c"
         made = source.with_name("_reading" + str(sysconfig.get_config_var("EXT_SUFFIX")))
         compiler = shlex.split(os.environ.get("CC") or "cc")
-        command = [*compiler, *FLAGS, f"-I{sysconfig.get_paths()['include']}", str(source), "-o", str(made), "-lm"]
+        part = made.with_suffix(".part")
+        command = [*compiler, *FLAGS, f"-I{sysconfig.get_paths()['include']}", str(source), "-o", str(part), "-lm"]
         if sys.platform == "darwin":
             command += ["-undefined", "dynamic_lookup"]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True)
+            part.replace(made)  # others may be running with the one that is there
         except (OSError, subprocess.CalledProcessError) as error:
             made.unlink(missing_ok=True)
             self.app.display_warning(f"index/_reading.c was not compiled, Python does its work: {error}")

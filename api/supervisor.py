@@ -6,9 +6,12 @@ import logging
 import signal
 import socket
 import time
+from multiprocessing.connection import wait
+from pickle import UnpicklingError
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
 from emulator.logs import event
 
@@ -28,10 +31,26 @@ class Server(uvicorn.Server):
         log.info("drained in %.3f s", seconds, extra=event("drained", seconds=seconds))
 
 
+class Worker(Process):
+    """One that is known to be dead as soon as it is: uvicorn waits for its answer as long as for that of a busy one,
+    since both ends of the pipe are open in the parent."""
+
+    def _healthcheck(self, timeout: float) -> bool | None:
+        try:
+            self.parent_conn.send(b"ping")
+            if self.parent_conn in wait([self.parent_conn, self.process.sentinel], timeout):
+                return bool(self.parent_conn.recv())
+        except (OSError, EOFError, UnpicklingError):
+            pass
+        return None
+
+
 class Supervisor(Multiprocess):
     """Several of them: who dies is replaced."""
 
     def keep_subprocess_alive(self) -> None:
+        for process in self.processes:
+            process.__class__ = Worker
         before = list(self.processes)
         super().keep_subprocess_alive()
         for old, new in zip(before, self.processes, strict=False):

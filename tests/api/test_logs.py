@@ -23,7 +23,7 @@ from index.traces import TraceWriter, read_traces
 from tests.api.conftest import Ask, SmallWorld, asking
 
 Grow = Callable[[Path, int, str], str]
-PATIENCE = 30.0
+PATIENCE = 20.0
 
 
 def said(caplog: pytest.LogCaptureFixture, *names: str) -> list[dict[str, Any]]:
@@ -63,6 +63,8 @@ def test_the_life_of_a_server_is_told_line_by_line(tmp_path: Path, grow: Grow) -
     server = Logged(folder, tmp_path / "log", "--workers", "2")
     try:
         victim = server.wait_for("worker_started", 2)[0]["pid"]
+        os.kill(victim, signal.SIGSTOP)
+        time.sleep(1)  # it is being asked whether it lives
         os.kill(victim, signal.SIGKILL)
         server.wait_for("worker_started", 3)
         switch(folder, second)

@@ -43,7 +43,9 @@ def test_a_killed_ingest_continues_to_the_same_end(tmp_path: Path) -> None:
     clean, snapshot = content(tmp_path / "clean" / "default"), current_id(tmp_path / "clean" / "default")
     chosen = random.Random(11)
     killed = 0
-    for number in range(KILLS):
+    for number in range(4 * KILLS):
+        if killed == KILLS:
+            break
         root = tmp_path / f"kill-{number}"
         run = ingest(tmp_path / "web", root)
         time.sleep(chosen.uniform(0, duration))
@@ -51,11 +53,13 @@ def test_a_killed_ingest_continues_to_the_same_end(tmp_path: Path) -> None:
         if run.poll() is None:
             target(run.pid, signal.SIGKILL)
             killed += 1
+        else:  # the machine is quicker than it was
+            duration /= 2
         run.wait()
         assert ingest(tmp_path / "web", root).wait() == 0
         assert content(root / "default") == clean, f"kill {number}"
         assert current_id(root / "default") == snapshot
-    assert killed > KILLS // 2
+    assert killed == KILLS
     assert not [other for other in psutil.process_iter() if str(tmp_path) in str(environment(other))]
 
 
