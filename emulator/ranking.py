@@ -91,13 +91,17 @@ def current(ranked: Iterable[Entry], numbers: Iterable[tuple[int, int, int]]) ->
 
     `numbers`: (until, cluster, domain) of each.
     """
+    pages = zip(ranked, numbers, strict=True)
+    return list(_distinct((entry, cluster, domain) for entry, (until, cluster, domain) in pages if until == FOREVER))
+
+
+def _distinct(pages: Iterable[tuple[Entry, int, int]]) -> Iterator[tuple[Entry, int]]:
+    """The first of each cluster, with its domain."""
     seen: set[int] = set()
-    found = []
-    for entry, (until, cluster, domain) in zip(ranked, numbers, strict=True):
-        if until == FOREVER and cluster not in seen:
+    for entry, cluster, domain in pages:
+        if cluster not in seen:
             seen.add(cluster)
-            found.append((entry, domain))
-    return found
+            yield entry, domain
 
 
 def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
@@ -110,14 +114,11 @@ def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
     before = day_number(parsed.before) if parsed.before else 2**31
 
     def keep(ranked: list[Entry]) -> Iterator[tuple[Entry, int]]:
-        seen: set[int] = set()
-        docs = [doc for _, doc in ranked]
-        for entry, (until, cluster, domain) in zip(ranked, rows(docs), strict=True):
-            doc = entry[1]
-            if not is_visible(since[doc], until, moment) or not after <= day[doc] < before:
-                continue
-            if cluster not in seen:
-                seen.add(cluster)
-                yield entry, domain
+        pages = zip(ranked, rows([doc for _, doc in ranked]), strict=True)
+        return _distinct(
+            (entry, cluster, domain)
+            for entry, (until, cluster, domain) in pages
+            if is_visible(since[entry[1]], until, moment) and after <= day[entry[1]] < before
+        )
 
     return keep

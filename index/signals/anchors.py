@@ -43,7 +43,7 @@ SELECT c.url, c.url_host_registered_domain AS domain, split_part(l.target, '#', 
 FROM links l JOIN captures c USING (source_id, warc_record_offset)
 WHERE regexp_matches(l.anchor, '\\pL') AND NOT ({leave_out})
 """
-# One join in each statement, as far as it goes: what several need at once does not all go to disk.
+# Apart, since what the joins and groups of one statement need at once does not all go to disk.
 _PLACES = """
 CREATE OR REPLACE TEMP TABLE anchor_places AS
 SELECT url, min(url_host_registered_domain) AS domain

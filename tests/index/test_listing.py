@@ -7,6 +7,7 @@ import pytest
 from emulator.types import Capture, PageRequest
 from emulator.world import World
 from index import files as files_module
+from index import lookup
 from index.files import Files
 from index.lookup import MAX_SURT
 from index.open import open_world
@@ -35,7 +36,9 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> World:
                      "WARC-Refers-To-Date": "2024-01-09T12:00:00Z"}))  # fmt: skip
     write(folder / "one" / "crawl.warc.gz", seen)
     write(folder / "two" / "crawl.warc.gz", [AGAIN])
-    ingest(folder / "c", folder / "one" / "crawl.warc.gz", folder / "two" / "crawl.warc.gz")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "AT_ONCE", 5)  # written in many transactions
+        ingest(folder / "c", folder / "one" / "crawl.warc.gz", folder / "two" / "crawl.warc.gz")
     return open_world(folder / "c")
 
 

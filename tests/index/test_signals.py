@@ -113,6 +113,14 @@ def test_anchors_are_named_by_their_content(collection: Path, tmp_path: Path) ->
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_votes_are_the_same_counted_in_parts(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = called(collection, tmp_path)
+    before = (tmp_path / "anchors.parquet").read_bytes()
+    monkeypatch.setattr(anchors, "LINKS_AT_ONCE", 3)
+    assert called(collection, tmp_path) == whole
+    assert (tmp_path / "anchors.parquet").read_bytes() == before
+
+
 def test_copies_on_other_sites_are_one_result_and_other_facts_are_not(collection: Path) -> None:
     world = open_world(collection)
     shown = {hit.url for hit in world.search(Query("bridge opened Velmora museum harbour")).hits}
