@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -137,16 +138,28 @@ def obey(command: list[str], env: dict[str, str]) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         with subprocess.Popen(command, env=env, preexec_fn=lambda: _set_mask(before)) as running:
+            ending = threading.Thread(target=_announce_end, args=(running.pid, threading.get_ident()))
+            ending.start()
             while running.poll() is None:
                 told = signal.sigwaitinfo(watched)
                 if told.si_signo != signal.SIGCHLD and told.si_code <= 0:  # a terminal's reach the command themselves
                     running.send_signal(told.si_signo)
+            ending.join()
         return running.returncode if running.returncode >= 0 else 128 - running.returncode
     except OSError as error:
         print(f"webemu: cannot run {command[0]}: {error.strerror}", file=sys.stderr)
         return 127 if error.errno == errno.ENOENT else 126
     finally:
         _set_mask(before)
+
+
+def _announce_end(child: int, thread: int) -> None:
+    """Wake a thread that waits for SIGCHLD once the child has ended. The kernel's own SIGCHLD is for the whole process,
+    and a thread that does not block it may take it away."""
+    with suppress(ChildProcessError):  # its status was taken already
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    with suppress(ProcessLookupError):
+        signal.pthread_kill(thread, signal.SIGCHLD)
 
 
 def _set_mask(signals: Iterable[int]) -> None:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -127,6 +128,24 @@ def test_without_the_powers_of_root_the_command_has_none_over_the_network(root: 
 )
 def test_the_status_is_what_a_shell_would_say(command: list[str], status: int) -> None:
     assert obey(command, dict(os.environ)) == status
+
+
+def test_the_end_of_the_command_is_seen_where_another_thread_takes_its_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel may hand SIGCHLD to a thread that does not block it, and there it is lost."""
+    wait, ended = signal.sigwaitinfo, threading.Event()
+
+    def wait_late(signals: set[int]) -> Any:
+        time.sleep(0.3)  # the command ends before anybody waits for the signal
+        return wait(signals)
+
+    monkeypatch.setattr(signal, "sigwaitinfo", wait_late)
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    try:
+        assert obey(["sh", "-c", "exit 7"], dict(os.environ)) == 7
+    finally:
+        ended.set()
+        other.join()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1])
