@@ -42,7 +42,7 @@ from api.sessions.routes import PATH, SessionRoutes
 from api.sessions.worlds import Worlds
 from api.siblings import folder as siblings_folder
 from api.tally import PERIOD, Tally
-from api.turns import arrived, is_late, too_late
+from api.turns import CLOCK, arrived, is_late, too_late
 from api.watch import Watch
 from api.web import Web, is_own
 from emulator.config import Config, load
@@ -241,6 +241,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 async def _tell(tally: Tally) -> None:
     while True:
+        CLOCK.mark()
         tally.write()
         await asyncio.sleep(PERIOD)
 

@@ -13,6 +13,7 @@ import threading
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
@@ -129,7 +130,7 @@ def _run(config: Config, listeners: list[socket.socket]) -> None:
         "api.app:from_environment",
         factory=True,
         interface="asgi3",
-        loop="auto",
+        loop="api.doors.accepting:AcceptingLoop" if find_spec("uvloop") else "auto",
         http=Gate,
         ws="none",
         lifespan="on",

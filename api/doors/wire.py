@@ -131,6 +131,8 @@ class Wire(HttpToolsProtocol):
         self._is_in_line = True
         """Whether the first line of a request is to come, or to go on."""
         self._is_in_body = self._has_ended = self._is_done = False
+        self._had_turn = False
+        """True if a request of the last bytes was answered at once: those behind it wait for other clients."""
         self._verdict = BAD
         self._refusal: Verdict | None = None
         self._running: RequestResponseCycle | None = None
@@ -169,6 +171,7 @@ class Wire(HttpToolsProtocol):
         if self._refusal:
             return
         self._unset_keepalive_if_required()
+        self._had_turn = False
         self._unused += len(data)
         if self._is_in_line:
             if not data.isascii():
@@ -212,7 +215,9 @@ class Wire(HttpToolsProtocol):
         """Answer a plain GET of the API where nothing need be waited for: no task, no messages; half of what a text
         costs. Nothing may be on its way before it."""
         self._is_done = False
-        if self.app is not self._api or self.parser.get_method() != b"GET" or self._is_answering() or self.pipeline:
+        if self.app is not self._api or self._had_turn or self.parser.get_method() != b"GET":
+            return False
+        if self._is_answering() or self.pipeline:
             return False
         if self.flow.write_paused or self.parser.get_http_version() != "1.1" or not self.parser.should_keep_alive():
             return False
@@ -225,7 +230,7 @@ class Wire(HttpToolsProtocol):
         self.waited = 0.0
         headers = (*self.server_state.default_headers, *all_headers(answer))
         self.transport.writelines((_head(answer.status, PHRASES[answer.status], headers, False), answer.body))
-        self._is_done = True
+        self._is_done = self._had_turn = True
         return True
 
     def on_body(self, body: bytes) -> None:
