@@ -40,8 +40,10 @@ QUERIES, URLS = 800, 600
 CACHE_MB = "8"
 """Little, so that it is full when growth is looked for."""
 TICK = 0.2
-KEPT = 50
-"""Ticks that are remembered: for the last seconds of a worker."""
+KEPT = 300
+"""Ticks that are remembered: for the last seconds of a worker, which may be long ones."""
+PATIENCE = 600.0
+"""Seconds to wait for a switch to be seen, or a worker to be replaced, until the run goes on without."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class Chores:
         it."""
         started = time.time()
         while snapshot not in self._run.seen.met:
-            if time.time() > self._began + self._run.plan.seconds:
+            if time.time() > started + PATIENCE:
                 return
             await asyncio.sleep(0.05)
         self._run.followed.append((snapshot, max(0.0, self._run.seen.met[snapshot] - started)))
@@ -249,7 +251,7 @@ class Chores:
     async def _replaced(self, killed: Killed, before: set[int]) -> None:
         """Wait until the new worker has left figures of itself."""
         young: set[int] = set()
-        while not young and time.time() < self._began + self._run.plan.seconds:
+        while not young and time.time() < killed.time + PATIENCE:
             await asyncio.sleep(0.1)
             there = {process.pid for process in workers_of(self._server)} - before
             young = {pid for pid in there if list((self._folder / "told").glob(f"webemu-*/{pid}.json"))}
@@ -269,10 +271,15 @@ async def soak(folder: Path, run: Run, mix: dict[str, list[Ask]]) -> None:
         started, until, cpu = time.time(), loop.time() + plan.seconds, time.process_time()
         pause = plan.connections / plan.rate
         async with asyncio.TaskGroup() as all_of:
-            work = (chores.tick(), chores.weigh(), chores.kill(), chores.load())
-            endless = [all_of.create_task(one) for one in work[:2]]
-            ending = [all_of.create_task(one) for one in work[2:]]
-            ending += [all_of.create_task(guest.stay(until, pause)) for guest in guests]
+            endless = [all_of.create_task(chore) for chore in (chores.tick(), chores.weigh())]
+            switching = all_of.create_task(chores.load())
+
+            def is_over() -> bool:
+                """True once the time has passed and the switches are done, which take longer on a busy machine."""
+                return loop.time() >= until and switching.done()
+
+            ending = [switching, all_of.create_task(chores.kill())]
+            ending += [all_of.create_task(guest.stay(is_over, pause)) for guest in guests]
             await asyncio.wait(ending)
             for task in endless:
                 task.cancel()
@@ -281,9 +288,14 @@ async def soak(folder: Path, run: Run, mix: dict[str, list[Ask]]) -> None:
 
 
 async def _counted(port: int) -> dict[tuple[str, int], int]:
-    """`/metrics`, when each worker has left its last figures."""
-    await asyncio.sleep(2.5)
-    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+    """`/metrics`, when each worker has left its last figures: when no count changes but that of asking for them."""
+    before, text = "", "-"
+    while before != text:
+        await asyncio.sleep(2.5)
+        before = text
+        page = await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{port}/metrics")
+        counts = re.compile(r'^webemu_requests_total(?!.*place="/metrics").*', re.MULTILINE)
+        text = "\n".join(counts.findall(page.read().decode()))
     found = re.findall(r'^webemu_requests_total\{place="(.*?)",status="(\d+)"\} (\S+)', text, re.MULTILINE)
     return {(place, int(status)): int(float(number)) for place, status, number in found}
 

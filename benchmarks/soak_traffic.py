@@ -12,7 +12,7 @@ import json
 import time
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from random import Random
@@ -192,11 +192,10 @@ class Guest:
         self._line: Line | None = None
         self._retries = 0
 
-    async def stay(self, until: float, pause: float) -> None:
-        """Ask until a moment of the event loop's clock, with a pause of so many seconds on average."""
-        loop = asyncio.get_running_loop()
+    async def stay(self, is_over: Callable[[], bool], pause: float) -> None:
+        """Ask until the run is over, with a pause of so many seconds on average."""
         await asyncio.sleep(self._random.random() * pause)
-        while loop.time() < until:
+        while not is_over():
             if self._random.random() * 100 < SESSIONS:
                 await self._session(pause)
             else:
