@@ -20,7 +20,7 @@ from time import perf_counter
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from api.answer import Answer, Header, Receive, Scope, Send, all_headers, send_answer
+from api.answer import BYTES, Answer, Header, Receive, Scope, Send, all_headers, send_answer
 from api.body import read_body
 from api.cache import Cache
 from api.coding import packed
@@ -30,6 +30,7 @@ from api.doors.gate import Doors
 from api.doors.names import Address, answer
 from api.doors.resolver import Resolver
 from api.errors import error_answer, internal_error, method_not_allowed, no_such_route, ours
+from api.head import fitted
 from api.openapi import DESCRIPTION, add_docs
 from api.pool import Pool
 from api.request import host_of
@@ -130,8 +131,17 @@ class App(FastAPI):
             answer = self.error(ours(error), f"GET {path}?{query[:500]!r}")
         if answer is None:
             return None
+        answer = self._fitted(answer)
         self._count(path, ("GET", path), answer, perf_counter() - start)
         return packed(answer, headers, self._compress) if self._compress else answer
+
+    def _fitted(self, answer: Answer) -> Answer:
+        """Return a recorded answer with headers that every client can take; those left out are counted."""
+        if answer.kind is not BYTES:
+            return answer
+        headers, dropped = fitted(answer.headers)
+        self._counters.drop(dropped)
+        return replace(answer, headers=tuple(headers))
 
     def _count(self, place: str, asked: tuple[str, str], answer: Answer, seconds: float) -> None:
         self._counters.count(place, answer.status, seconds)
@@ -167,6 +177,7 @@ class App(FastAPI):
             answer = await route(asked)
         except BaseException as error:
             answer = self.error(ours(error), f"{method} {path}?{scope['query_string'][:500]!r}")
+        answer = self._fitted(answer)
         self._count(place or path, (method, path), answer, perf_counter() - start)
         if self._compress:
             answer = packed(answer, scope["headers"], self._compress)

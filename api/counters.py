@@ -6,12 +6,14 @@ import os
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs
 
 import psutil
+
+from api.head import REASONS
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds; each bucket holds what took no longer than this and longer than the one before."""
@@ -31,6 +33,7 @@ class Counters:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._dropped_headers = Counter(dict.fromkeys(REASONS, 0))
         self._lock = Lock()
         """Searches are heard in threads."""
         self._queries: Counter[str | bytes] = Counter()
@@ -47,6 +50,10 @@ class Counters:
         if buckets is None:
             buckets = self._buckets[place] = [0] * (len(BUCKETS) + 1)
         buckets[bisect_left(BUCKETS, seconds)] += 1
+
+    def drop(self, reasons: Iterable[str]) -> None:
+        """Count headers that were left out of an answer, each under its reason."""
+        self._dropped_headers.update(reasons)
 
     def hear(self, query: str | bytes) -> None:
         """A search, by its text or as it stood in a URL."""
@@ -88,6 +95,7 @@ class Counters:
                 place: {"sum": round(self._seconds[place], 6), "buckets": list(buckets)}
                 for place, buckets in sorted(self._buckets.items())
             },
+            "dropped_headers": dict(self._dropped_headers),
             **{name: figures() for name, figures in self.parts.items()},
         }
 

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from api.counters import BUCKETS
+from api.head import REASONS
 from api.tally import Figures, living, requests, times, total
 
 KIND = b"text/plain; version=0.0.4; charset=utf-8"
@@ -46,6 +47,10 @@ class _All(Collector):
         yield spent
         for name, said, path in _COUNTED:
             yield CounterMetricFamily(f"webemu_{name}", said, value=total(self._all, *path))
+        dropped = CounterMetricFamily("webemu_dropped_headers", "Headers left out of answers.", labels=["reason"])
+        for reason in REASONS:
+            dropped.add_metric([reason], total(self._all, "dropped_headers", reason))
+        yield dropped
         now = living(self._all)
         for name, said, path in _STANDING:
             yield GaugeMetricFamily(f"webemu_{name}", said, value=total(now, *path))

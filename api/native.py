@@ -18,6 +18,7 @@ import orjson
 from api.answer import BYTES, Answer, Header
 from api.ask import Params, read_list, read_object, read_query, required, whole_number
 from api.errors import error_fields
+from api.head import reason_phrase
 from api.window import LENGTH, LINES, Window, cut
 from emulator.dates import parse_time
 from emulator.errors import BadRequest, EmulatorError
@@ -268,9 +269,9 @@ def render_batch(answers: Sequence[bytes], snapshot: str) -> bytes:
 
 def render_payload(capture: Capture, payload: Payload, snapshot: str) -> Answer:
     """A recorded answer, byte for byte, what was recorded about it in headers."""
-    status = f"{payload.status} {payload.reason or _phrase(payload.status)}".strip()
+    reason = reason_phrase(payload.reason or _phrase(payload.status))
     headers: list[Header] = [
-        (b"x-webemu-status", _header_value(status.encode("latin-1", "replace"))),
+        (b"x-webemu-status", (b"%d %b" % (payload.status, reason)).strip()),
         (b"x-webemu-url", quote(capture.url, safe="!#$%&'()*+,/:;=?@[]~").encode()),
         (b"x-webemu-fetched", _fetched(capture).encode()),
         (b"x-content-type-options", b"nosniff"),

@@ -155,6 +155,7 @@ class Process(BaseModel):
     resident_bytes: int
     requests: dict[str, dict[str, int]] = Field(description="By place and status.")
     seconds: dict[str, Spent] = Field(description="By place.")
+    dropped_headers: dict[str, int] = Field(description="Recorded headers that were left out, by reason.")
     cache: dict[str, int]
     pool: dict[str, int]
     traces: dict[str, int] = Field(description="Rows of sessions' traces: taken, and lost.")

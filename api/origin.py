@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from api.coding import squeezed, takes
+from api.head import is_mark, reason_phrase
 from emulator.errors import PayloadError
 from emulator.types import Payload
 
@@ -32,12 +33,10 @@ _HOP_BY_HOP = frozenset(
 )
 """RFC 9110, section 7.6.1: of the connection, not of the answer."""
 _OF_304 = frozenset(b"cache-control content-location date etag expires last-modified vary set-cookie server".split())
-_CODING, _LENGTH = (b"Content-Encoding", b""), (b"Content-Length", b"")
-"""Where these two stand, until they are known."""
-_BREAK = re.compile(rb"[\r\n\0]")
-_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+RENAMED = b"X-Archive-Orig-"
+"""Begins the name of a recorded header that would act, or be taken for a mark of ours, under its own."""
 _RANGE = re.compile(rb"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
-_ENCODED = frozenset((b"gzip", b"x-gzip", b"br", b"deflate", b"zstd"))
+_ENCODED = frozenset((b"gzip", b"br", b"deflate", b"zstd"))
 
 
 class Reply(NamedTuple):
@@ -46,7 +45,7 @@ class Reply(NamedTuple):
     status: int
     reason: bytes
     headers: Headers
-    """In the order and spelling of the origin, `Content-Length` true."""
+    """In the order and spelling of the origin, `Content-Length` true. HTTP may forbid some of them: `api/head.py`."""
     body: bytes
 
 
@@ -58,7 +57,7 @@ def replay(payload: Payload, method: str, asked: Asked, decode: Callable[[Payloa
     if not 200 <= payload.status <= 999:
         raise PayloadError(f"the crawl recorded {payload.status}, which ends no request", reason="payload-undecodable")
     headers, body = _body(payload, asked.get(b"accept-encoding", b""), decode)
-    reason = _BREAK.sub(b" ", payload.reason.encode("latin-1", "replace"))
+    reason = reason_phrase(payload.reason)
     if payload.status == 204:
         return Reply(204, reason, [one for one in headers if one[0].lower() != b"content-length"], b"")
     if payload.status != 200 or method not in ("GET", "HEAD"):
@@ -87,50 +86,63 @@ class _Role(Enum):
 
 
 @lru_cache(4096)
-def _role(name: bytes) -> _Role:
+def _role(name: bytes) -> tuple[_Role, bytes]:
+    """Return what a recorded header is, and the name that it has in an answer."""
     lower = name.lower()
     if lower.startswith(_MASK) and lower[len(_MASK) :] in _MASKED:
-        lower = lower[len(_MASK) :]
+        name, lower = name[len(_MASK) :], lower[len(_MASK) :]
     if lower in (b"content-encoding", b"content-length"):
-        return _Role.CODING if lower == b"content-encoding" else _Role.LENGTH
-    return _Role.CONNECTIONS if lower in _HOP_BY_HOP or not _NAME.fullmatch(name) else _Role.ORIGINS
+        return (_Role.CODING if lower == b"content-encoding" else _Role.LENGTH), name
+    if lower in _HOP_BY_HOP:
+        return _Role.CONNECTIONS, name
+    return _Role.ORIGINS, RENAMED + name if is_mark(name) else name
 
 
 def _body(payload: Payload, accepted: bytes, decode: Callable[[Payload], bytes]) -> tuple[Headers, bytes]:
-    """Headers without what they say of the connection, and the body in a coding that the client takes.
+    """Return the headers without what they say of the connection, and the body in a coding that the client takes.
 
-    `Content-Encoding` and `Content-Length` stand where they stood first; the length is yet to be filled in.
+    The first `Content-Length` stays where it stood; its value is yet to be filled in.
     """
-    body, coding = payload.body, payload.encoding.encode()
     headers: Headers = []
-    said = b""
-    for name, value in payload.headers:
-        role = _role(name)
-        if role is _Role.ORIGINS:
-            if not _BREAK.search(value):
-                headers.append((name, value))
-        elif role is _Role.CODING:
-            said = said or value.strip().lower()
-            if _CODING not in headers:
-                headers.append(_CODING)
-        elif role is _Role.LENGTH and _LENGTH not in headers:
-            headers.append(_LENGTH)
+    roles: set[_Role] = set()
+    for recorded, value in payload.headers:
+        role, name = _role(recorded)
+        if role is not _Role.CONNECTIONS and not (role is _Role.LENGTH and role in roles):
+            headers.append((name, value))
+        roles.add(role)
+    said = _codings(headers)
+    body, coding = payload.body, payload.encoding.encode()
     if coding and not takes(accepted, coding):
         with suppress(PayloadError):  # what cannot be decoded goes out as it came
             body, coding = decode(payload), b""
-    if not coding and body and said in _ENCODED and takes(accepted, b"gzip"):
+    if not coding and body and said and said[0] in _ENCODED and takes(accepted, b"gzip"):
         body, coding = squeezed(body), b"gzip"
-    if _CODING in headers:
-        at = headers.index(_CODING)
-        headers[at : at + 1] = [(b"Content-Encoding", coding)] if coding else []
-    elif coding:
-        headers.append((b"Content-Encoding", coding))
-    return headers, body
+    return (headers if b", ".join(said) == coding else _coded(headers, coding)), body
+
+
+def _codings(headers: Headers) -> list[bytes]:
+    """Return the content codings that headers speak of, in the order they were applied."""
+    values = [value.lower().split(b",") for name, value in headers if name.lower() == b"content-encoding"]
+    names = [part.strip().removeprefix(b"x-") for parts in values for part in parts]
+    return [name for name in names if name not in (b"", b"identity")]
+
+
+def _coded(headers: Headers, coding: bytes) -> Headers:
+    """Return the headers with this one content coding in the place and spelling of the first; with none if empty."""
+    told: Headers = []
+    for name, value in headers:
+        if name.lower() != b"content-encoding":
+            told.append((name, value))
+        elif coding:
+            told.append((name, coding))
+            coding = b""
+    return [*told, (b"Content-Encoding", coding)] if coding else told
 
 
 def _sized(headers: Headers, body: bytes) -> Headers:
-    at = headers.index(_LENGTH) if _LENGTH in headers else len(headers)
-    return [*headers[:at], (b"Content-Length", b"%d" % len(body)), *headers[at + 1 :]]
+    at = next((at for at, (name, _) in enumerate(headers) if name.lower() == b"content-length"), len(headers))
+    name = headers[at][0] if at < len(headers) else b"Content-Length"
+    return [*headers[:at], (name, b"%d" % len(body)), *headers[at + 1 :]]
 
 
 def _first(headers: Headers, wanted: bytes) -> bytes:

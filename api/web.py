@@ -21,6 +21,7 @@ from api.body import read_body
 from api.counters import Counters
 from api.dialects.dialect import Dialect
 from api.errors import OF_THE_CRAWL, failure_marks, internal_error, ours
+from api.head import fitted
 from api.mcp.struck import is_talk
 from api.origin import Headers, Reply, replay
 from api.pool import Pool
@@ -137,7 +138,8 @@ class Web:
         """Answer a session with a policy; False where there is no answer."""
         outcome = await self._desk.attend(request, whom)
         if outcome.cut:
-            await cut(outcome, scope, send)
+            reply = outcome.reply and self._fitted(outcome.reply)
+            await cut(outcome._replace(reply=reply), scope, send)
         elif outcome.reply is not None:
             await self._send(outcome.reply, scope, send, outcome.marks, begun, outcome.delay_ms / 1000)
         return outcome.reply is not None or bool(outcome.cut)
@@ -165,6 +167,7 @@ class Web:
 
     async def _send(self, reply: Reply, scope: Scope, send: Send, marks: bool, begun: Begun, held: float = 0.0) -> None:
         """`held`: seconds that a session's weather took, which is nobody's slowness."""
+        reply = self._fitted(reply)
         seconds = perf_counter() - begun.start
         self._counters.count(begun.place, reply.status, seconds)
         if reply.status >= 500 or seconds - held >= self._watch.slow:
@@ -174,6 +177,12 @@ class Web:
         await send({"type": "http.response.start", "status": reply.status, "reason": reply.reason, "headers": headers})
         bodiless = scope["method"] == "HEAD" or reply.status in (204, 304)
         await send({"type": "http.response.body", "body": b"" if bodiless else reply.body})
+
+    def _fitted(self, reply: Reply) -> Reply:
+        """Return the reply with headers that every client can take; those left out are counted."""
+        headers, dropped = fitted(reply.headers)
+        self._counters.drop(dropped)
+        return reply._replace(headers=headers) if dropped else reply
 
     def knows(self, host: str) -> bool:
         """Whether a name resolves on the web; none does before a snapshot is open."""

@@ -33,9 +33,9 @@ CRAWL = [
 SPARE_FDS = 4
 
 
-def crawled(root: Path) -> Path:
-    """The crawl as collection `c` of a root."""
-    ingest(root / "c", write(root / "a.warc.gz", CRAWL))
+def crawled(root: Path, *more: Path) -> Path:
+    """The crawl, and further WARC files, as collection `c` of a root."""
+    ingest(root / "c", write(root / "a.warc.gz", CRAWL), *more)
     return root
 
 
@@ -109,9 +109,9 @@ def until(holds: object, seconds: float = 20) -> None:
 
 
 @contextmanager
-def attacked(root: Path) -> Iterator[Attacked]:
-    """`webemu serve` of the crawl, its stderr in a file."""
-    errors = crawled(root) / "errors.txt"
+def attacked(root: Path, *more: Path) -> Iterator[Attacked]:
+    """`webemu serve` of the crawl and further WARC files, its stderr in a file."""
+    errors = crawled(root, *more) / "errors.txt"
     command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--collection", "c", "--port", "0"]
     with errors.open("wb") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=dict(os.environ))

@@ -16,7 +16,8 @@ from api.archives.address import Address, read_address
 from api.archives.memento import link_header, mementos, timemap
 from api.archives.replies import redirect, reply
 from api.archives.stamps import accepted, http_date, moment, stamp
-from api.origin import Headers, Reply
+from api.head import reason_phrase
+from api.origin import RENAMED, Headers, Reply
 from api.origin import replay as as_recorded
 from api.request import Request
 from emulator.errors import NotCaptured, PayloadError
@@ -33,8 +34,6 @@ _HTML = ("text/html", "application/xhtml+xml")
 _FONT = re.compile(r"font/|application/(?:x-)?font|application/vnd\.ms-fontobject")
 _FONT_FILE = re.compile(r"\.(?:woff2?|ttf|otf|eot)(?:\?|\Z)", re.IGNORECASE)
 """Most servers send fonts as `application/octet-stream`."""
-_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_BREAK = re.compile(rb"[\r\n\0]")
 _OWN = frozenset((b"content-type", b"content-length", b"content-encoding", b"content-range"))
 """What an answer says of itself, whoever gives it."""
 
@@ -121,7 +120,7 @@ def _rewritten(world: World, address: Address, capture: Capture, payload: Payloa
 
 def _given(payload: Payload, text: str, mime: str) -> Reply:
     made = reply(200, text, mime)
-    return Reply(payload.status, payload.reason.encode("latin-1", "replace"), made.headers, made.body)
+    return Reply(payload.status, reason_phrase(payload.reason), made.headers, made.body)
 
 
 def _text(world: World, capture: Capture, payload: Payload) -> str:
@@ -135,8 +134,7 @@ def _text(world: World, capture: Capture, payload: Payload) -> str:
 
 def _originals(payload: Payload) -> Headers:
     """The origin's headers under another name, where none of them acts."""
-    fields = [(name, value) for name, value in payload.headers if _NAME.fullmatch(name) and not _BREAK.search(value)]
-    return [(b"X-Archive-Orig-" + name, value) for name, value in fields]
+    return [(RENAMED + name, value) for name, value in payload.headers]
 
 
 def _guards(capture: Capture) -> Headers:

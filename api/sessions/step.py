@@ -9,6 +9,7 @@ from urllib.parse import unquote_plus
 
 import orjson
 
+from api.errors import INFRASTRUCTURE
 from api.origin import Reply
 from api.request import Request
 from emulator.draws import Draws
@@ -18,7 +19,6 @@ from emulator.shared import Shared
 from emulator.trace import Trace
 from emulator.visit import Seen, Visit
 
-FAILURE = b"x-webemu-failure"
 MAX_URL = 2000
 
 
@@ -71,7 +71,9 @@ class Step:
 
 
 def has_failed(reply: Reply | None) -> bool:
-    return reply is not None and any(name.lower() == FAILURE for name, _ in reply.headers)
+    """True if the server itself failed. No header of a page can say so, whatever it is called."""
+    # The very object, not an equal one: only the server's own errors bear it.
+    return reply is not None and any(header is INFRASTRUCTURE for header in reply.headers)
 
 
 def entry(step: Step, service: str, reply: Reply | None, places: Mapping[str, Place]) -> bytes:
