@@ -29,7 +29,7 @@ from api.doors.authority import Contexts
 from api.doors.gate import Doors
 from api.doors.names import Address, answer
 from api.doors.resolver import Resolver
-from api.errors import error_answer, internal_error, method_not_allowed, no_such_route, ours
+from api.errors import error_answer, guarded, internal_error, method_not_allowed, no_such_route, ours
 from api.head import fitted
 from api.openapi import DESCRIPTION, add_docs
 from api.pool import Pool
@@ -104,6 +104,9 @@ class App(FastAPI):
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
+        await guarded(self._asked, lambda error: error_answer(error, self._served.snapshot), scope, receive, send)
+
+    async def _asked(self, scope: Scope, receive: Receive, send: Send) -> None:
         methods = self._table.get(scope["path"])
         if methods is not None and not carries(scope["headers"]):
             await self._answer(methods, scope, receive, send)

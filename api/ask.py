@@ -5,14 +5,12 @@ Nothing is guessed: an unknown name, a repeated one or an unreadable value is a 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-import orjson
-
 from emulator.errors import BadRequest
+from emulator.json_text import is_whole, mended, read_once
 
 Params = Mapping[str, str]
 
@@ -34,7 +32,12 @@ def read_query(query: bytes, known: Collection[str]) -> dict[str, str]:
 
 def _plain(encoded: bytes) -> str:
     spaced = encoded.replace(b"+", b" ")
-    return (unquote_to_bytes(spaced) if b"%" in spaced else spaced).decode("utf-8", "replace")
+    try:
+        return (unquote_to_bytes(spaced) if b"%" in spaced else spaced).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadRequest(
+            f"the query string is not UTF-8: {encoded[:60]!r}", action="escape the bytes of UTF-8"
+        ) from error
 
 
 def read_object(item: Mapping[str, Any], known: Collection[str]) -> dict[str, str]:
@@ -46,30 +49,26 @@ def read_object(item: Mapping[str, Any], known: Collection[str]) -> dict[str, st
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise BadRequest(f"{name} must be a text or a whole number", action="see /docs")
         if value is not None:
-            params[name] = str(value)
+            params[name] = whole(str(value))
     return params
+
+
+def whole(text: str) -> str:
+    """Return the text. Raises BadRequest on half of a character, which JSON can carry and nothing else can."""
+    if not is_whole(text):
+        raise BadRequest(f"{mended(text[:60])!r} has half of a character (a lone surrogate)", action="send UTF-8")
+    return text
 
 
 def read_body(body: bytes) -> dict[str, Any]:
     """The JSON object of a request body."""
     try:
-        value = loads(body)
+        value = read_once(body)
     except ValueError as error:
         raise BadRequest(f"the body is not JSON: {error}", action="send a JSON object; see /docs") from error
     if not isinstance(value, dict):
         raise BadRequest("the body is not a JSON object", action="see /docs for its members")
     return value
-
-
-def loads(body: bytes) -> Any:
-    """JSON, also with lone surrogates in it (Python writes them, orjson refuses them): they become question marks."""
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        if b"\\u" not in body:
-            raise
-        text = json.dumps(json.loads(body), ensure_ascii=False)
-        return orjson.loads(text.encode("utf-8", "replace"))
 
 
 def read_list(body: Mapping[str, Any], name: str, most: int) -> list[Any]:

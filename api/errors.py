@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Awaitable, Callable
 from itertools import count
 
 import orjson
 
-from api.answer import Answer, Header
+from api.answer import Answer, Header, Message, Receive, Scope, Send, send_answer
 from emulator.errors import EmulatorError
 from emulator.logs import event
 from emulator.weather import REASON
@@ -22,6 +23,7 @@ INFRASTRUCTURE: Header = (b"x-webemu-failure", b"infrastructure")
 """Tells a trainer that the failure is ours, not the web's: the rollout should be masked."""
 OF_THE_CRAWL = ("payload-too-large", "payload-undecodable")
 """502s that say what the crawl holds, the same on every try: a page that cannot be read, and no failure of ours."""
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 _RETRY: Header = (b"retry-after", b"1")
 _numbers = count(1)
 
@@ -79,6 +81,28 @@ def error_answer(error: EmulatorError, snapshot: str) -> Answer:
     body = orjson.dumps({"error": error_fields(error), "snapshot": snapshot or None})
     headers = error.headers if isinstance(error, HttpError) else ()
     return Answer(body, snapshot, error.status, headers=(*headers, *failure_marks(error)))
+
+
+async def guarded(
+    app: AsgiApp, say: Callable[[EmulatorError], Answer], scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Run an app. What it raises before it has answered is a marked 500, in the words of `say`; never a bare one."""
+    has_begun = False
+
+    async def noted(message: Message) -> None:
+        nonlocal has_begun
+        has_begun = True
+        await send(message)
+
+    try:
+        await app(scope, receive, noted)
+    except ConnectionError:  # a session's weather ends connections so
+        raise
+    except BaseException as failure:
+        error = ours(failure)
+        if has_begun:
+            raise
+        await send_answer(say(internal_error(error, f"{scope['method']} {scope['path'][:500]!r}")), send)
 
 
 def internal_error(cause: BaseException, asked: str) -> EmulatorError:

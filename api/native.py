@@ -16,7 +16,7 @@ from urllib.parse import quote
 import orjson
 
 from api.answer import BYTES, Answer, Header
-from api.ask import Params, read_list, read_object, read_query, required, whole_number
+from api.ask import Params, read_list, read_object, read_query, required, whole, whole_number
 from api.errors import error_fields
 from api.head import reason_phrase
 from api.window import LENGTH, LINES, Window, cut
@@ -123,11 +123,11 @@ def _visit(params: Params | BadRequest, window: Window) -> Visit | BadRequest:
 
 def _member(item: Any, name: str, known: Sequence[str], shared: Params) -> Params | BadRequest:
     """One member of a batch, either a bare text or an object, with what the batch says for all."""
-    if isinstance(item, str):
-        return {**shared, name: item}
-    if not isinstance(item, dict):
+    if not isinstance(item, (str, dict)):
         return BadRequest(f"a member of the batch is neither a text nor an object with {name!r}", action="see /docs")
     try:
+        if isinstance(item, str):
+            return {**shared, name: whole(item)}
         return {**shared, **read_object(item, known)}
     except BadRequest as error:
         return error

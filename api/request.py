@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
 from api.answer import Scope
-from api.credentials import session_of
+from api.credentials import NOBODY, session_of
 from api.origin import Reply
 from emulator.session import Session
 from emulator.world import World
@@ -60,6 +60,12 @@ Handler: TypeAlias = Callable[[World, Request], Reply | None]
 
 def read(scope: Scope) -> Request:
     """The request of an ASGI scope. Raises BadRequest on a session that cannot be read."""
+    request = read_plain(scope)
+    return request._replace(session=session_of(request.headers))
+
+
+def read_plain(scope: Scope) -> Request:
+    """Return the request without its session. Raises nothing."""
     headers: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         headers[name] = headers[name] + b", " + value if name in headers else value
@@ -72,7 +78,7 @@ def read(scope: Scope) -> Request:
         scope["raw_path"].decode("latin-1"),
         scope["query_string"].decode("latin-1"),
         headers,
-        session_of(headers),
+        NOBODY,
     )
 
 

@@ -16,16 +16,16 @@ from http import HTTPStatus
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
-from api.answer import Receive, Scope, Send
+from api.answer import Answer, Receive, Scope, Send
 from api.body import read_body
 from api.counters import Counters
 from api.dialects.dialect import Dialect
-from api.errors import OF_THE_CRAWL, failure_marks, internal_error, ours
+from api.errors import OF_THE_CRAWL, failure_marks, guarded, internal_error, ours
 from api.head import fitted
 from api.mcp.struck import is_talk
 from api.origin import Headers, Reply, replay
 from api.pool import Pool
-from api.request import Handler, Request, read
+from api.request import Handler, Request, read, read_plain
 from api.served import Served
 from api.services import MADE, Services
 from api.sessions.cut import cut, unmarked, wall
@@ -71,6 +71,9 @@ class Web:
         self._desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await guarded(self._answer, _plain_answer, scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request: Request | None = None
         begun = Begun(PLACE, arrived(scope))
         late = is_late(begun.start)
@@ -89,7 +92,7 @@ class Web:
             else:
                 reply = await self._reply(request)
         except BaseException as failure:
-            reply = _failure(failure, scope)
+            reply = self._misread(failure, scope, is_own=False)
         await self._send(reply, scope, send, request is None or request.session.marks, begun)
 
     async def own(self, scope: Scope, receive: Receive, send: Send) -> bool:
@@ -111,10 +114,17 @@ class Web:
             else:
                 reply = await self._asked(whom.handler, whom.handler, request)
         except BaseException as failure:
-            reply = _failure(failure, scope)
+            reply = self._misread(failure, scope, is_own=True)
         if reply is not None:
             await self._send(reply, scope, send, True, begun)
         return reply is not None
+
+    def _misread(self, failure: BaseException, scope: Scope, is_own: bool) -> Reply:
+        """Return what whoever is asked says of a request that could not be read, or answered in its words."""
+        request = read_plain(scope)
+        service = self._services.own(request) if is_own else self._services.hosts.get(request.host)
+        whom = NATIVE if is_own and service is None else self._whom(request.host, service, answer)
+        return whom.refuse(request, ours(failure))
 
     def _own(self, request: Request) -> tuple[Request, Whom | None]:
         """Who answers for this server, and the request with its session; None if that is neither page nor service."""
@@ -244,12 +254,6 @@ def _unseen(world: World, request: Request, error: NotCaptured) -> Reply:
     return _marked(reply, found[0], world.snapshot, [mark])
 
 
-def _failure(failure: BaseException, scope: Scope) -> Reply:
-    error = ours(failure)
-    asked = f"{scope['method']} {scope['raw_path'][:500]!r}"
-    return failed(error if isinstance(error, EmulatorError) else internal_error(error, asked))
-
-
 def _refused(request: Request, error: Exception) -> Reply:
     known = error if isinstance(error, EmulatorError) else internal_error(error, f"{request.method} {request.url}")
     return wall(known.message) if known.reason == CAPTCHA else failed(known)
@@ -261,6 +265,11 @@ def failed(error: EmulatorError) -> Reply:
     status = 502 if error.reason in OF_THE_CRAWL else error.status
     reason = HTTPStatus(status).phrase.encode()
     return _plain(status, reason, error.message, [*marks, *failure_marks(error)])
+
+
+def _plain_answer(error: EmulatorError) -> Answer:
+    reply = failed(error)
+    return Answer(reply.body, "", reply.status, b"text/plain; charset=utf-8", tuple(reply.headers[2:]))
 
 
 @lru_cache(4096)

@@ -17,6 +17,8 @@ An error of ours is never disguised as a result.
 
 from __future__ import annotations
 
+from emulator.json_text import mended
+
 
 class EmulatorError(Exception):
     """Base of all errors of the house."""
@@ -25,9 +27,10 @@ class EmulatorError(Exception):
     reason = "internal-error"
 
     def __init__(self, message: str, *, action: str = "", reason: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.action = action
+        """Halves of characters in `message` and `action` become question marks: whatever was asked can be said back."""
+        super().__init__(mended(message))
+        self.message = mended(message)
+        self.action = mended(action)
         if reason:
             self.reason = reason
 

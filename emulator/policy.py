@@ -14,6 +14,7 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
+from emulator import json_text
 from emulator.dates import parse_time
 from emulator.errors import BadRequest
 from emulator.weather import FAIR, RATES, Latency, Weather
@@ -76,9 +77,9 @@ class Policy:
 def read_policy(text: bytes | str) -> Policy:
     """A policy from a JSON object. Raises BadRequest."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _bad("is no JSON") from error
+        value = json_text.read_once(text)
+    except ValueError as error:
+        raise _bad(f"is no JSON: {error}") from error
     return make_policy(value)
 
 
@@ -135,7 +136,7 @@ def _text(given: Mapping[str, Any], name: str) -> str:
     value = given.get(name, "")
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str) or len(value) > MAX_TEXT:
+    if not isinstance(value, str) or len(value) > MAX_TEXT or not json_text.is_whole(value):
         raise _bad(f"has a {name} that is no text of at most {MAX_TEXT} characters")
     return value
 
@@ -143,6 +144,8 @@ def _text(given: Mapping[str, Any], name: str) -> str:
 def _texts(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
         raise _bad(f"has a {name} that is no list of texts that say something")
+    if not all(map(json_text.is_whole, value)):
+        raise _bad(f"has a {name} with half of a character (a lone surrogate) in it")
     return tuple(sorted(set(value)))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from urllib.parse import SplitResult, urlsplit
 
 import ada_url
 import surt as surt_library
@@ -96,6 +97,14 @@ def resolve(base: str, reference: str) -> str:
         return str(ada_url.join_url(base, reference.strip())).partition("#")[0]
     except ValueError:
         return ""
+
+
+def split(url: str) -> SplitResult:
+    """Return the parts of a URL. One whose host is broken (`http://[::1`) is all path, where urllib raises."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("", "", url, "", "")
 
 
 def host(url: str) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from datetime import date
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts, uuid
 from api.dialects.found import Wanted, search, since
 from api.dialects.shown import day, marked, title
 from api.origin import Headers, Reply
 from api.request import Request
+from emulator import urls
 from emulator.errors import BadRequest, EmulatorError
 from emulator.types import Hit
 from emulator.world import World
@@ -129,7 +130,7 @@ _RESULTS = {"web": _web_result, "news": _news_result}
 
 def _meta_url(url: str) -> dict[str, str]:
     """Clients want an icon that is a URL; sites have theirs at the root."""
-    parts = urlsplit(url)
+    parts = urls.split(url)
     host = parts.hostname or ""
     shown = "  ".join(f"› {unquote(part)}" for part in parts.path.split("/") if part)
     told = {"scheme": parts.scheme, "netloc": host.removeprefix("www."), "hostname": host}

@@ -18,6 +18,7 @@ import orjson
 from api.errors import failure_marks, internal_error, ours
 from api.origin import Headers, Reply
 from api.request import Request
+from emulator import json_text
 from emulator.errors import BadRequest, EmulatorError, Refused
 from emulator.world import World
 
@@ -121,8 +122,8 @@ def fields(request: Request) -> dict[str, Any]:
     asked: dict[str, Any] = dict(request.parameters)
     if request.body.strip() and not _is_form(request.headers):
         try:
-            value = orjson.loads(request.body)
-        except orjson.JSONDecodeError as error:
+            value = json_text.read(request.body)
+        except ValueError as error:
             raise BadRequest(f"the body is no JSON: {error}", action="send a JSON object") from error
         if not isinstance(value, dict):
             raise BadRequest("the body is no JSON object", action="send a JSON object")
@@ -188,8 +189,8 @@ def uuid(request: Request) -> str:
 def members(request: Request) -> frozenset[str]:
     """Names in the JSON object of the body, none where it is none: whose request this is. Raises nothing."""
     try:
-        value = orjson.loads(request.body)
-    except orjson.JSONDecodeError:
+        value = json_text.read(request.body)
+    except ValueError:
         return frozenset()
     return frozenset(value) if isinstance(value, dict) else frozenset()
 

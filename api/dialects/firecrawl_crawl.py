@@ -6,7 +6,6 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 
@@ -19,7 +18,7 @@ from api.dialects.walk import Bounds, Walk
 from api.errors import is_ours
 from api.origin import Reply
 from api.request import Request
-from emulator import urls
+from emulator import json_text, urls
 from emulator.errors import BadRequest, EmulatorError, Refused
 from emulator.types import Capture
 from emulator.world import World
@@ -41,6 +40,8 @@ def start(world: World, request: Request) -> Reply:
     asked = fields(request)
     if not text(asked, "url").strip():
         raise BadRequest("url is missing", reason="missing-url")
+    if not urls.split(urls.guess(text(asked, "url"))).netloc:
+        raise BadRequest("url names no host", reason="bad-url")
     formats(_options(asked))
     _bounds(asked)
     kept = {name: asked[name] for name in _KEPT if asked.get(name) is not None}
@@ -89,7 +90,7 @@ def _version(request: Request) -> str:
 def _asked(job: str) -> Asked:
     """What a crawl's id says. Raises Refused."""
     try:
-        asked = orjson.loads(urlsafe_b64decode(job + "=" * (-len(job) % 4)))
+        asked = json_text.read(urlsafe_b64decode(job + "=" * (-len(job) % 4)))
     except ValueError:
         asked = None
     if not isinstance(asked, dict) or not isinstance(asked.get("url"), str):
@@ -124,13 +125,13 @@ def _bounds(asked: Asked) -> Bounds:
 
 def _belongs(asked: Asked, site: str) -> Callable[[str], bool]:
     """Firecrawl's rules: below the start's path unless the whole domain is wanted, paths by pattern, no other hosts."""
-    first = urlsplit(urls.guess(text(asked, "url"))).path
+    first = urls.split(urls.guess(text(asked, "url"))).path
     is_wide = flag(asked, "crawlEntireDomain") or flag(asked, "allowBackwardLinks")
     wanted, unwanted = _patterns(asked, "includePaths"), _patterns(asked, "excludePaths")
     on_whole = flag(asked, "regexOnFullURL")
 
     def belongs(url: str) -> bool:
-        path = urlsplit(url).path
+        path = urls.split(url).path
         if not is_within(urls.host(url), site, flag(asked, "allowSubdomains")):
             return flag(asked, "allowExternalLinks")
         if flag(asked, "ignoreQueryParameters") and "?" in url:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import orjson
 
@@ -18,6 +18,7 @@ from api.dialects.shown import title
 from api.origin import Reply
 from api.pages import results as page
 from api.request import Request
+from emulator import urls
 from emulator.errors import BadRequest, EmulatorError
 from emulator.types import Hit
 from emulator.world import World
@@ -82,7 +83,7 @@ def _page(world: World, request: Request, asked: dict[str, Any]) -> Reply:
 
 
 def _result(hit: Hit, position: int, asked: _Asked) -> dict[str, Any]:
-    parts = urlsplit(hit.url)
+    parts = urls.split(hit.url)
     where = [parts.scheme, parts.netloc, parts.path, "", parts.query, parts.fragment]
     one: dict[str, Any] = {"url": hit.url, "title": title(hit), "content": hit.snippet, "thumbnail": ""}
     one |= {"engine": asked.engine, "template": "default.html", "parsed_url": where}

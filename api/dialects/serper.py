@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
 from api.dialects.found import RELATED, Wanted, search
 from api.dialects.shown import day, title
 from api.dialects.tbs import dates
 from api.origin import Reply
 from api.request import Request
-from emulator import urls
+from emulator import json_text, urls
 from emulator.errors import BadRequest, EmulatorError
 from emulator.types import Hit, PageRequest
 from emulator.world import World
@@ -48,8 +46,8 @@ def results(world: World, request: Request) -> Reply:
 
 def _several(request: Request) -> list[dict[str, Any]]:
     try:
-        asked = orjson.loads(request.body)
-    except orjson.JSONDecodeError as error:
+        asked = json_text.read(request.body)
+    except ValueError as error:
         raise BadRequest(f"the body is no JSON: {error}") from error
     if not all(isinstance(one, dict) for one in asked):
         raise BadRequest("the body is no list of JSON objects")

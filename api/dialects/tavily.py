@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 from api.archives.filters import pattern
 from api.dialects.day import day, mail_date
@@ -153,7 +152,7 @@ def _belongs(asked: Asked, site: str) -> Callable[[str], bool]:
     is_wide = flag(asked, "allow_external", True)
 
     def belongs(url: str) -> bool:
-        host, path = urls.host(url), urlsplit(url).path
+        host, path = urls.host(url), urls.split(url).path
         if not is_wide and not is_within(host, site, True):
             return False
         if any(test(path) for test in tests["exclude_paths"]) or any(test(host) for test in tests["exclude_domains"]):

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from api.ask import loads
 from api.errors import INFRASTRUCTURE, internal_error, is_ours, ours
 from api.mcp import rpc, versions
 from api.mcp.browse import BROWSE
@@ -26,6 +25,7 @@ from api.mcp.rpc import INTERNAL, INVALID_REQUEST, PARSE, Message, RpcError
 from api.mcp.tools import Toolset
 from api.origin import Headers, Reply
 from api.request import Handler, Request
+from emulator import json_text
 from emulator.errors import EmulatorError
 from emulator.world import World
 
@@ -97,8 +97,8 @@ def _as_event(accept: str) -> bool:
 
 def _value(body: bytes) -> Any:
     try:
-        return loads(body)
-    except (ValueError, RecursionError) as error:
+        return json_text.read(body)
+    except ValueError as error:
         raise RpcError(PARSE, f"the body is no JSON: {error}") from error
 
 

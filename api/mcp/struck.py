@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from api.ask import loads
 from api.dialects.dialect import Dialect
 from api.errors import is_ours
 from api.mcp import rpc, versions
@@ -18,6 +17,7 @@ from api.mcp.rpc import INTERNAL, RpcError
 from api.mcp.tools import mistaken
 from api.origin import Reply
 from api.request import Request
+from emulator import json_text
 from emulator.errors import EmulatorError
 from emulator.weather import REASON
 
@@ -46,8 +46,8 @@ def refuse(error: EmulatorError, request: Request) -> Reply:
 
 def _message(body: bytes) -> rpc.Message | None:
     try:
-        return rpc.read(loads(body))
-    except (ValueError, RecursionError, RpcError):
+        return rpc.read(json_text.read(body))
+    except (ValueError, RpcError):
         return None
 
 

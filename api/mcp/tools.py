@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import orjson
-
 from api.errors import OF_THE_CRAWL, is_ours
 from api.mcp.rpc import INVALID_PARAMS, RpcError
+from emulator import json_text
 from emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView
 from emulator.session import Session
 from emulator.world import World
@@ -85,8 +84,8 @@ def read(tool: Tool, given: Any) -> dict[str, Any]:
     """The arguments a model wrote, by name, in their types. Raises BadRequest."""
     if isinstance(given, str):
         try:
-            given = orjson.loads(given or b"{}")
-        except orjson.JSONDecodeError:
+            given = json_text.read(given.encode() or b"{}")
+        except ValueError:
             given = {tool.required[0]: given}
     if not isinstance(given, dict | None):
         raise BadRequest("the arguments are no object", action=_usage(tool))

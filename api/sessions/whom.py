@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from api.origin import Reply
 from api.request import Handler, Request
 from api.sessions import native
 from api.sessions.carried import key_of
-from emulator.errors import EmulatorError, Refused
+from emulator.errors import BadRequest, EmulatorError, Refused
 from emulator.session import is_session, parse
 
 
@@ -32,7 +33,8 @@ def carried(request: Request, dialect: Dialect | None) -> Request:
         return request
     key = key_of(request)
     if not key and dialect is not None and dialect.key is not None:
-        key = dialect.key(request)
+        with suppress(BadRequest):  # a body that cannot be read has no key; the service says so in its words
+            key = dialect.key(request)
     return request._replace(session=parse(key)) if is_session(key) else request
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote
 
 from emulator import urls
 
@@ -84,7 +84,7 @@ def path(title: str) -> str:
 
 def title_of(url: str, host: str) -> str:
     """The title of a page of the host by its URL; empty if it is none's. Pages not yet written have one too."""
-    parts = urlsplit(url)
+    parts = urls.split(url)
     if urls.host(url) != host:
         return ""
     is_unwritten = "redlink=1" in parts.query

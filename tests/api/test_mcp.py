@@ -262,11 +262,12 @@ def test_a_failure_of_ours_is_no_result(post: Post) -> None:
     assert (batch.status_code, batch.headers["x-webemu-failure"]) == (200, "infrastructure")
 
 
-def test_a_lone_surrogate_in_a_query_harms_nobody(post: Post) -> None:
+def test_a_lone_surrogate_in_a_query_is_no_json(post: Post) -> None:
     content = (
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"\\ud83d"}}}'
     )
-    assert post(content, "/mcp/browse").json()["result"]["isError"] is False
+    answer = post(content, "/mcp/browse")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
 
 
 def test_the_session_of_a_header_holds(post: Post) -> None:

@@ -1,0 +1,205 @@
+"""Odd texts in every member, parameter, header and path of every route of every door are refused or answered."""
+
+import asyncio
+import json
+import logging
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from api.answer import all_headers
+from api.app import App, create_app
+from emulator.config import Config
+from index.open import open_world
+from tests.crawls import Seen, html, ingest, write
+from tests.fuzzed import TEXTS, VALUES, Asked, Place, places, requests
+
+EACH = 1
+"""Odd texts for each name of each route."""
+WIKI = '<meta name="generator" content="MediaWiki 1.41.0">'
+SEEN = [
+    Seen("https://a.example/", html("Harbour", "ships of the harbour", '<a href="http://[::1">x</a>')),
+    Seen("https://a.example/two", html("Two", "more ships")),
+    Seen("https://a.example/gone", html("Gone"), status="404 Not Found"),
+    Seen("http://[::1", html("Broken", "a broken host with ships")),
+    Seen("https://a.example:bad/", html("Port", "a broken port with ships")),
+    Seen("https://en.wiki.example/wiki/Harbour", html("Harbour - Wiki", "ships", head=WIKI)),
+    Seen("https://en.wiki.example/wiki/Main_Page", html("Main Page - Wiki", "ships", head=WIKI)),
+]
+DECLARED = {
+    "host-not-captured",
+    "payload-undecodable",
+    "payload-too-large",
+    "weather",
+    "no-such-view",
+    "url-not-captured",
+}
+"""Reasons of a 5xx that say what the crawl holds."""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> App:
+    root = tmp_path_factory.mktemp("fuzz")
+    ingest(root / "c", write(root / "a.warc.gz", SEEN))
+    return create_app(Config(root=root, collection="c"), open_world(root / "c"))
+
+
+async def ask(app: Any, asked: Asked) -> tuple[int, dict[bytes, bytes], bytes]:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": asked.body}
+
+    headers = [(b"host", asked.host.encode("latin-1")), *asked.headers]
+    path = {"path": unquote(asked.path), "raw_path": asked.path.encode("ascii"), "query_string": asked.query}
+    scope = {"type": "http", "method": asked.method, "scheme": "http", "headers": headers, "extensions": {}, **path}
+    scope |= {"http_version": "1.1", "server": ("127.0.0.1", 8800), "client": ("127.0.0.1", 9), "root_path": ""}
+    await app(scope, receive, send)
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return sent[0]["status"], {name.lower(): value for name, value in sent[0]["headers"]}, body
+
+
+async def answers(app: App, asked: Asked) -> list[tuple[int, dict[bytes, bytes], bytes]]:
+    """The answer, and what the doors say at once to a GET of the API."""
+    found = [await ask(app.doors.web if asked.by_host else app, asked)]
+    at_once = None
+    if asked.method == "GET" and not asked.by_host:
+        at_once = app.at_once(asked.path, asked.query, list(asked.headers), 0.0)
+    return [*found, (at_once.status, dict(all_headers(at_once)), at_once.body)] if at_once else found
+
+
+def flaw(status: int, headers: dict[bytes, bytes], body: bytes) -> str:
+    """What is wrong with an answer; empty if nothing is."""
+    if b"x-webemu-failure" in headers or b"internal-error" in body:
+        return "failure of the server"
+    if status >= 500 and headers.get(b"x-webemu-reason", b"").decode() not in DECLARED:
+        return "5xx that nobody declared"
+    return "a failure inside" if b'"infrastructure"' in body else ""
+
+
+@pytest.mark.parametrize("place", places(), ids=lambda place: f"{place.hosts[:1]}{place.paths[0]}{place.methods[0]}")
+def test_nothing_odd_is_a_failure(app: App, place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> list[tuple[str, int, Asked]]:
+        found = []
+        for asked in requests(place, 15, EACH):
+            for answer in await answers(app, asked):
+                if wrong := flaw(*answer):
+                    found.append((wrong, answer[0], asked))
+        return found
+
+    with caplog.at_level(logging.ERROR):
+        found = asyncio.run(run())
+    assert not found, caplog.text[-3000:]
+
+
+POLICIES = [
+    *({name: odd} for name in ("task", "rollout", "snapshot", "as_of", "engine") for odd in TEXTS),
+    *({"blocked": {name: [odd]}} for name in ("domains", "urls", "patterns", "texts", "ngrams") for odd in TEXTS),
+    *({name: odd} for name in ("seed", "marks", "budget", "weather", "blocked") for odd in VALUES),
+]
+
+
+def test_an_odd_policy_is_refused_or_obeyed(app: App, caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> list[Any]:
+        found: list[Any] = []
+        for policy in POLICIES:
+            opened = Asked("POST", "webemu", "/v1/sessions", body=json.dumps(policy).encode())
+            status, headers, body = await ask(app, opened)
+            found += [(wrong, policy) for wrong in [flaw(status, headers, body)] if wrong]
+            if status == 201:
+                session = ((b"x-webemu-session", json.loads(body)["session"].encode()),)
+                asked = [Asked("GET", "webemu", "/v1/search", b"q=ships", session)]
+                asked += [Asked("GET", "webemu", "/v1/fetch", b"url=https://a.example/", session)]
+                asked += [Asked("GET", "a.example", "/", b"", session, by_host=True)]
+                asked += [Asked("GET", "webemu", f"/v1/sessions/{json.loads(body)['session']}")]
+                told = [await ask(app.doors.web if one.by_host else app, one) for one in asked]
+                found += [(wrong, policy) for one in told if (wrong := flaw(*one))]
+        return found
+
+    with caplog.at_level(logging.ERROR):
+        assert asyncio.run(run()) == [], caplog.text[-3000:]
+
+
+HALF = {
+    "/v1/sessions": [
+        {"task": "\ud800"},
+        {"blocked": {"domains": ["\ud800.x"]}},
+        {"\ud800": 1},
+        {"blocked": {"\ud800": []}},
+    ],
+    "/v1/search": [{"queries": [], "as_of": "\ud800"}, {"\ud800": 1}],
+    "/v1/fetch": [{"urls": [], "at": "\ud800"}],
+    "/serper/search": [{"q": "\ud800"}, [{"q": "\ud800"}]],
+    "/tavily/search": [{"query": "\ud800"}],
+    "/firecrawl/v1/crawl": [{"url": "http://[::1"}, {"url": "\ud800"}],
+    "/firecrawl/v2/crawl": [{"url": "http://[::1"}],
+    "/mcp": [{"jsonrpc": "2.0", "id": 1, "method": "\ud800"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [(path, value) for path, values in HALF.items() for value in values], ids=str
+)
+def test_half_a_character_and_a_broken_host_are_400(app: App, path: str, value: Any) -> None:
+    asked = Asked("POST", "webemu", path, b"", ((b"content-type", b"application/json"),), json.dumps(value).encode())
+    status, headers, body = asyncio.run(ask(app, asked))
+    assert (status, headers[b"content-type"]) == (400, b"application/json")
+    assert json.loads(body)
+
+
+@pytest.mark.parametrize("name", ["queries", "urls"])
+def test_a_bad_member_of_a_batch_is_refused_alone(app: App, name: str) -> None:
+    path = "/v1/search" if name == "queries" else "/v1/fetch"
+    body = json.dumps(
+        {name: ["\ud800", {"q" if name == "queries" else "url": "\udfff"}, "https://a.example/"]}
+    ).encode()
+    status, _, told = asyncio.run(ask(app, Asked("POST", "webemu", path, body=body)))
+    answers = json.loads(told)["answers"]
+    assert (status, [one.get("error", {}).get("status") for one in answers]) == (200, [400, 400, None])
+
+
+JSON_BODIES = [
+    b"",
+    b"{",
+    b"\xef\xbb\xbf{}",
+    b"\xff",
+    b"[" * 5000,
+    b'{"seed":NaN}',
+    b'{"seed":1e999}',
+    b'{"seed":' + b"9" * 5000 + b"}",
+]
+JSON_BODIES += ["{}".encode("utf-16"), b'{"seed":1,"seed":2}', b'{"blocked":{"domains":[],"domains":["a.example"]}}']
+
+
+@pytest.mark.parametrize("body", JSON_BODIES, ids=lambda body: repr(body[:20]))
+@pytest.mark.parametrize("path", ["/v1/sessions", "/v1/search", "/v1/fetch"])
+def test_what_is_no_json_is_refused_in_the_shape(app: App, path: str, body: bytes) -> None:
+    status, _, told = asyncio.run(ask(app, Asked("POST", "webemu", path, body=body)))
+    if (path, body) == ("/v1/sessions", b""):
+        assert status == 201  # a session without rules
+    else:
+        assert (status, json.loads(told)["error"]["status"]) == (400, 400)
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/sessions/ws-a", "/serper/search", "/health", "/mcp"])
+def test_a_session_that_cannot_be_read_is_refused_in_the_shape(app: App, path: str) -> None:
+    asked = Asked("GET", "webemu", path, b"q=ships", ((b"x-webemu-session", b"a;at=\xff"),))
+    status, headers, body = asyncio.run(ask(app, asked))
+    assert (status, headers[b"content-type"]) == (400, b"application/json")
+    assert json.loads(body)
+
+
+def test_what_is_raised_outside_of_all_handlers_is_marked(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("api.app.carries", fail)
+    monkeypatch.setattr("api.web._read", fail)
+    monkeypatch.setattr("api.web.read_plain", fail)
+    for door, kind in ((app, b"application/json"), (app.doors.web, b"text/plain; charset=utf-8")):
+        status, headers, _ = asyncio.run(ask(door, Asked("GET", "a.example", "/v1/search")))
+        assert (status, headers[b"x-webemu-failure"], headers[b"content-type"]) == (500, b"infrastructure", kind)
