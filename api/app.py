@@ -32,8 +32,8 @@ from api.doors.resolver import Resolver
 from api.errors import error_answer, guarded, internal_error, method_not_allowed, no_such_route, ours
 from api.head import fitted
 from api.openapi import DESCRIPTION, add_docs
+from api.own import is_here, is_own
 from api.pool import Pool
-from api.request import host_of
 from api.routes import Route, Routes
 from api.served import Served
 from api.services import services
@@ -45,7 +45,7 @@ from api.siblings import folder as siblings_folder
 from api.tally import PERIOD, Tally
 from api.turns import CLOCK, arrived, is_late, too_late
 from api.watch import Watch
-from api.web import Web, is_own
+from api.web import Web
 from emulator.config import Config, load
 from emulator.errors import EmulatorError
 from emulator.ledger import Ledger
@@ -73,6 +73,7 @@ class App(FastAPI):
         self._pool = pool = Pool(max(2, min(8, os.cpu_count() or 2)))
         self._counters = Counters()
         self._compress = config.compress
+        self._ports = (config.port, *config.further_ports)
         self._watch = watch = Watch(config.slow_ms)
         served.tell(self._counters.hear)
         self.tally = Tally(self._counters.told, siblings_folder())
@@ -152,8 +153,8 @@ class App(FastAPI):
             self._watch.note(place, asked, answer.status, seconds, answer.headers, answer.body)
 
     async def of_the_web(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What came through a door to the web: for the web, unless it names this server."""
-        door = self if is_own(host_of(scope["headers"])) else self._web
+        """What came through a door to the web: for the web, unless it names this server and was not captured."""
+        door = self if is_here(scope, self._ports) and not self._web.holds(scope) else self._web
         await door(scope, receive, send)
 
     def of_dns(self, packet: bytes, here: Address) -> bytes:
@@ -163,7 +164,7 @@ class App(FastAPI):
     def _resolves(self, name: str) -> bool:
         """Raises SnapshotError while there is no world, where `knows` would deny all names."""
         _ = self._served.world
-        return self._web.knows(name)
+        return not is_own(name) and self._web.knows(name)
 
     async def _answer(
         self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send, place: str = ""

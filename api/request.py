@@ -82,11 +82,6 @@ def read_plain(scope: Scope) -> Request:
     )
 
 
-def host_of(headers: list[tuple[bytes, bytes]]) -> str:
-    """The host that is asked for, without its port; empty if none is named."""
-    return next((bare(value) for name, value in headers if name == b"host"), "")
-
-
 @lru_cache(4096)
 def bare(authority: bytes) -> str:
     """Lower-case name of a Host header."""

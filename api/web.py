@@ -7,7 +7,6 @@ Marks of ours are in `X-Webemu-*` headers. No request leaves this machine.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -195,10 +194,18 @@ class Web:
         return reply._replace(headers=headers) if dropped else reply
 
     def knows(self, host: str) -> bool:
-        """Whether a name resolves on the web; none does before a snapshot is open."""
+        """Whether a name resolves on the web, an address that was captured too; none before a snapshot is open."""
         try:
             name = host.lower().rstrip(".")
-            return not is_own(name) and (name in self._services.hosts or self._served.world.knows_host(name))
+            name = f"[{name}]" if ":" in name else name
+            return name in self._services.hosts or self._served.world.knows_host(name)
+        except EmulatorError:
+            return False
+
+    def holds(self, scope: Scope) -> bool:
+        """True if the very URL was captured; False before a snapshot is open."""
+        try:
+            return self._served.world.holds(read_plain(scope).url)
         except EmulatorError:
             return False
 
@@ -290,17 +297,6 @@ def _plain(status: int, reason: bytes, text: str, headers: Headers) -> Reply:
     body = f"{text}\n".encode()
     told: Headers = [(b"Content-Type", b"text/plain; charset=utf-8"), (b"Content-Length", b"%d" % len(body))]
     return Reply(status, reason, [*told, *headers], body)
-
-
-@lru_cache(4096)
-def is_own(host: str) -> bool:
-    """Whether a host is this server under any name: an address, `localhost`, `webemu`, that of a service or a pod in
-    Kubernetes (`….svc`); no site of the web is."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return host in ("", "localhost", "webemu") or host.endswith((".svc", ".svc.cluster.local"))
-    return True
 
 
 def _moment(request: Request) -> datetime | None:

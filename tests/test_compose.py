@@ -18,7 +18,7 @@ from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
 from api.doors.command import BUNDLE
-from api.web import is_own
+from api.own import is_own
 from emulator.cli import COMMANDS, app
 from emulator.config import Config
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from api.web import is_own
+from api.own import is_own
 from emulator.cli import app
 from emulator.config import Config, load
 

@@ -25,12 +25,14 @@ from api.answer import CUT, PHRASES, Answer, Header, all_headers
 from api.doors import waiting
 from api.doors.target import absolute, authority, escaped
 from api.doors.waiting import refuse
+from api.own import PROXIED, is_own
 from api.turns import ARRIVED
 
 Verdict = tuple[bytes, bytes]
 """Status line and reason of a refusal."""
 BAD: Verdict = (b"400 Bad Request", b"bad-request")
 TOO_LARGE: Verdict = (b"431 Request Header Fields Too Large", b"request-too-large")
+VERSION: Verdict = (b"505 HTTP Version Not Supported", b"bad-version")
 _BODILESS = (204, 304)
 _LONG = frozenset((b"content-length", b"transfer-encoding", b"upgrade", b"expect"))
 """Headers with which there is more to a request than its head."""
@@ -113,10 +115,10 @@ class Wire(HttpToolsProtocol):
         knows: Callable[[str], bool],
         at_once: AtOnce,
         tunnelled: bytes = b"",
-        credentials: bytes = b"",
+        credentials: bytes | None = None,
     ) -> None:
         """`tunnelled`: whom CONNECT or TLS named. `credentials`: what CONNECT brought as `Proxy-Authorization`; it
-        holds for all requests of the tunnel."""
+        holds for all requests of the tunnel. None without CONNECT."""
         super().__init__(config, server_state, app_state)
         self._api, self._web, self._knows, self._at_once = self.app, web, knows, at_once
         self._tunnelled, self._credentials = tunnelled, credentials
@@ -256,9 +258,16 @@ class Wire(HttpToolsProtocol):
     def _address(self) -> None:
         """Find out who is asked. An absolute-form target names the host, whatever the Host header says (RFC 9112,
         section 3.2.2). Raises ValueError."""
+        version = self.parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            self._verdict = VERSION
+            raise ValueError("not HTTP/1")
         if self._credentials:
             self.headers.append((b"proxy-authorization", self._credentials))
         hosts = [value for name, value in self.headers if name == b"host"]
+        if not hosts and version == "1.1":
+            raise ValueError("no host (RFC 9112, section 3.2)")
+        self.scope[PROXIED] = self._credentials is not None or not self.url.startswith((b"/", b"*"))
         self.url = b"/" if self.url == b"*" else self.url
         if self.url.startswith(b"/"):
             self._address_origin(hosts)
@@ -279,7 +288,8 @@ class Wire(HttpToolsProtocol):
             self.headers.append((b"host", self._tunnelled))
         host = hosts[0] if hosts else b""
         if host != self._host:
-            self._host, self._is_known = host, self._knows(_name(host)) if host else False
+            name = _name(host) if host else ""
+            self._host, self._is_known = host, not is_own(name) and self._knows(name)
         self.app = self._web if self._tunnelled or self._is_known else self._api
 
     # Answers
