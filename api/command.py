@@ -15,7 +15,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
@@ -154,9 +154,16 @@ def _run(config: Config, listeners: list[socket.socket]) -> None:
 
 
 def _log_start(config: Config, listeners: list[socket.socket]) -> None:
-    places = ["{}:{}".format(*listener.getsockname()) for listener in listeners]
+    places = [_place(listener.getsockname()) for listener in listeners]
     told = event("server_started", collection=config.collection, listening=places, workers=config.workers)
     log.info("serving %s on %s", config.collection, ", ".join(places), extra=told)
+
+
+def _place(address: Any) -> str:
+    """Return where a socket listens, as people write it: `host:port`, or the path of a Unix socket."""
+    if isinstance(address, (str, bytes)):
+        return str(Path(os.fsdecode(address)).absolute())
+    return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
 
 
 def announce(config: Config, listeners: list[socket.socket]) -> None:

@@ -188,6 +188,7 @@ class Routes:
     def healthy(self, query: bytes) -> Answer:
         read_query(query, ())
         snapshot = self._served.world.snapshot
+        self._served.check()
         return Answer(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
 
 

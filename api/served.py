@@ -6,8 +6,10 @@ A request takes the world once and ends on it; the switch, back or forth, is one
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import re
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -28,6 +30,15 @@ PINNED = 3
 _ID = re.compile(r"[0-9a-f]{1,64}")
 PERIOD = 1.0
 """Seconds between two looks at CURRENT."""
+
+
+def is_out_of_files(error: BaseException | None) -> bool:
+    """True if an error comes of having no file descriptor left, whatever was tried then."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class Served:
@@ -63,6 +74,15 @@ class Served:
         """Its id, empty while there is none."""
         return "" if self._world is None else self._world.snapshot
 
+    def check(self) -> None:
+        """Raise SnapshotError if the files of what is served are gone: answers from memory go on, but not for long."""
+        place = self._folder / "snapshots" / self.snapshot / "manifest.json"
+        if self.snapshot and not self._fixed and not place.exists():
+            raise SnapshotError(
+                f"the files of snapshot {self.snapshot} are gone from the collection {self._folder.name!r}",
+                action="put the folder of the collection back, or ingest again",
+            )
+
     def of(self, snapshot: str) -> World:
         """The world of a snapshot, whatever is served; that, with an empty id. For threads. Raises SnapshotError."""
         if snapshot in ("", self.snapshot):
@@ -80,7 +100,10 @@ class Served:
     def _opened(self, snapshot: str) -> World:
         if (world := self._open.get(snapshot)) is None:
             began = perf_counter()
-            world = open_snapshot(self._folder, snapshot)
+            try:
+                world = open_snapshot(self._folder, snapshot)
+            except EmulatorError as error:
+                raise SnapshotError(self._plain(error.message), action=error.action) from error
             opened = event("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - began, 3))
             log.info("snapshot %s is open", snapshot, extra=opened)
         world.share = self.siblings.share if self.siblings else None
@@ -100,16 +123,21 @@ class Served:
             return
         try:
             await asyncio.to_thread(self._switch)
-        except EmulatorError as error:
-            self._report(error.message, error.action)
+            self.check()
         except Exception as error:
-            self._report(f"the snapshot of {self._folder} cannot be opened: {error!r}", "webemu snapshots verify")
+            if is_out_of_files(error):
+                limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+                self._report(f"no file can be opened: all {limit} descriptors are in use (EMFILE)", "raise ulimit -n")
+            elif isinstance(error, EmulatorError):
+                self._report(error.message, error.action)
+            else:
+                self._report(self._plain(f"the snapshot cannot be opened: {error!r}"), "webemu snapshots verify")
 
     def _switch(self) -> None:
         current = current_id(self._folder)
         if current is None and self._world is None:
             raise SnapshotError(
-                f"the collection in {self._folder} has no snapshot yet",
+                f"the collection {self._folder.name!r} has no snapshot yet",
                 action=f"run: webemu ingest SOURCE... --collection {self._folder.name}",
             )
         if current is None or current == self.snapshot:
@@ -117,6 +145,12 @@ class Served:
         before, self._world = self.snapshot, self._opened(current)
         switched = event("snapshot_switched", snapshot=current, before=before or None)
         log.info("snapshot %s is served, before it %s", current, before or "none", extra=switched)
+
+    def _plain(self, message: str) -> str:
+        """Return a message with the collection's name for its folder: where that rests is nobody's business."""
+        for folder in (self._folder.resolve(), self._folder):
+            message = message.replace(str(folder), self._folder.name)
+        return message
 
     def _report(self, message: str, action: str) -> None:
         if self._problem[0] != message:

@@ -20,6 +20,7 @@ import lmdb
 
 from emulator.errors import EmulatorError
 from emulator.ledger import Begun, Kind, Place, Tally
+from index.made import maker
 
 MAP_SIZE = 64 << 30
 """Bytes that there is room for; a file grows as it fills."""
@@ -35,7 +36,6 @@ _OPENING = Lock()
 
 def _open(folder: Path) -> lmdb.Environment:
     """The environment of a folder: LMDB allows one per process."""
-    folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
     with _OPENING:
         env = _OPEN.get(folder)
@@ -56,18 +56,21 @@ class SessionLedger:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._make = maker(folder)
         self._env: lmdb.Environment | None = None
 
     def _begin(self, write: bool = False) -> lmdb.Transaction:
         """Raises LedgerError."""
         try:
             if self._env is None:
+                self._make()
                 self._env = _open(self._folder)
             return self._env.begin(write=write)
         except (lmdb.Error, OSError) as error:
             is_taken = os.strerror(errno.EAGAIN) in str(error)
             action = _SHARE_PIDS if is_taken else "free the disk, mend the folder"
-            raise LedgerError(f"{self._folder} cannot be used: {error}", action=action) from error
+            told = str(error).replace(str(self._folder.resolve()), "it").replace(str(self._folder), "it")
+            raise LedgerError(f"the ledger of sessions cannot be used: {told}", action=action) from error
 
     def open(self, name: str, record: bytes) -> str:
         with self._begin(True) as txn:

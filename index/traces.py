@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from emulator.logs import event
 from emulator.trace import Trace
+from index.made import maker
 
 log = logging.getLogger("webemu.traces")
 
@@ -38,6 +39,7 @@ class TraceWriter:
 
     def __init__(self, folder: Path, held: int = HELD) -> None:
         self._folder = folder
+        self._make = maker(folder)
         self._held = held
         self._rows: list[Trace] = []
         self._lock = threading.Lock()
@@ -97,7 +99,7 @@ class TraceWriter:
         log.warning("%d trace rows are lost: %s", rows, why, extra=event("traces_lost", rows=rows, why=why))
 
     def _file(self, rows: list[Trace], lost: int) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._make()
         self._files += 1
         name = f"{time.time_ns()}-{os.getpid()}-{self._files}.parquet"
         columns = {field: list(column) for field, column in zip(Trace._fields, zip(*rows, strict=True), strict=True)}

@@ -267,7 +267,8 @@ class Wire(HttpToolsProtocol):
         hosts = [value for name, value in self.headers if name == b"host"]
         if not hosts and version == "1.1":
             raise ValueError("no host (RFC 9112, section 3.2)")
-        self.scope[PROXIED] = self._credentials is not None or not self.url.startswith((b"/", b"*"))
+        is_proxied = self._credentials is not None or not self.url.startswith((b"/", b"*"))
+        cast(dict[str, Any], self.scope)[PROXIED] = is_proxied
         self.url = b"/" if self.url == b"*" else self.url
         if self.url.startswith(b"/"):
             self._address_origin(hosts)

@@ -3,14 +3,18 @@
 import json
 import logging
 import os
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from api.app import create_app
@@ -98,6 +102,40 @@ def test_the_only_worker_tells_how_it_drains(tmp_path: Path, grow: Grow) -> None
     assert events[0] == "server_started"
     assert events[-3:] == ["draining", "worker_stopped", "drained"]
     assert server.lines("draining")[0]["in_flight"] == 0
+
+
+def test_a_unix_socket_is_told_by_its_path(tmp_path: Path, grow: Grow) -> None:
+    folder, path = tmp_path / "root" / "c", tmp_path / "web.sock"
+    grow(folder, 1, "river port")
+    server = Logged(folder, tmp_path / "log", "--uds", str(path))
+    try:
+        (started,) = server.wait_for("server_started", 1)
+        assert started["listening"][1:] == [str(path)]
+        assert started["listening"][0].startswith("127.0.0.1:")
+        assert f", {path}" in started["message"]
+    finally:
+        server.process.terminate()
+        server.process.wait(PATIENCE)
+
+
+def test_descriptors_that_are_used_up_are_named_and_not_the_snapshot(tmp_path: Path, grow: Grow) -> None:
+    folder = tmp_path / "root" / "c"
+    grow(folder, 1, "river port")
+    server = Logged(folder, tmp_path / "log")
+    try:
+        (started,) = server.wait_for("worker_started", 1)
+        port = int(server.lines("server_started")[0]["listening"][0].rpartition(":")[2])
+        limit = psutil.Process(started["pid"]).num_fds() + 20
+        resource.prlimit(started["pid"], resource.RLIMIT_NOFILE, (limit, limit))
+        with ExitStack() as stack:
+            for _ in range(60):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
+            (told,) = server.wait_for("snapshot_unavailable", 1)
+        assert f"all {limit} descriptors are in use" in told["message"]
+        assert "verify" not in told["message"]
+    finally:
+        server.process.terminate()
+        server.process.wait(PATIENCE)
 
 
 def test_a_defect_is_told_with_the_number_that_the_asker_has(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:

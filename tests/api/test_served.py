@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -272,3 +273,31 @@ def test_an_open_address_is_warned_of(tmp_path: Path) -> None:
     assert "not a loopback address" in process.stderr.readline()
     process.terminate()
     process.communicate(timeout=PATIENCE)
+
+
+def test_a_collection_that_is_deleted_is_said_and_not_made_again(tmp_path: Path, grow: Grow) -> None:
+    folder = tmp_path / "gone"
+    grow(folder, 1, "river port")
+    with serving(folder) as server:
+        assert server.get("/health")[0] == 200
+        shutil.rmtree(folder)
+        status, _, body = server.get("/health")
+        error = json.loads(body)["error"]
+        assert (status, error["reason"]) == (503, "snapshot-unavailable")
+        assert "gone from the collection 'gone'" in error["message"]
+        assert str(tmp_path) not in body.decode()
+        assert server.get("/v1/search?q=river")[0] == 200
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+        for method, path, session in (
+            ("POST", "/v1/sessions", ""),
+            ("GET", "/v1/search?q=port", "ws-a"),
+            ("GET", "/v1/search?q=port", "wp-e30"),
+            ("GET", "/v1/sessions/ws-a", ""),
+        ):
+            connection.request(method, path, headers={"X-Webemu-Session": session} if session else {})
+            answer = connection.getresponse()
+            told = answer.read().decode()
+            assert (answer.status, answer.headers["X-Webemu-Failure"]) == (503, "infrastructure"), told
+            assert str(tmp_path) not in told
+        time.sleep(1.5)  # traces are written after a second
+        assert not folder.exists()
