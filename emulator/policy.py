@@ -136,8 +136,10 @@ def _text(given: Mapping[str, Any], name: str) -> str:
     value = given.get(name, "")
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str) or len(value) > MAX_TEXT or not json_text.is_whole(value):
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise _bad(f"has a {name} that is no text of at most {MAX_TEXT} characters")
+    if not json_text.is_whole(value):
+        raise _bad(f"has a {name} with half of a character (a lone surrogate) in it")
     return value
 
 
