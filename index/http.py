@@ -15,7 +15,7 @@ __all__ = ["Headers", "Message", "content_coding", "dechunk", "decode_content", 
 
 MAX_HEAD = 1 << 20
 """Bytes of an HTTP head; a block without an end of head within them has none."""
-_BLANK_LINE = re.compile(rb"\n\r?\n")
+_BLANK_LINE = re.compile(rb"\n\r*\n")
 _STATUS = re.compile(rb"(?:HTTP(?:/\d+(?:\.\d+)?)?|ICY)[ \t]+(\d{3})(?!\d)[ \t]*(.*)", re.IGNORECASE)
 _HEADER = re.compile(rb"^([!-9;-~]+):[ \t]*([^\r\n\0]*)\r?$", re.MULTILINE)
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

@@ -24,7 +24,7 @@ from ingest.pieces import PIECE_BYTES, Gathered, split
 from ingest.readers import Torn
 from ingest.records import Skip
 from ingest.repack import detect, readable
-from ingest.worker import At, Job, work
+from ingest.worker import At, Job, Shared, work
 
 MAX_CRASHES = 20
 """A source that kills so many workers is given up."""
@@ -45,10 +45,10 @@ class Done:
     """It was not worked on: these are to be."""
 
 
-def _prepare(job: Job, collection: Path) -> Job:
-    """Make the per-record copy if the file needs one."""
+def _prepare(job: Job, collection: Path, kind: str = "") -> Job:
+    """Make the per-record copy if the file needs one. `kind` is what `detect` says, if not given."""
     path = Path(job.path)
-    kind = detect(path)
+    kind = kind or detect(path)
     copy = Path("warc") / f"{job.source_id}.warc.gz"
     (collection / "warc").mkdir(parents=True, exist_ok=True)
     try:
@@ -91,6 +91,12 @@ def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None], p
     own = staging / f"{name}.{os.getpid()}"
     try:
         work(job, collection, own, at)
+        return Done(job, own.rename(staging / name))
+    except Shared:
+        shutil.rmtree(own, ignore_errors=True)
+        if job.part is not None:
+            return Done(job, None, is_torn=True)
+        work(job := _prepare(replace(job, end=None), collection, "warc.gz-one-member"), collection, own, at)
         return Done(job, own.rename(staging / name))
     except Torn:
         shutil.rmtree(own, ignore_errors=True)

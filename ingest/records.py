@@ -1,7 +1,7 @@
 """What a reader hands out: whole records, and the byte ranges it had to pass over, under a named reason.
 
 Reasons:
-    truncated-record         the file ends inside the record
+    truncated-record         the file ends inside the record; what is left of a payload is still handed out
     content-length-mismatch  the block is shorter or longer than its head says
     bad-content-length       the length is missing, no number, or stated twice differently
     bad-head                 the head does not end before the next record begins
@@ -10,7 +10,7 @@ Reasons:
     damaged-gzip             a gzip member that does not inflate to its end
     not-a-record             a gzip member that holds something else
     empty-member             a gzip member that holds nothing
-    records-share-member     further records in the member of the one before (no bytes of their own in the file)
+    records-share-member     a gzip member with several records, or with a part of one: the file needs a copy
     junk-between-records     bytes that belong to nothing
     empty-file               a file without bytes
 """
@@ -42,6 +42,8 @@ class Record:
     declared_length: int
     """Content-Length; that of the block, unless oversized."""
     oversized: bool = False
+    missing: int = 0
+    """Bytes of the block that are not there, because the file ends before; `block` is the part that is."""
 
     def get(self, name: str) -> str | None:
         """First value of a header, whatever its case."""
@@ -62,3 +64,5 @@ class Skip:
     detail: str = ""
     records: int = 1
     """How many such ranges; `offset` is that of the first."""
+    lost: int = 0
+    """Bytes lost beyond those of the range: what a record that was cut no longer has."""

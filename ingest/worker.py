@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from index.schema import MARKER, TABLES
 from ingest.capture import Joined, joined_from, read_capture, warc_fields
-from ingest.readers import read
+from ingest.readers import SHARED, read
 from ingest.records import Record, Skip
 
 CPU_SECONDS = 60
@@ -31,6 +31,10 @@ _EARLY = 4096
 """How many request and metadata records are remembered until their response comes."""
 _ROW_BYTES = 8 << 20
 _ROWS = 2000
+
+
+class Shared(Exception):
+    """Raised for a file that can be read only through a copy: one of its gzip members holds several records."""
 
 
 class At(NamedTuple):
@@ -136,10 +140,10 @@ class Worker:
     def run(self, path: Path) -> None:
         job = self._job
         for skip in job.skipped:
-            self._drops.count(skip.reason, skip.offset, skip.bytes, records=skip.records)
+            self._drops.count(skip.reason, skip.offset, skip.bytes + skip.lost, records=skip.records)
         for record in read(path, start=job.start, end=job.end) if job.kind != "unreadable" else ():
             if isinstance(record, Skip):
-                self._drops.count(record.reason, record.offset, record.bytes)
+                self._skip(record)
                 continue
             self.records += 1
             self._at(At(record.offset, self.pages, self._drops.total))
@@ -161,6 +165,14 @@ class Worker:
         )
         self._tables.add("sources", row)
         self._tables.close()
+
+    def _skip(self, skip: Skip) -> None:
+        if skip.reason == SHARED and self._job.copy is None:
+            raise Shared
+        if (
+            skip.reason != "empty-file" or self._job.bytes == 0
+        ):  # a copy is empty where nothing of its file could be read
+            self._drops.count(skip.reason, skip.offset, skip.bytes + skip.lost)
 
     def _sort(self, record: Record) -> None:
         if record.type in ("response", "revisit", "resource", "conversion"):
@@ -236,7 +248,7 @@ def signed(number: int) -> int:
 
 
 def work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -> None:
-    """Fill the staging folder of one source or piece; the marker is written last. Raises Torn."""
+    """Fill the staging folder of one source or piece; the marker is written last. Raises Torn and Shared."""
     staging.mkdir(parents=True, exist_ok=True)
     worker = Worker(job, staging, at)
     worker.run(collection / job.copy if job.copy else Path(job.path))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 from ingest.readers.careful import read_carefully
 from ingest.readers.fast import read_fast
+from ingest.readers.members import SHARED
 from ingest.records import MAX_BLOCK, Record, Skip
+
+__all__ = ["SHARED", "Torn", "read"]
 
 _STRETCH = 64
 """Records the careful reader reads before FastWARC is tried again."""
@@ -42,9 +44,9 @@ def read(path: Path, max_block: int = MAX_BLOCK, start: int = 0, end: int | None
                 if at >= last:
                     break
             careful = read_carefully(fd, at, size, is_gzip, max_block) if at < last else iter(())
-            for found in islice(careful, _STRETCH):
+            for number, found in enumerate(careful):
                 length = found.length if isinstance(found, Record) else found.bytes
-                if at >= last and length:  # what has no length belongs to the record before
+                if length and (at >= last or number >= _STRETCH):  # what has no length belongs to the record before
                     break
                 at = found.offset + length
                 yield found

@@ -7,10 +7,12 @@ import re
 from base64 import b32encode
 from collections.abc import Callable
 
+from index.http import head_span
 from ingest.records import MAX_HEAD
 
-_VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r?\n", re.IGNORECASE)
-_HEAD_END = re.compile(rb"\n(?:\r?\n|WARC/\d+\.\d+[ \t]*\r?\n)", re.IGNORECASE)
+_VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
+# A text mode that was on by mistake writes \r\r\n.
+_HEAD_END = re.compile(rb"\n(?:\r*\n|(WARC/\d+\.\d+[ \t]*\r*\n))", re.IGNORECASE)
 _LENGTH = re.compile(r"\d{1,18}")
 VERSION_SIZE = 16
 """Bytes that show whether a version line begins."""
@@ -33,7 +35,7 @@ def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], byte
         if not b"WARC/".startswith(buffer[:5].upper()) and not begins_record(buffer):
             raise Unreadable("not-a-record", repr(buffer[:40]))
         if end := _HEAD_END.search(buffer, searched):
-            if len(end[0]) > 3:
+            if end[1]:
                 raise Unreadable("bad-head", repr(buffer[:80]))
             return _headers(buffer[: end.start()]), buffer[end.end() :]
         if len(buffer) > MAX_HEAD:
@@ -80,6 +82,22 @@ def declared_length(headers: list[tuple[str, str]]) -> int:
     if len(stated) != 1 or not _LENGTH.fullmatch(text := stated.pop()):
         raise Unreadable("bad-content-length", repr(values(headers, "content-length"))[:80])
     return int(text)
+
+
+TRUNCATED = "WARC-Truncated"
+
+
+def marked_cut(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the headers with `WARC-Truncated`, as a crawler writes it of a block that it has not whole."""
+    return headers if values(headers, TRUNCATED.lower()) else [*headers, (TRUNCATED, "unspecified")]
+
+
+def is_usable(headers: list[tuple[str, str]], start: bytes) -> bool:
+    """True if what is left of a cut block, which begins with `start`, holds a part of a payload."""
+    record_type = kind(headers)
+    if record_type == "response" and next(iter(values(headers, "content-type")), "").startswith("application/http"):
+        return 0 <= head_span(start)[2] < len(start)
+    return bool(start) and record_type in ("response", "resource", "conversion")
 
 
 def agrees(headers: list[tuple[str, str]], block: bytes) -> bool | None:

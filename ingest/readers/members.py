@@ -5,12 +5,25 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from ingest.readers.heads import Unreadable, agrees, begins_record, declared_length, ends_here, kind, take_head
+from ingest.readers.heads import (
+    VERSION_SIZE,
+    Unreadable,
+    agrees,
+    begins_record,
+    declared_length,
+    ends_here,
+    is_usable,
+    kind,
+    marked_cut,
+    take_head,
+)
 from ingest.records import Record, Skip
 
 _MAGIC = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
+_ANOTHER = re.compile(rb"\n\r*\nWARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
+SHARED = "records-share-member"
 _WINDOW = 1 << 20
 _STEP = 1 << 16
 _BOMB_BYTES = 256 << 20
@@ -73,7 +86,7 @@ class Member:
 
 
 def read_member(fd: int, at: int, size: int, max_block: int) -> Iterator[Record | Skip]:
-    """The record of the member at `at`, or the skip up to the next."""
+    """The record of the member at `at`, or the skip up to the next. Of one that the file cuts, both: see `_cut`."""
     if os.pread(fd, 3, at) != b"\x1f\x8b\x08":
         end = next_member(fd, at + 1, size)
         yield Skip("junk-between-records", at, end - at, repr(os.pread(fd, 40, at)))
@@ -81,51 +94,63 @@ def read_member(fd: int, at: int, size: int, max_block: int) -> Iterator[Record 
     member = Member(fd, at)
     try:
         record, following = _record(member, at, max_block)
-        record.length = member.end - at
     except zlib.error as error:
         end = next_member(fd, at + 1, size)
         yield Skip("damaged-gzip", at, end - at, str(error))
     except Unreadable as error:
         yield _skip(member, error, fd, at, size)
     else:
+        if record.missing or not member.is_whole:
+            yield from _cut(member, record, fd, size)
+            return
+        record.length = member.end - at
         yield record
         if following:
-            reason = "records-share-member" if begins_record(following) else "junk-between-records"
+            reason = SHARED if begins_record(following) else "junk-between-records"
             yield Skip(reason, member.end, 0, repr(following[:40]))
+
+
+def _cut(member: Member, record: Record, fd: int, size: int) -> Iterator[Record | Skip]:
+    """A record longer than its member: if the file ends here, what there is of it, then a skip without bytes."""
+    there = record.declared_length - record.missing
+    error = Unreadable(
+        "content-length-mismatch" if member.is_whole else "truncated-record",
+        f"{there} of {record.declared_length} bytes",
+    )
+    skip = _skip(member, error, fd, record.offset, size)
+    is_last = skip.offset + skip.bytes == size and skip.reason != SHARED
+    if is_last and (not record.missing or is_usable(record.headers, record.block)):
+        record.length = skip.bytes
+        record.headers = marked_cut(record.headers) if record.missing else record.headers
+        yield record
+        skip = Skip("truncated-record", size, 0, error.detail, lost=record.missing)
+    yield skip
 
 
 def _record(member: Member, at: int, max_block: int) -> tuple[Record, bytes]:
     """The record, and the beginning of what else is in its member."""
-    headers, block = take_head(member.read)
+    headers, begun = take_head(member.read)
     declared = declared_length(headers)
-    is_oversized = declared > max_block
-    if is_oversized:
-        block, after = b"", _pass_over(member, block, declared)
-    else:
-        block += member.read(declared - len(block))
-        if len(block) < declared:
-            raise Unreadable("content-length-mismatch", f"{len(block)} of {declared} bytes")
-        block, after = block[:declared], block[declared:]
+    block, there, after = _block(member, begun, declared, max_block)
     after += member.read(max(0, 64 - len(after)))
-    if not ends_here(after, lambda: None if is_oversized else agrees(headers, block)):
+    is_oversized = there > max_block
+    if there == declared and not ends_here(after, lambda: None if is_oversized else agrees(headers, block)):
         raise Unreadable("content-length-mismatch", f"more than {declared} bytes")
     following = after.lstrip(b"\r\n")
     while more := member.read(_STEP):
         following = following or more.lstrip(b"\r\n")[:64]
-    if not member.is_whole:
-        raise Unreadable("truncated-record")
-    return Record(at, 0, kind(headers), headers, block, declared, is_oversized), following
+    return Record(at, 0, kind(headers), headers, block, declared, is_oversized, declared - there), following
 
 
-def _pass_over(member: Member, begun: bytes, declared: int) -> bytes:
-    """Read past an oversized block; what was read beyond it."""
-    left = declared - len(begun)
-    while left > 0:
-        part = member.read(min(left, _STEP))
-        if not part:
-            raise Unreadable("content-length-mismatch", f"{declared - left} of {declared} bytes")
-        left -= len(part)
-    return b""
+def _block(member: Member, begun: bytes, declared: int, max_block: int) -> tuple[bytes, int, bytes]:
+    """The block unless it is oversized, the size of what there is of it, and what was read beyond it."""
+    begun += member.read(min(declared, max_block) - len(begun))
+    block, after = begun[:declared], begun[declared:]
+    there = len(block)
+    while there < declared and (part := member.read(min(declared - there, _STEP))):
+        there += len(part)
+        block = b""
+    return block if there <= max_block else b"", there, after
 
 
 def _skip(member: Member, error: Unreadable, fd: int, at: int, size: int) -> Skip:
@@ -139,19 +164,35 @@ def _skip(member: Member, error: Unreadable, fd: int, at: int, size: int) -> Ski
             reason = "damaged-gzip"
         except Unreadable:
             reason = "oversized-record"
-    if end < 0:
-        end = next_member(fd, at + 1, size)
-        if member.is_cut:
-            reason = "truncated-record" if end == size else "damaged-gzip"
+    if end >= 0:
+        return Skip(SHARED if _is_shared(fd, at, end, size) else reason, at, end - at, error.detail)
+    end = next_member(fd, at + 1, size)
+    if member.is_cut:
+        reason = "truncated-record" if end == size else "damaged-gzip"
     return Skip(reason, at, end - at, error.detail)
 
 
-def next_member(fd: int, at: int, size: int) -> int:
-    """Where the next gzip member that begins with a record begins, or the end of the file."""
+def _is_shared(fd: int, at: int, end: int, size: int) -> bool:
+    """True if a whole member without a readable record holds another one, or a part of one that the next continues."""
+    member = Member(fd, at)
+    window = member.read(_STEP).lstrip(b"\r\n")
+    if not begins_record(window):
+        return False
+    while len(window) > 1:
+        if _ANOTHER.search(window):
+            return True
+        more = member.read(_STEP)
+        window = window[-VERSION_SIZE:] + more if more else b""
+    is_followed = end < size and os.pread(fd, 3, end) == b"\x1f\x8b\x08"
+    return is_followed and next_member(fd, end, end + 1) != end
+
+
+def next_member(fd: int, at: int, size: int, is_start: Callable[[bytes], bool] = begins_record) -> int:
+    """Where the next gzip member begins that holds what `is_start` wants, a record if not said, or the file's end."""
     while at < size:
         window = os.pread(fd, _WINDOW, at)
         for found in _MAGIC.finditer(window):
-            if _holds_record(fd, at + found.start()):
+            if _holds(fd, at + found.start(), is_start):
                 return at + found.start()
         if at + len(window) >= size:
             break
@@ -159,8 +200,8 @@ def next_member(fd: int, at: int, size: int) -> int:
     return size
 
 
-def _holds_record(fd: int, at: int) -> bool:
+def _holds(fd: int, at: int, is_start: Callable[[bytes], bool]) -> bool:
     try:
-        return begins_record(Member(fd, at).read(4096).lstrip(b"\r\n"))
+        return is_start(Member(fd, at).read(4096).lstrip(b"\r\n"))
     except (zlib.error, Unreadable):
         return False

@@ -6,17 +6,27 @@ import os
 import re
 from collections.abc import Iterator
 
-from ingest.readers.heads import VERSION_SIZE, Unreadable, agrees, declared_length, ends_here, kind, take_head
-from ingest.records import Record, Skip
+from ingest.readers.heads import (
+    VERSION_SIZE,
+    Unreadable,
+    agrees,
+    declared_length,
+    ends_here,
+    is_usable,
+    kind,
+    marked_cut,
+    take_head,
+)
+from ingest.records import MAX_HEAD, Record, Skip
 
-_BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r?\n", re.MULTILINE | re.IGNORECASE)
+_BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r*\n", re.MULTILINE | re.IGNORECASE)
 _WINDOW = 1 << 20
 
 
 def read_stretch(fd: int, at: int, size: int, max_block: int) -> Iterator[Record | Skip]:
-    """The record at `at`, or the skip up to the next."""
+    """The record at `at`, or the skip up to the next. Of one that the file cuts, both: the skip has no bytes."""
     try:
-        yield _record(fd, at, size, max_block)
+        record = _record(fd, at, size, max_block)
     except Unreadable as error:
         end = next_record(fd, at + 1, size)
         reason = error.reason
@@ -25,6 +35,11 @@ def read_stretch(fd: int, at: int, size: int, max_block: int) -> Iterator[Record
         elif end < size and reason == "truncated-record":
             reason = "content-length-mismatch"
         yield Skip(reason, at, end - at, error.detail)
+        return
+    yield record
+    if record.missing:
+        detail = f"{record.missing} of {record.declared_length} bytes are missing"
+        yield Skip("truncated-record", size, 0, detail, lost=record.missing)
 
 
 def _record(fd: int, at: int, size: int, max_block: int) -> Record:
@@ -41,21 +56,30 @@ def _record(fd: int, at: int, size: int, max_block: int) -> Record:
     headers, beyond = take_head(take)
     declared = declared_length(headers)
     start = position - len(beyond)
-    end = start + declared
-    if end > size:
-        raise Unreadable("truncated-record", f"{size - start} of {declared} bytes")
-    if not ends_here(os.pread(fd, 64, end), lambda: agrees(headers, _block(fd, start, declared, max_block))):
+    missing = max(0, start + declared - size)
+    end = start + declared - missing
+    if missing:
+        headers = _cut_headers(fd, at, start, size, headers)
+    elif not ends_here(os.pread(fd, 64, end), lambda: agrees(headers, _block(fd, start, declared, max_block))):
         raise Unreadable("content-length-mismatch", f"declared {declared}")
     length = _after_line_ends(fd, end, size) - at
-    block = _block(fd, start, declared, max_block)
-    return Record(at, length, kind(headers), headers, block, declared, oversized=declared > max_block)
+    block = _block(fd, start, end - start, max_block)
+    return Record(at, length, kind(headers), headers, block, declared, end - start > max_block, missing)
 
 
-def _block(fd: int, start: int, declared: int, max_block: int) -> bytes:
-    if declared > max_block:
+def _cut_headers(fd: int, at: int, start: int, size: int, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Headers of a record that the file cuts. Raises Unreadable if its length is wrong, or nothing is left."""
+    is_last = next_record(fd, at + 1, size) == size
+    if not is_last or not is_usable(headers, os.pread(fd, MAX_HEAD, start)):
+        raise Unreadable("truncated-record", f"{size - start} bytes are left")
+    return marked_cut(headers)
+
+
+def _block(fd: int, start: int, size: int, max_block: int) -> bytes:
+    if size > max_block:
         return b""
     parts: list[bytes] = []
-    end = start + declared
+    end = start + size
     while start < end:
         parts.append(os.pread(fd, end - start, start))
         start += len(parts[-1])

@@ -31,7 +31,9 @@ def checked(path: Path, max_block: int = LIMIT) -> tuple[list[Record], list[Skip
     assert at == path.stat().st_size
     records = [one for one in found if isinstance(one, Record)]
     for one in records:
-        assert one.oversized or one.declared_length == len(one.block) == int(one.get("content-length") or -1)
+        assert one.declared_length == int(one.get("content-length") or -1)
+        assert one.oversized or one.declared_length == len(one.block) + one.missing
+        assert not one.missing or one.get("WARC-Truncated")
     return records, [one for one in found if isinstance(one, Skip)]
 
 
@@ -109,8 +111,8 @@ def test_a_flaw_costs_its_own_record_only(data: bytes, reasons: list[str], tmp_p
 
 
 @pytest.mark.parametrize("gz", [True, False])
-@pytest.mark.parametrize("keep", [1, 5, 12, 100, 300, 3000, 5000])
-def test_a_record_cut_by_the_end_of_the_file_is_no_record(keep: int, gz: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", [1, 5, 12, 100, 300])
+def test_a_record_cut_before_its_payload_is_no_record(keep: int, gz: bool, tmp_path: Path) -> None:
     records, skips = read_bytes(flawed.cut_at_the_end(keep, gz=gz), tmp_path)
     assert hosts(records) == ["before"]
     assert len(skips) == 1
@@ -119,10 +121,48 @@ def test_a_record_cut_by_the_end_of_the_file_is_no_record(keep: int, gz: bool, t
     assert skips[0].reason == "truncated-record" or keep <= 12
 
 
+@pytest.mark.parametrize("gz", [True, False])
+@pytest.mark.parametrize("keep", [500, 3000, 5000])
+@pytest.mark.parametrize("max_block", [LIMIT, 4000])
+def test_a_payload_cut_by_the_end_of_the_file_is_kept_and_marked(
+    keep: int, gz: bool, max_block: int, tmp_path: Path
+) -> None:
+    sound = flawed.HTTP + flawed.noise(5000)
+    records, skips = read_bytes(flawed.cut_at_the_end(keep, gz=gz), tmp_path, max_block)
+    last = records[-1]
+    assert hosts(records) in (["before", "after"], ["before"])
+    assert [(skip.reason, skip.bytes if last.missing else 0) for skip in skips] == [("truncated-record", 0)]
+    if len(records) == 2:
+        assert last.get("WARC-Truncated") == "unspecified"
+        assert last.oversized or sound.startswith(last.block)
+        assert skips[0].lost == last.missing > 0
+    assert len(records) == 2 or (gz and keep > max_block)  # a packed block that is cut and too large
+
+
+def test_the_mark_of_a_crawler_stays_on_a_cut_record(tmp_path: Path) -> None:
+    whole = flawed.response(body=flawed.noise(900), headers=(("WARC-Truncated", "length"),))
+    (record,), _ = read_bytes(whole[:-300], tmp_path)
+    assert [value for name, value in record.headers if name == "WARC-Truncated"] == ["length"]
+
+
+def test_what_is_cut_and_has_no_payload_is_no_record(tmp_path: Path) -> None:
+    for kind in ("request", "metadata", "warcinfo", "revisit"):
+        records, skips = read_bytes(flawed.record(flawed.HTTP, kind)[:-20], tmp_path)
+        assert (records, [skip.reason for skip in skips]) == ([], ["truncated-record"])
+
+
+def test_a_member_without_its_checksum_is_whole_but_named(tmp_path: Path) -> None:
+    records, skips = read_bytes(flawed.sound_gzip()[:-6], tmp_path)
+    assert (hosts(records), records[-1].get("WARC-Truncated")) == (["before", "after"], None)
+    assert [(skip.reason, skip.lost) for skip in skips] == [("truncated-record", 0)]
+
+
 def test_a_plain_record_without_its_last_line_ends_is_whole(tmp_path: Path) -> None:
     for data in (flawed.sound_plain()[:-4], flawed.sound_plain()[:-1]):
-        assert hosts(read_bytes(data, tmp_path)[0]) == ["before", "after"]
-    assert hosts(read_bytes(flawed.sound_plain()[:-5], tmp_path)[0]) == ["before"]
+        records, skips = read_bytes(data, tmp_path)
+        assert (hosts(records), skips) == (["before", "after"], [])
+    records, skips = read_bytes(flawed.sound_plain()[:-5], tmp_path)
+    assert (hosts(records), records[-1].missing, skips[0].lost) == (["before", "after"], 1, 1)
 
 
 def test_an_empty_file_says_so(tmp_path: Path) -> None:
