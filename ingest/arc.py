@@ -10,12 +10,24 @@ import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.kinds import ARC_LINE
-from ingest.records import Skip
+from ingest.readers.heads import TRUNCATED, is_usable
+from ingest.records import MAX_HEAD, Skip
 
 _WINDOW = 1 << 20
 _MAX_LINE = 1 << 16
+_CANDIDATE = re.compile(
+    rb"^(?:[a-z][a-z0-9+.-]{0,30}:/|(?:dns|whois|mailto|news|urn|filedesc):)[^\n]*[ \t]-?\d{1,18}[ \t]*\r*\n",
+    re.MULTILINE | re.IGNORECASE,
+)
+_USUAL = re.compile(rb"(?:filedesc|https?|ftp|dns|gopher|nntp|whois):", re.IGNORECASE)
+"""Schemes that no other is the end of: a wrong length may lead into the middle of a URL."""
+_FIRST_LINE = re.compile(rb"[^\n]*\n")
+_FIELD = re.compile(rb"[^ \t\r\n]+")
+_LENGTH = re.compile(rb"-?\d{1,18}")
+_DATE = re.compile(rb"(?:19|20)\d{6,16}")
+_DIGITS = re.compile(rb"\d{8,18}")
 _IP = re.compile(rb"\d+(\.\d+){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]+")
 
 
@@ -28,27 +40,103 @@ class Converted:
     length: int
 
 
+class Line(NamedTuple):
+    """The line before an ARC record. Crawlers left out what they did not know, or wrote `-` or anything else."""
+
+    url: bytes
+    ip: bytes
+    """Empty if there is none."""
+    date: bytes
+    """8 to 18 digits; empty if there is none."""
+    media_type: bytes
+    length: int
+    end: int
+    """Bytes up to the block."""
+
+
+def begins_arc(text: bytes) -> bool:
+    """True if the line of an ARC record is here, beyond doubt: one with a date and a URL with a scheme."""
+    line = _CANDIDATE.match(text)
+    return line is not None and _is_certain(line[0])
+
+
 def convert(fd: int, size: int) -> Iterator[Converted | Skip]:
     """All records of an unpacked ARC file in order."""
     at = _after_line_ends(fd, 0, size)
     while at < size:
-        line = ARC_LINE.match(os.pread(fd, _MAX_LINE, at))
+        text = os.pread(fd, _MAX_LINE, at)
+        line = _expected_line(text)
         if line is None:
-            end = _next_line(fd, at + 1, size)
+            end = next_line(fd, at + 1, size)
             yield Skip("junk-between-records", at, end - at, repr(os.pread(fd, 40, at)))
             at = end
             continue
-        start, length = at + line.end(), int(line[5])
-        reason = _flaw(fd, start, length, size)
-        if reason:
-            end = _next_line(fd, start, size)
-            yield Skip(
-                reason if end == size or reason != "truncated-record" else "content-length-mismatch", at, end - at
-            )
+        start = at + line.end
+        reason = _flaw(fd, start, line.length, size)
+        end = _after_line_ends(fd, start + line.length, size) if not reason else next_line(fd, start, size)
+        if not reason:
+            yield Converted(_head(line, line.length), start, line.length)
+        elif reason == "truncated-record" and end == size:
+            yield from _cut(fd, at, start, line, size)
         else:
-            end = _after_line_ends(fd, start + length, size)
-            yield Converted(_head(line[1], line[2], line[3], line[4], length), start, length)
+            yield Skip("content-length-mismatch" if reason == "truncated-record" else reason, at, end - at)
         at = end
+
+
+def _cut(fd: int, at: int, start: int, line: Line, size: int) -> Iterator[Converted | Skip]:
+    """What there is of the last record of a cut file, and the skip that says so."""
+    there, missing = size - start, start + line.length - size
+    target, kind, content = _kind(line)
+    detail = f"{there} of {line.length} bytes"
+    if is_usable([("WARC-Type", kind), ("Content-Type", content)], os.pread(fd, MAX_HEAD, start)):
+        yield Converted(_head(line, there, {TRUNCATED: "unspecified"}), start, there)
+        yield Skip("truncated-record", size, 0, f"{target[:200]}: {detail}", lost=missing)
+    else:
+        yield Skip("truncated-record", at, size - at, detail)
+
+
+def _expected_line(text: bytes) -> Line | None:
+    """The line of a record where one must begin, so that less will do: no date, or a URL without a scheme."""
+    first = _FIRST_LINE.match(text)
+    line = _fields(first[0]) if first else None
+    if line is None or not (line.date or b":/" in line.url):
+        return None
+    return line if b":" in line.url or b"." in line.url else None
+
+
+def _is_certain(text: bytes) -> bool:
+    line = _fields(text)
+    return line is not None and line.date != b""
+
+
+def _fields(text: bytes) -> Line | None:
+    """The fields of a line: URL, IP, date, media type and (ARC 2) more, length. URLs may hold blanks."""
+    places = list(_FIELD.finditer(text))
+    fields = [place[0] for place in places]
+    if len(fields) < 3 or not _LENGTH.fullmatch(fields[-1]):
+        return None
+    dated = [n for n in range(1, len(fields) - 1) if _DIGITS.fullmatch(fields[n])]
+    after_ip = [n for n in dated if n > 1 and _is_ip(fields[n - 1])]
+    likely = [n for n in dated if _DATE.fullmatch(fields[n])]
+    if after_ip or likely:
+        n = (after_ip or likely)[0]
+        ip, date = (n - 1 if n > 1 else n), n
+    else:
+        undated = [n for n in range(1, len(fields) - 1) if _is_ip(fields[n])]
+        if not undated:
+            return None
+        ip = n = undated[0]
+        date = -1
+    url = text[: places[ip].start()].strip()
+    more = fields[n + 1 : -1]
+    return Line(
+        url, fields[ip] if ip != date else b"", fields[date] if date > 0 else b"",
+        more[0] if more else b"unknown", int(fields[-1]), len(text),
+    )  # fmt: skip
+
+
+def _is_ip(field: bytes) -> bool:
+    return bool(_IP.fullmatch(field)) or field in (b"-", b"None")
 
 
 def _flaw(fd: int, start: int, length: int, size: int) -> str:
@@ -57,25 +145,36 @@ def _flaw(fd: int, start: int, length: int, size: int) -> str:
     if start + length > size:
         return "truncated-record"
     end = _after_line_ends(fd, start + length, size)
-    is_end = end == size or ARC_LINE.match(os.pread(fd, _MAX_LINE, end))
-    return "" if is_end or end > start + length + 1 else "content-length-mismatch"
+    if end == size or end > start + length + 1:
+        return ""
+    text = os.pread(fd, _MAX_LINE, end)
+    is_line = os.pread(fd, 1, end - 1) == b"\n"
+    is_cut = end + len(text) == size and b"\n" not in text
+    is_next = is_line and (is_cut or _expected_line(text) is not None)
+    return "" if is_next or (_USUAL.match(text) and begins_arc(text)) else "content-length-mismatch"
 
 
-def _head(url: bytes, ip: bytes, moment: bytes, more: bytes, length: int) -> bytes:
-    target = url.decode("utf-8", "replace").replace("\r", "%0D").replace(" ", "%20").strip()
-    kind = (more.split() or [b"unknown"])[0].decode("latin-1")
-    headers = {"WARC-Type": "response", "WARC-Target-URI": target}
-    content = "application/http; msgtype=response"
+def _kind(line: Line) -> tuple[str, str, str]:
+    """URL, WARC-Type and Content-Type of a record."""
+    target = line.url.decode("utf-8", "replace").replace("\r", "%0D").replace(" ", "%20").strip()
+    content = line.media_type.decode("latin-1")
     if target.startswith("filedesc:"):
-        headers = {"WARC-Type": "warcinfo", "WARC-Filename": target.removeprefix("filedesc://")}
-        content = kind
-    elif not target.startswith(("http:", "https:")):
-        headers["WARC-Type"], content = "resource", kind
-    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{target} {moment.decode()} {length}")
-    headers |= {"WARC-Date": _date(moment.decode()), "WARC-Record-ID": f"<urn:uuid:{identity}>"}
-    if _IP.fullmatch(ip):
-        headers["WARC-IP-Address"] = ip.decode()
-    headers |= {"Content-Type": content, "Content-Length": str(length)}
+        return target, "warcinfo", content
+    is_http = target.lower().startswith(("http:", "https:")) or ":" not in target.partition("/")[0]
+    return target, *(("response", "application/http; msgtype=response") if is_http else ("resource", content))
+
+
+def _head(line: Line, length: int, more: dict[str, str] | None = None) -> bytes:
+    target, kind, content = _kind(line)
+    headers = {"WARC-Type": kind, "WARC-Target-URI": target}
+    if kind == "warcinfo":
+        headers = {"WARC-Type": kind, "WARC-Filename": target.removeprefix("filedesc://")}
+    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{target} {line.date.decode()} {line.length}")
+    headers |= {"WARC-Date": _date(line.date.decode())} if line.date else {}
+    headers |= {"WARC-Record-ID": f"<urn:uuid:{identity}>"}
+    if _IP.fullmatch(line.ip):
+        headers["WARC-IP-Address"] = line.ip.decode()
+    headers |= {**(more or {}), "Content-Type": content, "Content-Length": str(length)}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"WARC/1.0\r\n{lines}\r\n".encode()
 
@@ -97,13 +196,15 @@ def _after_line_ends(fd: int, at: int, size: int) -> int:
     return at
 
 
-def _next_line(fd: int, at: int, size: int) -> int:
+def next_line(fd: int, at: int, size: int) -> int:
     """Where the next record line begins, or the end of the file."""
     at -= 1
     while at < size:
         window = os.pread(fd, _WINDOW, at)
-        if found := ARC_LINE.search(window, 0 if window[:1] == b"\n" else 1):
-            return at + found.start()
+        # The first byte only shows whether a line begins at the second.
+        for found in _CANDIDATE.finditer(window, 0 if window[:1] == b"\n" else 1):
+            if _is_certain(found[0]):
+                return at + found.start()
         if at + len(window) >= size:
             break
         at += len(window) - _MAX_LINE

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import zipfile
 import zlib
 from pathlib import Path
-from typing import BinaryIO
 
 import orjson
-import zstandard
-from fastwarc.stream_io import Lz4Reader
 
+from ingest import zips
+from ingest.arc import begins_arc, next_line
+from ingest.frames import LZ4_MAGIC, SKIPPABLE, ZSTD_MAGIC
 from ingest.readers.heads import Unreadable, begins_record, declared_length, take_head
 from ingest.readers.members import Member, next_member
 from ingest.readers.stretches import next_record
 from ingest.records import MAX_BLOCK
+from ingest.unpack import parts
 
-ARC_LINE = re.compile(
-    rb"^((?:filedesc|https?|ftp|dns|gopher|nntp|whois)://?[^\n]*|dns:[^\n]*)"
-    rb" (\S+) (\d{8,18}) ([^\n]*?) ?(-?\d{1,18})[ \t]*\r?\n",
-    re.MULTILINE,
-)
-"""URL, IP, date, media type and more (ARC 2), length."""
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _OBJECT = re.compile(rb'\{\s*"(?:[^"\\]|\\.){1,200}"\s*:')
-_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-ZSTD_STEP = 1 << 14
-_MAX_DICTIONARY = 64 << 20
-_MAX_WINDOW = 128 << 20
+_MAGIC = {"gz": b"\x1f\x8b", "zst": ZSTD_MAGIC, "lz4": LZ4_MAGIC}
+_NAMED = re.compile(r"\.(warc|wet|wat|arc)(?:\.(gz|zst|lz4))?$")
 _PROBES = 64
 _START = 1 << 16
 _GZIP_START = 1 << 12
@@ -40,35 +31,47 @@ def detect(path: Path) -> str:
     """warc, warc.gz, warc.gz-one-member, warc.zst, warc.lz4, arc, arc.gz, wacz, parquet, jsonl, jsonl.gz, jsonl.zst or
     unknown.
     """
+    kind = _by_content(path)
+    return _by_name(path) if kind == "unknown" else kind
+
+
+def _by_name(path: Path) -> str:
+    """The kind that a name states, for a file whose beginning is damaged or cut."""
+    if not (stated := _NAMED.search(path.name.lower())):
+        return "unknown"
+    family = "arc" if stated[1] == "arc" else "warc"
+    with path.open("rb", buffering=0) as file:
+        fd, size = file.fileno(), os.fstat(file.fileno()).st_size
+        if stated[2] and os.pread(fd, 4, 0).startswith(_MAGIC[stated[2]]):
+            return f"{family}.{stated[2]}" if family == "warc" or stated[2] == "gz" else "unknown"
+        following = next_line if family == "arc" else next_record
+        return family if size == 0 or following(fd, 1, size) < size else "unknown"
+
+
+def _by_content(path: Path) -> str:
     with path.open("rb", buffering=0) as file:
         fd, size = file.fileno(), os.fstat(file.fileno()).st_size
         start = os.pread(fd, _START, 0)
         if start.startswith(b"\x1f\x8b"):
             return _gzip_kind(fd, size)
-        if start.startswith(ZSTD_MAGIC) or _SKIPPABLE.match(start):
-            held = _zstd_start(path).lstrip()
-            return "warc.zst" if begins_record(held) else "jsonl.zst" if _is_jsonl(held) else "unknown"
+        if start.startswith(ZSTD_MAGIC) or SKIPPABLE.match(start):
+            return _framed_kind(path, ".zst", ("warc", "jsonl"))
+        if start.startswith(LZ4_MAGIC):
+            return _framed_kind(path, ".lz4", ("warc",))
         if start.startswith(b"PAR1"):
             return "parquet"
-        if start.startswith(b"\x04\x22\x4d\x18"):
-            return "warc.lz4" if begins_record(_lz4_start(path).lstrip()) else "unknown"
-        if start.startswith(b"PK\x03\x04"):
-            return "wacz" if path.name.lower().endswith(".wacz") or _holds_archives(path) else "unknown"
-        kind = _plain_kind(start)
-        if kind == "unknown" and (size == 0 or next_record(fd, 1, size) < size) and is_warc_name(path.name):
-            return "warc"
-        return kind
-
-
-def is_warc_name(name: str) -> bool:
-    return bool(re.search(r"\.(warc|wet|wat)(\.|$)", name.lower()))
+        is_wacz = path.name.lower().endswith(".wacz")
+        if is_wacz or start.startswith(b"PK\x03\x04"):
+            found = zips.read_zip(path).entries
+            return "wacz" if found and (is_wacz or any(zips.is_archive(entry.name) for entry in found)) else "unknown"
+        return _plain_kind(start)
 
 
 def _plain_kind(start: bytes) -> str:
     text = start.lstrip(b"\r\n")
     if begins_record(text):
         return "warc"
-    return "arc" if ARC_LINE.match(text) else "jsonl" if _is_jsonl(text) else "unknown"
+    return "arc" if begins_arc(text) else "jsonl" if _is_jsonl(text) else "unknown"
 
 
 def _is_jsonl(start: bytes) -> bool:
@@ -83,20 +86,20 @@ def _is_jsonl(start: bytes) -> bool:
 
 
 def _gzip_kind(fd: int, size: int) -> str:
-    """By what the first sound member that holds anything holds."""
+    """By what the first sound member that holds anything known holds."""
     at = 0
     for _ in range(_PROBES):
         member = Member(fd, at)
         try:
-            kind = _plain_kind(start := member.read(_GZIP_START).lstrip(b"\r\n"))
+            kind = _plain_kind(member.read(_GZIP_START).lstrip(b"\r\n"))
             if kind in ("arc", "jsonl"):
                 return f"{kind}.gz"
             if kind == "warc":
                 return "warc.gz" if _is_aligned(fd, at, size) else "warc.gz-one-member"
             member.drain()
-            at = member.end if not start else next_member(fd, member.end, size)
+            at = next_member(fd, member.end, size, bool)
         except (zlib.error, Unreadable):
-            at = next_member(fd, at + 1, size)
+            at = next_member(fd, at + 1, size, bool)
         if at >= size:
             return "unknown"
     return "warc.gz" if next_member(fd, at, size) < size else "unknown"
@@ -138,47 +141,12 @@ def _holds(member: Member) -> str:
     return "several" if begins_record((after + member.read(64)).lstrip(b"\r\n")) else "one"
 
 
-def _zstd_start(path: Path) -> bytes:
-    try:
-        with path.open("rb", buffering=0) as file:
-            return zstd_stream(file, zstd_dictionary(file)).read(_START)
-    except zstandard.ZstdError:
-        return b""
-
-
-def zstd_dictionary(file: BinaryIO) -> zstandard.ZstdCompressionDict | None:
-    """The dictionary a first frame of 0x184D2A5D holds, plain or compressed (WARC zstd convention)."""
-    head = file.read(8)
-    if head[:4] != b"\x5d\x2a\x4d\x18":
-        file.seek(0)
-        return None
-    content = file.read(min(int.from_bytes(head[4:], "little"), _MAX_DICTIONARY))
-    if content.startswith(ZSTD_MAGIC):
-        content = zstandard.ZstdDecompressor().stream_reader(content).read(_MAX_DICTIONARY)
-    return zstandard.ZstdCompressionDict(content)
-
-
-def zstd_stream(file: BinaryIO, dictionary: zstandard.ZstdCompressionDict | None) -> zstandard.ZstdDecompressionReader:
-    """What all frames from here on hold; skippable ones hold nothing."""
-    inflate = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=_MAX_WINDOW)
-    return inflate.stream_reader(file, read_size=ZSTD_STEP, read_across_frames=True, closefd=False)
-
-
-def _lz4_start(path: Path) -> bytes:
-    try:
-        return bytes(Lz4Reader(str(path)).read(_START))
-    except OSError:
-        return b""
-
-
-def _holds_archives(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(is_archive(name) for name in archive.namelist())
-    except (zipfile.BadZipFile, OSError):
-        return False
-
-
-def is_archive(name: str) -> bool:
-    """Whether a file of a WACZ is one of its WARC files."""
-    return name.startswith("archive/") and is_warc_name(name)
+def _framed_kind(path: Path, packing: str, kinds: tuple[str, ...]) -> str:
+    """By what the first frames that can be unpacked hold."""
+    start = b""
+    for part in parts(path, packing):
+        start += part if isinstance(part, bytes) else b""
+        if len(start) >= _START:
+            break
+    kind = _plain_kind(start.lstrip())
+    return f"{kind}{packing}" if kind in kinds else "unknown"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from emulator.errors import SourceError
-from ingest import dump
+from ingest import dump, zips
 from ingest.arc import Converted, convert
-from ingest.kinds import detect, is_archive
-from ingest.readers import read
-from ingest.records import Skip
+from ingest.kinds import detect
+from ingest.readers import SHARED, read
+from ingest.records import MAX_BLOCK, Record, Skip
 from ingest.rows import KINDS as DUMPS
 from ingest.unpack import unpack
 
@@ -65,12 +64,25 @@ def _copy(path: Path, kind: str, copy: BinaryIO, scratch: Path) -> list[Skip]:
             skips = unpack(path, kind, plain)
         return skips + _copy_arc(plain, copy)
     if kind in ("warc", "warc.gz"):
-        return _copy_records(path, copy)
+        return _copy_plainly(path, copy, scratch)
     if kind in DUMPS:
         return _copy_rows(path, kind, copy)
     plain = scratch / "unpacked.warc"
-    skips = unpack(path, kind, plain) + _copy_records(plain, copy)
+    skips = unpack(path, kind, plain)
+    if plain.stat().st_size:
+        skips += _copy_records(plain, copy)
     plain.unlink()
+    return skips
+
+
+def _copy_plainly(path: Path, copy: BinaryIO, scratch: Path) -> list[Skip]:
+    """A readable file, or one that was taken for one until a member with several records came."""
+    start = copy.tell()
+    skips = _copy_records(path, copy)
+    if any(skip.reason == SHARED for skip in skips):
+        copy.seek(start)
+        copy.truncate()
+        return _copy(path, "warc.gz-one-member", copy, scratch)
     return skips
 
 
@@ -79,13 +91,29 @@ def _copy_records(path: Path, copy: BinaryIO) -> list[Skip]:
     skips: list[Skip] = []
     with path.open("rb", buffering=0) as file:
         is_packed = os.pread(file.fileno(), 2, 0) == b"\x1f\x8b"
-        for record in read(path, max_block=_STEP):
+        for record in read(path, max_block=MAX_BLOCK if is_packed else _STEP):
             if isinstance(record, Skip):
                 skips.append(record)
                 continue
             span = _span(file.fileno(), record.offset, record.length)
-            copy.writelines(span if is_packed else _packed(span))
+            if record.missing:
+                copy.writelines(_packed(_shortened(record, file.fileno())))
+            else:
+                copy.writelines(span if is_packed else _packed(span))
     return skips
+
+
+def _shortened(record: Record, fd: int) -> Iterator[bytes]:
+    """A record that the file cuts, with the length that it has."""
+    there = record.declared_length - record.missing
+    headers = [header for header in record.headers if header[0].lower() != "content-length"]
+    lines = "".join(f"{name}: {value}\r\n" for name, value in [*headers, ("Content-Length", str(there))])
+    yield f"WARC/1.0\r\n{lines}\r\n".encode("utf-8", "surrogateescape")
+    if record.oversized:
+        yield from _span(fd, record.offset + record.length - there, there)
+    else:
+        yield record.block
+    yield b"\r\n\r\n"
 
 
 def _copy_arc(path: Path, copy: BinaryIO) -> list[Skip]:
@@ -119,19 +147,21 @@ def _converted(fd: int, record: Converted) -> Iterator[bytes]:
 
 def _copy_wacz(path: Path, copy: BinaryIO, scratch: Path) -> list[Skip]:
     """All WARC files of a WACZ (1.1.1, section 5.2.1), in the order of their names."""
-    skips: list[Skip] = []
-    inner = scratch / "inner"
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = sorted((one for one in archive.infolist() if is_archive(one.filename)), key=lambda e: e.filename)
-            if not entries:
-                raise SourceError(f"{path} holds no archive/*.warc.gz", action="it is no WACZ, or an empty one")
-            for entry in entries:
-                if lost := _extract(archive, entry, inner):
-                    skips.append(lost)
-                skips += _copy(inner, _inner_kind(inner, entry.filename), copy, scratch)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
-        raise SourceError(f"{path} is a damaged WACZ: {error}", action="export or download it again") from error
+    contents = zips.read_zip(path)
+    entries = [entry for entry in contents.entries if zips.is_archive(entry.name)]
+    size = path.stat().st_size
+    end = max((entry.end for entry in contents.entries), default=0)
+    skips = [] if contents.is_whole else [Skip("damaged-zip", end, size - end, "its directory is damaged")]
+    skips += [Skip("damaged-zip", 0, 0, f"{name} is not there") for name in contents.lost if zips.is_archive(name)]
+    if not entries and not skips:
+        raise SourceError(f"{path} holds no archive/*.warc.gz", action="it is no WACZ, or an empty one")
+    inner, left = scratch / "inner", max(4 << 30, _MAX_RATIO * size)
+    for entry in entries:
+        if lost := _extract(path, entry, inner, left):
+            skips.append(lost)
+        left -= inner.stat().st_size
+        if inner.stat().st_size:
+            skips += _copy(inner, _inner_kind(inner, entry.name), copy, scratch)
     return skips
 
 
@@ -140,22 +170,19 @@ def _inner_kind(inner: Path, name: str) -> str:
     return kind if kind not in ("unknown", "wacz") else "warc.gz" if name.endswith(".gz") else "warc"
 
 
-def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> Skip | None:
-    """One file of the zip; what was read before damage stays."""
-    limit = max(4 << 30, _MAX_RATIO * entry.compress_size)
-    try:
-        with archive.open(entry) as packed, target.open("wb") as file:
-            # A failed checksum would take the last step with it; the records have checksums of their own.
-            packed._expected_crc = None  # type: ignore[attr-defined]
-            checksum = 0
-            while part := packed.read(_STEP):
+def _extract(path: Path, entry: zips.Entry, target: Path, limit: int) -> Skip | None:
+    """Write one file of a zip; what was read before damage stays."""
+    size = entry.end - entry.offset
+    with target.open("wb") as file:
+        try:
+            for part in zips.unpacked(path, entry):
                 file.write(part)
-                checksum = zlib.crc32(part, checksum)
                 if file.tell() > limit:
-                    return Skip("oversized-archive", entry.header_offset, 0, entry.filename)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        return Skip("damaged-zip", entry.header_offset, 0, f"{entry.filename}: {error}")
-    return None if checksum == entry.CRC else Skip("damaged-zip", entry.header_offset, 0, f"{entry.filename}: checksum")
+                    return Skip("oversized-archive", entry.offset, size, entry.name)
+        except zips.Damaged as error:
+            reason = "truncated-zip" if entry.is_cut else "damaged-zip"
+            return Skip(reason, entry.offset, 0 if file.tell() else size, f"{entry.name}: {error}")
+    return None
 
 
 def _span(fd: int, start: int, length: int) -> Iterator[bytes]:

@@ -45,11 +45,12 @@ def _parts(path: Path, kind: str) -> Iterator[bytes | Skip]:
 
 
 def _of_lines(found: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
-    """Lines of pieces of any size. Of one that is too long nothing is kept, and of one that damage cuts."""
+    """Lines of pieces of any size. Of one that is too long nothing is kept; damage ends a line and begins another."""
     held: list[bytes] = []
     start = size = 0
     for part in found:
         if isinstance(part, Skip):
+            yield from _row(start, size, held)
             yield part
             start, size, held = start + size, 0, []
             continue
@@ -83,15 +84,42 @@ def _read(line: bytes) -> Any:
 
 
 def _of_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
+    """Rows of every row group; damage costs the rest of its own. Without its footer nothing of a file can be read."""
     number = 0
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
             names = [name for name in file.schema_arrow.names if name in columns]
-            for batch in file.iter_batches(_BATCH, columns=names):
-                for value in batch.to_pylist():
-                    yield Row(number, value)
+            for group in range(file.metadata.num_row_groups):
+                end = number + file.metadata.row_group(group).num_rows
+                for value in _of_group(file, group, names):
+                    yield Row(number, value) if value is not None else Skip("damaged-parquet", number, 0, "no UTF-8")
                     number += 1
+                if number < end:
+                    yield Skip("damaged-parquet", number, 0, f"row group {group}", records=end - number)
+                number = end
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        yield Skip("damaged-parquet", number, 0, str(error)[:200])
+        yield Skip("damaged-parquet", number, path.stat().st_size, str(error)[:200])
+
+
+def _of_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, Any] | None]:
+    """Rows of a row group up to where it is damaged; None for a row whose texts are no UTF-8."""
+    try:
+        for batch in file.iter_batches(_BATCH, row_groups=[group], columns=names):
+            try:
+                values = batch.to_pylist()
+            except UnicodeDecodeError:
+                values = [_value(batch.slice(number, 1)) for number in range(batch.num_rows)]
+            yield from values
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+
+
+def _value(row: pa.RecordBatch) -> dict[str, Any] | None:
+    try:
+        value: dict[str, Any] = row.to_pylist()[0]
+        return value
+    except UnicodeDecodeError:
+        return None

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
-import zstandard
-from fastwarc.stream_io import Lz4Reader
-
-from ingest.kinds import ZSTD_MAGIC, ZSTD_STEP, zstd_dictionary, zstd_stream
-from ingest.readers.heads import Unreadable, begins_record
+from ingest.frames import Damaged, Frame, Frames, frames_of
+from ingest.readers.heads import Unreadable
 from ingest.readers.members import Member, next_member
 from ingest.records import Skip
 
 _STEP = 1 << 16
-"""What is unpacked at a time, and what damage takes with it at most."""
+"""Bytes that are unpacked at a time."""
 _WINDOW = 1 << 20
+_LARGEST_BLOCK = 5 << 20
+"""Bytes of a frame that are enough to give something of it: lz4 has blocks of 4 MB."""
 _MAX_BYTES = 4 << 30
 _MAX_RATIO = 200
 """Unpacking ends where it has given more than both: so many bytes, so many times the size of the file."""
@@ -28,13 +26,16 @@ def unpack(path: Path, kind: str, target: Path) -> list[Skip]:
     """Write what the file holds to `target`; ranges that cannot be unpacked are skips of the packed file."""
     limit = max(_MAX_BYTES, _MAX_RATIO * path.stat().st_size)
     skips: list[Skip] = []
+    separator = b""
     with target.open("wb") as file:
         for part in parts(path, kind):
             if isinstance(part, Skip):
                 skips.append(part)
-                file.write(b"\n\n")
+                separator = b"\n\n"
                 continue
-            file.write(part)
+            # Not at once: a record that the end of the file cuts must end where its bytes end.
+            file.write(separator + part)
+            separator = b""
             if file.tell() > limit:
                 skips.append(Skip("oversized-archive", 0, 0, f"more than {limit} bytes"))
                 break
@@ -43,65 +44,89 @@ def unpack(path: Path, kind: str, target: Path) -> list[Skip]:
 
 def parts(path: Path, kind: str) -> Iterator[bytes | Skip]:
     """What the file holds in pieces, and the ranges that cannot be unpacked."""
-    packings: dict[str, Callable[[Path], Iterator[bytes | Skip]]] = {"zst": _zstd, "lz4": _lz4}
-    return packings.get(kind.rpartition(".")[2], _gzip)(path)
+    return _framed(path, kind) if kind.endswith((".zst", ".lz4")) else _gzip(path)
 
 
 def _gzip(path: Path) -> Iterator[bytes | Skip]:
     with path.open("rb", buffering=0) as file:
         fd, size, at = file.fileno(), os.fstat(file.fileno()).st_size, 0
         while at < size:
-            member = Member(fd, at)
+            member, lost = Member(fd, at), at
             try:
                 while part := member.read(_STEP):
                     yield part
-                at = member.end if member.is_whole else size
+                    lost = size
             except (zlib.error, Unreadable) as error:
-                end = next_member(fd, at + 1, size)
+                end = _next_sound(fd, at + 1, size)
                 yield Skip("damaged-gzip", at, end - at, str(error))
                 at = end
+                continue
+            if member.is_whole:
+                at = member.end
+                continue
+            # Damage can make a member swallow those behind it.
+            at = _next_sound(fd, at + 1, size)
+            lost = lost if at == size else min(lost, at)
+            yield Skip(f"{'truncated' if at == size else 'damaged'}-gzip", lost, at - lost, "a gzip member has no end")
 
 
-def _lz4(path: Path) -> Iterator[bytes | Skip]:
-    size = path.stat().st_size
-    reader = Lz4Reader(str(path))
-    try:
-        while part := reader.read(_STEP):
-            yield bytes(part)
-    except OSError as error:
-        at = min(reader.frame_start_position() or 0, size)
-        yield Skip("damaged-lz4", at, size - at, str(error))
+def _next_sound(fd: int, at: int, size: int) -> int:
+    """Where the next member begins that is whole and leads to another, or the end of the file.
 
-
-def _zstd(path: Path) -> Iterator[bytes | Skip]:
-    with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        dictionary = zstd_dictionary(file)
-        while file.tell() < size:
-            reader = zstd_stream(file, dictionary)
-            try:
-                # Not `read`: what it had decoded before damage would be lost.
-                while part := reader.read1(_STEP):
-                    yield part
-            except zstandard.ZstdError as error:
-                at = max(0, file.tell() - ZSTD_STEP)
-                end = _next_frame(file, file.tell(), size, dictionary)
-                yield Skip("damaged-zstd", at, end - at, str(error))
-                file.seek(end)
-
-
-def _next_frame(file: BinaryIO, at: int, size: int, dictionary: zstandard.ZstdCompressionDict | None) -> int:
-    """Where the next frame that begins with a record begins, or the end of the file."""
-    while at < size:
-        window = os.pread(file.fileno(), _WINDOW, at)
-        found = window.find(ZSTD_MAGIC)
-        while found >= 0:
-            file.seek(at + found)
-            try:
-                if begins_record(zstd_stream(file, dictionary).read1(64).lstrip(b"\r\n")):
-                    return at + found
-            except zstandard.ZstdError:
-                pass
-            found = window.find(ZSTD_MAGIC, found + 1)
-        at += max(1, len(window) - 3)
+    It may continue a record, or hold no WARC at all. A gzip file that was crawled leads nowhere.
+    """
+    while (at := next_member(fd, at, size, bool)) < size:
+        member = Member(fd, at)
+        try:
+            member.drain()
+            if member.is_whole and (member.end == size or os.pread(fd, 2, member.end) == b"\x1f\x8b"):
+                return at
+        except (zlib.error, Unreadable):
+            pass
+        at += 1
     return size
+
+
+def _framed(path: Path, kind: str) -> Iterator[bytes | Skip]:
+    """Frames of zstd or lz4, each for itself: damage costs its own frame only."""
+    name = "zstd" if kind.endswith("zst") else "lz4"
+    with path.open("rb", buffering=0) as file:
+        fd, size, at = file.fileno(), os.fstat(file.fileno()).st_size, 0
+        frames = frames_of(kind, file)
+        while at < size:
+            frame = frames.frame(fd, at, size)
+            lost, error = frame.sound_end, ""
+            try:
+                if frame.has_content:
+                    yield from frames.unpacked(fd, at, max(frame.end, frame.sound_end))
+            except Damaged as damage:
+                lost, error = damage.at, str(damage)
+            end = frame.end
+            if end < 0 or error:
+                end = _after_damage(frames, fd, frame, size)
+                reason = "damaged" if error or end < size or frame.is_junk else "truncated"
+                yield Skip(f"{reason}-{name}", lost, end - lost, error or "the frame has no end")
+            at = end
+
+
+def _after_damage(frames: Frames, fd: int, frame: Frame, size: int) -> int:
+    """Where reading goes on: behind the frame if its blocks led to another, else where the next begins that unpacks."""
+    if frame.end == size or (frame.end >= 0 and not frames.frame(fd, frame.end, size).is_junk):
+        return frame.end
+    at = frame.start + 1
+    while at < size:
+        window = os.pread(fd, _WINDOW, at)
+        place = window.find(frames.magic)
+        while place >= 0:
+            if _unpacks(frames, fd, at + place, size):
+                return at + place
+            place = window.find(frames.magic, place + 1)
+        at += max(1, len(window) - len(frames.magic) + 1)
+    return size
+
+
+def _unpacks(frames: Frames, fd: int, at: int, size: int) -> bool:
+    try:
+        return any(frames.unpacked(fd, at, min(at + _LARGEST_BLOCK, size)))
+    except Damaged:
+        return False

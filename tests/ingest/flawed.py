@@ -13,6 +13,7 @@ import io
 import random
 import zipfile
 import zlib
+from collections.abc import Sequence
 
 import zstandard
 from fastwarc.stream_io import Lz4Writer
@@ -244,9 +245,9 @@ def records_share_members_in_pairs() -> bytes:
     return gzip.compress(BEFORE + AFTER, mtime=0) + gzip.compress(third, mtime=0)
 
 
-def records_over_member_borders(step: int = 100) -> bytes:
+def records_over_member_borders(step: int = 100, records: Sequence[bytes] = ()) -> bytes:
     """Blocks of gzip wherever they fall, as bgzip and pigz -i make them."""
-    text = sound_plain()
+    text = b"".join(records) or sound_plain()
     return packed(*(text[at : at + step] for at in range(0, len(text), step)))
 
 

@@ -1,0 +1,192 @@
+"""Files inside a zip file, whatever became of it: its directory is believed where it leads to files.
+
+Where it is gone, cut or points elsewhere, the heads that stand before each file say what there is. `zipfile` of the
+standard library reads nothing without a sound directory, and stops at the first file it does not like.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+_HEAD = struct.Struct("<4sHHHHHIIIHH")
+"""Local file header (APPNOTE 4.3.7): signature, version, flags, method, time, date, CRC, sizes, lengths."""
+_LOCAL = b"PK\x03\x04"
+_SIZES = b"PK\x07\x08"
+_DIRECTORY = re.compile(rb"PK(?:\x01\x02|\x05\x06|\x06\x06)")
+_SIGNATURE = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06|\x06\x06)")
+_ENCRYPTED, _SIZES_FOLLOW = 0x1, 0x8
+_UNKNOWN = 0xFFFFFFFF
+_WINDOW = 1 << 20
+_STEP = 1 << 16
+_MAX_ENTRIES = 100_000
+
+
+class Damaged(Exception):
+    """A file of the zip that cannot be read, or not to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a zip."""
+
+    name: str
+    offset: int
+    """Position of its local header."""
+    start: int
+    """Position of its first packed byte."""
+    end: int
+    """Position behind its last packed byte, as far as can be told."""
+    method: int
+    is_encrypted: bool
+    crc: int | None
+    """Checksum of the unpacked file; None if it is not known."""
+    is_cut: bool = False
+    """True if the zip ends before this file does."""
+
+
+class Contents(NamedTuple):
+    """Files of a zip."""
+
+    entries: list[Entry]
+    is_whole: bool
+    """True if the directory of the zip could be read and led to all of them."""
+    lost: tuple[str, ...]
+    """Names in the directory of which there is no file."""
+
+
+def is_archive(name: str) -> bool:
+    """True if a file of a WACZ is one of its WARC files (WACZ 1.1.1, section 5.2.1)."""
+    return name.startswith("archive/") and bool(re.search(r"\.(warc|wet|wat)(\.|$)", name.lower()))
+
+
+def read_zip(path: Path) -> Contents:
+    """Return the files of a zip in the order of their names; none if it is no zip."""
+    listed = _listed(path)
+    with path.open("rb", buffering=0) as file:
+        fd, size = file.fileno(), os.fstat(file.fileno()).st_size
+        found = {info.header_offset: _entry(fd, size, info.header_offset, info) for info in listed}
+        sound = {offset: entry for offset, entry in found.items() if entry}
+        is_whole = bool(listed) and len(sound) == len(found)
+        if not is_whole:
+            sound |= {entry.offset: entry for entry in _scanned(fd, size)}
+    named = {entry.name for entry in sound.values()}
+    lost = tuple(info.filename for info in listed if info.filename not in named)
+    return Contents(sorted(sound.values(), key=lambda entry: (entry.name, entry.offset)), is_whole, lost)
+
+
+def _listed(path: Path) -> list[zipfile.ZipInfo]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError):
+        return []
+
+
+def _entry(fd: int, size: int, offset: int, info: zipfile.ZipInfo | None) -> Entry | None:
+    """The file whose local header is at `offset`, with the sizes of the directory if that names it."""
+    head = os.pread(fd, _HEAD.size, offset) if offset >= 0 else b""
+    if len(head) < _HEAD.size or not head.startswith(_LOCAL):
+        return None
+    _, _, flags, method, _, _, crc, packed, _, name_length, extra_length = _HEAD.unpack(head)
+    name = os.pread(fd, name_length, offset + _HEAD.size).decode("utf-8", "replace")
+    start = offset + _HEAD.size + name_length + extra_length
+    if info is not None:
+        packed, crc, method, name = info.compress_size, info.CRC, info.compress_type, info.filename
+    elif flags & _SIZES_FOLLOW or packed == _UNKNOWN:
+        packed, crc = -1, -1
+    end = _end(fd, start, start + packed if packed >= 0 else -1, size, is_listed=info is not None)
+    is_encrypted = bool(flags & _ENCRYPTED)
+    return Entry(
+        name, offset, start, min(end, size), method, is_encrypted, crc if crc >= 0 else None, is_cut=end >= size
+    )
+
+
+def _end(fd: int, start: int, stated: int, size: int, *, is_listed: bool) -> int:
+    """Where a file ends: as stated if the next part of the zip begins there, else where that does."""
+    if stated >= 0 and (is_listed or _is_border(fd, stated)):
+        return stated
+    at = min(start, size)
+    while at < size:
+        window = os.pread(fd, _WINDOW, at)
+        for found in _SIGNATURE.finditer(window):
+            if _is_border(fd, at + found.start()):
+                return at + found.start()
+        at += max(1, len(window) - 3)
+    return size
+
+
+def _is_border(fd: int, at: int) -> bool:
+    """True if a part of the zip begins here; what follows a file may be its sizes (APPNOTE 4.3.9)."""
+    if os.pread(fd, 4, at) == _SIZES:
+        return any(_is_part(fd, at + length) for length in (16, 24))
+    return _is_part(fd, at)
+
+
+def _is_part(fd: int, at: int) -> bool:
+    head = os.pread(fd, _HEAD.size, at)
+    if head.startswith(_LOCAL) and len(head) == _HEAD.size:
+        name = os.pread(fd, _HEAD.unpack(head)[9], at + _HEAD.size)
+        return bool(name) and name.isascii() and name.decode().isprintable()
+    return bool(_DIRECTORY.match(head))
+
+
+def _scanned(fd: int, size: int) -> Iterator[Entry]:
+    """Files found by their local headers, in the order of the zip."""
+    at, count = 0, 0
+    while at < size and count < _MAX_ENTRIES:
+        window = os.pread(fd, _WINDOW, at)
+        place = window.find(_LOCAL)
+        if place < 0:
+            at += max(1, len(window) - 3)
+            continue
+        at += place
+        entry = _entry(fd, size, at, None) if _is_part(fd, at) else None
+        if entry:
+            count += 1
+            yield entry
+        at = max(at + 4, entry.end if entry else 0)
+
+
+def unpacked(path: Path, entry: Entry) -> Iterator[bytes]:
+    """Yield the content of a file in parts, as far as it goes. Raises Damaged after the last of them."""
+    if entry.is_encrypted:
+        raise Damaged("encrypted")
+    if entry.method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Damaged(f"compression method {entry.method} is not one of a WACZ")
+    checksum = 0
+    for part in _parts(path, entry):
+        checksum = zlib.crc32(part, checksum)
+        yield part
+    if entry.is_cut:
+        raise Damaged("the zip ends inside this file")
+    if entry.crc is not None and checksum != entry.crc:
+        raise Damaged("checksum")
+
+
+def _parts(path: Path, entry: Entry) -> Iterator[bytes]:
+    inflate = zlib.decompressobj(-15) if entry.method == zipfile.ZIP_DEFLATED else None
+    with path.open("rb") as file:
+        file.seek(entry.start)
+        left = entry.end - entry.start
+        while left > 0 and (packed := file.read(min(_STEP, left))):
+            left -= len(packed)
+            if inflate is None:
+                yield packed
+                continue
+            while packed and not inflate.eof:
+                try:
+                    part = inflate.decompress(packed, _STEP)
+                except zlib.error as error:
+                    raise Damaged(str(error)) from error
+                packed = inflate.unconsumed_tail
+                yield part
+    if inflate is not None and not inflate.eof:
+        raise Damaged("its packed content has no end")

@@ -1,0 +1,179 @@
+"""The same records in every container that is read, with where each ends: for tests that cut and damage files."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+from fastwarc.stream_io import Lz4Writer
+
+from emulator.errors import SourceError
+from ingest.readers import read
+from ingest.records import Record, Skip
+from ingest.repack import detect, readable
+from tests.ingest import flawed
+
+WORDS = [b"archive", b"crawl", b"desert", b"engine", b"forest", b"garden", b"harbor", b"island", b"jungle"]
+
+
+class Container(NamedTuple):
+    """A file, and the places at which one of its records ends; none where records share a stream."""
+
+    data: bytes
+    ends: tuple[int, ...]
+    kind: str
+    name: str = "file"
+
+
+class Account(NamedTuple):
+    """What became of the bytes of a file."""
+
+    records: list[Record]
+    skips: list[Skip]
+    kind: str
+
+
+def account(data: bytes, folder: Path, name: str) -> Account:
+    """Read bytes as ingest does; a file that is refused is one skip."""
+    source = folder / name
+    source.write_bytes(data)
+    kind = detect(source)
+    try:
+        path, skips = readable(source, kind, folder / "copy.warc.gz")
+    except SourceError as error:
+        return Account([], [Skip("unreadable-source", 0, len(data), error.message)], "unreadable")
+    found = list(read(path))
+    if any(isinstance(one, Skip) and one.reason == "records-share-member" for one in found):
+        path, skips = readable(source, "warc.gz-one-member", folder / "copy.warc.gz")
+        found = list(read(path))
+    rest = [one for one in found if isinstance(one, Skip) and (one.reason != "empty-file" or not data)]
+    return Account([one for one in found if isinstance(one, Record)], [*skips, *rest], kind)
+
+
+def bodies(seed: int = 7) -> list[bytes]:
+    """Payloads of many sizes, some of which do not compress, a few larger than a block of zstd."""
+    chosen = random.Random(seed)
+    sizes = [40, 300, 900, 2000, 150_000, 5000, 70, 700, 3000, 60, 20_000, 1200]
+    return [
+        chosen.randbytes(size) if number % 3 == 0 else b" ".join(chosen.choices(WORDS, k=size // 7))
+        for number, size in enumerate(sizes)
+    ]
+
+
+def records(seed: int = 7) -> list[bytes]:
+    return [flawed.response(f"http://{n}.example/", body) for n, body in enumerate(bodies(seed))]
+
+
+def _ends(parts: Sequence[bytes], start: int = 0) -> tuple[int, ...]:
+    ends, at = [], start
+    for part in parts:
+        at += len(part)
+        ends.append(at)
+    return tuple(ends)
+
+
+def _joined(parts: Sequence[bytes], kind: str) -> Container:
+    return Container(b"".join(parts), _ends(parts), kind)
+
+
+def _lz4(content: bytes) -> bytes:
+    target = io.BytesIO()
+    writer = Lz4Writer(target)
+    writer.write(content)
+    writer.close()
+    return target.getvalue()
+
+
+def _zst_with_dictionary() -> Container:
+    words = zstandard.train_dictionary(4096, [record[:400] for record in records()] * 30)
+    content = zstandard.compress(words.as_bytes())
+    head = b"\x5d\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content
+    frames = [zstandard.ZstdCompressor(dict_data=words).compress(one) for one in records()]
+    return Container(head + b"".join(frames), _ends(frames, len(head)), "warc.zst")
+
+
+def _arc_records() -> list[bytes]:
+    info = b"1 0 Tests\nURL IP-address Archive-date Content-type Archive-length\n"
+    made = [b"filedesc://file.arc 0.0.0.0 20080430204825 text/plain %d\n" % len(info) + info + b"\n"]
+    for number, body in enumerate(bodies()):
+        block = flawed.HTTP + body
+        line = b"http://%d.example/ 1.2.3.4 20080430204825 text/html %d\n" % (number, len(block))
+        made.append(line + block + b"\n")
+    return made
+
+
+def _wacz(*, seekable: bool, method: int = zipfile.ZIP_STORED) -> Container:
+    target = io.BytesIO()
+    stream = target if seekable else _Unseekable(target)
+    members = flawed.packed(*records()[:6]), flawed.packed(*records()[6:])
+    with zipfile.ZipFile(stream, "w", method) as archive:  # type: ignore[arg-type]
+        archive.writestr("datapackage.json", b"{}")
+        for name, content in zip("ab", members, strict=True):
+            archive.writestr(f"archive/{name}.warc.gz", content)
+        archive.writestr("pages/pages.jsonl", b"{}\n")
+    data = target.getvalue()
+    ends = [data.find(one) + len(one) for one in map(flawed.packed, records())] if method == zipfile.ZIP_STORED else []
+    return Container(data, tuple(ends), "wacz", "file.wacz")
+
+
+class _Unseekable(io.RawIOBase):
+    """A stream that is written once, as Browsertrix uploads a WACZ: sizes stand behind each file."""
+
+    def __init__(self, target: io.BytesIO) -> None:
+        self._target = target
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        return self._target.write(data)
+
+
+def _lines() -> list[bytes]:
+    texts = [b" ".join(body.split()).decode("latin-1") for body in bodies()]
+    return [json.dumps({"url": f"http://{n}.example/", "text": text}).encode() + b"\n" for n, text in enumerate(texts)]
+
+
+def _parquet() -> bytes:
+    rows = [json.loads(line) for line in _lines()]
+    target = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), target, row_group_size=4, compression="zstd")
+    return target.getvalue()
+
+
+def _checked_zst(content: bytes) -> bytes:
+    packer = zstandard.ZstdCompressor(write_checksum=True, write_content_size=False).compressobj()
+    return packer.compress(content) + packer.flush()
+
+
+CONTAINERS: dict[str, Container] = {
+    "warc": _joined(records(), "warc"),
+    "warc.gz": _joined([flawed.packed(one) for one in records()], "warc.gz"),
+    "warc.gz in one member": Container(gzip.compress(b"".join(records()), mtime=0), (), "warc.gz-one-member"),
+    "warc.gz in pieces": Container(flawed.records_over_member_borders(100, records()), (), "warc.gz-one-member"),
+    "warc.zst": _joined([zstandard.compress(one) for one in records()], "warc.zst"),
+    "warc.zst with checksums": _joined([_checked_zst(one) for one in records()], "warc.zst"),
+    "warc.zst with a dictionary": _zst_with_dictionary(),
+    "warc.zst in one frame": Container(_checked_zst(b"".join(records())), (), "warc.zst"),
+    "warc.lz4": _joined([_lz4(one) for one in records()], "warc.lz4"),
+    "warc.lz4 in one frame": Container(_lz4(b"".join(records())), (), "warc.lz4"),
+    "arc": _joined(_arc_records(), "arc"),
+    "arc.gz": _joined([flawed.packed(one) for one in _arc_records()], "arc.gz"),
+    "wacz": _wacz(seekable=True),
+    "wacz, streamed": _wacz(seekable=False),
+    "wacz, deflated": _wacz(seekable=True, method=zipfile.ZIP_DEFLATED),
+    "jsonl": _joined(_lines(), "jsonl"),
+    "jsonl.gz": Container(gzip.compress(b"".join(_lines()), mtime=0), (), "jsonl.gz"),
+    "jsonl.gz, a member a row": _joined([flawed.packed(one) for one in _lines()], "jsonl.gz"),
+    "jsonl.zst": _joined([zstandard.compress(one) for one in _lines()], "jsonl.zst"),
+    "parquet": Container(_parquet(), (), "parquet"),
+}
