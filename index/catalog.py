@@ -16,6 +16,7 @@ import pyarrow as pa
 from emulator.errors import CatalogError
 from index.schema import MARKER, SCHEMA_VERSION, TABLES
 from index.signals.hosts import RANKS
+from index.space import no_space, shortage
 
 FILE = "catalog.duckdb"
 READING, WRITING = "1GB", "512MB"
@@ -56,10 +57,15 @@ class Catalog:
                 f"no collection at {folder}", action="create it with `webemu ingest SOURCE... --collection NAME`"
             )
         folder.mkdir(parents=True, exist_ok=True)
+        is_new = not path.exists()
         try:
             self.db = duckdb.connect(str(path), read_only=read_only)
             self.db.execute(f"SET memory_limit = '{READING if read_only else WRITING}'")
         except duckdb.IOException as error:
+            if meaning := shortage(str(error)):
+                if is_new:
+                    path.unlink(missing_ok=True)  # without all of its head DuckDB would never open it
+                raise no_space(folder, meaning) from error
             raise CatalogError(
                 f"{path} cannot be opened: {str(error).splitlines()[0]}",
                 action="an ingest or another writer may hold it; wait until it ends, then try again",

@@ -15,6 +15,10 @@ from ingest.run import Report, default_workers, run
 from ingest.sources import Found, expand
 
 
+_MAX_NAMES = 20
+"""Files without a record that are named; the others are counted."""
+
+
 def ingest(
     sources: Annotated[
         list[str],
@@ -57,8 +61,11 @@ def ingest(
     """Read dumps of the web into a collection and build a snapshot that can be served.
 
     Any crawl will do: Common Crawl, Heritrix, Browsertrix, wget, warcio. What cannot be read is skipped and counted
-    under a name; nothing stops the run. Stopped at any moment (Ctrl-C, power cut), the same command continues where it
-    was, and a file that is already in is not read again.
+    under a name; nothing stops the run. Stopped at any moment (Ctrl-C, power cut, full disk), the same command
+    continues where it was, and a file that is already in is not read again.
+
+    Exit status: 0 if any of the files gave a record, though others are damaged (they are named); 1 if none did, if a
+    file could not be opened or downloaded, or if the collection holds nothing to serve; 130 after Ctrl-C.
 
     webemu ingest crawl/*.warc.gz --collection mine
 
@@ -94,7 +101,9 @@ def ingest(
         print("\nStopped. What was ingested stays; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
     _show(report, config, found, root)
-    if report.failed:
+    if snapshot and not report.snapshot:
+        print("snapshot  none: the collection holds no capture, so that there is nothing to serve")
+    if report.failed or report.is_in_vain or (snapshot and not report.snapshot):
         raise typer.Exit(1)
 
 
@@ -111,6 +120,10 @@ def _show(report: Report, config: Config, found: Found, root: Path | None) -> No
         print(f"hosts     {report.ranked:,} with ranks")
     for reason, count in report.drops.items():
         print(f"dropped   {count:,} {reason}")
+    for name, reasons in report.without_records[:_MAX_NAMES]:
+        print(f"no record {name}: {reasons}")
+    if len(report.without_records) > _MAX_NAMES:
+        print(f"no record in {len(report.without_records) - _MAX_NAMES:,} more")
     for name, why in report.failed:
         print(f"failed    {name}: {why}")
     if report.snapshot:

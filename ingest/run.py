@@ -19,6 +19,7 @@ from index.digests import fingerprint
 from index.lock import only_one
 from index.signals.hosts import ranks_columns, read_ranks
 from index.snapshot import build
+from index.space import no_space, shortage, space_watched
 from ingest.cluster import run_jobs as run_on_cluster
 from ingest.download import fetch
 from ingest.pieces import PIECE_BYTES
@@ -46,11 +47,21 @@ class Report:
     pages: int = 0
     drops: dict[str, int] = field(default_factory=dict)
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """(source, why)."""
+    """(source, why). It is tried again by the next run."""
+    sources: set[int] = field(default_factory=set)
+    """Ids of the sources that were named and could be opened."""
+    without_records: list[tuple[str, str]] = field(default_factory=list)
+    """(source, reasons) of those among them that gave no record: no archive, or damaged from its beginning."""
     ranked: int | None = None
     """Hosts of the crawl that the ranks given have; None if none were given."""
     seconds: float = 0.0
     snapshot: str = ""
+    """Empty if none was to be built, or if the collection holds no capture."""
+
+    @property
+    def is_in_vain(self) -> bool:
+        """True if none of the sources gave a record."""
+        return 0 < len(self.sources) == len(self.without_records)
 
 
 def run(
@@ -78,7 +89,7 @@ def run(
     busy = CatalogError(
         f"another ingest is writing to {folder}", action="wait until it ends, or ingest into another --collection"
     )
-    with only_one(folder / "ingest.lock", busy):
+    with space_watched(folder), only_one(folder / "ingest.lock", busy):
         with Catalog(folder) as catalog:
             jobs = list(_new_jobs(sources, folder, catalog, report, quiet))
             _ingest(jobs, folder, _workers(workers, piece, cluster), catalog, report, quiet)
@@ -86,10 +97,23 @@ def run(
                 report.ranked = read_ranks(catalog.db, host_ranks)
             rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
             report.drops = dict(rows)
-        if snapshot:
+            report.without_records = _without_records(catalog, report.sources)
+            has_captures = catalog.db.execute("SELECT 1 FROM captures LIMIT 1").fetchone() is not None
+        if snapshot and has_captures:
             report.snapshot = _build(folder, workers, quiet)
     report.seconds = time.monotonic() - started
     return report
+
+
+_NO_RECORDS = """
+SELECT s.source_id, s.name, coalesce(string_agg(d.reason, ', ' ORDER BY d.reason), 'no record')
+FROM sources s LEFT JOIN drops d USING (source_id) WHERE s.records = 0 GROUP BY ALL ORDER BY s.name
+"""
+
+
+def _without_records(catalog: Catalog, sources: set[int]) -> list[tuple[str, str]]:
+    rows = catalog.db.execute(_NO_RECORDS).fetchall()
+    return [(name, reasons) for source, name, reasons in rows if source in sources]
 
 
 def _new_jobs(sources: Sequence[Source], folder: Path, catalog: Catalog, report: Report, quiet: bool) -> Iterator[Job]:
@@ -104,10 +128,13 @@ def _new_jobs(sources: Sequence[Source], folder: Path, catalog: Catalog, report:
             path = _at_hand(source, folder)
             number = fingerprint(path)
         except (SourceError, OSError) as error:
+            if meaning := shortage(str(error)):
+                raise no_space(folder, meaning) from error
             report.failed.append((source.name, str(error)))
             lost[host] += bool(host)
             continue
         lost[host] = 0
+        report.sources.add(number)
         if number in known:
             report.known += 1
             catalog.moved(number, path.resolve())
@@ -147,6 +174,8 @@ def _ingest(jobs: list[Job], folder: Path, workers: Workers, catalog: Catalog, r
             bar.update(max(0, read - bar.n))
 
         for done in workers(jobs, folder, tick):
+            if done.staging is None and (meaning := shortage(done.error)):
+                raise no_space(folder, meaning)
             if done.staging is None:
                 report.failed.append((done.job.name, done.error))
                 continue

@@ -75,10 +75,14 @@ class Tables:
     """The Parquet files of a staging folder, written in batches of bounded size."""
 
     def __init__(self, folder: Path) -> None:
-        self._writers = {
-            name: pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd", compression_level=1)
-            for name, schema in TABLES.items()
-        }
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        try:
+            for name, schema in TABLES.items():
+                path = folder / f"{name}.parquet"
+                self._writers[name] = pq.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+        except OSError:
+            self.abandon()
+            raise
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
         self._bytes = 0
 
@@ -98,6 +102,11 @@ class Tables:
                 self._writers[name].write_batch(pa.record_batch(columns, schema=schema))
                 rows.clear()
         self._bytes = 0
+
+    def abandon(self) -> None:
+        """Leave the files as they are. On a full disk each writer would print a traceback when it is collected."""
+        for writer in self._writers.values():
+            writer.is_open = False
 
     def close(self) -> None:
         self.flush()
@@ -138,6 +147,13 @@ class Worker:
         return self._drops.total
 
     def run(self, path: Path) -> None:
+        try:
+            self._run(path)
+        except BaseException:
+            self._tables.abandon()
+            raise
+
+    def _run(self, path: Path) -> None:
         job = self._job
         for skip in job.skipped:
             self._drops.count(skip.reason, skip.offset, skip.bytes + skip.lost, records=skip.records)
