@@ -55,7 +55,7 @@ class Line(NamedTuple):
 
 
 def begins_arc(text: bytes) -> bool:
-    """True if the line of an ARC record is here, beyond doubt: one with a date and a URL with a scheme."""
+    """True if the line of an ARC record is here, beyond doubt: with a date, and with a scheme."""
     line = _CANDIDATE.match(text)
     return line is not None and _is_certain(line[0])
 
@@ -106,7 +106,7 @@ def _expected_line(text: bytes) -> Line | None:
 
 def _is_certain(text: bytes) -> bool:
     line = _fields(text)
-    return line is not None and line.date != b""
+    return line is not None and (line.date != b"" or line.url.startswith(b"filedesc:"))
 
 
 def _fields(text: bytes) -> Line | None:

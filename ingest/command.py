@@ -14,7 +14,6 @@ from emulator.errors import SourceError
 from ingest.run import Report, default_workers, run
 from ingest.sources import Found, expand
 
-
 _MAX_NAMES = 20
 """Files without a record that are named; the others are counted."""
 

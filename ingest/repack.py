@@ -26,7 +26,9 @@ __all__ = ["detect", "readable"]
 
 _STEP = 1 << 20
 _LEVEL = 3
+MAX_UNPACKED = 4 << 30
 _MAX_RATIO = 200
+"""All files of a WACZ are unpacked up to the larger of both: bytes, and times the size of the WACZ."""
 
 
 def readable(path: Path, kind: str, copy_to: Path) -> tuple[Path, list[Skip]]:
@@ -155,7 +157,7 @@ def _copy_wacz(path: Path, copy: BinaryIO, scratch: Path) -> list[Skip]:
     skips += [Skip("damaged-zip", 0, 0, f"{name} is not there") for name in contents.lost if zips.is_archive(name)]
     if not entries and not skips:
         raise SourceError(f"{path} holds no archive/*.warc.gz", action="it is no WACZ, or an empty one")
-    inner, left = scratch / "inner", max(4 << 30, _MAX_RATIO * size)
+    inner, left = scratch / "inner", max(MAX_UNPACKED, _MAX_RATIO * size)
     for entry in entries:
         if lost := _extract(path, entry, inner, left):
             skips.append(lost)

@@ -1,7 +1,9 @@
 """Copies that can be read at an offset: the records of the original, byte for byte, and the same bytes every time."""
 
 import gzip
+import io
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -218,3 +220,69 @@ def test_shared_archives_are_copied_whole(name: str, count: int, tmp_path: Path)
     path = Path(SHARED or "", "data/warc", name)
     copy, skips = readable(path, detect(path), tmp_path / "copy.warc.gz")
     assert (sum(isinstance(one, Record) for one in read(copy)), skips) == (count, [])
+
+
+def entry_flaw(data: bytes, name: bytes, flags: int, method: int) -> bytes:
+    """A WACZ with other flags and another method in both heads of a file."""
+    flawed_data = bytearray(data)
+    for signature, place, names in ((b"PK\x03\x04", 6, 30), (b"PK\x01\x02", 8, 46)):
+        at = data.find(signature)
+        while data[at + names : at + names + len(name)] != name:
+            at = data.find(signature, at + 1)
+        flawed_data[at + place : at + place + 4] = flags.to_bytes(2, "little") + method.to_bytes(2, "little")
+    return bytes(flawed_data)
+
+
+def three_files() -> bytes:
+    odd = flawed.packed(flawed.response("http://odd.example/", flawed.noise(5000)))
+    return flawed.wacz(
+        {
+            "archive/a.warc.gz": flawed.packed(flawed.BEFORE),
+            "archive/b.warc.gz": odd,
+            "archive/c.warc.gz": flawed.packed(flawed.AFTER),
+        }
+    )
+
+
+def byte_flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
+
+
+WHOLE = three_files()
+DIRECTORY = WHOLE.find(b"PK\x01\x02")
+WACZ_FLAWS = {
+    "encrypted": (entry_flaw(WHOLE, b"archive/b.warc.gz", 1, 0), 2),
+    "an unknown method": (entry_flaw(WHOLE, b"archive/b.warc.gz", 0, 99), 2),
+    "stored said to be deflated": (entry_flaw(WHOLE, b"archive/b.warc.gz", 0, 8), 2),
+    "no directory": (WHOLE[:DIRECTORY], 3),
+    "a cut directory": (WHOLE[: DIRECTORY + 60], 3),
+    "no end of the directory": (WHOLE[:-22], 3),
+    "a directory of noise": (WHOLE[:DIRECTORY] + flawed.noise(200), 3),
+    "bytes before": (flawed.noise(100) + WHOLE[:-22] + WHOLE[-22:], 3),
+    "bytes inserted between": (WHOLE.replace(b"PK\x03\x04", flawed.noise(700) + b"PK\x03\x04", 4), 3),
+    "a wrong signature of a file": (byte_flipped(WHOLE, WHOLE.find(b"archive/b.warc.gz") - 30), 3),
+    "a wrong name of a file": (WHOLE.replace(b"archive/b", b"\xff\xfe\x00hive/b", 1), 3),
+}
+
+
+@pytest.mark.parametrize("name", WACZ_FLAWS)
+def test_a_flaw_of_a_wacz_costs_at_most_the_file_it_is_in(name: str, tmp_path: Path) -> None:
+    data, count = WACZ_FLAWS[name]
+    records, skips = repacked(data, tmp_path, "x.wacz")
+    urls = [one.get("WARC-Target-URI") for one in records]
+    assert len(urls) == count
+    assert {"http://before.example/", "http://after.example/"} <= set(urls)
+    assert set(skips) <= {"damaged-zip", "truncated-zip", "junk-between-records"}
+    assert "damaged-zip" in skips or (count == 3 and not skips)
+
+
+def test_a_bomb_in_a_wacz_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/a.warc", flawed.BEFORE + flawed.record(bytes(30 << 20)))
+        archive.writestr("archive/b.warc", flawed.AFTER)
+    monkeypatch.setattr("ingest.repack.MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr("ingest.repack._MAX_RATIO", 2)
+    records, skips = repacked(target.getvalue(), tmp_path, "x.wacz")
+    assert records[0].get("WARC-Target-URI") == "http://before.example/"
+    assert "oversized-archive" in skips
