@@ -40,8 +40,10 @@ class Record:
     block: bytes
     """All that follows the WARC head: for a response the HTTP head and body. Empty if oversized."""
     declared_length: int
-    """Content-Length; that of the block, unless oversized."""
+    """Content-Length; that of the block, unless oversized or cut."""
     oversized: bool = False
+    has_other_length: bool = False
+    """True if the head in the file states another length: a copy must state `declared_length`."""
     missing: int = 0
     """Bytes of the block that are not there, because the file ends before; `block` is the part that is."""
 

@@ -18,7 +18,7 @@ from ingest import dump, zips
 from ingest.arc import Converted, convert
 from ingest.kinds import detect
 from ingest.readers import SHARED, read
-from ingest.records import MAX_BLOCK, Record, Skip
+from ingest.records import Record, Skip
 from ingest.rows import KINDS as DUMPS
 from ingest.unpack import unpack
 
@@ -93,12 +93,12 @@ def _copy_records(path: Path, copy: BinaryIO) -> list[Skip]:
     skips: list[Skip] = []
     with path.open("rb", buffering=0) as file:
         is_packed = os.pread(file.fileno(), 2, 0) == b"\x1f\x8b"
-        for record in read(path, max_block=MAX_BLOCK if is_packed else _STEP):
+        for record in read(path):
             if isinstance(record, Skip):
                 skips.append(record)
                 continue
             span = _span(file.fileno(), record.offset, record.length)
-            if record.missing:
+            if record.missing or record.has_other_length:
                 copy.writelines(_packed(_shortened(record, file.fileno())))
             else:
                 copy.writelines(span if is_packed else _packed(span))
@@ -106,7 +106,7 @@ def _copy_records(path: Path, copy: BinaryIO) -> list[Skip]:
 
 
 def _shortened(record: Record, fd: int) -> Iterator[bytes]:
-    """A record that the file cuts, with the length that it has."""
+    """A record whose head states more than there is, with the length that it has."""
     there = record.declared_length - record.missing
     headers = [header for header in record.headers if header[0].lower() != "content-length"]
     lines = "".join(f"{name}: {value}\r\n" for name, value in [*headers, ("Content-Length", str(there))])

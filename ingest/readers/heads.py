@@ -6,6 +6,7 @@ import hashlib
 import re
 from base64 import b32encode
 from collections.abc import Callable
+from typing import NamedTuple
 
 from index.http import head_span
 from ingest.records import MAX_HEAD
@@ -98,6 +99,30 @@ def is_usable(headers: list[tuple[str, str]], start: bytes) -> bool:
     if record_type == "response" and next(iter(values(headers, "content-type")), "").startswith("application/http"):
         return 0 <= head_span(start)[2] < len(start)
     return bool(start) and record_type in ("response", "resource", "conversion")
+
+
+class Mended(NamedTuple):
+    """A record with the length that it has."""
+
+    headers: list[tuple[str, str]]
+    block: bytes
+
+
+def without_returns(headers: list[tuple[str, str]], text: bytes) -> Mended | None:
+    """The record whose CRs were removed after its length was stated, as git and editors do; None if it is none.
+
+    `text` is all up to the next record. It must hold no CR, and its length be over by exactly one byte for each line
+    end: of the HTTP head, or of all.
+    """
+    block = text.removesuffix(b"\n").removesuffix(b"\n")
+    if not block or b"\r" in text:
+        return None
+    head, empty_line, _ = block.partition(b"\n\n")
+    removed = declared_length(headers) - len(block)
+    if removed != block.count(b"\n") and not (empty_line and removed == head.count(b"\n") + 2):
+        return None
+    stated = [(name, str(len(block)) if name.lower() == "content-length" else value) for name, value in headers]
+    return Mended(stated, block) if removed > 0 else None
 
 
 def agrees(headers: list[tuple[str, str]], block: bytes) -> bool | None:

@@ -18,6 +18,7 @@ from ingest.readers.heads import (
     kind,
     marked_cut,
     take_head,
+    without_returns,
 )
 from ingest.records import Record, Skip
 
@@ -100,14 +101,22 @@ def read_member(fd: int, at: int, size: int, max_block: int) -> Iterator[Record 
     except Unreadable as error:
         yield _skip(member, error, fd, at, size)
     else:
-        if record.missing or not member.is_whole:
+        mended = without_returns(record.headers, record.block) if record.missing and member.is_whole else None
+        if mended:
+            block = mended.block
+            yield Record(at, member.end - at, record.type, mended.headers, block, len(block), has_other_length=True)
+        elif record.missing or not member.is_whole:
             yield from _cut(member, record, fd, size)
-            return
-        record.length = member.end - at
-        yield record
-        if following:
-            reason = SHARED if begins_record(following) else "junk-between-records"
-            yield Skip(reason, member.end, 0, repr(following[:40]))
+        else:
+            yield from _whole(member, record, following)
+
+
+def _whole(member: Member, record: Record, following: bytes) -> Iterator[Record | Skip]:
+    record.length = member.end - record.offset
+    yield record
+    if following:
+        reason = SHARED if begins_record(following) else "junk-between-records"
+        yield Skip(reason, member.end, 0, repr(following[:40]))
 
 
 def _cut(member: Member, record: Record, fd: int, size: int) -> Iterator[Record | Skip]:
@@ -139,7 +148,8 @@ def _record(member: Member, at: int, max_block: int) -> tuple[Record, bytes]:
     following = after.lstrip(b"\r\n")
     while more := member.read(_STEP):
         following = following or more.lstrip(b"\r\n")[:64]
-    return Record(at, 0, kind(headers), headers, block, declared, is_oversized, declared - there), following
+    missing = declared - there
+    return Record(at, 0, kind(headers), headers, block, declared, is_oversized, missing=missing), following
 
 
 def _block(member: Member, begun: bytes, declared: int, max_block: int) -> tuple[bytes, int, bytes]:

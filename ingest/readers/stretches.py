@@ -16,8 +16,9 @@ from ingest.readers.heads import (
     kind,
     marked_cut,
     take_head,
+    without_returns,
 )
-from ingest.records import MAX_HEAD, Record, Skip
+from ingest.records import MAX_BLOCK, MAX_HEAD, Record, Skip
 
 _BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r*\n", re.MULTILINE | re.IGNORECASE)
 _WINDOW = 1 << 20
@@ -58,13 +59,25 @@ def _record(fd: int, at: int, size: int, max_block: int) -> Record:
     start = position - len(beyond)
     missing = max(0, start + declared - size)
     end = start + declared - missing
-    if missing:
+    if missing or not ends_here(os.pread(fd, 64, end), lambda: agrees(headers, _block(fd, start, declared, max_block))):
+        if record := _mended(fd, at, start, size, headers):
+            return record
+        if not missing:
+            raise Unreadable("content-length-mismatch", f"declared {declared}")
         headers = _cut_headers(fd, at, start, size, headers)
-    elif not ends_here(os.pread(fd, 64, end), lambda: agrees(headers, _block(fd, start, declared, max_block))):
-        raise Unreadable("content-length-mismatch", f"declared {declared}")
     length = _after_line_ends(fd, end, size) - at
     block = _block(fd, start, end - start, max_block)
-    return Record(at, length, kind(headers), headers, block, declared, end - start > max_block, missing)
+    is_oversized = end - start > max_block
+    return Record(at, length, kind(headers), headers, block, declared, is_oversized, missing=missing)
+
+
+def _mended(fd: int, at: int, start: int, size: int, headers: list[tuple[str, str]]) -> Record | None:
+    """The record of which only the CRs are missing, see `without_returns`."""
+    end = next_record(fd, at + 1, size)
+    found = without_returns(headers, _block(fd, start, end - start, MAX_BLOCK))
+    if found is None:
+        return None
+    return Record(at, end - at, kind(headers), found.headers, found.block, len(found.block), has_other_length=True)
 
 
 def _cut_headers(fd: int, at: int, start: int, size: int, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -151,3 +151,31 @@ def test_an_arc_of_records_that_cannot_be_read_is_not_empty(tmp_path: Path) -> N
     report = run([Source(path, path.name)], tmp_path / "c", 1, quiet=True)
     assert report.drops == {"bad-content-length": 3}
     assert report.without_records == [("x.arc", "bad-content-length")]
+
+
+@pytest.mark.parametrize("packing", ["", "one member", "members"])
+@pytest.mark.parametrize("lines", [b"\n", b"\r\n"])
+def test_a_file_whose_carriage_returns_were_removed(packing: str, lines: bytes, tmp_path: Path) -> None:
+    body = b"<p>one" + lines + b"two" + lines + b"three</p>"
+    records = [flawed.response(f"http://{name}.example/", body) for name in "abc"]
+    plain = b"".join(records).replace(b"\r\n", b"\n")
+    data = {"": plain, "one member": flawed.packed(plain), "members": flawed.packed(*_split(plain))}[packing]
+    path = tmp_path / "x.warc"
+    path.write_bytes(data)
+    report = run([Source(path, path.name)], tmp_path / "c", 1, quiet=True)
+    assert (report.captures, report.pages, report.drops) == (3, 3, {})
+    world = open_world(tmp_path / "c")
+    for name in "abc":
+        _, payload = world.payload(PageRequest(f"http://{name}.example/", "raw"))
+        assert payload.body.strip() == b"<p>one\ntwo\nthree</p>"
+
+
+def _split(plain: bytes) -> list[bytes]:
+    return [b"WARC/1.0" + part for part in plain.split(b"WARC/1.0")[1:]]
+
+
+def test_a_length_that_is_wrong_otherwise_is_still_a_mismatch(tmp_path: Path) -> None:
+    odd = flawed.record(b"a\nb\nc\n", "conversion", "http://b.example/", line=b"\n", length="12")
+    data = flawed.BEFORE + odd + flawed.AFTER
+    found = account(data, tmp_path, "x.warc")
+    assert ([skip.reason for skip in found.skips], len(found.records)) == (["content-length-mismatch"], 2)
