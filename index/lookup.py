@@ -54,12 +54,12 @@ def key(level: str, text: str) -> bytes:
 
 
 def write_lookup(
-    path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], size: int, pairs: Sorter
+    path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], pairs: Sorter
 ) -> tuple[int, int]:
     """Write the file from rows of (url, head, *FIELDS) ordered by URL and time, and (surt, urls) groups.
 
     `head` is null, or [file, offset, length] of the record whose HTTP head goes with the payload (revisits).
-    `size` is an upper bound in bytes. Returns how many distinct URLs and hosts there are.
+    Returns how many distinct URLs and hosts there are.
     """
     hosts: dict[str, int] = {}
     missing: set[str] = set()
@@ -85,7 +85,7 @@ def write_lookup(
             pairs.add(_place(whole) + b"\0" + one, whole if len(whole) > MAX_SURT else b"")
     for name, captures_of in hosts.items():
         pairs.add(key("h", name), str(captures_of).encode())
-    _write(path, pairs, size)
+    _write(path, pairs, pairs.map_size)
     return count, len(hosts)
 
 

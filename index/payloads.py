@@ -56,11 +56,20 @@ def read_block(
     if head[:5].upper() != b"WARC/":
         raise PayloadError(f"{path} at {offset}: no WARC record", action="the file changed: ingest it again")
     # Reversed, so that of repeated ones the first stays.
-    headers = {name.lower(): value.rstrip() for name, value in reversed(_FIELD.findall(head))}
+    headers = {name.lower(): value.rstrip() for name, value in reversed(_FIELD.findall(_as_utf8(head)))}
     size = int(headers.get(b"content-length", b"0"))
     if size > MAX_PAYLOAD:
         raise PayloadError(f"{path} at {offset}: record of {size} bytes", reason="payload-too-large")
     return headers, record[at : at + size]
+
+
+def _as_utf8(head: bytes) -> bytes:
+    """Return the head as ingest reads it: one that is not UTF-8 is Latin-1."""
+    try:
+        head.decode()
+    except UnicodeDecodeError:
+        return head.decode("latin-1").encode()
+    return head
 
 
 def read_part(files: Files, path: str, offset: int, length: int) -> Iterator[bytes]:

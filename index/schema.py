@@ -6,9 +6,22 @@ that SQL written for it works here; those after it are ours. `(source_id, warc_r
 
 from __future__ import annotations
 
+import orjson
 import pyarrow as pa
 
 SCHEMA_VERSION = 3
+MAX_URL = 65_535
+"""Bytes of the longest URL as a JSON string without quotes: a result record has room for no more (`index.records`)."""
+URL_TOO_LARGE = "url-too-large"
+"""Reason of a drop."""
+MAX_SHOWN = 1000
+"""Characters that a drop shows of such a URL."""
+
+
+def is_url_too_large(url: str) -> bool:
+    """Return True if a result record has no room for the URL."""
+    return len(orjson.dumps(url)) - 2 > MAX_URL
+
 
 CAPTURES = pa.schema(
     [

@@ -42,6 +42,7 @@ from index.split.part import WHOLE, Part
 from index.text import unite
 from index.titles import FOLDER as TITLES_FOLDER
 from index.titles import write_titles
+from index.unindexable import drop_unindexable
 from index.vocabulary import FILE as WORDS_FILE
 from index.vocabulary import sampled, write_words
 
@@ -71,7 +72,11 @@ class Counted(NamedTuple):
 
 
 def counted(collection: Path, anchors: Path, leave_out: str = "false") -> Counted:
-    """Count the catalog's sources, and gather what links say of pages into the file `anchors`."""
+    """Count the catalog's sources, and gather what links say of pages into the file `anchors`.
+
+    Captures that no snapshot has room for leave the catalog first.
+    """
+    drop_unindexable(collection)
     with Catalog(collection, read_only=True) as catalog:
         sources = catalog.db.execute("SELECT source_id, pages, content_hash FROM sources").fetchall()
         ranks = ranks_hash(catalog.db)
@@ -213,12 +218,9 @@ def _compose(given: Given, folder: Path, built: list[shards.Shard], sources: int
         write_words(temporary / WORDS_FILE, titles, sampled(list(zip(homes, sizes, strict=True))))
         captures = _scalar(catalog.db, "SELECT count(*) FROM served")
         archives = catalog.db.execute(_ARCHIVES).fetchall()
-        bound = (64 << 20) + _scalar(
-            catalog.db, "SELECT count(*) * 3072 + coalesce(sum(length(url)), 0) * 24 FROM served"
-        )
         surts = _stream(catalog.db, "SELECT url_surtkey, list(DISTINCT url) FROM served GROUP BY ALL ORDER BY 1")
         rows, pairs = _capture_rows(catalog.db), Sorter(catalog.db)
-        urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, bound, pairs)
+        urls, hosts = write_lookup(temporary / LOOKUP_FILE, rows, surts, pairs)
     manifest = Manifest(
         id=folder.name,
         format=FORMAT,

@@ -21,8 +21,18 @@ class Sorter:
         self._keys: list[bytes] = []
         self._values: list[bytes] = []
         self._count = 0
+        self._bytes = 0
+
+    @property
+    def map_size(self) -> int:
+        """Upper bound in bytes of an LMDB file of the pairs.
+
+        Pages may be half empty, and what is larger than half a page begins a page of its own.
+        """
+        return (64 << 20) + 256 * (self._count + len(self._keys)) + 4 * self._bytes
 
     def add(self, key: bytes, value: bytes) -> None:
+        self._bytes += len(key) + len(value)
         self._keys.append(key)
         self._values.append(value)
         if len(self._keys) == AT_ONCE:

@@ -27,6 +27,8 @@ _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 HEAP_BYTES = 256 << 20
 PART_CHARS = 1 << 30
 """Text that one writer is given: from eight flushes on, several times as much, it would merge segments out of order."""
+MAX_HOST = 253
+"""Characters of a name in DNS: of a longer one the parents would be many, and long."""
 MOST_ANCHORS = 12
 """Texts of links to a page that are indexed."""
 
@@ -62,7 +64,8 @@ _SUBTYPES = {"text/plain": "txt", "application/xhtml+xml": "html", "text/xml": "
 
 def keys(entry: Entry) -> list[str]:
     """Conditions a page meets: `h:` its host and every parent of it, `t:` file types, `m:` month, `l:` language."""
-    labels = host(entry.url).split(".")
+    name = host(entry.url)
+    labels = name.split(".") if len(name) <= MAX_HOST else [name]
     found = ["h:" + ".".join(labels[i:]) for i in range(len(labels))]
     types = {_SUBTYPES.get(entry.mime, entry.mime.partition("/")[2].rpartition("+")[2])}
     last = entry.url.partition("?")[0].rpartition("/")[2]

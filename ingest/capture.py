@@ -15,6 +15,7 @@ from emulator import urls
 from emulator.errors import PayloadError
 from index.http import Message, decode_content, parse
 from index.payloads import MAX_PAYLOAD
+from index.schema import MAX_SHOWN, URL_TOO_LARGE, is_url_too_large
 from ingest.extract import Extracted, extract
 from ingest.measures import measured
 from ingest.records import Record
@@ -80,6 +81,8 @@ def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless:
     if not target:
         return Read("", None, None, [], [("no-target-uri", record.declared_length)])
     url = urls.exact(target)
+    if is_url_too_large(url):
+        return Read(url[:MAX_SHOWN], None, None, [], [(URL_TOO_LARGE, record.declared_length)])
     time = warc_time(record.get("WARC-Date"))
     if time is None:
         return Read(url, None, None, [], [("no-date", record.declared_length)])

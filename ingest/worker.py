@@ -12,6 +12,7 @@ import os
 import signal
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -21,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from index.schema import MARKER, TABLES
-from ingest.capture import Joined, joined_from, read_capture, warc_fields
+from ingest.capture import Joined, Read, joined_from, read_capture, warc_fields
 from ingest.readers import SHARED, read
 from ingest.records import Record, Skip
 
@@ -233,8 +234,7 @@ class Worker:
         self._waiting = None
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         self._at(At(record.offset, self.pages, self._drops.total))
-        textless = record.offset in self._job.textless
-        capture = read_capture(record, joined, self.crawl, textless=textless)
+        capture = self._capture(record, joined)
         signal.setitimer(signal.ITIMER_PROF, 0)
         for reason, size in capture.drops:
             self._drops.count(reason, record.offset, size, capture.url)
@@ -251,6 +251,14 @@ class Worker:
             self._tables.add("pages", (source, record.offset, *capture.page), 2 * len(capture.page[2]))
             for link in capture.links:
                 self._tables.add("links", (source, record.offset, *link), 150)
+
+
+    def _capture(self, record: Record, joined: Joined) -> Read:
+        """Read a record: without its text if reading that fails, and as a drop if all fails."""
+        for textless in (True,) if record.offset in self._job.textless else (False, True):
+            with suppress(Exception):
+                return read_capture(record, joined, self.crawl, textless=textless)
+        return Read("", None, None, [], [("record-crashed", record.declared_length)])
 
 
 def _named(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:

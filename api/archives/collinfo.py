@@ -34,7 +34,8 @@ def _time(seconds: int) -> datetime:
 def _older(spans: Mapping[str, tuple[datetime, datetime]]) -> Iterator[tuple[str, tuple[datetime, datetime]]]:
     oldest = min((first for first, _ in spans.values()), default=_time(0))
     monday = (oldest - timedelta(days=oldest.weekday())).replace(hour=0, minute=0, second=0)
-    for number in range(1, LEAST - len(spans) + 1):
+    most = (monday - datetime.min.replace(tzinfo=UTC)) // _STEP  # there is no year before the first
+    for number in range(1, min(LEAST - len(spans), most) + 1):
         first = monday - number * _STEP
         yield crawl_id(int(first.timestamp())), (first, first + timedelta(days=7, seconds=-1))
 

@@ -1,0 +1,94 @@
+"""Nothing that was ingested stops a snapshot from being built, however large."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import NotCaptured
+from emulator.types import PageRequest, Query
+from index import records, unindexable
+from index.catalog import Catalog
+from index.open import open_world
+from index.schema import MAX_URL, is_url_too_large
+from index.snapshot import build
+from index.text import Entry, keys
+from ingest import capture
+from ingest.worker import Job, work
+from tests.crawls import Seen, html, ingest, write
+
+HOST = "http://long.example/"
+LARGEST = HOST + "u" * (MAX_URL - len(HOST))
+TOO_LARGE = LARGEST + "u"
+QUOTED = HOST + '"' * (MAX_URL // 2)
+"""Not over the limit as it is recorded, but as JSON."""
+PLAIN = Seen("http://plain.example/", html("Plain", "A plain page that tells of lighthouses."))
+
+
+def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
+    with Catalog(folder, read_only=True) as catalog:
+        return catalog.db.execute(sql).fetchall()
+
+
+def test_a_url_that_a_record_has_no_room_for_is_a_drop(tmp_path: Path) -> None:
+    seen = [Seen(LARGEST, html("Largest", "lighthouses"), 2), Seen(TOO_LARGE, html("Too large", "lighthouses"), 3)]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*seen, PLAIN]))
+    assert rows(tmp_path / "c", "SELECT url FROM captures ORDER BY url") == [(LARGEST,), (PLAIN.url,)]
+    drops = rows(tmp_path / "c", "SELECT reason, records, first_offset > 0, length(first_url) FROM drops")
+    assert drops == [("url-too-large", 1, True, 1000)]
+    web = open_world(tmp_path / "c")
+    assert {hit.url for hit in web.search(Query("lighthouses")).hits} == {LARGEST, PLAIN.url}
+    assert web.fetch(PageRequest(LARGEST)).title == "Largest"
+    with pytest.raises(NotCaptured):
+        web.fetch(PageRequest(TOO_LARGE))
+
+
+def test_the_limit_is_that_of_a_record() -> None:
+    text = records.said("Some text")
+    for url in (LARGEST, HOST + "é" * 32_757):
+        assert not is_url_too_large(url)
+        assert records.hit(memoryview(records.encode(url, "", 0, text)), 0, 0.0, ()).url == url
+    for url in (TOO_LARGE, QUOTED, HOST + "\x01" * 11_000):
+        assert is_url_too_large(url)
+
+
+def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "c"
+    link = html("Links", f'<a href="{PLAIN.url}">plain lighthouses</a>')
+    seen = [Seen(TOO_LARGE, link, 2), PLAIN, Seen(TOO_LARGE + "v", link, 3)]
+    monkeypatch.setattr(capture, "is_url_too_large", lambda _: False)
+    monkeypatch.setattr(unindexable, "is_url_too_large", lambda _: False)
+    staging = folder / "staging" / "7"
+    path = str(write(tmp_path / "a.warc.gz", seen))
+    work(Job(7, "a.warc.gz", path, None, "warc.gz", 1), folder, staging, lambda _: None)
+    with Catalog(folder) as catalog:
+        catalog.add(staging)
+    monkeypatch.undo()
+    assert rows(folder, "SELECT captures, pages FROM sources") == [(3, 3)]
+    snapshot = build(folder)
+    assert rows(folder, "SELECT url FROM captures") == [(PLAIN.url,)]
+    assert rows(folder, "SELECT captures, pages FROM sources") == [(1, 1)]
+    assert rows(folder, "SELECT count(*) FROM links") == [(0,)]
+    [(reason, records_, size, first, url)] = rows(folder, "SELECT * EXCLUDE source_id FROM drops")
+    assert (reason, records_, first, url) == ("url-too-large", 2, 0, TOO_LARGE[:1000])
+    assert isinstance(size, int)
+    assert size > 0
+    assert [hit.url for hit in open_world(folder).search(Query("lighthouses")).hits] == [PLAIN.url]
+    assert build(folder) == snapshot
+
+
+def test_the_lookup_has_room_for_whatever_redirects_say(tmp_path: Path) -> None:
+    location = "/" + "é" * 150_000
+    seen = [
+        Seen(f"http://moved.example/{n}", "", 1, "301 Moved", headers=(("Location", location),)) for n in range(100)
+    ]
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*seen, PLAIN]))
+    web = open_world(tmp_path / "c")
+    assert web.fetch(PageRequest(PLAIN.url)).title == "Plain"
+    assert len(web.locate(PageRequest("http://moved.example/7", follow=False)).redirect) > 900_000
+
+
+def test_a_host_of_many_labels_gives_few_keys() -> None:
+    entry = Entry(f"http://{'a.' * 30_000}example/", "", "", "text/html", "en", "2024-01-01")
+    assert sum(map(len, keys(entry))) < 100_000
+    entry = Entry(f"http://{'a.' * 120}example/", "", "", "text/html", "en", "2024-01-01")
+    assert {"h:example", "h:a.example"} < set(keys(entry))
