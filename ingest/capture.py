@@ -238,6 +238,6 @@ def warc_time(text: str | None) -> datetime | None:
         if len(text) in (4, 7):
             text += "-01-01"[: 10 - len(text)]
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
+        return moment.replace(tzinfo=None) if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
         return None
-    return moment.replace(tzinfo=None) if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

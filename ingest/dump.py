@@ -113,7 +113,7 @@ def _url(stated: Any) -> str:
 def _time(stated: Any) -> datetime | None:
     """A date of any kind that columns have, as naive UTC."""
     if isinstance(stated, datetime):
-        return stated.astimezone(UTC).replace(tzinfo=None) if stated.tzinfo else stated
+        return warc_time(stated.isoformat())
     if isinstance(stated, date):
         return datetime(stated.year, stated.month, stated.day)
     if isinstance(stated, (int, float)):

@@ -109,17 +109,27 @@ def _of_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[di
         for batch in file.iter_batches(_BATCH, row_groups=[group], columns=names):
             try:
                 values = batch.to_pylist()
-            except UnicodeDecodeError:
-                values = [_value(batch.slice(number, 1)) for number in range(batch.num_rows)]
+            except (ValueError, OverflowError):
+                values = [_values(batch.slice(number, 1)) for number in range(batch.num_rows)]
             yield from values
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
 
 
-def _value(row: pa.RecordBatch) -> dict[str, Any] | None:
+def _values(row: pa.RecordBatch) -> dict[str, Any] | None:
+    """Return a row as Python values, or None if its texts are not UTF-8."""
     try:
-        value: dict[str, Any] = row.to_pylist()[0]
-        return value
+        return {name: _value(row[name][0]) for name in row.schema.names}
     except UnicodeDecodeError:
         return None
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    """Return a cell; one that Python has no value for, such as a date beyond the year 9999, as a text that says so."""
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, OverflowError):
+        return f"no {scalar.type} of Python"

@@ -252,7 +252,6 @@ class Worker:
             for link in capture.links:
                 self._tables.add("links", (source, record.offset, *link), 150)
 
-
     def _capture(self, record: Record, joined: Joined) -> Read:
         """Read a record: without its text if reading that fails, and as a drop if all fails."""
         for textless in (True,) if record.offset in self._job.textless else (False, True):

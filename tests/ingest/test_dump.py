@@ -215,3 +215,22 @@ def test_a_row_says_it_in_many_ways(row: dict[str, Any], said: str) -> None:
 )
 def test_a_file_gives_its_pages_a_host(name: str, host: str) -> None:
     assert host_of(name) == host
+
+
+def test_a_date_beyond_all_years_harms_no_other_row(tmp_path: Path) -> None:
+    microseconds = [0, 2**62, -(2**62), 1_700_000_000_000_000]
+    for name, kind in (("utc", pa.timestamp("us")), ("far-east", pa.timestamp("us", "Asia/Tokyo"))):
+        urls = [f"http://{name}.example/{n}" for n in range(4)]
+        values = {"url": urls, "text": ["The mills.\nThey are of brick."] * 4, "date": pa.array(microseconds, kind)}
+        pq.write_table(pa.table(values), tmp_path / f"{name}.parquet")
+    days = {
+        "url": ["http://days.example/"],
+        "text": ["The quays are of oak."],
+        "date": pa.array([2**31 - 1], pa.date32()),
+    }
+    pq.write_table(pa.table(days), tmp_path / "days.parquet")
+    stated = ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", 1e300]
+    lines_of = [{"url": f"http://lines.example/{n}", "text": "Cliffs.", "date": date} for n, date in enumerate(stated)]
+    (tmp_path / "lines.jsonl").write_bytes(lines([{"url": "http://lines.example/", "text": "Cliffs."}, *lines_of]))
+    report = ingest(tmp_path / "c", *sorted(tmp_path.glob("*.parquet")), tmp_path / "lines.jsonl")
+    assert (report.captures, report.failed, report.drops) == (13, [], {"bad-date": 8})
