@@ -16,8 +16,6 @@ from functools import cache
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 NAME = "webemu"
-VERSION = 2
-"""Part of every shard's name: raise it when terms change."""
 MAX_BYTES = 120
 """A longer word is none; forty letters of the scripts of India."""
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from emulator.errors import SnapshotError
 
+_REBUILD = "build it anew: webemu snapshots remove ID, then webemu snapshots build"
 FORMAT = 7
 """Raise it whenever the snapshot folder changes for the same shards."""
 
@@ -50,6 +52,8 @@ class Manifest:
     """Of the signals (`index.rank`)."""
     dense: dict[str, Any] | None = None
     """What `index.dense` added to it: a snapshot with vectors. None is one without."""
+    contents: tuple[str, ...] = ()
+    """`contents_of` each shard when the snapshot was built; empty in snapshots of older versions."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -68,6 +72,31 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(**told)
     except TypeError as error:
         raise SnapshotError(f"{folder} is of another version: {error}", action="webemu snapshots build") from error
+
+
+def contents_of(shard: Path) -> str:
+    """Return a hash of what is read of a shard's folder while serving, by what its `shard.json` says.
+
+    The names of Tantivy's files are random and its folder is linked into the snapshot, so that it does not count.
+    """
+    told = json.loads((shard / "shard.json").read_text())
+    hashes = sorted(entry for entry in told["hashes"].items() if not entry[0].startswith("text/"))
+    return blake2b(json.dumps([told["documents"], told["pages"], hashes]).encode(), digest_size=8).hexdigest()
+
+
+def check_contents(collection: Path, manifest: Manifest) -> None:
+    """Raise SnapshotError if a shard is not the one that the snapshot was built of, though it has its name."""
+    for name, contents in zip(manifest.shards, manifest.contents, strict=False):
+        shard = collection / "shards" / name
+        try:
+            there = contents_of(shard)
+        except (OSError, ValueError, KeyError) as error:
+            raise SnapshotError(f"{shard}/shard.json cannot be read: {error}", action=_REBUILD) from error
+        if there != contents:
+            raise SnapshotError(
+                f"{shard} holds other pages than those that snapshot {manifest.id} was built of; was it copied there?",
+                action=_REBUILD,
+            )
 
 
 def current_id(collection: Path) -> str | None:

@@ -22,7 +22,7 @@ from index.engine import Engine
 from index.files import Files
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import Lookup
-from index.manifest import FORMAT, Manifest, current_id, read_manifest
+from index.manifest import FORMAT, Manifest, check_contents, current_id, read_manifest
 from index.payloads import decoded, read_part, read_payload
 from index.rank import PLAIN, Weights
 from index.replayed import Link, replayed, replayed_css
@@ -135,6 +135,7 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
         raise SnapshotError(
             f"{folder} has format {manifest.format}, this version reads {FORMAT}", action="webemu snapshots build"
         )
+    check_contents(collection, manifest)
     index = open_index(folder / "text")
     bases = segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]

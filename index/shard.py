@@ -22,19 +22,16 @@ import duckdb
 import zstandard
 
 from emulator.dates import day_number
-from index import analysis
 from index.blobs import BlobWriter
+from index.builders import SHARD, fingerprint
 from index.catalog import Catalog
 from index.digests import digests
 from index.rank import Weights
 from index.records import encode, said
-from index.schema import SCHEMA_VERSION
 from index.signals.anchors import Anchors, anchors_of
 from index.split.part import WHOLE, Part
 from index.text import Entry, write_index
 
-BUILD_VERSION = 4
-"""Raise it whenever what a shard holds changes for the same pages."""
 SHARD_PAGES = 100_000
 """No shard holds more pages."""
 END = 2**62
@@ -96,7 +93,7 @@ GROUP BY part ORDER BY 1
 def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights, part: Part = WHOLE) -> str:
     """Name by content: (id, first offset, end, hash of its source's captures and pages, hash of the links to them) of
     each span in it, and how it was built."""
-    config = [SCHEMA_VERSION, BUILD_VERSION, analysis.VERSION, weights.title, weights.anchors]
+    config: list[object] = [fingerprint(SHARD), weights.title, weights.anchors]
     config += [] if part == WHOLE else [*part]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 

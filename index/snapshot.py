@@ -22,13 +22,14 @@ import duckdb
 
 from emulator.dates import day_number
 from index import shard as shards
+from index.builders import SNAPSHOT, fingerprint
 from index.catalog import Catalog
 from index.columns import FOREVER, write_columns
 from index.digests import digests
 from index.evaluation.held_out import held_out_sql
 from index.lookup import FILE as LOOKUP_FILE
 from index.lookup import write_lookup
-from index.manifest import FORMAT, Manifest, read_manifest, switch, write_manifest
+from index.manifest import FORMAT, Manifest, contents_of, read_manifest, switch, write_manifest
 from index.parent import leave_with, without_interrupts
 from index.rank import Weights
 from index.signals.anchors import gather
@@ -112,7 +113,7 @@ def build_of(given: Given, found: Counted, workers: int, progress: Progress | No
     with Catalog(given.collection, read_only=True) as catalog:
         groups = shards.spanned(catalog.db, shards.plan(pages), pages)
     names = [shards.shard_id([(*span, *found.contents[span[0]]) for span in group], weights, part) for group in groups]
-    told = [FORMAT, names, found.ranks, asdict(weights)]
+    told = [FORMAT, fingerprint(SNAPSHOT), names, found.ranks, asdict(weights)]
     snapshot = blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
     folder = given.home / "snapshots" / snapshot
     if (folder / "manifest.json").exists():
@@ -239,6 +240,7 @@ def _compose(given: Given, folder: Path, built: list[shards.Shard], sources: int
         spans=tuple((first, last) for *_, first, last in archives),
         hashes=digests(temporary),
         weights=asdict(given.weights),
+        contents=tuple(contents_of(home) for home in homes),
     )
     write_manifest(temporary, manifest)
     shutil.rmtree(folder, ignore_errors=True)

@@ -20,6 +20,7 @@ import numpy as np
 
 from emulator.errors import SnapshotError
 from index.blobs import Blobs
+from index.builders import DENSE, fingerprint
 from index.dense.model import Encode
 from index.dense.open import FOLDER
 from index.dense.passages import windows
@@ -29,8 +30,6 @@ from index.lock import only_one
 from index.manifest import Manifest, read_manifest, write_manifest
 from index.records import texts
 
-FORMAT = 1
-"""Raise it whenever the vectors change for the same model and pages."""
 PART = 1024
 ASKED = 200
 """Titles of so many pages are asked to measure what the graph finds."""
@@ -58,7 +57,7 @@ def base_of(collection: Path, snapshot: str) -> Manifest:
 
 def snapshot_id(base: str, wish: Wish) -> str:
     """Models are what is in them, wherever they are."""
-    parts = [FORMAT, base, wish.digest, wish.passages, wish.precision, wish.reranker_digest]
+    parts = [fingerprint(DENSE), base, wish.digest, wish.passages, wish.precision, wish.reranker_digest]
     return blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 

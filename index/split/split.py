@@ -20,6 +20,7 @@ from typing import Any
 from emulator.errors import SnapshotError
 from emulator.world import World
 from index.analysis import STEMMERS
+from index.builders import SPLIT, fingerprint
 from index.catalog import Catalog
 from index.columns import Columns
 from index.conditions import months_of
@@ -33,8 +34,6 @@ from index.split.shelf import SplitShelf
 from index.text import open_index
 
 FILE = "split.json"
-FORMAT = 1
-"""Raise it whenever parts of the same snapshots answer otherwise."""
 ENGINES = ("full", "plain", "weak")
 
 
@@ -124,7 +123,7 @@ def _summed(collection: Path, snapshots: tuple[str, ...]) -> Split:
 
 
 def _id(snapshots: tuple[str, ...]) -> str:
-    return blake2b(json.dumps([FORMAT, snapshots]).encode(), digest_size=8).hexdigest()
+    return blake2b(json.dumps([fingerprint(SPLIT), snapshots]).encode(), digest_size=8).hexdigest()
 
 
 def _bases(manifests: list[Manifest]) -> tuple[int, ...]:

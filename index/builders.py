@@ -1,0 +1,66 @@
+"""The code that builds shards and snapshots has a fingerprint, part of their ids: a changed builder builds anew.
+
+A fingerprint is a hash of the source of every module that decides what is built, and of the versions of the libraries
+that do. It changes too often rather than too seldom: a changed comment also makes another
+(`docs/decisions/016-builders-are-part-of-a-name.md`). `tests/index/test_builders.py` holds the lists against what the
+builders import.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from hashlib import blake2b
+from importlib.metadata import version
+from importlib.resources import files
+
+SHARD = (
+    "emulator/dates.py",
+    "emulator/urls.py",
+    "index/analysis.py",
+    "index/blobs.py",
+    "index/reading.py",
+    "index/records.py",
+    "index/shard.py",
+    "index/signals/anchors.py",
+    "index/split/part.py",
+    "index/text.py",
+)
+"""Sources that decide what a shard holds."""
+SNAPSHOT = (
+    *SHARD,
+    "index/columns.py",
+    "index/evaluation/held_out.py",
+    "index/lookup.py",
+    "index/resolve.sql",
+    "index/schema.py",
+    "index/signals/duplicates.py",
+    "index/signals/hosts.py",
+    "index/signals/quality.py",
+    "index/signals/urls.py",
+    "index/snapshot.py",
+    "index/sorter.py",
+    "index/titles.py",
+    "index/unindexable.py",
+    "index/vocabulary.py",
+)
+"""Sources that decide what a snapshot holds beside its shards."""
+DENSE = ("index/dense/build.py", "index/dense/passages.py", "index/dense/store.py", "index/records.py")
+"""Sources that decide which vectors a snapshot has of given models."""
+SPLIT = ("index/split/split.py",)
+"""Source that decides what parts know of the whole."""
+LIBRARIES = ("duckdb", "rustworkx", "surt", "tantivy", "w3lib")
+"""Libraries that decide what is built. Those that only write it down, such as zstandard, are none of them."""
+
+
+@cache
+def fingerprint(sources: tuple[str, ...]) -> str:
+    """Return the hash of these source files, with the libraries' versions."""
+    digest = blake2b(digest_size=8)
+    for name in (unicodedata.unidata_version, *(f"{library} {version(library)}" for library in LIBRARIES)):
+        digest.update(name.encode() + b"\n")
+    for source in sources:
+        package, _, path = source.partition("/")
+        text = files(package).joinpath(path).read_bytes().replace(b"\r\n", b"\n")
+        digest.update(b"%b %d\n" % (source.encode(), len(text)) + text)
+    return digest.hexdigest()
