@@ -1,9 +1,14 @@
 # The server. Data lives in /data, the certificate that agents trust goes to /trust; build it with `ingest` or `demo` (see docker-compose.yml).
+# The first stage has a compiler, for index/_reading.c: a wheel for any platform would be one without it.
+FROM python:3.11 AS build
+WORKDIR /src
+COPY . .
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . && ! ls /wheels/*-none-any.whl
+
 FROM python:3.11-slim
 RUN useradd --create-home --uid 10001 webemu && mkdir /data /trust /state && chown webemu /data /trust /state
-WORKDIR /app
-COPY --chown=webemu . .
-RUN pip install --no-cache-dir -c constraints.txt '.[server]'
+COPY --from=build /wheels /src/constraints.txt /wheels/
+RUN pip install --no-cache-dir -c /wheels/constraints.txt "$(ls /wheels/*.whl)[server]" && python -c 'import index._reading'
 USER webemu
 WORKDIR /data
 ENV WEBEMU_ROOT=/data PYTHONUNBUFFERED=1

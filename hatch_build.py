@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.tags import sys_tags
+
+OLDEST_GLIBC = 17
+"""Minor version: that of manylinux2014, which every pip of our versions of Python knows."""
 
 # -ffp-contract=off: a fused multiplication would round otherwise than Python does.
 FLAGS = ["-O3", "-fPIC", "-shared", "-std=c11", "-ffp-contract=off"]
@@ -38,4 +43,20 @@ class Compile(BuildHookInterface):  # type: ignore[misc]
             return
         build_data["artifacts"].append(f"/index/{made.name}")
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        if tag := manylinux_tag(made.read_bytes()):
+            build_data["tag"] = tag
+        else:
+            build_data["infer_tag"] = True
+
+
+def manylinux_tag(module: bytes) -> str:
+    """Return the tag of a wheel with this compiled module, empty if it does not use glibc.
+
+    Package indexes take no wheel that is tagged for one machine's Linux. By PEP 600 this one runs wherever glibc is as
+    new as the newest version of a symbol that the module names.
+    """
+    minors = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", module)]
+    if sys.platform != "linux" or not minors:
+        return ""
+    first, machine = next(sys_tags()), sysconfig.get_platform().partition("-")[2]
+    return f"{first.interpreter}-{first.abi}-manylinux_2_{max(*minors, OLDEST_GLIBC)}_{machine}"

@@ -35,7 +35,7 @@ from api.openapi import DESCRIPTION, add_docs
 from api.own import is_here, is_own
 from api.pool import Pool
 from api.routes import Route, Routes
-from api.served import Served
+from api.served import READER, Served
 from api.services import services
 from api.sessions.carried import PREFIX, carries, within
 from api.sessions.desk import Desk
@@ -82,6 +82,7 @@ class App(FastAPI):
         self._table, self._at_once = routes.table, routes.at_once
         self._traces = TraceWriter(config.written / "traces")
         self._counters.parts |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
+        self._counters.parts["reader"] = lambda: READER
         worlds = Worlds(served.of, served.holds, cache)
         desk = Desk(ledger, worlds, self._traces, pool, self._counters.attend)
         self._sessions = SessionRoutes(desk.book, pool)

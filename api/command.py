@@ -28,7 +28,7 @@ from api.doors.gate import Gate
 from api.doors.listener import BACKLOG, listen
 from api.doors.resolver import check
 from api.doors.unix import listening
-from api.served import current_id
+from api.served import current_id, reader_line
 from api.supervisor import Server, Supervisor
 from emulator.config import Config, load
 from emulator.errors import BadRequest
@@ -173,6 +173,7 @@ def announce(config: Config, listeners: list[socket.socket]) -> None:
     snapshot = current_id(config.folder)
     holds = f"snapshot {snapshot}" if snapshot else "no snapshot yet: webemu ingest builds one"
     print(f"webemu: {config.collection} ({holds}) on {address}   try: curl '{address}/v1/search?q=river'", flush=True)
+    print(f"webemu: reader of result records: {reader_line()}", flush=True)
     doors = [str(listener.getsockname()[1]) for listener in listeners[1:]]
     doors += [f"{config.dns_port} (DNS)"] if config.dns_port else []
     if doors:

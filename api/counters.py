@@ -38,8 +38,8 @@ class Counters:
         """Searches are heard in threads."""
         self._queries: Counter[str | bytes] = Counter()
         self._sessions: dict[str, float] = {}
-        self.parts: dict[str, Callable[[], Mapping[str, int]]] = {}
-        """What other parts of the process count, by their names."""
+        self.parts: dict[str, Callable[[], Mapping[str, int] | str]] = {}
+        """What other parts of the process count or say, by their names."""
 
     def count(self, place: str, status: int, seconds: float) -> None:
         """A request. Places are the API's routes, the services by name, and `other`: what strangers ask for must not

@@ -159,6 +159,7 @@ class Process(BaseModel):
     cache: dict[str, int]
     pool: dict[str, int]
     traces: dict[str, int] = Field(description="Rows of sessions' traces: taken, and lost.")
+    reader: str = Field(description="What reads result records: compiled, or python, which is slower.")
 
 
 class Stats(BaseModel):

@@ -20,8 +20,9 @@ from emulator.errors import EmulatorError, SnapshotError
 from emulator.logs import event
 from emulator.world import World
 from index.open import current_id, open_snapshot
+from index.records import READER, reader_line
 
-__all__ = ["Served", "current_id"]
+__all__ = ["READER", "Served", "current_id", "reader_line"]
 
 log = logging.getLogger("webemu.api")
 

@@ -19,6 +19,7 @@ from emulator.errors import BadRequest, SnapshotError
 from index.catalog import Catalog
 from index.manifest import Manifest, current_id, read_manifest, switch
 from index.rank import Weights
+from index.records import reader_line
 from index.snapshot import build
 from index.split.split import split
 from index.verify import verify_snapshot
@@ -92,6 +93,7 @@ def stat(collection: Collection = None, root: Root = None) -> None:
     names = ("sources", "bytes read", "captures", "pages", "searchable", "links", "hosts", "first fetch", "last fetch")
     for name, value in zip(names, row, strict=True):
         print(f"{name:<12} {value:,}" if isinstance(value, int) else f"{name:<12} {value}")
+    print(f"{'reader':<12} {reader_line()}")
     print(f"{'on disk':<12} {sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()):,} bytes")
     print(f"{'snapshot':<12} {current_id(folder) or 'none: webemu snapshots build'}")
     print("statuses     " + ", ".join(f"{status}: {count:,}" for status, count in statuses))

@@ -30,12 +30,16 @@ from emulator.types import Hit
 from index.analysis import terms as analyze
 from index.reading import HEAD as _HEAD
 
+READER = "compiled"
+"""Which reader of records runs: `compiled`, or `python`, which is slower."""
 try:
     from index._reading import agreements, shown
 except ImportError:  # no compiler where it was installed
     from index.reading import agreements, shown
 
-__all__ = ["agreements", "encode", "hit", "passages", "said", "term_hash", "texts"]
+    READER = "python"
+
+__all__ = ["READER", "agreements", "encode", "hit", "passages", "said", "term_hash", "texts"]
 
 _START = _HEAD.size
 READ_CHARS = 16_384
@@ -61,6 +65,13 @@ _APART = frozenset(" \t\r\n.!?;:。！？")
 _WOVEN = re.compile("[\u0b80-\u0bff]")
 """Tamil: with it, all of a text is cut into words in another way (`index.analysis`)."""
 _ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
+
+
+def reader_line() -> str:
+    """Return which reader of records runs, and what to do about the slower one, in a line for people."""
+    if READER == "compiled":
+        return READER
+    return f"{READER}: searches take about a third longer; install a C compiler (cc), then install webemu again"
 
 
 def term_hash(term: str) -> int:
