@@ -173,7 +173,6 @@ def announce(config: Config, listeners: list[socket.socket]) -> None:
     snapshot = current_id(config.folder)
     holds = f"snapshot {snapshot}" if snapshot else "no snapshot yet: webemu ingest builds one"
     print(f"webemu: {config.collection} ({holds}) on {address}   try: curl '{address}/v1/search?q=river'", flush=True)
-    print(f"webemu: reader of result records: {reader_line()}", flush=True)
     doors = [str(listener.getsockname()[1]) for listener in listeners[1:]]
     doors += [f"{config.dns_port} (DNS)"] if config.dns_port else []
     if doors:
@@ -181,5 +180,6 @@ def announce(config: Config, listeners: list[socket.socket]) -> None:
     if config.socket_path:
         path = config.socket_path.absolute()
         print(f"webemu: and for this user on unix://{quote(str(path))}", flush=True)
+    print(f"webemu: reader of result records: {reader_line()}", flush=True)
     if not ipaddress.ip_address(name.partition("%")[0]).is_loopback:
         print(f"webemu: {name} is not a loopback address: whoever reaches it reads the collection", file=sys.stderr)

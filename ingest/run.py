@@ -146,6 +146,10 @@ def _new_jobs(sources: Sequence[Source], folder: Path, catalog: Catalog, report:
 def _at_hand(source: Source, folder: Path) -> Path:
     """The source as a local file, downloaded if need be."""
     if source.url is None:
+        try:
+            str(source.path.resolve()).encode()
+        except UnicodeEncodeError:
+            raise SourceError("its path is not UTF-8, which the catalog cannot hold; rename it") from None
         return source.path
     target = folder / "downloads" / source.name.lstrip("/")
     if not target.exists():

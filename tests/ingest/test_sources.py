@@ -10,6 +10,7 @@ import pytest
 from emulator.errors import SourceError
 from index.digests import fingerprint
 from ingest.sources import Found, expand
+from tests.crawls import Seen, html, ingest, write
 from tests.ingest import flawed
 
 CRAWL = "crawl-data/CC-MAIN-2024-51/segments/1733.1/warc"
@@ -191,3 +192,14 @@ def test_what_is_no_file_is_no_archive_whatever_its_name(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe.warc.gz")
     (tmp_path / "a.warc").write_bytes(b"WARC/1.0\r\n")
     assert [source.path.name for source in expand([str(tmp_path)]).sources] == ["a.warc"]
+
+
+def test_a_path_that_is_no_text_is_named_and_harms_no_other(tmp_path: Path) -> None:
+    """A catalog holds text: such a file could not be found again."""
+    good = write(tmp_path / "good.warc.gz", [Seen("http://a.example/", html("Good", "Words."))])
+    odd = Path(os.fsdecode(bytes(tmp_path / "odd-") + b"\xff\xfe.warc.gz"))
+    odd.write_bytes(good.read_bytes() + b"\n")
+    report = ingest(tmp_path / "c", odd, good)
+    assert report.captures == 1
+    [(_, why)] = report.failed
+    assert "not UTF-8" in why
