@@ -6,7 +6,7 @@ import json
 import re
 from base64 import b32encode
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from hashlib import blake2b, sha1
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from index.schema import MAX_SHOWN, URL_TOO_LARGE, is_url_too_large
 from ingest.extract import Extracted, extract
 from ingest.measures import measured
 from ingest.records import Record
+from ingest.times import UNKNOWN, capture_time, read_time
 
 MAX_TITLE = 1000
 TITLE = "X-Webemu-Title"
@@ -34,9 +35,16 @@ class Joined:
     charset: str | None = None
     languages: tuple[tuple[str, str], ...] = ()
     """(ISO 639-1, ISO 639-3) codes, most of the text first."""
+    crawl_time: datetime | None = None
+    """That of the warcinfo record before it."""
 
     def __or__(self, other: Joined) -> Joined:
-        return Joined(self.method or other.method, self.charset or other.charset, self.languages or other.languages)
+        return Joined(
+            self.method or other.method,
+            self.charset or other.charset,
+            self.languages or other.languages,
+            self.crawl_time or other.crawl_time,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +91,26 @@ def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless:
     url = urls.exact(target)
     if is_url_too_large(url):
         return Read(url[:MAX_SHOWN], None, None, [], [(URL_TOO_LARGE, record.declared_length)])
-    time = warc_time(record.get("WARC-Date"))
-    if time is None:
-        return Read(url, None, None, [], [("no-date", record.declared_length)])
     if record.oversized:
         return Read(url, None, None, [], [("oversized-record", record.declared_length)])
-    row = _where(record, url, time, joined, crawl)
     message = _message(record)
+    http_date = _header(message, b"date") if message else ""
+    time, flaw = capture_time(record.get("WARC-Date"), http_date, joined.crawl_time)
+    drops = [(flaw, 0)] if flaw else []
+    row = _where(record, url, time, joined, crawl)
     if message is None:
         row["fetch_status"] = 0
-        return Read(url, row, None, [], [("no-http-head", len(record.block))])
+        return Read(url, row, None, [], [*drops, ("no-http-head", len(record.block))])
     row["fetch_status"] = message.status
     row["payload_bytes"] = len(message.body)
     location = _header(message, b"location")
     if location and 300 <= message.status < 400:
         row["fetch_redirect"] = urls.resolve(url, location) or None
-    drops: list[tuple[str, int]] = []
     if record.type == "revisit":
         row["content_digest"] = record.get("WARC-Payload-Digest")
         return Read(url, row, None, [], drops)
     row["content_digest"] = _digest(record, message)
-    found = None if textless else _text(message, url, row, joined, time.date(), drops)
+    found = None if textless else _text(message, url, row, joined, None if time == UNKNOWN else time.date(), drops)
     if textless:
         drops.append(("extractor-crashed", len(message.body)))
     if found is None or row["url_protocol"] not in ("http", "https"):
@@ -142,7 +149,7 @@ def _where(record: Record, url: str, time: datetime, joined: Joined, crawl: str 
         "warc_record_type": record.type,
         "request_method": joined.method,
         "refers_to_url": urls.exact(refers.strip().strip("<>")) if refers else None,
-        "refers_to_time": warc_time(record.get("WARC-Refers-To-Date")),
+        "refers_to_time": read_time(record.get("WARC-Refers-To-Date")),
         "payload_bytes": 0,
     }
 
@@ -174,7 +181,7 @@ def _digest(record: Record, message: Message) -> str:
 
 
 def _text(
-    message: Message, url: str, row: dict[str, Any], joined: Joined, fetched: date, drops: list[tuple[str, int]]
+    message: Message, url: str, row: dict[str, Any], joined: Joined, fetched: date | None, drops: list[tuple[str, int]]
 ) -> Extracted | None:
     """Decode and extract; fills the content columns of the row."""
     declared = _header(message, b"content-type")
@@ -225,19 +232,3 @@ def _page(found: Extracted, url: str, row: dict[str, Any], joined: Joined, kind:
         searchable,
         *measured(text, found.words),
     )
-
-
-def warc_time(text: str | None) -> datetime | None:
-    """WARC-Date (W3C-DTF, any precision of WARC/1.1; 14 digits in some old files) as naive UTC; None if unreadable."""
-    if not text:
-        return None
-    text = text.strip()
-    try:
-        if text.isdigit() and len(text) >= 14:
-            return datetime.strptime(text[:14], "%Y%m%d%H%M%S")
-        if len(text) in (4, 7):
-            text += "-01-01"[: 10 - len(text)]
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        return moment.replace(tzinfo=None) if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError):
-        return None

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from emulator import urls
-from ingest.capture import TITLE, warc_time
+from ingest.capture import TITLE
 from ingest.records import MAX_BLOCK, Skip
 from ingest.rows import Row, rows
+from ingest.times import UNKNOWN, warc_time
 
 TEXTS = ("text", "contents", "content", "raw_content")
 URLS = ("url", "source_url", "WARC-Target-URI", "uri")
@@ -28,7 +29,6 @@ BELOW = ("metadata", "meta")
 COLUMNS = frozenset((*TEXTS, *URLS, *DATES, *IDS, *BELOW, "title", "dump"))
 _SUFFIX = re.compile(r"\.(jsonl|ndjson|json|parquet)(\.(gz|zst))?$", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x20\x7f]+")
-_NEVER = datetime(1970, 1, 1)
 _MAX_TITLE = 1000
 
 
@@ -47,7 +47,7 @@ class Text(NamedTuple):
 def records(path: Path, kind: str) -> Iterator[bytes | Skip]:
     """Each row as a WARC record, and what of the rows is lost: `bad-json`, `no-text`, `oversized-record`, flaws."""
     host, crawl = host_of(path.name), ""
-    yield _record("warcinfo", Text(path.name, _NEVER, "", "", ""), 0, b"format: WARC File Format 1.1\r\n")
+    yield _record("warcinfo", Text(path.name, UNKNOWN, "", "", ""), 0, b"format: WARC File Format 1.1\r\n")
     for number, row in enumerate(rows(path, kind, COLUMNS)):
         if isinstance(row, Skip):
             yield row
@@ -81,7 +81,7 @@ def read(row: Row, number: int, host: str) -> Text:
     flaws = [flaw for flaw, had, got in (("bad-url", stated, url), ("bad-date", when, time)) if had and not got]
     made = f"https://{host}/{quote(str(number if name is None else name).encode('utf-8', 'replace'), safe='')}"
     crawl = _CONTROL.sub("", str(values.get("dump") or ""))[:100]
-    return Text(url or made, time or _NEVER, title, text, crawl, tuple(flaws))
+    return Text(url or made, time or UNKNOWN, title, text, crawl, tuple(flaws))
 
 
 def _first(values: dict[str, Any], names: tuple[str, ...]) -> Any:
@@ -112,12 +112,12 @@ def _url(stated: Any) -> str:
 
 def _time(stated: Any) -> datetime | None:
     """A date of any kind that columns have, as naive UTC."""
-    if isinstance(stated, datetime):
-        return warc_time(stated.isoformat())
-    if isinstance(stated, date):
+    if isinstance(stated, date) and not isinstance(stated, datetime):
         return datetime(stated.year, stated.month, stated.day)
-    if isinstance(stated, (int, float)):
+    if isinstance(stated, (int, float, datetime)):
         try:
+            if isinstance(stated, datetime):
+                return stated.astimezone(UTC).replace(tzinfo=None) if stated.tzinfo else stated
             seconds = stated / 1000 if abs(stated) > 1e11 else stated
             return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
         except (ValueError, OverflowError, OSError):

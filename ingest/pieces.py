@@ -24,6 +24,7 @@ from ingest.readers import read
 from ingest.readers.members import next_member
 from ingest.readers.stretches import next_record
 from ingest.records import Record
+from ingest.times import FLAWS
 from ingest.worker import Job, signed, write_marker
 
 PIECE_BYTES = 64 << 20
@@ -39,18 +40,19 @@ def split(job: Job, path: Path, size: int = PIECE_BYTES) -> list[Job]:
         return [job]
     whole = path.stat().st_size
     first = next(read(path), None)
-    crawl = _crawl(first) if isinstance(first, Record) and first.type == "warcinfo" else None
+    crawl, crawl_time = _crawl(first) if isinstance(first, Record) and first.type == "warcinfo" else (None, None)
     return [
         replace(
             job, part=number, start=start, end=end, bytes=job.bytes * (end - start) // whole,
-            crawl=crawl if number else None, skipped=() if number else job.skipped,
+            crawl=crawl if number else None, crawl_time=crawl_time if number else None,
+            skipped=() if number else job.skipped,
         )
         for number, (start, end) in enumerate(zip([0, *places], [*places, whole], strict=True))
     ]  # fmt: skip
 
 
-def _crawl(record: Record) -> str | None:
-    return warc_fields(record.block).get("ispartof")
+def _crawl(record: Record) -> tuple[str | None, str | None]:
+    return warc_fields(record.block).get("ispartof"), record.get("WARC-Date")
 
 
 def _cuts(path: Path, size: int) -> list[int]:
@@ -94,11 +96,15 @@ class Gathered:
         return len(self.done) == len(self.pieces)
 
     def joined(self, into: Path) -> bool:
-        """Make one staging folder of them all; False where a later piece is of another crawl than it was read for."""
+        """Make one staging folder of them all; False where a later piece is of another crawl than it was read for.
+
+        The time of the crawl counts only where a record without a readable date may have it.
+        """
         parts = [self.done[number] for number in range(len(self.pieces))]
         told = [json.loads((part / MARKER).read_text()) for part in parts]
-        crawl = self.pieces[1].crawl
-        if any(one["crawl"] != crawl for one in told[:-1]):
+        drops = _drops(parts)
+        names = ("crawl", "crawl_time") if any(drop["reason"] in FLAWS for drop in drops) else ("crawl",)
+        if any(one[name] != getattr(self.pieces[1], name) for one in told[:-1] for name in names):
             return False
         into.mkdir()
         for number, part in enumerate(parts):
@@ -109,7 +115,7 @@ class Gathered:
         content = signed(sum(one["content_hash"] for one in sources))
         row = {**sources[0], **counts, "bytes": self.job.bytes, "content_hash": content}
         pq.write_table(pa.Table.from_pylist([row], SOURCES), into / "sources.parquet")
-        pq.write_table(pa.Table.from_pylist(_drops(parts), DROPS), into / "drops.parquet")
+        pq.write_table(pa.Table.from_pylist(drops, DROPS), into / "drops.parquet")
         write_marker(into, {**counts, "drops": sum(one["drops"] for one in told), "crawl": told[-1]["crawl"]})
         self.forget()
         return True

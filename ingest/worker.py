@@ -25,6 +25,7 @@ from index.schema import MARKER, TABLES
 from ingest.capture import Joined, Read, joined_from, read_capture, warc_fields
 from ingest.readers import SHARED, read
 from ingest.records import Record, Skip
+from ingest.times import read_time
 
 CPU_SECONDS = 60
 """A record that takes longer to extract kills its worker (SIGPROF) and is then ingested without text."""
@@ -70,6 +71,8 @@ class Job:
     """Where the piece begins and ends in what is read; None where it was not yet asked whether there are pieces."""
     crawl: str | None = None
     """What the file said of its crawl before the piece."""
+    crawl_time: str | None = None
+    """WARC-Date of the warcinfo record before the piece."""
 
 
 class Tables:
@@ -138,6 +141,7 @@ class Worker:
         self._drops = Drops()
         self._tables = Tables(staging)
         self.crawl = job.crawl
+        self.crawl_time = job.crawl_time
         self._early: OrderedDict[str, Joined] = OrderedDict()
         self._waiting: tuple[Record, Joined] | None = None
         self._content = 0
@@ -201,12 +205,13 @@ class Worker:
             self._release()  # of the crawl before
             fields = warc_fields(record.block)
             self.crawl = fields.get("ispartof", self.crawl)
+            self.crawl_time = record.get("WARC-Date") or self.crawl_time
         else:
             self._drops.count(f"record-type-{record.type}"[:40], record.offset, record.declared_length)
 
     def _joined(self, record: Record) -> Joined:
         """What came before the response and belongs to it."""
-        joined = Joined()
+        joined = Joined(crawl_time=read_time(self.crawl_time))
         own, concurrent = record.get("WARC-Record-ID") or "", record.get("WARC-Concurrent-To") or ""
         for name in (f"of {own}", concurrent):
             if earlier := self._early.pop(name, None):
@@ -276,6 +281,7 @@ def work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) ->
     worker = Worker(job, staging, at)
     worker.run(collection / job.copy if job.copy else Path(job.path))
     told = {"pages": worker.pages, "captures": worker.captures, "drops": worker.dropped, "crawl": worker.crawl}
+    told["crawl_time"] = worker.crawl_time
     write_marker(staging, told)
 
 

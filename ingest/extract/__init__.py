@@ -28,7 +28,7 @@ def extract(
     url: str,
     hint_charset: str | None,
     truncated: str | None,
-    fetched: date,
+    fetched: date | None,
 ) -> tuple[Extracted | None, str, str | None, str | None]:
     """(extraction, detected media type, charset, drop reason). Never raises.
 
@@ -54,7 +54,7 @@ def _is_text(kind: str) -> bool:
     return kind.startswith("text/") or kind.endswith(("json", "xml", "javascript"))
 
 
-def _read(source: str, kind: str, url: str, fetched: date) -> Extracted:
+def _read(source: str, kind: str, url: str, fetched: date | None) -> Extracted:
     if kind in HTML:
         if kind == "application/xhtml+xml" and source.startswith("<?xml"):
             # An HTML parser takes <script/> for an open tag and swallows the rest of the document.

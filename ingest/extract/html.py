@@ -27,7 +27,7 @@ def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
     tree = LexborHTMLParser(html)
     base = base_of(tree, url)
     links, link_characters = links_of(tree, url, base)
-    said = declared(tree, html, base, fetched + timedelta(days=1) if fetched else None)
+    said = declared(tree, html, base, _day_after(fetched))
     text, density = readable(tree, link_characters)
     return Extracted(
         title=said.title,
@@ -43,6 +43,11 @@ def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
         link_density=density,
         cut=cut,
     )
+
+
+def _day_after(day: date | None) -> date | None:
+    """Return the next day, the last that a clock ahead of ours can show; the calendar itself ends with 9999-12-31."""
+    return day + timedelta(days=1) if day and day < date.max else day
 
 
 def words(text: str) -> int:

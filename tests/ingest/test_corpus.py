@@ -20,9 +20,9 @@ from index.catalog import Catalog
 from index.http import dechunk
 from index.open import open_world
 from index.payloads import MAX_PAYLOAD
-from ingest.capture import warc_time
 from ingest.run import Report, run
 from ingest.sources import expand
+from ingest.times import warc_time
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 pytestmark = pytest.mark.skipif(SHARED is None, reason="WEBEMU_SHARED does not name the folder of real archives")

@@ -234,3 +234,14 @@ def test_a_date_beyond_all_years_harms_no_other_row(tmp_path: Path) -> None:
     (tmp_path / "lines.jsonl").write_bytes(lines([{"url": "http://lines.example/", "text": "Cliffs."}, *lines_of]))
     report = ingest(tmp_path / "c", *sorted(tmp_path.glob("*.parquet")), tmp_path / "lines.jsonl")
     assert (report.captures, report.failed, report.drops) == (13, [], {"bad-date": 8})
+
+
+def test_a_date_that_no_clock_shows_is_counted(tmp_path: Path) -> None:
+    rows = [{"text": "a", "date": text} for text in ("9999-12-31T23:59:59-10:00", "2016-12-31T23:59:60Z", "+25:00")]
+    report = dropped(tmp_path, lines(rows))
+    assert (report.captures, report.drops) == (3, {"bad-date": 2})
+    late = pa.array([253_402_300_799], pa.timestamp("s", tz="-10:00"))  # 9999-12-31T23:59:59Z
+    early = pa.array([-62_135_596_800], pa.timestamp("s", tz="+10:00"))  # 0001-01-01T00:00:00Z
+    for name, column in (("late", late), ("early", early)):
+        pq.write_table(pa.table({"text": ["a"], "date": column}), tmp_path / f"{name}.parquet")
+        assert ingest(tmp_path / name, tmp_path / f"{name}.parquet", snapshot=False).captures == 1

@@ -1,0 +1,100 @@
+"""The time of a capture: read from WARC-Date as leniently as is unambiguous, else from what stands beside it.
+
+Not here: dates that pages declare of themselves (`ingest.extract.dates`).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+from ingest.extract.dates import EARLIEST, parse_day
+
+UNKNOWN = datetime(1970, 1, 1)
+"""Time of a capture that nothing dates. It is there at whatever time the web is looked at."""
+FLAWS = ("bad-date", "no-date")
+_MAX_DATE = 200
+_DATE = re.compile(
+    r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:[T _]*(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+)|(\d{1,6}))?)?)?)?)?)?"
+    r" *(Z|UTC|GMT|[+-][\d:]+)?",
+    re.ASCII,
+)
+_ZONE = re.compile(r"([+-])(\d\d):?(\d\d)?", re.ASCII)
+_DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{2,3})(T.*)", re.ASCII)
+
+
+def warc_time(text: str | None) -> datetime | None:
+    """Return a WARC-Date as naive UTC, None if it is not an ISO 8601 time.
+
+    Any precision of WARC/1.1 passes, and what writers make of it: 14 digits, fractions of any length, leap seconds,
+    lower-case letters, offsets, no zone (UTC).
+    """
+    found = _DATE.fullmatch((text or "").strip().upper())
+    if not found:
+        return None
+    year, month, day, hour, minute, second = (int(found[n] or (n in (2, 3))) for n in range(1, 7))
+    seconds = 3600 * hour + 60 * minute + second
+    if minute > 59 or second > 60 or seconds > 86_400:
+        return None
+    fraction = int((found[7] or found[8] or "")[:6].ljust(6, "0"))
+    try:
+        return datetime(year, month, day) + timedelta(seconds=seconds, microseconds=fraction) - _offset(found[9] or "Z")
+    except (ValueError, OverflowError):
+        return None
+
+
+def _offset(zone: str) -> timedelta:
+    """Return how far a zone is ahead of UTC. Raises ValueError if no zone is there."""
+    if zone[0] not in "+-":
+        return timedelta()
+    found = _ZONE.fullmatch(zone)
+    if not found or int(found[2]) > 23 or int(found[3] or 0) > 59:
+        raise ValueError(zone)
+    return timedelta(hours=int(found[2]), minutes=int(found[3] or 0)) * (-1 if found[1] == "-" else 1)
+
+
+def capture_time(stated: str | None, http_date: str, crawl_time: datetime | None) -> tuple[datetime, str | None]:
+    """Return when a record was captured, and the reason to count if its WARC-Date does not say it.
+
+    The reason is `no-date` if there is no WARC-Date, `bad-date` if it is no ISO 8601 time. The time is then that of
+    ClueWeb's or HTTP's way to write it, of the HTTP header `Date`, the day that WARC-Date names, the time of the
+    warcinfo record, or `UNKNOWN`: the first that can be read. The capture is kept with each of them.
+    """
+    if time := warc_time(stated):
+        return time, None
+    text = (stated or "").strip()[:_MAX_DATE]
+    time = read_time(text) or _http_time(http_date[:_MAX_DATE]) or _day(text) or crawl_time or UNKNOWN
+    return time, FLAWS[not text]
+
+
+def read_time(text: str | None) -> datetime | None:
+    """Return a WARC-Date as naive UTC, also one in ClueWeb's or HTTP's way to write it; None if it is no time."""
+    text = (text or "").strip()[:_MAX_DATE]
+    return warc_time(text) or _clueweb_time(text) or _http_time(text)
+
+
+def _clueweb_time(text: str) -> datetime | None:
+    """Return a time whose day is that of the year (`2008-10-294T05:21:46-0700`), if it is in the month beside it."""
+    if not (found := _DAY_OF_YEAR.fullmatch(text)) or not 31 < int(found[3]) < 367:
+        return None
+    try:
+        day = date(int(found[1]), 1, 1) + timedelta(days=int(found[3]) - 1)
+    except (ValueError, OverflowError):
+        return None
+    return warc_time(f"{day}{found[4]}") if day.month == int(found[2]) else None
+
+
+def _http_time(text: str) -> datetime | None:
+    """Return a date of HTTP, in any of its three forms or as mail has it; None before the Web."""
+    try:
+        time = parsedate_to_datetime(text)
+        time = time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return time if time.date() >= EARLIEST else None
+
+
+def _day(text: str) -> datetime | None:
+    day = parse_day(text)
+    return datetime(day.year, day.month, day.day) if day else None
