@@ -7,21 +7,17 @@ from collections.abc import Iterator
 
 from isal import isal_zlib
 
-from emulator import urls
 from emulator.errors import PayloadError
 from emulator.types import Capture, Payload
 from index.codings import content_coding, decode_content
 from index.files import Files
 from index.http import head_span, parse
+from index.record_head import RecordHeaders, first_value, message_of, record_headers, target_url
 
 MAX_PAYLOAD = 64 << 20
 """Bytes of a record block, and of a decoded payload; larger ones are refused."""
 _MAX_HEADER = 1 << 20
-_FIELD = re.compile(
-    rb"^(WARC-(?:Type|Payload-Digest|Target-URI|Identified-Payload-Type)|Content-(?:Length|Type))"
-    rb"[ \t]*:[ \t]*([^\r\n]*)",
-    re.MULTILINE | re.IGNORECASE,
-)
+_LENGTH = re.compile(r"\d{1,18}")
 QUICK = 1 << 20
 """Bytes that are unpacked at once: a millisecond's work."""
 _PART = 1 << 20
@@ -29,8 +25,8 @@ _PART = 1 << 20
 
 def read_block(
     files: Files, path: str, offset: int, length: int, wait: bool = True
-) -> tuple[dict[bytes, bytes], bytes]:
-    """WARC headers (those of `_FIELD`, first value) and block of one record of a per-record gzip or plain WARC file.
+) -> tuple[list[tuple[str, str]], bytes]:
+    """Return WARC headers and block of one record of a per-record gzip or plain WARC file.
 
     Unless it may wait, it raises BlockingIOError on what is on disk only, or large.
     """
@@ -55,21 +51,14 @@ def read_block(
     head = record[start:end] if end >= 0 else b""
     if head[:5].upper() != b"WARC/":
         raise PayloadError(f"{path} at {offset}: no WARC record", action="the file changed: ingest it again")
-    # Reversed, so that of repeated ones the first stays.
-    headers = {name.lower(): value.rstrip() for name, value in reversed(_FIELD.findall(_as_utf8(head)))}
-    size = int(headers.get(b"content-length", b"0"))
-    if size > MAX_PAYLOAD:
-        raise PayloadError(f"{path} at {offset}: record of {size} bytes", reason="payload-too-large")
-    return headers, record[at : at + size]
-
-
-def _as_utf8(head: bytes) -> bytes:
-    """Return the head as ingest reads it: one that is not UTF-8 is Latin-1."""
-    try:
-        head.decode()
-    except UnicodeDecodeError:
-        return head.decode("latin-1").encode()
-    return head
+    headers = record_headers(head)
+    declared = first_value(headers, "content-length")
+    if not _LENGTH.fullmatch(declared):
+        raise PayloadError(f"{path} at {offset}: no WARC record", action="the file changed: ingest it again")
+    block = record[at : at + int(declared)]
+    if len(block) > MAX_PAYLOAD:
+        raise PayloadError(f"{path} at {offset}: record of {declared} bytes", reason="payload-too-large")
+    return headers, block
 
 
 def read_part(files: Files, path: str, offset: int, length: int) -> Iterator[bytes]:
@@ -110,24 +99,20 @@ def read_payload(files: Files, capture: Capture, wait: bool = True) -> Payload:
     return payload
 
 
-def _is_of(headers: dict[bytes, bytes], capture: Capture) -> bool:
-    """Whether a record is the capture's: a WARC file can be replaced by another of the same name."""
-    stated = headers.get(b"warc-payload-digest")
+def _is_of(headers: RecordHeaders, capture: Capture) -> bool:
+    """True if a record is the capture's: a WARC file can be replaced by another of the same name."""
+    stated = first_value(headers, "warc-payload-digest")
     if stated and capture.digest:
-        return stated == capture.digest.encode()
-    target = headers.get(b"warc-target-uri", b"").decode("utf-8", "replace")
-    return capture.kind == "revisit" or urls.exact(target.strip("<>")) == capture.url
+        return stated == capture.digest
+    return capture.kind == "revisit" or target_url(headers) == capture.url
 
 
-def _payload(headers: dict[bytes, bytes], block: bytes) -> Payload:
-    is_http = headers.get(b"content-type", b"").startswith(b"application/http")
-    if headers.get(b"warc-type") in (b"response", b"revisit") or is_http:
-        message = parse(block)
-        if message and message.status:
-            coding = content_coding(message.body, message.headers)
-            return Payload(message.status, message.reason, tuple(message.headers), message.body, coding)
-    kind = headers.get(b"warc-identified-payload-type") or headers.get(b"content-type", b"")
-    return Payload(200, "OK", ((b"Content-Type", kind),), block, "")
+def _payload(headers: RecordHeaders, block: bytes) -> Payload:
+    message = message_of(headers, block)
+    if message is None:
+        return Payload(200, "OK", ((b"Content-Type", first_value(headers, "content-type").encode()),), block, "")
+    coding = content_coding(message.body, message.headers)
+    return Payload(message.status, message.reason, tuple(message.headers), message.body, coding)
 
 
 def decoded(payload: Payload) -> bytes:

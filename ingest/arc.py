@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from index.record_head import as_text
 from ingest.readers.heads import TRUNCATED, is_usable
 from ingest.records import MAX_HEAD, Skip
 
@@ -156,7 +157,7 @@ def _flaw(fd: int, start: int, length: int, size: int) -> str:
 
 def _kind(line: Line) -> tuple[str, str, str]:
     """URL, WARC-Type and Content-Type of a record."""
-    target = line.url.decode("utf-8", "replace").replace("\r", "%0D").replace(" ", "%20").strip()
+    target = as_text(line.url).replace("\r", "%0D").replace(" ", "%20").strip()
     content = line.media_type.decode("latin-1")
     if target.startswith("filedesc:"):
         return target, "warcinfo", content

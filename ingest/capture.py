@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from emulator import urls
 from emulator.errors import PayloadError
-from index.http import Message, decode_content, parse
+from index.http import Message, decode_content
 from index.payloads import MAX_PAYLOAD
+from index.record_head import bare_url, message_of, target_url
 from index.schema import MAX_SHOWN, URL_TOO_LARGE, is_url_too_large
 from ingest.extract import Extracted, extract
 from ingest.measures import measured
@@ -85,15 +86,14 @@ def joined_from(record: Record) -> Joined:
 
 def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless: bool = False) -> Read:
     """Read one response, revisit, resource or conversion record. Never raises on what a record holds."""
-    target = (record.get("WARC-Target-URI") or "").strip().strip("<>")
-    if not target:
+    url = target_url(record.headers)
+    if not url:
         return Read("", None, None, [], [("no-target-uri", record.declared_length)])
-    url = urls.exact(target)
     if is_url_too_large(url):
         return Read(url[:MAX_SHOWN], None, None, [], [(URL_TOO_LARGE, record.declared_length)])
     if record.oversized:
         return Read(url, None, None, [], [("oversized-record", record.declared_length)])
-    message = _message(record)
+    message = message_of(record.headers, record.block)
     http_date = _header(message, b"date") if message else ""
     time, flaw = capture_time(record.get("WARC-Date"), http_date, joined.crawl_time)
     drops = [(flaw, 0)] if flaw else []
@@ -148,24 +148,10 @@ def _where(record: Record, url: str, time: datetime, joined: Joined, crawl: str 
         "crawl": crawl,
         "warc_record_type": record.type,
         "request_method": joined.method,
-        "refers_to_url": urls.exact(refers.strip().strip("<>")) if refers else None,
+        "refers_to_url": bare_url(refers) if refers else None,
         "refers_to_time": read_time(record.get("WARC-Refers-To-Date")),
         "payload_bytes": 0,
     }
-
-
-def _message(record: Record) -> Message | None:
-    """The HTTP answer of a record; resources and conversions are answers of status 200."""
-    if record.type in ("response", "revisit"):
-        message = parse(record.block)
-        if message is not None and message.status:
-            return message
-        if record.type == "response" and (record.get("Content-Type") or "").startswith("application/http"):
-            return None
-    status = 0 if record.type == "revisit" else 200
-    kind = record.get("WARC-Identified-Payload-Type") if record.type == "resource" else None
-    kind = record.get("Content-Type") or kind or ""
-    return Message(status, "OK", [(b"Content-Type", kind.encode())], record.block)
 
 
 def _header(message: Message, name: bytes) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from index.http import head_span
+from index.record_head import record_headers
 from ingest.records import MAX_HEAD
 
 _VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
@@ -38,7 +39,7 @@ def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], byte
         if end := _HEAD_END.search(buffer, searched):
             if end[1]:
                 raise Unreadable("bad-head", repr(buffer[:80]))
-            return _headers(buffer[: end.start()]), buffer[end.end() :]
+            return record_headers(buffer[: end.start()]), buffer[end.end() :]
         if len(buffer) > MAX_HEAD:
             raise Unreadable("oversized-head", repr(buffer[:80]))
         searched, step = max(0, len(buffer) - VERSION_SIZE), min(4 * step, MAX_HEAD)
@@ -50,24 +51,6 @@ def begins_record(text: bytes) -> bool:
     return bool(_VERSION.match(text)) or (
         b"\n" not in text and len(text) < VERSION_SIZE and text[:5].upper() == b"WARC/"
     )
-
-
-def _headers(head: bytes) -> list[tuple[str, str]]:
-    """Header lines as pairs: folded ones joined, those without a colon left out; UTF-8, else Latin-1."""
-    try:
-        text = head.decode("utf-8")
-    except UnicodeDecodeError:
-        text = head.decode("latin-1")
-    headers: list[tuple[str, str]] = []
-    for line in text.split("\n")[1:]:
-        if line[:1] in (" ", "\t") and headers:
-            name, value = headers[-1]
-            headers[-1] = (name, f"{value} {line.strip()}".strip())
-            continue
-        name, colon, value = line.partition(":")
-        if colon and name.strip():
-            headers.append((name.strip(), value.strip()))
-    return headers
 
 
 def values(headers: list[tuple[str, str]], name: str) -> list[str]:

@@ -1,0 +1,70 @@
+"""The head of a WARC record, read in one way by who ingests it and by who serves it.
+
+Two ways would disagree on odd bytes: a capture would be known, and its payload be taken for that of another page.
+Finding where a head ends: `ingest.readers` and `index.http`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator import urls
+from index.http import Message, parse
+
+RecordHeaders = Sequence[tuple[str, str]]
+"""WARC headers in order, repeated ones kept."""
+
+
+def as_text(raw: bytes) -> str:
+    """Return bytes of a head as text: UTF-8, else Latin-1, which has a character for every byte."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def record_headers(head: bytes) -> list[tuple[str, str]]:
+    """Return header lines after the version line as pairs: folded ones joined, those without a colon left out."""
+    headers: list[tuple[str, str]] = []
+    for line in as_text(head).split("\n")[1:]:
+        if line[:1] in (" ", "\t") and headers:
+            name, value = headers[-1]
+            headers[-1] = (name, f"{value} {line.strip()}".strip())
+            continue
+        name, colon, value = line.partition(":")
+        if colon and name.strip():
+            headers.append((name.strip(), value.strip()))
+    return headers
+
+
+def first_value(headers: RecordHeaders, name: str) -> str:
+    """Return the first value of a header, its name in lower case; empty if there is none."""
+    return next((value for key, value in headers if key.lower() == name), "")
+
+
+def target_url(headers: RecordHeaders) -> str:
+    """Return the URL that a record is of; empty if there is none."""
+    return bare_url(first_value(headers, "warc-target-uri"))
+
+
+def bare_url(text: str) -> str:
+    """Return the URL of a header value; WARC/1.0 has it in angle brackets."""
+    return urls.exact(text.strip().strip("<>"))
+
+
+def message_of(headers: RecordHeaders, block: bytes) -> Message | None:
+    """Return the HTTP answer of a record. Resources and conversions are answers of status 200.
+
+    None if the block is said to be an HTTP response and has no head that can be read.
+    """
+    record_type, content_type = first_value(headers, "warc-type").lower(), first_value(headers, "content-type")
+    is_http = content_type.lower().startswith("application/http")
+    if record_type in ("response", "revisit") or is_http:
+        message = parse(block)
+        if message is not None and message.status:
+            return message
+        if record_type == "response" and is_http:
+            return None
+    status = 0 if record_type == "revisit" else 200
+    content_type = content_type or first_value(headers, "warc-identified-payload-type")
+    return Message(status, "OK", [(b"Content-Type", content_type.encode())], block)
