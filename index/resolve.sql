@@ -7,33 +7,48 @@ SELECT p.source_id, p.warc_record_offset,
 FROM pages p JOIN shard_of s ON s.source_id = p.source_id AND p.warc_record_offset >= first AND p.warc_record_offset < last
 WHERE is_inside(p.url);
 
--- One original per (URL, time), per (URL, digest, time) and per digest; ties by record type, source and offset.
 CREATE TEMP TABLE originals AS
 SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, content_digest, content_mime_detected,
-       content_mime_type, content_languages, content_charset, warc_record_length, fetch_redirect, content_truncated
+       content_mime_type, content_languages, content_charset, warc_record_length, fetch_redirect, content_truncated,
+       digest_key, warc_record_id
 FROM captures WHERE warc_record_type IN ('response', 'resource') AND fetch_status NOT IN (0, 304);
 
 CREATE TEMP TABLE revisits AS
-SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, content_digest, refers_to_url, refers_to_time
+SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, digest_key, refers_to_url, refers_to_time, refers_to_id
 FROM captures WHERE warc_record_type = 'revisit';
 
+-- What a revisit names: by URL and second, since writers drop the fraction in one place only, or by record id.
+CREATE TEMP TABLE named AS
+SELECT r.source_id AS r_source, r.warc_record_offset AS r_offset,
+       CASE WHEN coalesce(r.digest_key = o.digest_key, true) OR r.fetch_status = 304 THEN 1 ELSE 5 END AS preference,
+       o.*, abs(epoch(o.fetch_time) - epoch(r.refers_to_time)) AS distance
+FROM revisits r JOIN originals o
+  ON o.url = r.refers_to_url AND date_trunc('second', o.fetch_time) = date_trunc('second', r.refers_to_time)
+UNION ALL
+SELECT r.source_id, r.warc_record_offset,
+       CASE WHEN coalesce(r.digest_key = o.digest_key, true) OR r.fetch_status = 304 THEN 1 ELSE 5 END, o.*, 0
+FROM revisits r JOIN (
+  SELECT * FROM originals WHERE warc_record_id IS NOT NULL
+  QUALIFY row_number() OVER (PARTITION BY warc_record_id ORDER BY fetch_time, source_id, warc_record_offset) = 1
+) o ON o.warc_record_id = r.refers_to_id;
+
+-- The payload of a revisit is, in this order: what it names, if the digest does not contradict; the same URL with the
+-- same digest; for 304 the capture of the URL before; the same digest anywhere; what it names, whatever the digest.
 CREATE TEMP TABLE candidates AS
-SELECT r.source_id AS r_source, r.warc_record_offset AS r_offset, 1 AS preference, o.*, 0 AS distance
-FROM revisits r JOIN originals o ON o.url = r.refers_to_url AND o.fetch_time = r.refers_to_time
-WHERE r.content_digest IS NULL OR o.content_digest IS NULL OR r.content_digest = o.content_digest OR r.fetch_status = 304
+SELECT * FROM named
 UNION ALL
 SELECT r.source_id, r.warc_record_offset, 2, o.*, abs(epoch(o.fetch_time) - epoch(r.fetch_time))
-FROM revisits r JOIN originals o ON o.url = r.url AND o.content_digest = r.content_digest
+FROM revisits r JOIN originals o ON o.url = r.url AND o.digest_key = r.digest_key
 UNION ALL
-SELECT r.source_id, r.warc_record_offset, 3, o.*, 0
-FROM revisits r JOIN (
-  SELECT * FROM originals WHERE content_digest IS NOT NULL
-  QUALIFY row_number() OVER (PARTITION BY content_digest ORDER BY fetch_time, source_id, warc_record_offset) = 1
-) o ON o.content_digest = r.content_digest
-UNION ALL
-SELECT r.source_id, r.warc_record_offset, 4, o.*, epoch(r.fetch_time) - epoch(o.fetch_time)
+SELECT r.source_id, r.warc_record_offset, 3, o.*, epoch(r.fetch_time) - epoch(o.fetch_time)
 FROM revisits r JOIN originals o ON o.url = r.url AND o.fetch_time <= r.fetch_time
-WHERE r.fetch_status = 304;
+WHERE r.fetch_status = 304
+UNION ALL
+SELECT r.source_id, r.warc_record_offset, 4, o.*, 0
+FROM revisits r JOIN (
+  SELECT * FROM originals WHERE digest_key IS NOT NULL
+  QUALIFY row_number() OVER (PARTITION BY digest_key ORDER BY fetch_time, source_id, warc_record_offset) = 1
+) o ON o.digest_key = r.digest_key;
 
 CREATE TEMP TABLE resolved AS
 SELECT * FROM candidates
@@ -41,7 +56,9 @@ QUALIFY row_number() OVER (
   PARTITION BY r_source, r_offset ORDER BY preference, distance, fetch_time, source_id, warc_record_offset) = 1;
 
 CREATE TEMP TABLE served AS
-SELECT c.url, c.url_surtkey, floor(epoch(c.fetch_time))::BIGINT AS time, c.warc_record_type AS kind, c.content_digest AS digest,
+SELECT c.url, c.url_surtkey, floor(epoch(c.fetch_time))::BIGINT AS time, c.warc_record_type AS kind,
+       -- That of the payload: a revisit may spell it otherwise, and what is read is compared with it.
+       coalesce(o.content_digest, c.content_digest) AS digest,
        CASE WHEN o.source_id IS NOT NULL AND c.fetch_status IN (0, 304) THEN o.fetch_status ELSE c.fetch_status END AS status,
        coalesce(o.content_mime_detected, c.content_mime_detected) AS mime,
        coalesce(o.content_charset, c.content_charset) AS charset,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import orjson
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 MAX_URL = 65_535
 """Bytes of the longest URL as a JSON string without quotes: a result record has room for no more (`index.records`)."""
 URL_TOO_LARGE = "url-too-large"
@@ -54,8 +54,14 @@ CAPTURES = pa.schema(
         ("refers_to_url", pa.string()),
         ("refers_to_time", pa.timestamp("us")),
         ("payload_bytes", pa.int64()),
+        ("digest_key", pa.string()),
+        ("refers_to_id", pa.string()),
     ]
 )
+"""`content_digest` is spelled as the record has it, as in Common Crawl's index; `digest_key` is for comparing.
+
+`refers_to_url`, `refers_to_time` and `refers_to_id` name the record whose payload a revisit repeats.
+"""
 
 PAGES = pa.schema(
     [

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from emulator import urls
 from emulator.errors import PayloadError
 from index.http import Message, decode_content
+from index.payload_digests import digest_key
 from index.payloads import MAX_PAYLOAD
 from index.record_head import bare_url, message_of, target_url
 from index.schema import MAX_SHOWN, URL_TOO_LARGE, is_url_too_large
@@ -107,9 +108,9 @@ def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless:
     if location and 300 <= message.status < 400:
         row["fetch_redirect"] = urls.resolve(url, location) or None
     if record.type == "revisit":
-        row["content_digest"] = record.get("WARC-Payload-Digest")
+        _set_digest(row, record.get("WARC-Payload-Digest"))
         return Read(url, row, None, [], drops)
-    row["content_digest"] = _digest(record, message)
+    _set_digest(row, record.get("WARC-Payload-Digest") or _sha1(message.body))
     found = None if textless else _text(message, url, row, joined, None if time == UNKNOWN else time.date(), drops)
     if textless:
         drops.append(("extractor-crashed", len(message.body)))
@@ -142,7 +143,7 @@ def _where(record: Record, url: str, time: datetime, joined: Joined, crawl: str 
         "fetch_time": time,
         "content_languages": ",".join(code for _, code in joined.languages) or None,
         "content_truncated": record.get("WARC-Truncated"),
-        "warc_record_id": (record.get("WARC-Record-ID") or "").strip("<>").removeprefix("urn:uuid:") or None,
+        "warc_record_id": _record_id(record.get("WARC-Record-ID")),
         "warc_record_offset": record.offset,
         "warc_record_length": record.length,
         "crawl": crawl,
@@ -150,8 +151,13 @@ def _where(record: Record, url: str, time: datetime, joined: Joined, crawl: str 
         "request_method": joined.method,
         "refers_to_url": bare_url(refers) if refers else None,
         "refers_to_time": read_time(record.get("WARC-Refers-To-Date")),
+        "refers_to_id": _record_id(record.get("WARC-Refers-To")),
         "payload_bytes": 0,
     }
+
+
+def _record_id(stated: str | None) -> str | None:
+    return (stated or "").strip("<> ").removeprefix("urn:uuid:") or None
 
 
 def _header(message: Message, name: bytes) -> str:
@@ -161,9 +167,12 @@ def _header(message: Message, name: bytes) -> str:
     return ""
 
 
-def _digest(record: Record, message: Message) -> str:
-    stated = record.get("WARC-Payload-Digest")
-    return stated or "sha1:" + b32encode(sha1(message.body).digest()).decode()
+def _set_digest(row: dict[str, Any], stated: str | None) -> None:
+    row["content_digest"], row["digest_key"] = stated, digest_key(stated) if stated else None
+
+
+def _sha1(body: bytes) -> str:
+    return "sha1:" + b32encode(sha1(body).digest()).decode()
 
 
 def _text(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from base64 import b32encode
 from collections.abc import Callable
 from typing import NamedTuple
 
+from index import payload_digests
 from index.http import head_span
 from index.record_head import record_headers
 from ingest.records import MAX_HEAD
@@ -110,12 +109,7 @@ def without_returns(headers: list[tuple[str, str]], text: bytes) -> Mended | Non
 
 def agrees(headers: list[tuple[str, str]], block: bytes) -> bool | None:
     """Whether the block has the digest its head states; None if that cannot be told."""
-    algorithm, _, digest = next(iter(values(headers, "warc-block-digest")), "").partition(":")
-    algorithm = algorithm.lower().replace("-", "")
-    if algorithm not in ("sha1", "md5", "sha256", "sha512"):
-        return None
-    found = hashlib.new(algorithm, block, usedforsecurity=False).digest()
-    return digest.strip().lower() in (found.hex(), b32encode(found).decode().lower())
+    return payload_digests.agrees(next(iter(values(headers, "warc-block-digest")), ""), (block,))
 
 
 def ends_here(after: bytes, digest: Callable[[], bool | None]) -> bool:

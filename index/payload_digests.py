@@ -1,0 +1,65 @@
+"""Digests as WARC records state them (`sha1:` and base32, mostly), in one spelling and against bytes.
+
+Hashes of files, which name sources and guard what is at rest: `index.digests`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b32decode, b32encode, urlsafe_b64decode
+from binascii import Error
+from collections.abc import Iterable
+
+_SIZES = {"sha1": 20, "sha256": 32, "md5": 16, "sha512": 64, "sha384": 48, "sha224": 28}
+"""Bytes of a digest by algorithm."""
+_STATED = re.compile(r"(?:urn:)?([A-Za-z][A-Za-z0-9/_-]*)=?:(.+?):?")
+_NO_LETTER = re.compile(r"[^a-z0-9]+")
+_HEX = re.compile(r"[0-9a-fA-F]+")
+
+
+def digest_key(stated: str) -> str:
+    """Return a digest in the one spelling in which equal digests are equal: `sha1:` and base32 without padding.
+
+    It takes any case, names such as `SHA-256`, hex, base32 and base64 with or without padding, and no name at all
+    where the length tells it. A digest of an unknown algorithm or length stays as it is.
+    """
+    algorithm, digest = _read(stated)
+    return f"{algorithm}:{b32encode(digest).decode().rstrip('=')}" if digest else stated.strip()
+
+
+def agrees(stated: str, bodies: Iterable[bytes]) -> bool | None:
+    """Return True if one of the bodies, which are taken as needed, has the digest; None if it cannot be read."""
+    algorithm, digest = _read(stated)
+    if not digest:
+        return None
+    return any(hashlib.new(algorithm, body, usedforsecurity=False).digest() == digest for body in bodies)
+
+
+def _read(stated: str) -> tuple[str, bytes]:
+    """Return algorithm and digest; the digest is empty if it cannot be read."""
+    stated = stated.strip()
+    found = _STATED.fullmatch(stated)
+    if found:
+        name = _NO_LETTER.sub("", found[1].lower())
+        name = "sha1" if name == "sha" else name
+        return name, _decoded(found[2], _SIZES[name]) if name in _SIZES else b""
+    for name, size in _SIZES.items():
+        if digest := _decoded(stated, size):
+            return name, digest
+    return "", b""
+
+
+def _decoded(text: str, size: int) -> bytes:
+    """Return so many bytes, written in hex, base32 or base64; empty if they are not."""
+    text = text.strip().rstrip("=")
+    try:
+        if len(text) == 2 * size and _HEX.fullmatch(text):
+            return bytes.fromhex(text)
+        if len(text) == -(-8 * size // 5):
+            return b32decode(text + "=" * (-len(text) % 8), casefold=True)
+        if len(text) == -(-4 * size // 3):
+            return urlsafe_b64decode(text.replace("+", "-").replace("/", "_") + "=" * (-len(text) % 4))
+    except (Error, ValueError):
+        pass
+    return b""
