@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from base64 import b32encode
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from hashlib import blake2b, sha1
@@ -13,8 +15,8 @@ from urllib.parse import urlsplit
 
 from emulator import urls
 from emulator.errors import PayloadError
-from index.http import Message, decode_content
-from index.payload_digests import digest_key
+from index.http import Message, decode_content, split_head
+from index.payload_digests import agrees, digest_key
 from index.payloads import MAX_PAYLOAD
 from index.record_head import bare_url, message_of, target_url
 from index.schema import MAX_SHOWN, URL_TOO_LARGE, is_url_too_large
@@ -26,6 +28,7 @@ from ingest.times import UNKNOWN, capture_time, read_time
 MAX_TITLE = 1000
 TITLE = "X-Webemu-Title"
 """Header of a conversion record made here whose page has a title that is not its first line."""
+_LANGUAGE = re.compile(r"[A-Za-z0-9-]{1,20}")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
 
 
@@ -80,7 +83,9 @@ def joined_from(record: Record) -> Joined:
     try:
         found = json.loads(fields.get("languages-cld2", "{}")).get("languages", [])
         languages = tuple((str(one["code"]), str(one["code-iso-639-3"])) for one in found)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        languages = ()
+    if not all(_LANGUAGE.fullmatch(code) for codes in languages for code in codes):
         languages = ()
     return Joined(charset=fields.get("charset-detected"), languages=languages)
 
@@ -98,6 +103,8 @@ def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless:
     http_date = _header(message, b"date") if message else ""
     time, flaw = capture_time(record.get("WARC-Date"), http_date, joined.crawl_time)
     drops = [(flaw, 0)] if flaw else []
+    if _is_damaged(record, message):
+        drops.append(("digest-mismatch", len(record.block)))
     row = _where(record, url, time, joined, crawl)
     if message is None:
         row["fetch_status"] = 0
@@ -165,6 +172,25 @@ def _header(message: Message, name: bytes) -> str:
         if key.lower() == name:
             return value.decode("utf-8", "replace")
     return ""
+
+
+def _is_damaged(record: Record, message: Message | None) -> bool:
+    """True if the bytes are not those that a digest of the record was made of; a record that was cut is not damaged."""
+    if record.get("WARC-Truncated"):
+        return False
+    if agrees(record.get("WARC-Block-Digest") or "", (record.block,)) is False:
+        return True
+    stated = record.get("WARC-Payload-Digest") if message and record.type != "revisit" else None
+    return message is not None and agrees(stated or "", _payloads(record, message)) is False
+
+
+def _payloads(record: Record, message: Message) -> Iterator[bytes]:
+    """Yield what writers take for the payload: the body with or without transfer and content codings, the block."""
+    yield message.body
+    yield split_head(record.block)[1]
+    with suppress(PayloadError):
+        yield decode_content(message.body, message.headers, MAX_PAYLOAD)[0]
+    yield record.block
 
 
 def _set_digest(row: dict[str, Any], stated: str | None) -> None:

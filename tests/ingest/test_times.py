@@ -156,3 +156,20 @@ def test_dates_that_a_page_declares_are_read_whenever_it_was_captured(tmp_path: 
     with Catalog(tmp_path / "c", read_only=True) as catalog:
         [(day,)] = catalog.db.execute("SELECT published FROM pages").fetchall()
     assert str(day) == ("None" if stated == "0001-01-01T00:00:00Z" else "2020-02-02")
+
+
+@pytest.mark.parametrize(
+    "languages",
+    ["[" * 100_000, '{"languages": ' + "[" * 100_000, '{"languages": [{"code": "\\ud800", "code-iso-639-3": "eng"}]}',
+     '{"languages": [{"code": ' + "1" * 5000 + ', "code-iso-639-3": "eng"}]}', '{"languages": 1e999}', "NaN"],
+    ids=range(6),
+)  # fmt: skip
+def test_what_a_metadata_record_says_of_a_page_cannot_lose_it(tmp_path: Path, languages: str) -> None:
+    url = "http://a.example/"
+    fields = (("Content-Type", "application/warc-fields"), ("WARC-Refers-To", "<urn:uuid:1>"))
+    metadata = flawed.record(f"languages-cld2: {languages}\r\n".encode(), "metadata", url, headers=fields)
+    page = dated(url, "2024").replace(b"WARC-Type", b"WARC-Record-ID: <urn:uuid:1>\r\nWARC-Type", 1)
+    path = tmp_path / "metadata.warc"
+    path.write_bytes(page + metadata)
+    report = ingest(tmp_path / "c", path, snapshot=False)
+    assert (report.captures, report.pages, report.failed, report.drops) == (1, 1, [], {})
