@@ -145,7 +145,9 @@ class Written:
             return ray.get(self._scribe.write.remote(method, given))
         except ray.exceptions.RayError as error:
             raise LedgerError(
-                f"sessions cannot be written down: {str(error).strip().splitlines()[-1]}", action="retry after a second"
+                "sessions cannot be written down",
+                action="retry after a second",
+                place=str(error).strip().splitlines()[-1],
             ) from error
 
 

@@ -42,6 +42,18 @@ def is_out_of_files(error: BaseException | None) -> bool:
     return False
 
 
+def failure_of(collection: Path, error: Exception) -> EmulatorError:
+    """Return why a snapshot cannot be served, as an error that clients may see: no path is in its message or action."""
+    if is_out_of_files(error):
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        message = f"no file can be opened: all {limit} descriptors are in use (EMFILE)"
+        return SnapshotError(message, action="raise ulimit -n")
+    if isinstance(error, EmulatorError):
+        return error
+    place = f"{collection}: {error!r}"
+    return SnapshotError("the snapshot cannot be opened", action="webemu snapshots verify", place=place)
+
+
 class Served:
     """Holds the open world. Given one at the start, it serves that and follows nothing."""
 
@@ -50,6 +62,7 @@ class Served:
         self._world = world
         self._fixed = world is not None
         self._problem = ("the snapshot is not open yet", "retry after a second")
+        self._logged = ""
         # A snapshot may be asked for again (rollback) while requests still hold it: LMDB forbids to open a file twice.
         self._open: WeakValueDictionary[str, World] = WeakValueDictionary()
         self._pinned: list[World] = []
@@ -101,10 +114,7 @@ class Served:
     def _opened(self, snapshot: str) -> World:
         if (world := self._open.get(snapshot)) is None:
             began = perf_counter()
-            try:
-                world = open_snapshot(self._folder, snapshot)
-            except EmulatorError as error:
-                raise SnapshotError(self._plain(error.message), action=error.action) from error
+            world = open_snapshot(self._folder, snapshot)
             opened = event("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - began, 3))
             log.info("snapshot %s is open", snapshot, extra=opened)
         world.share = self.siblings.share if self.siblings else None
@@ -126,13 +136,7 @@ class Served:
             await asyncio.to_thread(self._switch)
             self.check()
         except Exception as error:
-            if is_out_of_files(error):
-                limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-                self._report(f"no file can be opened: all {limit} descriptors are in use (EMFILE)", "raise ulimit -n")
-            elif isinstance(error, EmulatorError):
-                self._report(error.message, error.action)
-            else:
-                self._report(self._plain(f"the snapshot cannot be opened: {error!r}"), "webemu snapshots verify")
+            self._report(failure_of(self._folder, error))
 
     def _switch(self) -> None:
         current = current_id(self._folder)
@@ -140,6 +144,7 @@ class Served:
             raise SnapshotError(
                 f"the collection {self._folder.name!r} has no snapshot yet",
                 action=f"run: webemu ingest SOURCE... --collection {self._folder.name}",
+                place=str(self._folder),
             )
         if current is None or current == self.snapshot:
             return
@@ -147,13 +152,7 @@ class Served:
         switched = event("snapshot_switched", snapshot=current, before=before or None)
         log.info("snapshot %s is served, before it %s", current, before or "none", extra=switched)
 
-    def _plain(self, message: str) -> str:
-        """Return a message with the collection's name for its folder: where that rests is nobody's business."""
-        for folder in (self._folder.resolve(), self._folder):
-            message = message.replace(str(folder), self._folder.name)
-        return message
-
-    def _report(self, message: str, action: str) -> None:
-        if self._problem[0] != message:
-            log.warning("%s (%s)", message, action, extra=event("snapshot_unavailable", action=action))
-        self._problem = (message, action)
+    def _report(self, error: EmulatorError) -> None:
+        if self._logged != str(error):
+            log.warning("%s (%s)", error, error.action, extra=event("snapshot_unavailable", action=error.action))
+        self._logged, self._problem = str(error), (error.message, error.action)

@@ -88,7 +88,7 @@ def main() -> None:
     try:
         app()
     except EmulatorError as error:
-        print(f"webemu: {error.message}", file=sys.stderr)
+        print(f"webemu: {error}", file=sys.stderr)
         if error.action:
             print(f"  -> {error.action}", file=sys.stderr)
         sys.exit(1)

@@ -12,6 +12,7 @@
     +-- PayloadError        the capture is known but its bytes are gone or unsafe  502
 
 A message says what happened and where; `action` says what to do next. `reason` is the stable name that clients test.
+Paths of this machine are in `place` alone: clients get the message, the log and the command line `str(error)`.
 An error of ours is never disguised as a result.
 """
 
@@ -26,11 +27,11 @@ class EmulatorError(Exception):
     status = 500
     reason = "internal-error"
 
-    def __init__(self, message: str, *, action: str = "", reason: str = "") -> None:
-        """Halves of characters in `message` and `action` become question marks: whatever was asked can be said back."""
-        super().__init__(mended(message))
+    def __init__(self, message: str, *, action: str = "", reason: str = "", place: str = "") -> None:
+        """Halves of characters in the texts become question marks: whatever was asked can be said back."""
         self.message = mended(message)
         self.action = mended(action)
+        super().__init__(f"{self.message} ({mended(place)})" if place else self.message)
         if reason:
             self.reason = reason
 

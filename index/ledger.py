@@ -69,8 +69,9 @@ class SessionLedger:
         except (lmdb.Error, OSError) as error:
             is_taken = os.strerror(errno.EAGAIN) in str(error)
             action = _SHARE_PIDS if is_taken else "free the disk, mend the folder"
-            told = str(error).replace(str(self._folder.resolve()), "it").replace(str(self._folder), "it")
-            raise LedgerError(f"the ledger of sessions cannot be used: {told}", action=action) from error
+            raise LedgerError(
+                "the ledger of sessions cannot be used", action=action, place=f"{self._folder}: {error}"
+            ) from error
 
     def open(self, name: str, record: bytes) -> str:
         with self._begin(True) as txn:

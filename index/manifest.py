@@ -62,16 +62,24 @@ def read_manifest(folder: Path) -> Manifest:
         values = json.loads((folder / "manifest.json").read_text())
     except FileNotFoundError:
         raise SnapshotError(
-            f"no snapshot in {folder}", action="see the ones there are: webemu snapshots list"
+            f"there is no snapshot {folder.name}",
+            action="see the ones there are: webemu snapshots list",
+            place=str(folder),
         ) from None
     except ValueError as error:
-        raise SnapshotError(f"{folder}/manifest.json is damaged: {error}", action="webemu snapshots build") from error
+        raise SnapshotError(
+            f"the manifest of snapshot {folder.name} is damaged: {error}",
+            action="webemu snapshots build",
+            place=f"{folder}/manifest.json",
+        ) from error
     known = {one.name for one in fields(Manifest)}
     told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known}
     try:
         return Manifest(**told)
     except TypeError as error:
-        raise SnapshotError(f"{folder} is of another version: {error}", action="webemu snapshots build") from error
+        raise SnapshotError(
+            f"snapshot {folder.name} is of another version: {error}", action="webemu snapshots build", place=str(folder)
+        ) from error
 
 
 def contents_of(shard: Path) -> str:

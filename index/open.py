@@ -133,7 +133,9 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
     manifest = read_manifest(folder)
     if manifest.format != FORMAT:
         raise SnapshotError(
-            f"{folder} has format {manifest.format}, this version reads {FORMAT}", action="webemu snapshots build"
+            f"snapshot {snapshot} has format {manifest.format}, this version reads {FORMAT}",
+            action="webemu snapshots build",
+            place=str(folder),
         )
     check_contents(collection, manifest)
     index = open_index(folder / "text")
@@ -169,6 +171,8 @@ def open_world(collection: Path) -> World:
     snapshot = current_id(collection)
     if snapshot is None:
         raise SnapshotError(
-            f"{collection} has no snapshot yet", action="webemu ingest SOURCE... --collection NAME builds one"
+            "the collection has no snapshot yet",
+            action="webemu ingest SOURCE... --collection NAME builds one",
+            place=str(collection),
         )
     return open_snapshot(collection, snapshot)

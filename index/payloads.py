@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 
 from isal import isal_zlib
 
 from emulator.errors import PayloadError
+from emulator.logs import Seldom, event
 from emulator.types import Capture, Payload
 from index.codings import content_coding, decode_content
 from index.files import Files
 from index.http import head_span, parse
 from index.record_head import RecordHeaders, first_value, message_of, record_headers, target_url
 
+log = logging.getLogger("webemu.payloads")
+_seldom = Seldom()
+
 MAX_PAYLOAD = 64 << 20
 """Bytes of a record block, and of a decoded payload; larger ones are refused."""
 _MAX_HEADER = 1 << 20
+_CHANGED = "put the WARC file back that was ingested, or ingest the one that is there now"
 _LENGTH = re.compile(r"\d{1,18}")
 QUICK = 1 << 20
 """Bytes that are unpacked at once: a millisecond's work."""
@@ -35,8 +41,10 @@ def read_block(
     except BlockingIOError:
         raise
     except OSError as error:
-        raise PayloadError(
-            f"{path} cannot be read: {error.strerror}", action="put the WARC file back where it was ingested from"
+        raise _lost(
+            f"the WARC file of the capture cannot be read: {error.strerror}",
+            path,
+            "put it back, or run `webemu ingest` on it where it is now",
         ) from error
     record = packed
     if packed.startswith(b"\x1f\x8b"):
@@ -44,21 +52,33 @@ def read_block(
         try:
             record = inflate.decompress(packed, MAX_PAYLOAD + _MAX_HEADER if wait else QUICK)
         except isal_zlib.error as error:  # type: ignore[misc]  # typed as a value
-            raise PayloadError(f"{path} at {offset}: {error}", reason="payload-undecodable") from error
-        if inflate.unconsumed_tail and not wait:
+            raise _lost(
+                "the WARC record of the capture cannot be unpacked", f"{path} at {offset}: {error}", _CHANGED
+            ) from error
+        if not wait and not inflate.eof and len(record) >= QUICK:
             raise BlockingIOError
     start, end, at = head_span(record)
     head = record[start:end] if end >= 0 else b""
-    if head[:5].upper() != b"WARC/":
-        raise PayloadError(f"{path} at {offset}: no WARC record", action="the file changed: ingest it again")
-    headers = record_headers(head)
+    headers = record_headers(head) if head[:5].upper() == b"WARC/" else []
     declared = first_value(headers, "content-length")
     if not _LENGTH.fullmatch(declared):
-        raise PayloadError(f"{path} at {offset}: no WARC record", action="the file changed: ingest it again")
+        raise _lost("the WARC file of the capture holds no record where it was", f"{path} at {offset}", _CHANGED)
     block = record[at : at + int(declared)]
     if len(block) > MAX_PAYLOAD:
-        raise PayloadError(f"{path} at {offset}: record of {declared} bytes", reason="payload-too-large")
+        raise PayloadError(
+            f"the WARC record of the capture has {declared} bytes",
+            reason="payload-too-large",
+            place=f"{path} at {offset}",
+        )
     return headers, block
+
+
+def _lost(message: str, place: str, action: str) -> PayloadError:
+    """Return the error of a payload that is not where it was. The log has its place, the client has not."""
+    error = PayloadError(message, action=action, place=place)
+    if (left_out := _seldom.left_out()) is not None:
+        log.warning("%s", error, extra=event("payload_missing", place=place, left_out=left_out))
+    return error
 
 
 def read_part(files: Files, path: str, offset: int, length: int) -> Iterator[bytes]:
@@ -67,7 +87,7 @@ def read_part(files: Files, path: str, offset: int, length: int) -> Iterator[byt
         try:
             piece = files.read(path, offset, min(length, _PART))
         except OSError as error:
-            raise PayloadError(f"{path} cannot be read: {error.strerror}") from error
+            raise _lost(f"the WARC file cannot be read: {error.strerror}", path, "put it back") from error
         if not piece:
             return
         yield piece
@@ -86,9 +106,14 @@ def read_payload(files: Files, capture: Capture, wait: bool = True) -> Payload:
         )
     headers, block = read_block(files, capture.file, capture.offset, capture.length, wait)
     if not _is_of(headers, capture):
-        raise PayloadError(
-            f"{capture.file} at {capture.offset} holds another record than the one ingested for {capture.url}",
-            action="put the WARC file back that was ingested, or ingest the new one under another name",
+        raise _lost(
+            f"the WARC file holds another record than the one ingested for {capture.url}",
+            f"{capture.file} at {capture.offset}",
+            "put the WARC file back that was ingested, or ingest the new one under another name",
+        )
+    if len(block) < int(first_value(headers, "content-length")) and not capture.truncated:
+        raise _lost(
+            f"the WARC file ends inside the record of {capture.url}", f"{capture.file} at {capture.offset}", _CHANGED
         )
     payload = _payload(headers, block)
     if capture.head is not None:

@@ -161,7 +161,7 @@ def open_index(folder: Path) -> tantivy.Index:
         with _lockable(folder) as place:
             index = tantivy.Index.open(str(place))
     except Exception as error:
-        raise SnapshotError(f"{folder} cannot be opened: {error}", action=_REBUILD) from error
+        raise SnapshotError("the index cannot be opened", action=_REBUILD, place=f"{folder}: {error}") from error
     index.register_tokenizer(NAME, index_analyzer())
     return index
 
@@ -190,12 +190,18 @@ def segment_bases(folder: Path, searcher: tantivy.Searcher, segments: list[int],
     sizes = [segment["max_doc"] for segment in json.loads((folder / "meta.json").read_text())["segments"]]
     owners = [base for base, count in zip(shard_bases, segments, strict=True) for _ in range(count)]
     if not len(sizes) == len(owners) == searcher.num_segments:
-        raise SnapshotError(f"{folder} has {searcher.num_segments} segments, {len(owners)} were built", action=_REBUILD)
+        raise SnapshotError(
+            f"the index has {searcher.num_segments} segments, {len(owners)} were built",
+            action=_REBUILD,
+            place=str(folder),
+        )
     bases: list[int] = []
     for number, (size, owner) in enumerate(zip(sizes, owners, strict=True)):
         ends = [tantivy.DocAddress(number, 0), tantivy.DocAddress(number, size - 1)]
         first, last = (int(value or 0) for value in searcher.fast_field_values("id", ends))
         if last - first != size - 1:
-            raise SnapshotError(f"{folder}: segment {number} does not lie as it was built", action=_REBUILD)
+            raise SnapshotError(
+                f"segment {number} of the index does not lie as it was built", action=_REBUILD, place=str(folder)
+            )
         bases.append(owner + first)
     return bases

@@ -27,7 +27,7 @@ def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None
             return {"files": len(damaged)}
         open_snapshot(collection, snapshot)
     except EmulatorError as error:
-        fault(error.message)
+        fault(str(error))
         return {}
     pages = Pages(folder, collection, manifest)
     views = sum(1 for doc in range(manifest.pages) if _reads(lambda doc=doc: pages.text(doc), f"view {doc}", fault))  # type: ignore[misc]

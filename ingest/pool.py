@@ -54,7 +54,7 @@ def _prepare(job: Job, collection: Path, kind: str = "") -> Job:
     try:
         read_from, skips = readable(path, kind, collection / copy)
     except SourceError as error:
-        return replace(job, kind="unreadable", skipped=(Skip("unreadable-source", 0, job.bytes, error.message),))
+        return replace(job, kind="unreadable", skipped=(Skip("unreadable-source", 0, job.bytes, str(error)),))
     return replace(job, kind=kind, copy=None if read_from == path else str(copy), skipped=tuple(skips))
 
 

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
         server = serve(root, collection)
         return obey([*returning(ids), *command], environment(Path(root)))
     except EmulatorError as error:
-        print(f"webemu: {error.message}", file=sys.stderr)
+        print(f"webemu: {error}", file=sys.stderr)
         return 1
     finally:
         if server:

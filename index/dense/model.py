@@ -65,8 +65,9 @@ def checked(model: str, wanted: str) -> Path:
     folder = locate(model, reach=False)
     if (found := digest(folder)) != wanted:
         raise SnapshotError(
-            f"{model} has the digest {found}, the snapshot's vectors were made by {wanted}",
+            f"the model has the digest {found}, the snapshot's vectors were made by {wanted}",
             action="webemu embed --model FOLDER notes where the model is, or embeds by another one",
+            place=str(model),
         )
     return folder
 

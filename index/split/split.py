@@ -94,7 +94,9 @@ def read_split(collection: Path, parts: int) -> Split:
         told = json.loads((home(collection, parts) / FILE).read_text())
     except FileNotFoundError:
         raise SnapshotError(
-            f"{collection} is not split into {parts} parts", action=f"webemu snapshots split {parts}"
+            f"the collection is not split into {parts} parts",
+            action=f"webemu snapshots split {parts}",
+            place=str(collection),
         ) from None
     return Split(**{**told, "snapshots": tuple(told["snapshots"]), "bases": tuple(told["bases"])})
 
