@@ -29,10 +29,13 @@ def digest_key(stated: str) -> str:
 
 
 def agrees(stated: str, bodies: Iterable[bytes]) -> bool | None:
-    """Return True if one of the bodies, which are taken as needed, has the digest; None if it cannot be read."""
+    """Return True if one of the bodies, which are taken as needed, has the digest; None if the algorithm is unknown.
+
+    Text that no digest of a known algorithm can be is that of no body: False.
+    """
     algorithm, digest = _read(stated)
     if not digest:
-        return None
+        return False if algorithm in _SIZES else None
     return any(hashlib.new(algorithm, body, usedforsecurity=False).digest() == digest for body in bodies)
 
 

@@ -54,7 +54,7 @@ SOUND = {
     "both": stated(BODY, block=sha1(flawed.HTTP + BODY), payload=sha1(BODY)),
     "another spelling": stated(BODY, payload="SHA-256:" + hashlib.sha256(BODY).hexdigest().upper()),
     "an algorithm that is not known": stated(BODY, block="blake3:00", payload="crc32:1"),
-    "no digest": stated(BODY, block="sha1:x", payload=""),
+    "no digest": stated(BODY, block="sha1:", payload=""),
     "chunks as transferred": stated(CHUNKED, CHUNKED_HTTP, payload=sha1(CHUNKED)),
     "chunks taken away": stated(CHUNKED, CHUNKED_HTTP, payload=sha1(BODY)),
     "gzip as transferred": stated(PACKED, PACKED_HTTP, payload=sha1(PACKED)),
@@ -77,6 +77,7 @@ DAMAGED = {
         b"Boats and", b"Goats and"
     ),
     "a flipped bit in gzip": stated(PACKED, PACKED_HTTP, payload=sha1(PACKED[:-1] + b"!")),
+    "a text that is no digest": stated(BODY, payload="sha1:WRONG"),
     "a resource": stated(BODY, kind="resource", payload=sha1(b"other")),
     "a revisit": stated(b"", kind="revisit", block=sha1(b"other")),
 }
