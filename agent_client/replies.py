@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx
@@ -120,8 +122,13 @@ def _foreign(response: Response) -> InfrastructureError:
 
 
 def _seconds(retry_after: str) -> float:
-    """Retry-After in seconds; its date form (RFC 9110, 10.2.3) counts as none."""
-    return float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
+    """Return the wait that Retry-After asks for, in seconds (RFC 9110, 10.2.3: a number or a date); 0 if unreadable."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after)
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def answers(shape: Shape, count: int) -> Sequence[Shape]:

@@ -26,14 +26,24 @@ class Patience:
             raise error
         if attempt >= self.retries:
             raise _given_up(error, attempt + 1) from error
-        backoff = FIRST_PAUSE * (1 << attempt) * (0.5 + 0.5 * jitter(request, attempt))
-        return min(error.after + backoff, LONGEST_PAUSE)
+        return backoff(error, attempt, jitter(request, attempt))
+
+
+def backoff(error: InfrastructureError, attempt: int, share: float) -> float:
+    """Return the seconds to wait after the failed `attempt` (from 0): what the server asked for, and a pause that
+    doubles each time, of which `share` (0 to 1) decides the second half."""
+    pause = FIRST_PAUSE * (1 << min(attempt, 16)) * (0.5 + 0.5 * share)
+    return min(error.after + pause, LONGEST_PAUSE)
 
 
 def jitter(request: httpx.Request, attempt: int) -> float:
     """A number in [0, 1) fixed by session, URL, body and attempt, so that a repeated run waits alike."""
     session = request.headers.get("X-Webemu-Session", "")
-    about = f"{session}\n{request.url}\n{attempt}\n".encode() + request.content
+    return draw(f"{session}\n{request.url}\n{attempt}\n".encode() + request.content)
+
+
+def draw(about: bytes) -> float:
+    """Return a number in [0, 1) that is fixed by `about`."""
     return int.from_bytes(blake2b(about, digest_size=4).digest(), "big") / 2**32
 
 

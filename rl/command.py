@@ -49,7 +49,7 @@ def quiz(
         chosen = load(tasks)[:limit]
         if not chosen:
             raise TaskError(f"{tasks}: there is no task in it")
-        with Client(server, retries=2) as client:
+        with Client(server) as client:
             client.health()
             marked = [_marked(client, task, number < show) for number, task in enumerate(chosen)]
     except (ClientError, TaskError, ValueError) as error:

@@ -29,7 +29,7 @@ class Limits:
     brief: bool = False
     """Titles alone for results, text alone for pages, one word for what went wrong, no frames: for models that are too
     small to read more. What pages say is still made data, but nothing tells it from the episode's own words."""
-    retries: int = 2
+    retries: int = 5
     """Of a request that an outage of ours took, before the episode is masked."""
 
 

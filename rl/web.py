@@ -6,18 +6,21 @@ the steps yield what is to be sent, so that threads and an event loop play the s
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from agent_client.calls import Call
 from agent_client.errors import InfrastructureError
+from agent_client.retry import backoff, draw
 from rl.ledger import Request, account, opening
 
 T = TypeVar("T")
 
-FIRST_PAUSE = 0.1
-"""Seconds before an outage is tried again; doubled each time."""
+LONGEST = 120.0
+"""Seconds after which a request that fails is not sent again, however many attempts are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,36 @@ class Pause:
 Ask = Call[Any] | Pause
 Steps = Generator[Ask, Any, T]
 """Yields what is to be done; is sent the answer, or thrown the ClientError in its place; returns what came of it."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """Decides for one request whether it is sent again, and after which pause."""
+
+    retries: int
+    about: str
+    """Fixes the jitter of the pauses."""
+    attempt: int = 0
+    start: float = field(default_factory=time.monotonic)
+
+    def pause(self, error: InfrastructureError) -> Steps[None]:
+        """Wait before the next attempt. Raises `error` where there is none."""
+        is_late = time.monotonic() - self.start > LONGEST
+        if not error.again or self.attempt >= self.retries or is_late:
+            raise error
+        share = draw(f"{self.about}\n{self.attempt}".encode())
+        yield Pause(backoff(error, self.attempt, share))
+        self.attempt += 1
+
+
+def patiently(call: Call[T], retries: int, about: str) -> Steps[T]:
+    """Return the answer of a request that weather cannot strike. Raises WebError, or InfrastructureError at the end."""
+    patience = Patience(retries, about)
+    while True:
+        try:
+            return (yield call)  # type: ignore[no-any-return]
+        except InfrastructureError as error:
+            yield from patience.pause(error)
 
 
 class Struck(Exception):
@@ -46,20 +79,18 @@ class SessionWeb:
     def perform(self, call: Call[T]) -> Steps[T]:
         """The answer within the session. Raises WebError, Struck, or InfrastructureError on an outage of ours."""
         within = replace(call, path=f"/s/{self.session}{call.path}")
-        for attempt in range(self.retries + 1):
+        patience = Patience(self.retries, within.path)
+        while True:
             try:
                 return (yield within)  # type: ignore[no-any-return]
             except InfrastructureError as error:
                 if (yield from self._is_weather()):
                     raise Struck(_words(error)) from error
-                if attempt == self.retries or not error.again:
-                    raise
-                yield Pause(FIRST_PAUSE * 2**attempt)
-        raise AssertionError("unreachable")
+                yield from patience.pause(error)
 
     def requests(self) -> Steps[tuple[Request, ...]]:
         """The session's ledger. Raises InfrastructureError."""
-        return (yield account(self.session))  # type: ignore[no-any-return]
+        return (yield from patiently(account(self.session), self.retries, self.session))
 
     def _is_weather(self) -> Steps[bool]:
         """Whether the ledger tells of a further answer that it took. Raises InfrastructureError if nobody can tell."""
@@ -69,8 +100,12 @@ class SessionWeb:
 
 
 def begin(policy: Mapping[str, Any], retries: int) -> Steps[SessionWeb]:
-    """A session of its own. Raises BadRequest on a policy that is none, InfrastructureError."""
-    return SessionWeb((yield opening(policy)), retries)
+    """Open a session. Where an answer is lost and it is opened again, the first one stays empty and is not used.
+
+    Raises BadRequest on a policy that is none, InfrastructureError.
+    """
+    session = yield from patiently(opening(policy), retries, json.dumps(policy, sort_keys=True, default=str))
+    return SessionWeb(session, retries)
 
 
 def _words(error: InfrastructureError) -> str:

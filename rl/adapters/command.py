@@ -44,7 +44,7 @@ def episodes(
         given = json.loads(policy.read_text(encoding="utf-8")) if policy else {}
         place = Place.of({"server": server, "limits": json.loads(limits), "policy": given})
         chosen = load(tasks)
-        with Client(server, retries=2) as client:
+        with Client(server) as client:
             client.health()
         if not chosen:
             raise TaskError(f"{tasks}: there is no task in it")

@@ -36,8 +36,10 @@ class Evaluation:
 async def evaluate(asked: Evaluation, server: str, ended: Callable[[Row | None], None]) -> dict[str, Any]:
     """Make all attempts that are missing; the figures. `ended` is told of each attempt, and of those that were there
     with None. Raises FolderError, EndpointError, InfrastructureError, BadRequest."""
+    async with AsyncClient(server, timeout=TIMEOUT) as patient:
+        snapshot = (await patient.health()).snapshot
     async with asked.who.held, AsyncClient(server, timeout=TIMEOUT, retries=0) as client:
-        told = manifest(asked.chosen, asked.who.told, (await client.health()).snapshot, asked.setting)
+        told = manifest(asked.chosen, asked.who.told, snapshot, asked.setting)
         with Folder(asked.out, told) as folder:
             for key in keys(asked.tasks, asked.setting):
                 if folder.is_done(key):

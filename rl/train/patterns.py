@@ -61,6 +61,7 @@ async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> 
 
 ECHO, ECHOED = "echo", 20
 """No episode: words of the web, said again. A model from nothing finds out how to copy in a fraction of the steps."""
+OUTAGE = "see to the server, then give the same command: it goes on at this stage"
 PATTERNS: dict[str, Pattern] = {"good": good, "guess": guess, "unread": unread, "astray": astray, "short": short}
 
 
@@ -105,7 +106,7 @@ async def _trace(
 
     await pattern(call, task, rng, others)
     if episode.masked:
-        raise InfrastructureError(f"task {task.id}: {episode.reason}")
+        raise InfrastructureError(f"task {task.id}: {episode.reason}", action=OUTAGE)
     return messages
 
 
