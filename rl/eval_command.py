@@ -80,19 +80,32 @@ def evaluation(
         answers = with_model(asked_for, policy) if model else without_model(policy, known)
         asked = Evaluation(chosen, told, answers, setting, out)
         with serving(server or None, root, collection) as address:
-            figures = _evaluated(asked, address, quiet)
+            figures, mask = _evaluated(asked, address, quiet)
     except (ClientError, FolderError, NobodyError) as error:
         _stop(error.message, error.action or "start the server with `webemu serve`")
     except TaskError as error:
         _stop(str(error), "`webemu tasks build` and `webemu generate` write task files")
     typer.echo(table(figures))
     _tell(figures, out)
+    _fail_if_masked(figures["overall"]["masked"], figures["overall"]["attempts"], mask)
+    probed = {name: count for name, count in figures["probe"].items() if name not in ("share_reads", "not probed")}
+    _fail_if_masked(probed.get("masked", 0), sum(probed.values()), "see probes.jsonl")
 
 
-def _evaluated(asked: Evaluation, address: str, quiet: bool) -> dict[str, Any]:
+def _fail_if_masked(masked: int, attempts: int, mask: str) -> None:
+    """End with an error where an outage took most attempts, since what is left says little."""
+    if 2 * masked > attempts:
+        _stop(
+            f"{masked} of {attempts} attempts were masked by an outage; the last: {mask or 'see the report'}",
+            "see to the endpoint and the server, then give the same command: it tries them again",
+        )
+
+
+def _evaluated(asked: Evaluation, address: str, quiet: bool) -> tuple[dict[str, Any], str]:
+    """Return the figures, and why the last attempt that was masked was."""
     progress = _Progress(len(asked.tasks) * asked.setting.samples, quiet)
     try:
-        return asyncio.run(evaluate(asked, address, progress.ended))
+        return asyncio.run(evaluate(asked, address, progress.ended)), progress.mask
     except KeyboardInterrupt:
         progress.bar.close()
         typer.echo(f"webemu: stopped; {progress.made:,} of {progress.total:,} attempts are in {asked.out}", err=True)
@@ -106,13 +119,14 @@ class _Progress:
     """A line on stderr: what was made, the means until now, and how long it will take."""
 
     def __init__(self, total: int, quiet: bool) -> None:
-        self.total, self.made = total, 0
+        self.total, self.made, self.mask = total, 0, ""
         self.bar = tqdm(total=total, unit="attempt", disable=quiet, smoothing=0.05)
         self._sums: Counter[str] = Counter()
 
     def ended(self, told: Row | None) -> None:
         """An attempt, or None for one that was there before, which is no part of the rate."""
         self.made += 1
+        self.mask = (told or {}).get("mask") or self.mask
         if self.bar.disable:
             return
         if told is None:
