@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import os
@@ -28,10 +29,11 @@ from api.doors.gate import Gate
 from api.doors.listener import BACKLOG, listen
 from api.doors.resolver import check
 from api.doors.unix import listening
-from api.served import current_id, reader_line
+from api.served import current_id, problem, reader_line
 from api.supervisor import Server, Supervisor
 from emulator.config import Config, load
 from emulator.errors import BadRequest
+from emulator.folders import existing
 from emulator.logs import event, settings
 
 log = logging.getLogger("webemu.serve")
@@ -82,6 +84,7 @@ def serve(
             help="With --ray: serve what `webemu snapshots split` made so many parts of, two copies of each.", min=2
         ),
     ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for a collection that is not there yet.")] = False,
     parent: Annotated[int, typer.Option(hidden=True, help="Process with which the server ends.")] = 0,
 ) -> None:
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
@@ -99,6 +102,7 @@ def serve(
     flags |= {"dns_port": dns_port, "workers": workers, "cache_mb": cache_mb, "log_format": log_format}
     config = load(flags)
     if ray:
+        _require(config, wait)
         serve_on(ray, config, parts)
         return
     if parts:
@@ -106,6 +110,7 @@ def serve(
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check(config.host, config.dns_port)
+    _require(config, wait)
     ensure(config.root)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with listening(config.socket_path) if config.socket_path else nullcontext() as local:
@@ -116,6 +121,12 @@ def serve(
             threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
         with suppress(KeyboardInterrupt):
             _run(config, [*listeners, *([local] if local else [])])
+
+
+def _require(config: Config, wait: bool) -> None:
+    """Raise BadRequest where there is no such collection, unless the server is to wait for it."""
+    if not wait:
+        existing(config, "--wait waits for it")
 
 
 def _end_with(parent: int) -> None:
@@ -166,13 +177,24 @@ def _place(address: Any) -> str:
     return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
 
 
+def _ingest(config: Config) -> str:
+    return f"webemu ingest SOURCE... --root {config.root} --collection {config.collection}"
+
+
 def announce(config: Config, listeners: list[socket.socket]) -> None:
     """A line that says what is served where and how to try it; another if the web is also reached by its names."""
     name, port = listeners[0].getsockname()[:2]
     address = f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
     snapshot = current_id(config.folder)
-    holds = f"snapshot {snapshot}" if snapshot else "no snapshot yet: webemu ingest builds one"
-    print(f"webemu: {config.collection} ({holds}) on {address}   try: curl '{address}/v1/search?q=river'", flush=True)
+    why_not = problem(config.folder, snapshot) if snapshot else None
+    gc.collect()  # LMDB forbids to open a file twice in one process
+    holds = f"snapshot {snapshot}" if snapshot else f"no snapshot yet: {_ingest(config)} builds one"
+    tried = f"   try: curl '{address}/v1/search?q=river'"
+    if why_not:
+        holds, tried = f"nothing is served: {why_not[0]}", ""
+    print(f"webemu: {config.collection} ({holds}) on {address}{tried}", flush=True)
+    if why_not:
+        print(f"  -> {why_not[1]}", file=sys.stderr)
     doors = [str(listener.getsockname()[1]) for listener in listeners[1:]]
     doors += [f"{config.dns_port} (DNS)"] if config.dns_port else []
     if doors:

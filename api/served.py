@@ -10,6 +10,7 @@ import errno
 import logging
 import re
 import resource
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -19,10 +20,10 @@ from api.siblings import from_environment
 from emulator.errors import EmulatorError, SnapshotError
 from emulator.logs import event
 from emulator.world import World
-from index.open import current_id, open_snapshot
+from index.open import check_snapshot, current_id, open_snapshot
 from index.records import READER, reader_line
 
-__all__ = ["READER", "Served", "current_id", "reader_line"]
+__all__ = ["READER", "Served", "current_id", "problem", "reader_line"]
 
 log = logging.getLogger("webemu.api")
 
@@ -31,6 +32,18 @@ PINNED = 3
 _ID = re.compile(r"[0-9a-f]{1,64}")
 PERIOD = 1.0
 """Seconds between two looks at CURRENT."""
+
+
+def problem(collection: Path, snapshot: str) -> tuple[str, str] | None:
+    """Return why a snapshot cannot be served and what to do, for who starts the server; None if it can."""
+    try:
+        check_snapshot(collection, snapshot)
+    except Exception as error:
+        failure = failure_of(collection, error)
+        is_command = "--collection" in failure.action
+        root = f" --root {shlex.quote(str(collection.parent))}" if is_command else ""
+        return " ".join(str(failure).split()), failure.action + root
+    return None
 
 
 def is_out_of_files(error: BaseException | None) -> bool:
@@ -48,10 +61,12 @@ def failure_of(collection: Path, error: Exception) -> EmulatorError:
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         message = f"no file can be opened: all {limit} descriptors are in use (EMFILE)"
         return SnapshotError(message, action="raise ulimit -n")
-    if isinstance(error, EmulatorError):
-        return error
-    place = f"{collection}: {error!r}"
-    return SnapshotError("the snapshot cannot be opened", action="webemu snapshots verify", place=place)
+    if not isinstance(error, EmulatorError):
+        action, place = "webemu snapshots verify", f"{collection}: {error!r}"
+        error = SnapshotError("the snapshot cannot be opened", action=action, place=place)
+    if "webemu snapshots" in error.action and "--collection" not in error.action:
+        error.action += f" --collection {collection.name}"
+    return error
 
 
 class Served:

@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import duckdb
 import typer
 
-from emulator.config import Config, load
+from emulator.config import load
 from emulator.errors import BadRequest, SnapshotError
+from emulator.folders import existing
 from index.catalog import Catalog
 from index.manifest import Manifest, current_id, read_manifest, switch
 from index.rank import Weights
@@ -28,8 +29,9 @@ Collection = Annotated[str | None, typer.Option(help="Collection. [default: defa
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
 
 
-def _config(root: Path | None, collection: str | None) -> Config:
-    return load({"root": root, "collection": collection})
+def _folder(root: Path | None, collection: str | None) -> Path:
+    """Return the collection's folder. Raises BadRequest where there is none."""
+    return existing(load({"root": root, "collection": collection}))
 
 
 def sql(
@@ -46,7 +48,7 @@ def sql(
     """
     if form not in ("table", "csv", "json"):
         raise BadRequest(f"no such format: {form}", action="use table, csv or json")
-    with Catalog(_config(root, collection).folder, read_only=True) as catalog:
+    with Catalog(_folder(root, collection), read_only=True) as catalog:
         try:
             catalog.db.execute("RESET memory_limit")  # what is asked here may be anything
             catalog.db.execute("SET enable_external_access = false")
@@ -83,7 +85,7 @@ SELECT (SELECT count(*) FROM sources), (SELECT coalesce(sum(bytes), 0) FROM sour
 
 def stat(collection: Collection = None, root: Root = None) -> None:
     """Show what a collection holds, and what was dropped under which reason."""
-    folder = _config(root, collection).folder
+    folder = _folder(root, collection)
     with Catalog(folder, read_only=True) as catalog:
         row = catalog.db.execute(_FIGURES).fetchone() or ()
         statuses = catalog.db.execute(
@@ -126,7 +128,7 @@ def known(folder: Path, snapshot: str) -> str:
 @snapshots.command("list")
 def list_(collection: Collection = None, root: Root = None) -> None:
     """List snapshots; the one that is served is marked."""
-    folder = _config(root, collection).folder
+    folder = _folder(root, collection)
     current = current_id(folder)
     for manifest in _all(folder):
         mark = "*" if manifest.id == current else " "
@@ -151,7 +153,7 @@ def build_(
 
     Weights are those of `index/rank.py` (docs/search_quality.md); they are part of the snapshot's id.
     """
-    print(build(_config(root, collection).folder, workers, weights=_weights(weights), hold_out=hold_out))
+    print(build(_folder(root, collection), workers, weights=_weights(weights), hold_out=hold_out))
 
 
 def _weights(text: str) -> Weights:
@@ -180,13 +182,13 @@ def split_(
     Each is a folder of its own, <collection>/parts/COUNT/NUMBER, and may lie on a disk of its own. Parts that are there
     are not built again. Serve them on a Ray cluster: webemu serve --ray ADDRESS --parts COUNT (docs/cluster.md).
     """
-    print(split(_config(root, collection).folder, parts, workers, weights=_weights(weights)).id)
+    print(split(_folder(root, collection), parts, workers, weights=_weights(weights)).id)
 
 
 @snapshots.command("use")
 def use(snapshot: str, collection: Collection = None, root: Root = None) -> None:
     """Serve this snapshot (the beginning of its id will do); running servers follow within seconds."""
-    folder = _config(root, collection).folder
+    folder = _folder(root, collection)
     switch(folder, full := known(folder, snapshot))
     print(full)
 
@@ -194,7 +196,7 @@ def use(snapshot: str, collection: Collection = None, root: Root = None) -> None
 @snapshots.command("remove")
 def remove(snapshot: str, collection: Collection = None, root: Root = None) -> None:
     """Remove a snapshot that is not served, and the shards that no other snapshot has."""
-    folder = _config(root, collection).folder
+    folder = _folder(root, collection)
     full = known(folder, snapshot)
     if full == current_id(folder):
         raise SnapshotError(f"{full} is being served", action="switch first: webemu snapshots use ID")
@@ -213,7 +215,7 @@ def verify(
     root: Root = None,
 ) -> None:
     """Read every file, record, view, key and payload of a snapshot, and say what is damaged or missing."""
-    folder = _config(root, collection).folder
+    folder = _folder(root, collection)
     full = known(folder, snapshot or current_id(folder) or "")
     faults: list[str] = []
     figures: dict[str, Any] = verify_snapshot(folder, full, faults.append)

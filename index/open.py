@@ -130,10 +130,24 @@ class Pages(Lookup, Conversions):
 def open_snapshot(collection: Path, snapshot: str) -> World:
     """Open one snapshot of a collection. Raises SnapshotError."""
     folder = collection / "snapshots" / snapshot
+    manifest, engine, pages = _opened(collection, folder)
+    figures: dict[str, object] = {
+        name: getattr(manifest, name) for name in ("sources", "captures", "urls", "hosts", "pages", "documents")
+    }
+    told = {"collection": collection.name, **figures}
+    return World(snapshot, engine, pages, told, _engines(engine, folder, manifest))
+
+
+def check_snapshot(collection: Path, snapshot: str) -> None:
+    """Open a snapshot without its vectors and let go of it. Raises what prevents it from being served."""
+    _opened(collection, collection / "snapshots" / snapshot)
+
+
+def _opened(collection: Path, folder: Path) -> tuple[Manifest, Engine, Pages]:
     manifest = read_manifest(folder)
     if manifest.format != FORMAT:
         raise SnapshotError(
-            f"snapshot {snapshot} has format {manifest.format}, this version reads {FORMAT}",
+            f"snapshot {folder.name} has format {manifest.format}, this version reads {FORMAT}",
             action="webemu snapshots build",
             place=str(folder),
         )
@@ -144,11 +158,7 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
     columns, duplicates = Columns(folder / "columns"), Duplicates(folder / DUPLICATES_FOLDER)
     weights = Weights.of(manifest.weights)
     engine = Engine(index, bases, records, list(manifest.bases), columns, duplicates, weights)
-    figures: dict[str, object] = {
-        name: getattr(manifest, name) for name in ("sources", "captures", "urls", "hosts", "pages", "documents")
-    }
-    told = {"collection": collection.name, **figures}
-    return World(snapshot, engine, Pages(folder, collection, manifest), told, _engines(engine, folder, manifest))
+    return manifest, engine, Pages(folder, collection, manifest)
 
 
 def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Finder]:

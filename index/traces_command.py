@@ -10,6 +10,7 @@ import typer
 
 from emulator.config import load
 from emulator.errors import BadRequest
+from emulator.folders import existing
 from index.exports import FORMS
 from index.traces import read_traces
 
@@ -28,7 +29,10 @@ def traces(
     """
     if form not in FORMS:
         raise BadRequest(f"no such format: {form}", action=f"use {', '.join(FORMS)}")
-    rows, lost = read_traces(load({"root": root, "collection": collection}).written / "traces")
+    config = load({"root": root, "collection": collection})
+    if not config.written.is_dir():  # it may lie elsewhere than the collection: WEBEMU_STATE
+        existing(config)
+    rows, lost = read_traces(config.written / "traces")
     for line in FORMS[form](row for row in rows if row.session.startswith(session)):
         print(line)
     if lost:

@@ -19,6 +19,7 @@ from api.doors.command import Root
 from api.served import current_id
 from emulator.config import load
 from emulator.errors import SnapshotError
+from emulator.folders import existing
 
 AS_ROOT = ["--net", "--mount"]
 AS_USER = ["--user", "--map-root-user", *AS_ROOT]
@@ -48,7 +49,7 @@ def run(
         webemu run --collection demo -- curl https://en.openlexicon.org/wiki/Main_Page
     """
     config = load({"collection": collection, "root": root})
-    if current_id(config.folder) is None:
+    if current_id(existing(config)) is None:
         action = f"webemu ingest SOURCE... --collection {config.collection}"
         raise SnapshotError(f"the collection in {config.folder} has no snapshot to serve", action=action)
     flags, ids, problem = possible()

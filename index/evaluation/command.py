@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from emulator.config import load
 from emulator.errors import BadRequest
+from emulator.folders import existing
 from index.command import known
 from index.evaluation import beir
 from index.evaluation.judged import Judged, Judgments, ids, read_judgments, read_queries, read_tasks
@@ -65,7 +66,7 @@ def eval_search(
             asked = beir.judged(beir_folder)
             folder = beir.ingest(beir_folder, Path(stack.enter_context(tempfile.TemporaryDirectory())))
         else:
-            folder = load({"root": root, "collection": collection}).folder
+            folder = existing(load({"root": root, "collection": collection}))
             asked = _asked(queries, qrels, ids_are, tasks)
         setting = Setting(folder, known(folder, snapshot or current_id(folder) or ""), depth, engine, shown)
         scored = _scored(asked, setting, by)

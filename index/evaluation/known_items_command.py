@@ -12,6 +12,7 @@ import typer
 
 from emulator.config import load
 from emulator.errors import BadRequest
+from emulator.folders import existing
 from index.catalog import Catalog
 from index.evaluation.known_items import Item
 from index.evaluation.known_items import known_items as make
@@ -31,7 +32,7 @@ def known_items(
 
     webemu known-items --collection mine --out known
     """
-    folder = load({"root": root, "collection": collection}).folder
+    folder = existing(load({"root": root, "collection": collection}))
     with Catalog(folder, read_only=True) as catalog:
         items = list(make(catalog, open_world(folder), count, seed))
     try:

@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
+from emulator.config import load as configured
 from emulator.errors import BadRequest
+from emulator.folders import existing
 from rl.outputs import writable
 from rl.serving import serving
 from rl.tasks.audit import Row, as_row, audit, figures, missing, questions
@@ -52,6 +54,8 @@ def audit_questions(
     asks = questions(file, names)[:limit]
     if not asks:
         raise BadRequest(f"{file}: there is no question in it", action="use JSON lines, a JSON list, CSV or TSV")
+    if not server:
+        existing(configured({"root": root, "collection": collection}))
     with told():
         writable(out, missing_to)
     with told(), serving(server, root, collection) as address:

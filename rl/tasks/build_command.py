@@ -20,6 +20,7 @@ from agent_client import Client
 from emulator.config import Config
 from emulator.config import load as configured
 from emulator.errors import BadRequest
+from emulator.folders import existing
 from index.manifest import current_id
 from rl.endpoint import Endpoint
 from rl.ledger import opening
@@ -103,6 +104,8 @@ def build_tasks(
     if given and recipes:
         raise BadRequest("--from takes the tasks of a file, --recipes makes new ones", action="leave out one of them")
     config = configured({"root": root, "collection": collection})
+    if not (server and given):
+        existing(config)
     settings = dict(map(_setting, setting or ()))
     known, rates = benchmarks(against) if against else None, pass_rates(results) if results else None
     asked, began = _endpoint(base_url, model, api_key_env), time.monotonic()

@@ -9,6 +9,7 @@ import typer
 
 from emulator.config import load as configured
 from emulator.errors import BadRequest
+from emulator.folders import existing
 from rl.outputs import writable
 from rl.tasks.options import Collection, Root, told
 from rl.tasks.subset import subset
@@ -46,7 +47,7 @@ def cut_subset(
     gold = [*_lines(urls), *(one.url for task in given for one in task.evidence)]
     if not gold:
         raise BadRequest("there is no gold URL", action="give --urls FILE, or --tasks FILE of tasks with evidence")
-    cut = subset(source.folder, target.folder, gold, [task.question for task in given], distractors, seed)
+    cut = subset(existing(source), target.folder, gold, [task.question for task in given], distractors, seed)
     if missing_to:
         missing_to.write_text("".join(f"{url}\n" for url in cut.missing), encoding="utf-8")
     typer.echo(f"gold        {len(cut.gold):,} URLs, {len(cut.missing):,} missing")

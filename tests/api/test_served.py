@@ -171,7 +171,7 @@ def test_workers_are_counted_as_one_and_the_dead_too(collection: Path, snapshots
 
 def test_a_server_without_a_snapshot_waits_for_one(tmp_path: Path, grow: Grow) -> None:
     folder = tmp_path / "later"
-    with serving(folder) as server:
+    with serving(folder, "--wait") as server:
         status, _, body = server.get("/health")
         assert status == 503
         assert "webemu ingest" in json.loads(body)["error"]["action"]
@@ -265,7 +265,7 @@ def test_a_taken_port_is_said_in_two_lines(tmp_path: Path) -> None:
 
 
 def test_an_open_address_is_warned_of(tmp_path: Path) -> None:
-    arguments = command("--root", str(tmp_path), "--port", "0", "--host", "0.0.0.0")
+    arguments = command("--root", str(tmp_path), "--port", "0", "--host", "0.0.0.0", "--wait")
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -301,3 +301,43 @@ def test_a_collection_that_is_deleted_is_said_and_not_made_again(tmp_path: Path,
             assert str(tmp_path) not in told
         time.sleep(1.5)  # traces are written after a second
         assert not folder.exists()
+
+
+def refused(*arguments: str) -> tuple[int, str]:
+    done = subprocess.run(command("--port", "0", *arguments), capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+def test_a_misspelled_collection_is_told_with_those_that_are_there(
+    collection: Path, snapshots: tuple[str, str]
+) -> None:
+    root, name = collection.parent, collection.name
+    code, said = refused("--root", str(root), "--collection", f"{name}x")
+    assert code == 2
+    assert f"there is no collection '{name}x' in {root}; there are {name}" in said
+    assert f"--collection {name}; --wait waits for it" in said
+    code, said = refused("--root", str(collection))
+    assert (code, f"use --root {root} --collection {name}" in said) == (2, True), said
+    code, said = refused("--root", str(root / "nowhere"))
+    assert (code, "there is no such folder" in said) == (2, True), said
+    assert not (root / "nowhere").exists()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("damage", ["manifest.json", "pages.lmdb", "text/meta.json", "", "CURRENT"])
+def test_a_server_of_an_unreadable_snapshot_says_that_nothing_is_served(
+    tmp_path: Path, grow: Grow, damage: str, workers: str
+) -> None:
+    folder = tmp_path / "mine"
+    snapshot = folder / "snapshots" / grow(folder, 1, "river port")
+    if damage == "CURRENT":
+        (folder / "CURRENT").write_text("0123456789abcdef\n")
+    elif damage:
+        (snapshot / damage).write_bytes(b"{")
+    else:
+        shutil.rmtree(snapshot)
+    with serving(folder, "--workers", workers) as server:
+        assert "nothing is served: " in server.line
+        assert "(snapshot" not in server.line
+        assert server.get("/health")[0] == 503
+        until(lambda: "--collection mine" in json.loads(server.get("/health")[2])["error"]["action"])

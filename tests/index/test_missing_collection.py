@@ -1,0 +1,66 @@
+"""Every command that reads a collection says that there is none, names those there are, and ends with 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli import app
+from emulator.config import Config
+from emulator.errors import BadRequest
+from emulator.folders import collections, existing
+
+READERS = [
+    ["sql", "SELECT 1"],
+    ["stat"],
+    ["traces"],
+    ["snapshots", "list"],
+    ["snapshots", "build"],
+    ["snapshots", "split", "2"],
+    ["snapshots", "use", "0"],
+    ["snapshots", "remove", "0"],
+    ["snapshots", "verify"],
+    ["eval-search", "--queries", "q", "--qrels", "r"],
+    ["known-items", "--out", "o"],
+    ["embed", "--model", "m"],
+    ["run", "true"],
+    ["serve", "--port", "0"],
+    ["tasks", "build", "--out", "t.jsonl"],
+    ["tasks", "audit", "{tmp}/q.jsonl"],
+    ["tasks", "subset", "--urls", "{tmp}/urls", "--to", "small"],
+]
+
+
+@pytest.mark.parametrize("words", READERS, ids=lambda words: " ".join(words[:2]))
+def test_a_missing_collection_is_an_error(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "root" / "mine").mkdir(parents=True)
+    (tmp_path / "root" / "mine" / "CURRENT").write_text("0")
+    (tmp_path / "q.jsonl").write_text('{"question": "Who?", "answer": "x"}\n')
+    (tmp_path / "urls").write_text("http://a.example/\n")
+    filled = [word.format(tmp=tmp_path) for word in words]
+    done = CliRunner().invoke(app, [*filled, "--root", str(tmp_path / "root"), "--collection", "mien"])
+    assert isinstance(done.exception, BadRequest), done.output
+    assert done.exception.message == f"there is no collection 'mien' in {tmp_path / 'root'}; there are mine"
+    assert sorted(path.name for path in (tmp_path / "root").iterdir()) == ["mine"], "nothing was made"
+
+
+def test_close_names_come_first_and_many_are_counted(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"a{number:02}").mkdir()
+        (tmp_path / f"a{number:02}" / "catalog.duckdb").touch()
+    (tmp_path / "zebra").mkdir()
+    (tmp_path / "zebra" / "CURRENT").touch()
+    assert len(collections(tmp_path)) == 31
+    with pytest.raises(BadRequest) as raised:
+        existing(Config(root=tmp_path, collection="zebar"))
+    assert "; there are zebra, a00, " in raised.value.message
+    assert raised.value.message.endswith(" and 11 more")
+    assert raised.value.action == "name one: --collection zebra"
+
+
+def test_an_empty_root_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="nor any other") as raised:
+        existing(Config(root=tmp_path))
+    assert "webemu ingest" in raised.value.action
