@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from emulator.errors import EmulatorError
+from emulator import config, ending, extras
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("emulator.demo:demo", "Generate a small web that does not exist, serve it, and let an agent use it."),
@@ -49,22 +52,59 @@ class Rooms(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, function = COMMANDS[cmd_name][0].partition(":")
+        return _loaded(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, *given = args
+        if name not in COMMANDS and not name.startswith("-"):
+            alike = " or ".join(map(repr, get_close_matches(name, COMMANDS)))
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {alike}?" if alike else ""))
+        found = super().resolve_command(ctx, args)
+        if "--help" in given:
+            return found
+        config.check_variables(os.environ)
+        absent = getattr(found[1], "absent", None)
+        if absent and (given or not isinstance(found[1], TyperGroup)):
+            raise absent  # before the options are looked at, since what is missing comes first
+        return found
+
+    def invoke(self, ctx: Any) -> Any:
         try:
-            return _command(cmd_name, getattr(import_module(module), function))
-        except ModuleNotFoundError as error:
-            if error.name and error.name.partition(".")[0] == module.partition(".")[0]:
-                raise
-            raise EmulatorError(
-                f"`webemu {cmd_name}` needs the package {error.name!r}, which is not installed",
-                action="pip install 'webemu[server]'",
-            ) from error
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("webemu: interrupted", file=sys.stderr)
+            raise typer.Exit(ending.INTERRUPTED) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _loaded(name: str) -> Any:
+    """Return a command; where packages that it needs are missing, one that has its options and says what to install."""
+    module, _, function = COMMANDS[name][0].partition(":")
+    try:
+        return _command(name, getattr(import_module(module), function))
+    except ImportError as error:
+        if not extras.is_optional(extras.name_of(error)):
+            raise
+    with extras.stand_ins() as missing:
+        command = _command(name, getattr(import_module(module), function))
+    _refuse(command, extras.absence(f"`webemu {name}`", missing))
+    return command
+
+
+def _refuse(command: Any, error: Exception) -> None:
+    """Make a command, or each of a group's, raise an error when it is run."""
+
+    def refusal(**_: Any) -> None:
+        raise error
+
+    command.absent = error
+    if not isinstance(command, TyperGroup):
+        command.callback = refusal
+    for inner in getattr(command, "commands", {}).values():
+        _refuse(inner, error)
 
 
 def _command(name: str, target: Any) -> Any:
@@ -75,23 +115,39 @@ def _command(name: str, target: Any) -> Any:
     return typer.main.get_command(app)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        try:
+            typer.echo(f"webemu {version('webemu')}")
+        except PackageNotFoundError:
+            typer.echo("webemu, not installed: run from its source")
+        raise typer.Exit
+
+
 app = typer.Typer(cls=Rooms, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
+EPILOG = """Start with `webemu demo`. Every command explains itself: webemu COMMAND --help.
 
-@app.callback(epilog="Start with `webemu demo`. Every command explains itself: webemu COMMAND --help.")
-def _root() -> None:
+Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. WEBEMU_TRACEBACK=1 shows where an error arose."""
+
+
+@app.callback(epilog=EPILOG)
+def _root(
+    show: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """webemu: the web, emulated from a crawl, for training and evaluating search agents."""
 
 
 def main() -> None:
-    """Entry point; errors of ours are two lines on stderr, never a traceback."""
+    """Entry point; an error is two lines on stderr: what happened, and what to do."""
     try:
         app()
-    except EmulatorError as error:
-        print(f"webemu: {error}", file=sys.stderr)
-        if error.action:
-            print(f"  -> {error.action}", file=sys.stderr)
-        sys.exit(1)
+    except Exception as error:
+        sys.exit(ending.report(error))
+    except KeyboardInterrupt:
+        sys.exit(ending.INTERRUPTED)
 
 
 if __name__ == "__main__":

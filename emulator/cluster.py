@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from emulator.errors import BadRequest, EmulatorError
+from emulator.extras import absence
 
 PATIENCE = 5.0
 """Seconds that a machine may take to answer at all; Ray itself would try for minutes."""
@@ -26,7 +27,7 @@ def joined(address: str) -> Iterator[Any]:
     try:
         import ray  # an extra
     except ModuleNotFoundError as error:
-        raise EmulatorError("a cluster needs the package 'ray'", action="pip install 'webemu[server,ray]'") from error
+        raise absence("a cluster", ["ray"]) from error
     try:
         _reach(address)
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")

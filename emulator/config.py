@@ -6,7 +6,8 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,15 @@ from emulator.errors import BadRequest
 from emulator.logs import FORMS
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PREFIX = "WEBEMU_"
+OTHER_VARIABLES = frozenset(
+    {
+        *("WEBEMU_CONFIG", "WEBEMU_SERVER", "WEBEMU_TRACEBACK"),  # of the command line
+        "WEBEMU_BIND",  # of deploy/haproxy.cfg, beside WEBEMU_COPY_1 and so on
+        *("WEBEMU_ARTIFACTS", "WEBEMU_DEMO_TEST", "WEBEMU_KILLS", "WEBEMU_KILL_TEST", "WEBEMU_SHARED"),  # of the tests
+    }
+)
+"""Variables that begin with the prefix and are no settings; any further one is taken for a misspelled setting."""
 WEB_PORTS = re.compile(r"none||[0-9]{1,5}(\s*,\s*[0-9]{1,5})*")
 
 
@@ -58,11 +68,11 @@ class Config:
             )
         for name, port in [("port", self.port), ("dns_port", self.dns_port)]:
             if not 0 <= port <= 65_535:
-                raise BadRequest(f"setting {name}={port} is no port", action="use a number from 0 to 65535")
+                raise BadRequest(f"{name} must be between 0 and 65535, got {port}", action=f"give {name} such a number")
         if not WEB_PORTS.fullmatch(self.web_ports) or any(port > 65_535 for port in self.further_ports):
             raise BadRequest(
-                f"setting web_ports={self.web_ports!r} is no list of ports",
-                action="use numbers from 0 to 65535 with commas between them: 80,443",
+                f"web_ports must be numbers between 0 and 65535, got {self.web_ports!r}",
+                action="put commas between them: 80,443",
             )
         for name, number, least in [
             ("workers", self.workers, 1),
@@ -70,10 +80,10 @@ class Config:
             ("compress", self.compress, 0),
         ]:
             if number < least:
-                raise BadRequest(f"setting {name}={number} is less than {least}", action=f"use {least} or more")
+                raise BadRequest(f"{name} must be {least} or more, got {number}", action=f"give {name} such a number")
         if self.log_format not in FORMS:
             raise BadRequest(
-                f"setting log_format={self.log_format!r} is no form of a log", action=f"one of {', '.join(FORMS)}"
+                f"log_format must be one of {', '.join(FORMS)}, got {self.log_format!r}", action="choose one of them"
             )
 
     @property
@@ -104,26 +114,75 @@ class Config:
 
 
 def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
-    """The config from `webemu.toml` (or the file `WEBEMU_CONFIG` names), the environment, and flags unless None."""
+    """Return the config of `webemu.toml` (or the file `WEBEMU_CONFIG` names), the environment, and flags unless None.
+
+    Raises BadRequest, which names the file, the variable or the flag.
+    """
     environ = os.environ if environ is None else environ
-    values: dict[str, Any] = {}
+    check_variables(environ)
+    path = _file(environ)
+    values = {name: (value, str(path)) for name, value in _read(path).items()}
+    values |= {name: (environ[_variable(name)], _variable(name)) for name in _NAMES if _variable(name) in environ}
+    flag = {name: f"--{name.replace('_', '-')}" for name in flags}
+    values |= {name: (value, flag[name]) for name, value in flags.items() if value is not None}
+    return Config(**{name: _checked(name, value, source) for name, (value, source) in values.items()})
+
+
+def check_variables(environ: Mapping[str, str]) -> None:
+    """Raise BadRequest where a variable begins with WEBEMU_ and no part of webemu reads it."""
+    known = {*map(_variable, _NAMES), *OTHER_VARIABLES}
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known and not name.startswith("WEBEMU_COPY_"):
+            alike = get_close_matches(name, known, 1)
+            raise BadRequest(
+                f"the environment has {name}, which is no setting" + (f": {alike[0]} is meant?" if alike else ""),
+                action=f"unset {name}; settings: {', '.join(map(_variable, _NAMES))}",
+            )
+
+
+_NAMES = [field.name for field in fields(Config)]
+
+
+def _variable(name: str) -> str:
+    return f"{PREFIX}{name.upper()}"
+
+
+def _file(environ: Mapping[str, str]) -> Path:
     path = Path(environ.get("WEBEMU_CONFIG", "webemu.toml"))
-    if path.is_file():
-        try:
-            values.update(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise BadRequest(f"{path}: {error}", action="correct the file; it is TOML") from error
-    known = {f.name for f in fields(Config)}
-    if unknown := values.keys() - known:
-        raise BadRequest(f"{path}: unknown settings {sorted(unknown)}", action=f"known ones: {sorted(known)}")
-    values.update({n: environ[f"WEBEMU_{n.upper()}"] for n in known if f"WEBEMU_{n.upper()}" in environ})
-    values.update({n: v for n, v in flags.items() if v is not None})
-    return Config(**{name: _typed(name, value) for name, value in values.items()})
+    if "WEBEMU_CONFIG" in environ and not path.exists():
+        raise BadRequest(f"there is no file {path} (from WEBEMU_CONFIG)", action="name a file, or unset WEBEMU_CONFIG")
+    return path
 
 
-def _typed(name: str, value: Any) -> Any:
-    default = getattr(Config(), name)
+def _read(path: Path) -> dict[str, Any]:
+    """Return what a file says; nothing if there is none."""
+    if not path.exists():
+        return {}
     try:
-        return type(default)(value) if not isinstance(default, Path) else Path(value)
-    except (ValueError, TypeError) as error:
-        raise BadRequest(f"setting {name}={value!r} is not a {type(default).__name__}") from error
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadRequest(f"{path}: {error}", action="correct the file; it is TOML") from error
+    if unknown := sorted(values.keys() - set(_NAMES)):
+        alike = get_close_matches(unknown[0], _NAMES, 1)
+        hint = f": {alike[0]} is meant?" if alike else ""
+        raise BadRequest(f"{path}: unknown settings {unknown}{hint}", action=f"known ones: {', '.join(_NAMES)}")
+    return values
+
+
+def _checked(name: str, value: Any, source: str) -> Any:
+    """Return a value in the type of its setting. Raises BadRequest, which names the source."""
+    kind = type(getattr(Config(), name))
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | str | Path):
+            raise ValueError
+        typed = kind(value)
+    except (ValueError, TypeError):
+        wanted = "a whole number" if kind is int else "a text"
+        raise BadRequest(
+            f"{name} must be {wanted}, got {value!r} (from {source})", action=f"correct {source}"
+        ) from None
+    try:
+        replace(Config(), **{name: typed})
+    except BadRequest as error:
+        raise BadRequest(f"{error.message} (from {source})", action=error.action) from None
+    return typed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,8 @@ from emulator.errors import EmulatorError
 @contextmanager
 def only_one(file: Path, busy: EmulatorError) -> Iterator[None]:
     """Hold the lock of a file, which is made; raises `busy` where another process has it."""
+    import fcntl  # Windows has none, and reads collections without it
+
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w") as lock:
         try:

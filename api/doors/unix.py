@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import os
 import socket
 import stat
@@ -55,6 +55,8 @@ def _bound(path: Path) -> socket.socket:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Of two servers that start at once, one would delete the other's file."""
+    import fcntl  # Windows has none
+
     held = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -84,7 +86,8 @@ def _clear(path: Path) -> None:
             said = error.strerror or str(error)
             raise BadRequest(f"cannot listen on {path}: {said}", action="choose another path with --uds") from error
     action = "end that one, or choose another path with --uds"
-    raise BadRequest(f"cannot listen on {path}: another server runs there", action=action)
+    taken = OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    raise BadRequest(f"cannot listen on {path}: another server runs there", action=action) from taken
 
 
 def _identity(path: Path) -> tuple[int, ...]:

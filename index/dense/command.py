@@ -11,6 +11,8 @@ from tqdm import tqdm
 
 from emulator.config import load
 from emulator.errors import EmulatorError
+from emulator.extras import install
+from emulator.folders import existing
 from index.command import known
 from index.manifest import current_id, read_manifest, switch
 
@@ -45,14 +47,14 @@ def embed(
 
     webemu embed --model sentence-transformers/all-MiniLM-L6-v2 --collection mine
     """
-    folder = load({"root": root, "collection": collection}).folder
+    folder = existing(load({"root": root, "collection": collection}))
     full = known(folder, snapshot or current_id(folder) or "")
     try:
         made = _embed(folder, full, Asked(model, rerank_model, passages, batch, device, quiet))
     except ModuleNotFoundError as error:
         raise EmulatorError(
             f"`webemu embed` needs the package {error.name!r}, which is not installed",
-            action="pip install 'webemu[dense]'",
+            action=install(["dense"]),
         ) from error
     switch(folder, made)
     dense = read_manifest(folder / "snapshots" / made).dense or {}

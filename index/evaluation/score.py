@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.errors import BadRequest, EmulatorError
+from emulator.extras import install
 from index.evaluation.judged import Judged, Judgments
 from index.evaluation.ranker import Ranker
 from index.evaluation.statistics import Difference, Figure, difference, figure
@@ -96,6 +97,6 @@ def _library() -> Any:
     except ModuleNotFoundError as error:
         raise EmulatorError(
             f"measuring needs the package {error.name!r}, which is not installed",
-            action="pip install 'webemu[measure]'",
+            action=install(["measure"]),
         ) from error
     return ir_measures

@@ -73,10 +73,7 @@ def without_model(name: Name | None, known: Sequence[Task]) -> Who:
 
 def with_model(asked: Model, name: Name | None) -> Who:
     """A model as an agent, or under one of the policies that take one. Raises NobodyError, EndpointError."""
-    try:
-        from rl.endpoint import Endpoint  # `openai` takes 0.6 s to import, and only models need it
-    except ModuleNotFoundError as error:
-        raise NobodyError(f"a model needs the package {error.name!r}", "pip install 'webemu[rl]'") from error
+    from rl.endpoint import Endpoint  # `openai` takes 0.6 s to import, is of an extra, and only models need it
     from rl.policies import model  # as heavy
 
     if not asked.base_url:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from emulator.errors import BadRequest
+from emulator.extras import absence
 from rl import gates
 from rl.tasks.recipes import values
 from rl.tasks.recipes.reading import PAGE, Fact, Reading
@@ -107,7 +107,7 @@ def _things(html: str, url: str) -> list[dict[str, Any]]:
         from extruct.opengraph import OpenGraphExtractor
         from extruct.w3cmicrodata import MicrodataExtractor
     except ImportError as error:
-        raise BadRequest(f"the recipe `declared` cannot read: {error}", action="pip install 'webemu[rl]'") from error
+        raise absence("the recipe `declared`", ["extruct"]) from error
 
     found: list[Any] = []
     for syntax in (JsonLdExtractor(), MicrodataExtractor(add_html_node=False), OpenGraphExtractor()):
