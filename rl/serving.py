@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from agent_client import Client
 from agent_client.errors import BadRequest, InfrastructureError
 
+OPENING = 8
+"""Times that a server of one's own is asked again while it opens its snapshot: about a minute in all."""
 PATIENCE = 30.0
 """Seconds that a server has to end."""
 
@@ -32,7 +35,10 @@ def serving(
     command += ["--parent", str(os.getpid())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        yield _address(process)
+        address = _address(process)
+        with Client(address, retries=OPENING) as client:
+            client.health()
+        yield address
     finally:
         process.terminate()
         try:
@@ -47,6 +53,8 @@ def _address(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     said = process.stdout.readline()
     _, found, rest = said.partition("http://")
+    if found and "nothing is served" in said:
+        raise InfrastructureError(said.removeprefix("webemu: ").strip(), action="see its message above")
     if not found:
         raise InfrastructureError(
             f"no server could be started (exit status {process.wait()})",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import httpx
+import pytest
+
+from agent_client import Client
+from agent_client.errors import InfrastructureError
+from rl.serving import serving
 
 PARENT = """
 import sys, time
@@ -37,3 +43,22 @@ def test_it_ends_with_who_started_it_however_that_ended(root: Path) -> None:
     while is_up(address) and time.monotonic() < until:
         time.sleep(0.2)
     assert not is_up(address)
+
+
+def test_it_is_ready_when_it_is_given(root: Path) -> None:
+    with serving(None, root) as address, Client(address, retries=0) as client:
+        assert client.health().status == "ok"
+
+
+def test_one_that_serves_nothing_is_an_error_at_once(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root / "default", tmp_path / "default")
+    (tmp_path / "default" / "CURRENT").write_text("0123456789abcdef")
+    start = time.monotonic()
+    with pytest.raises(InfrastructureError, match="nothing is served"), serving(None, tmp_path):
+        pass
+    assert time.monotonic() - start < 30
+
+
+def test_one_of_a_collection_that_is_missing_is_an_error(root: Path) -> None:
+    with pytest.raises(InfrastructureError, match="exit status 2"), serving(None, root, "mien"):
+        pass
