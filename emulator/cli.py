@@ -55,18 +55,18 @@ class Rooms(TyperGroup):
         return _loaded(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, *given = args
+        name, *words = args
         if name not in COMMANDS and not name.startswith("-"):
             alike = " or ".join(map(repr, get_close_matches(name, COMMANDS)))
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {alike}?" if alike else ""))
-        found = super().resolve_command(ctx, args)
-        if "--help" in given:
-            return found
+        resolved = super().resolve_command(ctx, args)
+        if "--help" in words:
+            return resolved
         config.check_variables(os.environ)
-        absent = getattr(found[1], "absent", None)
-        if absent and (given or not isinstance(found[1], TyperGroup)):
+        absent = getattr(resolved[1], "absent", None)
+        if absent and (words or not isinstance(resolved[1], TyperGroup)):
             raise absent  # before the options are looked at, since what is missing comes first
-        return found
+        return resolved
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -115,8 +115,8 @@ def _command(name: str, target: Any) -> Any:
     return typer.main.get_command(app)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
         try:
             typer.echo(f"webemu {version('webemu')}")
         except PackageNotFoundError:

@@ -177,9 +177,9 @@ def _checked(name: str, value: Any, source: str) -> Any:
             raise ValueError
         typed = kind(value)
     except (ValueError, TypeError):
-        wanted = "a whole number" if kind is int else "a text"
+        expected = "a whole number" if kind is int else "a text"
         raise BadRequest(
-            f"{name} must be {wanted}, got {value!r} (from {source})", action=f"correct {source}"
+            f"{name} must be {expected}, got {value!r} (from {source})", action=f"correct {source}"
         ) from None
     try:
         replace(Config(), **{name: typed})

@@ -1,4 +1,4 @@
-"""How a command ends that cannot go on: two lines on stderr and an exit status, a traceback only if it is asked for."""
+"""Ends a command that cannot go on: two lines on stderr and an exit status, a traceback only on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def report(error: Exception) -> int:
     """Print what happened and what to do; return the exit status. What the system refuses is no wrong usage."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
-    message, action = told(error)
+    message, action = explain(error)
     print(f"webemu: {message}", file=sys.stderr)
     if action:
         print(f"  -> {action}", file=sys.stderr)
@@ -32,7 +32,7 @@ def report(error: Exception) -> int:
     return USAGE if is_usage else FAILED
 
 
-def told(error: Exception) -> tuple[str, str]:
+def explain(error: Exception) -> tuple[str, str]:
     """Return what happened and what to do, a line each."""
     if isinstance(error, EmulatorError):
         return str(error), error.action

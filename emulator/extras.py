@@ -42,16 +42,17 @@ EXTRAS = {
 """Modules by the extra that brings them; `embed` names its own for those that `train` and `dense` share."""
 POSIX = ("fcntl", "grp", "pwd", "resource", "termios")
 """Modules of Python that Windows does not have."""
+ROOMS = ("agent_client", "api", "emulator", "index", "ingest", "rl")
 _EXTRA_OF = {module: extra for extra, modules in EXTRAS.items() for module in modules}
 
 
 def install(extras: Iterable[str]) -> str:
     """Return the command that installs extras: webemu is on no index, so from the folder or wheel it came from."""
-    named = ",".join(sorted(set(extras), key=[*EXTRAS].index))
+    extra = ",".join(sorted(set(extras), key=[*EXTRAS].index))
     place = _source()
     if place.endswith(".whl"):
-        return f"pip install {shlex.quote(f'webemu[{named}] @ file://{place}')}"
-    line = f"pip install '.[{named}]' -c constraints.txt"
+        return f"pip install {shlex.quote(f'webemu[{extra}] @ file://{place}')}"
+    line = f"pip install '.[{extra}]' -c constraints.txt"
     if not place:
         return f"in a clone of webemu: {line}"
     return line if Path(place) == Path.cwd() else f"cd {shlex.quote(place)} && {line}"
@@ -73,8 +74,8 @@ def absence(what: str, modules: Sequence[str]) -> EmulatorError:
 
 def name_of(error: ImportError) -> str:
     """Return the module that is missing; empty if the error does not tell, or if it is there and cannot be used."""
-    quoted = re.search(r"No module named '([\w.]+)'", str(error))
-    return "" if error.path else error.name or (quoted[1] if quoted else "")
+    match = re.search(r"No module named '([\w.]+)'", str(error))
+    return "" if error.path else error.name or (match[1] if match else "")
 
 
 def is_optional(module: str) -> bool:
@@ -92,10 +93,10 @@ def _source() -> str:
     if (here / "pyproject.toml").is_file():
         return str(here)
     try:
-        told = json.loads(distribution("webemu").read_text("direct_url.json") or "{}")  # PEP 610
+        origin = json.loads(distribution("webemu").read_text("direct_url.json") or "{}")  # PEP 610
     except (PackageNotFoundError, ValueError):
         return ""
-    place = Path(unquote(urlsplit(told.get("url", "")).path))
+    place = Path(unquote(urlsplit(origin.get("url", "")).path))
     is_there = place.suffix == ".whl" if place.is_file() else (place / "constraints.txt").is_file()
     return str(place) if is_there and place.is_absolute() else ""
 
@@ -104,7 +105,6 @@ def _source() -> str:
 def stand_ins() -> Iterator[list[str]]:
     """Let optional modules that are missing be imported within the block; the list names them. Nothing works in what
     is imported so, except to say its options, and it is forgotten afterwards."""
-    rooms = {path.name for path in Path(__file__).resolve().parents[1].iterdir()}
     hidden = [name for name, module in sys.modules.items() if module is None and _top(name) in _EXTRA_OF]
     for name in hidden:  # an import of such a name asks no finder
         del sys.modules[name]
@@ -115,7 +115,7 @@ def stand_ins() -> Iterator[list[str]]:
     finally:
         sys.meta_path.remove(finder)
         for name in set(sys.modules) - before:
-            if _top(name) in rooms or _top(name) in finder.missing:
+            if _top(name) in (*ROOMS, *finder.missing):
                 del sys.modules[name]
         sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
 
@@ -130,13 +130,13 @@ class _Finder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         top = _top(fullname)
         if top not in self.missing:
-            is_there = fullname not in self.hidden and self._found(fullname, path, target)
+            is_there = fullname not in self.hidden and self._is_found(fullname, path, target)
             if fullname not in _EXTRA_OF or is_there:
                 return None
             self.missing.append(top)
         return ModuleSpec(fullname, self, is_package=True)
 
-    def _found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> bool:
+    def _is_found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> bool:
         """True if another finder has the module; one that refuses it ends the search, as in an import."""
         try:
             return any(one.find_spec(name, path, target) for one in sys.meta_path if one is not self)
@@ -160,8 +160,8 @@ class _Module(ModuleType):
 class _Anything:
     """Stands for a class, a function, a decorator or a value of a module that is missing."""
 
-    def __call__(self, *given: Any, **_: Any) -> Any:
-        return given[0] if len(given) == 1 and callable(given[0]) else self
+    def __call__(self, *arguments: Any, **_: Any) -> Any:
+        return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -44,9 +44,9 @@ def _problem(config: Config) -> tuple[str, str]:
         return f"{absent}, which is a collection itself", f"use --root {place.parent} --collection {place.name}"
     if not root.exists():
         return f"{absent}: there is no such folder", "name the folder of all collections with --root (or WEBEMU_ROOT)"
-    if not (there := collections(root)):
+    if not (names := collections(root)):
         return f"{absent}, nor any other", f"webemu ingest SOURCE... --root {root} --collection {name} makes one"
-    close = get_close_matches(name, there)
-    names = [*close, *(one for one in there if one not in close)]
+    close = get_close_matches(name, names)
+    names = [*close, *(one for one in names if one not in close)]
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return f"{absent}; there are {', '.join(names[:SHOWN])}{more}", f"name one: --collection {names[0]}"

@@ -88,8 +88,8 @@ def evaluation(
     typer.echo(table(figures))
     _tell(figures, out)
     _fail_if_masked(figures["overall"]["masked"], figures["overall"]["attempts"], mask)
-    probed = {name: count for name, count in figures["probe"].items() if name not in ("share_reads", "not probed")}
-    _fail_if_masked(probed.get("masked", 0), sum(probed.values()), "see probes.jsonl")
+    verdicts = {name: count for name, count in figures["probe"].items() if name not in ("share_reads", "not probed")}
+    _fail_if_masked(verdicts.get("masked", 0), sum(verdicts.values()), "see probes.jsonl")
 
 
 def _fail_if_masked(masked: int, attempts: int, mask: str) -> None:

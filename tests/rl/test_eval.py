@@ -226,14 +226,14 @@ def test_a_key_that_is_refused_ends_the_run(world: World, tasks: Path, tmp_path:
 
 
 def test_an_endpoint_that_cannot_be_reached_is_a_failure(world: World, tasks: Path, tmp_path: Path) -> None:
-    told = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1", "--limit", "2")
-    code, shown, errors = evaluate(world, tmp_path / "e", "--tasks", str(tasks), *told)
+    model = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1", "--limit", "2")
+    code, output, errors = evaluate(world, tmp_path / "e", "--tasks", str(tasks), *model)
     assert (code, len(errors)) == (1, 2), errors
     assert (
         "2 of 2 attempts were masked by an outage; the last: endpoint-unreachable: m at http://127.0.0.1:1/v1"
         in errors[0]
     )
-    assert "masked    2 (endpoint-unreachable 2)" in shown
+    assert "masked    2 (endpoint-unreachable 2)" in output
 
 
 def test_ids_must_differ(world: World, tmp_path: Path) -> None:
