@@ -32,6 +32,8 @@ class Query:
     """Which way of searching of those that the snapshot has; empty for its own."""
     explain: bool = False
     """Whether each result says what ranked it."""
+    published: bool = False
+    """Only pages that say on which day they were published, as searches for news need it."""
 
 
 class Hit(NamedTuple):
@@ -48,6 +50,10 @@ class Hit(NamedTuple):
     snippet_json: bytes
     date: str
     """YYYY-MM-DD the page was published, else the day it was fetched."""
+    language: str = ""
+    """ISO 639-1 code of the page's language in the catalog, empty if it is unknown."""
+    is_published: bool = False
+    """True if the page itself says on which day it was published, so that `date` is that day."""
 
     @property
     def url(self) -> str:

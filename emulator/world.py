@@ -28,6 +28,8 @@ from emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payl
 
 DEEPEST = 1000
 """Results further down are not served."""
+NEWS_DEPTH = 200
+"""Results among which a search for published pages looks at least."""
 MAX_HOPS = 20
 LISTED = 10
 
@@ -97,7 +99,11 @@ class World:
             return Results(query, (), False, self.snapshot)
         finder = self._searching(query)
         plan = finder.plan(parsed)
-        shown, more = ranking.shown(finder, plan, parsed, query.as_of, last)
+        reach = max(last, NEWS_DEPTH) if query.published else last
+        shown, more = ranking.shown(finder, plan, parsed, query.as_of, reach)
+        if query.published:
+            shown = [entry for entry in shown if finder.hit(entry[1], entry[0], plan).is_published]
+            more = len(shown) > last
         hits = tuple([finder.hit(doc, score, plan) for score, doc in shown[first:last]])
         told = [finder.explain(doc, score, plan) for score, doc in shown[first:last]] if query.explain else ()
         return Results(query, hits, more and last < DEEPEST, self.snapshot, tuple(told))

@@ -2,12 +2,15 @@
 
 One record per searchable page, by dense id. Layout, little endian:
 
-    u16 terms, u16 passages, u16 url bytes, u16 title bytes, u16 title terms, u16 0, i32 day number
+    u16 terms, u16 passages, u16 url bytes, u16 title bytes, u16 title terms, u16 origin, i32 day number
     u16 x terms      sorted 16-bit hashes of the analyzer's terms
     u64 x terms      per term, in which passages it occurs (bit i: passage i)
     u32 x passages+1 offsets into the passage text
     url, title, passage text: JSON string bodies (escaped UTF-8, no quotes)
     u16 x title terms
+
+`origin` holds the page's language, each of its two letters in 5 bits (a is 1; 0 is unknown), and in its highest bit
+whether the day is the one on which the page says that it was published.
 
 The best passage holds the rarest query term, and among those the next rarest, and so on; the first one wins a tie.
 """
@@ -42,6 +45,8 @@ except ImportError:  # no compiler where it was installed
 __all__ = ["READER", "agreements", "encode", "hit", "passages", "said", "term_hash", "texts"]
 
 _START = _HEAD.size
+_ORIGIN = 10
+"""Offset of `origin` in the head."""
 READ_CHARS = 16_384
 """Passages are cut from this much of a page."""
 MAX_PASSAGES = 64
@@ -127,8 +132,19 @@ def _body(text: str) -> bytes:
     return orjson.dumps(text)[1:-1]
 
 
-def encode(url: str, title: str, day: int, text: Said, language: str = "") -> bytes:
-    """The record of one page."""
+def _origin(language: str, is_published: bool) -> int:
+    """Return the `origin` of a record; a language whose code has not two letters is unknown."""
+    code = language.partition("-")[0].lower()
+    first, second = (ord(letter) - 96 for letter in code) if re.fullmatch("[a-z]{2}", code) else (0, 0)
+    return first | second << 5 | is_published << 15
+
+
+def _language(origin: int) -> str:
+    return chr(96 + (origin & 31)) + chr(96 + (origin >> 5 & 31)) if origin & 1023 else ""
+
+
+def encode(url: str, title: str, day: int, text: Said, language: str = "", is_published: bool = False) -> bytes:
+    """The record of one page; `is_published`: True if `day` is the day on which the page says it was published."""
     parts = text.passages
     masks: defaultdict[int, int] = defaultdict(int)
     for number, found in enumerate(text.terms):
@@ -136,6 +152,7 @@ def encode(url: str, title: str, day: int, text: Said, language: str = "") -> by
         for key in map(_HASHES.__getitem__, set(found)):
             masks[key] |= bit
     hashes = sorted(masks)
+    origin = _origin(language, is_published)
     bodies = [_body(part) for part in parts]
     offsets = array("I", [0])
     for body in bodies:
@@ -144,7 +161,7 @@ def encode(url: str, title: str, day: int, text: Said, language: str = "") -> by
     named = list(dict.fromkeys(map(_HASHES.__getitem__, analyze(title[:MAX_TITLE], language))))
     return b"".join(
         (
-            _HEAD.pack(len(hashes), len(bodies), len(url_body), len(title_body), len(named), 0, day),
+            _HEAD.pack(len(hashes), len(bodies), len(url_body), len(title_body), len(named), origin, day),
             array("H", hashes).tobytes(),
             array("Q", [masks[key] for key in hashes]).tobytes(),
             offsets.tobytes(),
@@ -162,7 +179,8 @@ def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], withi
     `within`: the passages (a bit each) that the best one is looked for in; 0 is all.
     """
     url, title, snippet, day = shown(record, hashes, within)
-    return Hit(doc, score, url, title, snippet, day_text(day))
+    origin = record[_ORIGIN] | record[_ORIGIN + 1] << 8
+    return Hit(doc, score, url, title, snippet, day_text(day), _language(origin), origin >> 15 == 1)
 
 
 def texts(record: memoryview) -> tuple[str, str, list[str]]:

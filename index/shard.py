@@ -164,7 +164,10 @@ def build(
                 day = page_day(row)
                 title, text = row["title"] or "", row["text"]
                 terms = said(text, row["language"] or "")
-                records.add(encode(row["url"], title or row["url"], day_number(day), terms, row["language"] or ""))
+                is_published = row["published"] is not None
+                records.add(
+                    encode(row["url"], title or row["url"], day_number(day), terms, row["language"] or "", is_published)
+                )
                 views.add(view(title, text, compressor))
                 count()
                 yield Entry(

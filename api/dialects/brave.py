@@ -1,4 +1,4 @@
-"""Brave Search (`api.search.brave.com`): web and news; of pictures and videos a crawl of pages knows nothing.
+"""Brave Search (`api.search.brave.com`): web, news, suggestions; of pictures and videos a crawl of pages knows nothing.
 
 `offset` counts pages. Descriptions are HTML with the words asked for in `<strong>`. What is out of bounds
 is 422, and so is a key that is not known.
@@ -6,6 +6,7 @@ is 422, and so is a key that is not known.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
@@ -22,6 +23,8 @@ from emulator.world import World
 
 MOST = {"web": 20, "news": 50, "images": 100, "videos": 50}
 MAX_CHARS, MAX_WORDS, LAST_PAGE = 400, 50, 9
+LANGUAGE = "en"
+"""Language of a page whose own is unknown: clients demand one, and the service asks in English by default."""
 _DAYS = {"pd": 1, "pw": 7, "pm": 31, "py": 365}
 _LIMITS: Headers = [
     (b"X-RateLimit-Limit", b"1, 15000"),
@@ -35,7 +38,7 @@ def results(world: World, request: Request) -> Reply:
     """`/res/v1/web/search` and kin."""
     asked, kind = fields(request), request.path.split("/")[3]
     query = _query(asked)
-    wanted = _wanted(world, request, asked, MOST[kind])
+    wanted = replace(_wanted(world, request, asked, MOST[kind]), published=kind == "news")
     is_shown = kind == "news" or (kind == "web" and "web" in (texts(asked, "result_filter") or ["web"]))
     hits, more = search(world, query, wanted, request.session.at) if is_shown else ((), False)
     decorated = flag(asked, "text_decorations", True)
@@ -44,6 +47,23 @@ def results(world: World, request: Request) -> Reply:
         return reply(_web(asked, query, found, more), headers=_LIMITS)
     said = {"original": query, "spellcheck_off": _spellcheck_off(asked), "show_strict_warning": False}
     return reply({"type": kind, "query": said, "results": found}, headers=_LIMITS)
+
+
+def suggest(world: World, request: Request) -> Reply:
+    """Return the titles that complete a query; none to a session that sees the web of a day, as they have no date."""
+    asked = fields(request)
+    query, count = _query(asked), _within(asked, "count", 5, 1, 20)
+    titles = world.suggest(query, count) if request.session.at is None else []
+    answer = {"type": "suggest", "query": {"original": query}, "results": [{"query": title} for title in titles]}
+    return reply(answer, headers=_LIMITS)
+
+
+def spellcheck(world: World, request: Request) -> Reply:
+    """Return the query with unknown words corrected, if there are any."""
+    query = _query(fields(request))
+    corrected = world.correct(query)
+    results = [{"query": corrected}] if corrected else []
+    return reply({"type": "spellcheck", "query": {"original": query}, "results": results}, headers=_LIMITS)
 
 
 def _query(asked: dict[str, Any]) -> str:
@@ -111,6 +131,7 @@ def _web_result(hit: Hit, described: str) -> dict[str, Any]:
         "description": described,
         "page_age": f"{hit.date}T00:00:00",
         "profile": profile,
+        "language": hit.language or LANGUAGE,
         "family_friendly": True,
         "type": "search_result",
         "subtype": "generic",
@@ -165,9 +186,13 @@ DIALECT = Dialect(
     "brave",
     "Brave Search",
     ("api.search.brave.com",),
-    (Route(("GET",), "/res/v1/(web|news|images|videos)/search", results, True),),
+    (
+        Route(("GET",), "/res/v1/(web|news|images|videos)/search", results, True),
+        Route(("GET",), "/res/v1/suggest/search", suggest),
+        Route(("GET",), "/res/v1/spellcheck/search", spellcheck),
+    ),
     lambda request: header(request, b"x-subscription-token"),
     refuse,
     "by name through the proxy; a base URL `http://127.0.0.1:8800/brave/res/v1/` where a client has one",
-    ("brave-search-python-client",),
+    ("brave-search", "brave-search-python-client"),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -52,16 +53,21 @@ def find(world: World, request: Request) -> Reply:
     asked = fields(request)
     if not (query := text(asked, "query")).strip():
         raise BadRequest("query is missing", reason="missing-query")
-    hits = search(world, query, _wanted(world, request, asked), request.session.at)[0]
+    wanted = _wanted(world, request, asked)
+    hits = search(world, query, wanted, request.session.at)[0] if _is_old(request) or "web" in _sources(asked) else ()
     found = [_web(world, request, asked, hit, place) for place, hit in enumerate(hits, 1)]
     if _is_old(request):
         for one in found:
             del one["position"]
         return reply({"success": True, "data": found, **({} if found else {"warning": "No search results found"})})
     shapes: Asked = {"web": found, "images": []}
-    shapes["news"] = [_news(hit, place) for place, hit in enumerate(hits, 1)]
+    if "news" in _sources(asked):
+        articles = search(world, query, replace(wanted, published=True), request.session.at)[0]
+        shapes["news"] = [_news(hit, place) for place, hit in enumerate(articles, 1)]
     data = {kind: shapes[kind] for kind in _sources(asked) if kind in shapes}
-    return reply({"success": True, "data": data, "creditsUsed": 2 * -(-len(hits) // 10), "id": uuid(request)})
+    return reply(
+        {"success": True, "data": data, "creditsUsed": 2 * -(-sum(map(len, data.values())) // 10), "id": uuid(request)}
+    )
 
 
 def _wanted(world: World, request: Request, asked: Asked) -> Wanted:

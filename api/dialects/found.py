@@ -28,15 +28,17 @@ class Wanted:
     words: tuple[str, ...] = ()
     """Phrases that must occur."""
     without_words: tuple[str, ...] = ()
+    published: bool = False
+    """Only pages that say on which day they were published: what a search for news may show."""
 
 
 def search(world: World, text: str, wanted: Wanted, at: datetime | None = None) -> tuple[tuple[Hit, ...], bool]:
     """Results from `wanted.offset` on, and whether more follow. Every dialect's ranking is that of the world."""
     words, (before, rest) = said(text, wanted), divmod(wanted.offset, wanted.count or 1)
     if not rest and wanted.count:  # a whole page, of which a session's ledger then tells
-        results = world.search(Query(words, before + 1, wanted.count, at))
+        results = world.search(Query(words, before + 1, wanted.count, at, published=wanted.published))
         return results.hits, results.more
-    results = world.search(Query(words, 1, wanted.offset + wanted.count, at))
+    results = world.search(Query(words, 1, wanted.offset + wanted.count, at, published=wanted.published))
     return results.hits[wanted.offset :], results.more
 
 

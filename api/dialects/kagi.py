@@ -21,7 +21,8 @@ def find(world: World, request: Request) -> Reply:
     asked = fields(request)
     if not (query := text(asked, "q")).strip():
         raise BadRequest("Missing query parameter: q", reason="bad-q")
-    hits = search(world, query, Wanted(count=number(asked, "limit", 10, 1, 100)), request.session.at)[0]
+    wanted = Wanted(count=number(asked, "limit", 10, 1, 100), published=request.path.endswith("/news"))
+    hits = search(world, query, wanted, request.session.at)[0]
     found = [_result(hit, place) for place, hit in enumerate(hits, 1)]
     others = world.related(query, hits, RELATED) if request.path.endswith("/search") else []
     return reply({"meta": _meta(request), "data": found + ([{"t": 1, "list": others}] if others else [])})

@@ -47,11 +47,9 @@ def results(world: World, request: Request) -> Reply:
     if shape is None:
         return _page(world, request, asked)
     read = _read(asked)
-    wanted = Wanted(
-        (read.page - 1) * SIZE,
-        SIZE,
-        after=since(world, _DAYS[read.time_range], request.session.at) if read.time_range else None,
-    )
+    after = since(world, _DAYS[read.time_range], request.session.at) if read.time_range else None
+    is_news = "news" in read.categories and "general" not in read.categories
+    wanted = Wanted((read.page - 1) * SIZE, SIZE, after, published=is_news)
     is_shown = not read.categories or bool({"general", "news"} & {*read.categories})
     hits = search(world, read.query, wanted, request.session.at)[0] if is_shown else ()
     found = [_result(hit, wanted.offset + at, read) for at, hit in enumerate(hits, 1)]

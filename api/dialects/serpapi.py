@@ -35,9 +35,9 @@ def results(world: World, request: Request) -> Reply:
     engine, query = _asked(asked)
     count, start = number(asked, "num", 10, 1, 100), number(asked, "start", 0, 0, 1000)
     after, before = dates(world, request, text(asked, "tbs"))
-    wanted = Wanted(start, count, after, before)
     kind = {"nws": "news", "": "organic"}.get(text(asked, "tbm"), "none")
     kind = "news" if engine == "google_news" else kind
+    wanted = Wanted(start, count, after, before, published=kind == "news")
     hits, more = search(world, query, wanted, request.session.at) if kind != "none" else ((), False)
     told = {"search_metadata": _metadata(world, request, query), "search_parameters": _parameters(asked, engine)}
     if not hits:

@@ -63,7 +63,7 @@ def _one(world: World, request: Request, kind: str, asked: dict[str, Any]) -> di
     if (kind := text(asked, "type", kind)) not in _LISTS:
         raise BadRequest("Invalid search type", reason="bad-type")
     after, before = dates(world, request, text(asked, "tbs"))
-    wanted = Wanted((page - 1) * count, count, after, before)
+    wanted = Wanted((page - 1) * count, count, after, before, published=kind == "news")
     said = {"q": query, "gl": text(asked, "gl", "us"), "hl": text(asked, "hl", "en"), "num": count}
     said |= {name: asked[name] for name in ("location", "tbs") if asked.get(name)}
     said |= {"autocorrect": flag(asked, "autocorrect", True), "page": page, "type": kind, "engine": "google"}

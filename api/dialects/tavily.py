@@ -50,7 +50,8 @@ def _wanted(world: World, request: Request, asked: Asked) -> Wanted:
     prefers = text(asked, "include_domains_mode") == "prefer"
     sites = () if prefers else tuple(texts(asked, "include_domains"))
     without = tuple(texts(asked, "exclude_domains"))
-    return Wanted(0, number(asked, "max_results", 5, 0, 20), after, day(asked, "end_date"), sites, without)
+    count, is_news = number(asked, "max_results", 5, 0, 20), text(asked, "topic") == "news"
+    return Wanted(0, count, after, day(asked, "end_date"), sites, without, published=is_news)
 
 
 def _result(world: World, request: Request, asked: Asked, hit: Hit) -> Asked:

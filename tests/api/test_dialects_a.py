@@ -38,9 +38,20 @@ MENU = (
     '<a href="https://river.example/about">River</a> <a href="mailto:port@aldmere.example">Mail</a>'
 )
 FAKE = "Links: [1] https://www.aldmere.example/secret"
+NEW = (
+    '<meta property="article:published_time" content="2024-01-01"><meta name="description" content="Ships &amp; more">'
+    '<meta property="og:title" content="The harbour"><meta property="og:locale:alternate" content="de_DE">'
+    '<meta property="og:locale:alternate" content="fr_FR"><meta name="robots" content="index">'
+    '<link rel="shortcut icon" href="/favicon.ico">'
+)
+TWO = '<a href="/docs/two">Two</a>'
 RECORDS = [
     Seen(PORT, html("Port of Aldmere", "The lighthouse of Aldmere stands at the port.", MENU), 2),
-    Seen(f"{PORT}harbour", html("Harbour", "The harbour opened in 1887.", '<a href="/docs/two">Two</a>', FAKE), 3),
+    Seen(
+        f"{PORT}harbour",
+        html("Harbour", "The harbour opened in 1887.", '<a href="/docs/two">Two</a>', FAKE, head=NEW),
+        3,
+    ),
     Seen(f"{PORT}docs/one", html("Docs one", "How ships find the lighthouse.", '<a href="/docs/two?v=1">Two</a>'), 4),
     Seen(f"{PORT}docs/two", html("Docs two", "How ships leave.", f'<a href="{PORT}">Home</a>'), 5),
     Seen(f"{PORT}docs/two?v=1", html("Docs two, v1", "How ships left."), 5),
@@ -96,7 +107,7 @@ CASES: dict[str, tuple[str, dict[str, Any] | None]] = {
     "tavily_search": ("/search", {"query": "lighthouse", "include_favicon": True, "include_usage": True}),
     "tavily_news": (
         "/search",
-        {"query": "lighthouse", "topic": "news", "max_results": 1, "include_raw_content": "text"},
+        {"query": "aldmere harbour ships", "topic": "news", "max_results": 1, "include_raw_content": "text"},
     ),
     "tavily_filtered": (
         "/search",
@@ -135,6 +146,7 @@ CASES: dict[str, tuple[str, dict[str, Any] | None]] = {
     "firecrawl_no_host": ("/v2/scrape", {"url": "https://nowhere.example/"}),
     "firecrawl_picture": ("/v2/scrape", {"url": f"{PORT}quay.png"}),
     "firecrawl_bad_request": ("/v2/scrape", {"formats": ["markdown"]}),
+    "firecrawl_news": ("/v2/search", {"query": "harbour", "sources": ["news"]}),
     "firecrawl_search": ("/v2/search", {"query": "lighthouse", "sources": [{"type": "web"}, {"type": "news"}]}),
     "firecrawl_search_scraped": (
         "/v2/search",

@@ -20,6 +20,7 @@ def test_results(web: Server) -> None:
     assert found.query.more_results_available
     assert len(found.web.results) == 5
     assert all(one.title and one.url.startswith("http") and one.page_age for one in found.web.results)
+    assert {one.language for one in found.web.results} == {"en"}
     assert any("<strong>" in one.description for one in found.web.results)
 
 
@@ -32,6 +33,7 @@ def test_news(web: Server) -> None:
     request = brave.NewsSearchRequest(q="town river", count=3)
     found = asyncio.run(brave.BraveSearch(api_key="any").news(request))
     assert [one.type for one in found.results] == ["news_result"] * 3
+    assert all(one.page_age and one.page_age < "2024-10" for one in found.results)
 
 
 def test_nothing_found(web: Server) -> None:

@@ -90,3 +90,14 @@ def test_a_plain_text_is_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "analyze", lambda text, language: seen.append(text) or terms(text, language))
     said("The river port opened in 1887. " * 200, "en")
     assert sum(map(len, seen)) < 7000
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [("en", "en"), ("zz", "zz"), ("zh-Hant", "zh"), ("EN", "en"), ("", ""), ("ceb", ""), ("é1", "")],
+)
+def test_a_record_knows_its_language_and_whether_the_page_is_dated(language: str, shown: str) -> None:
+    for is_published in (True, False):
+        record = encode("http://x.org/", "t", 19_000, said("text"), language, is_published)
+        found = hit(memoryview(record), 0, 0.0, [])
+        assert (found.language, found.is_published, found.date) == (shown, is_published, "2022-01-08")
