@@ -18,6 +18,7 @@ from api.origin import Reply
 from api.pages import PAGES
 from api.request import Handler, Request
 from api.wiki import answer as wiki
+from api.wiki.site import is_wikipedia
 from emulator.world import World
 
 MADE: Sequence[Handler] = (wiki.answer, sitemap.answer)
@@ -37,6 +38,10 @@ class Services:
 
     dialects: Mapping[Handler, Dialect]
     """Whose words an answer is in, of those that are in `DIALECTS`."""
+
+    def has(self, host: str) -> bool:
+        """Return whether a service or an API is at a host of the web, though the crawl may not know it."""
+        return host in self.hosts or is_wikipedia(host)
 
     def own(self, request: Request) -> Handler | None:
         """Who answers a request to this server; None if that is the API."""

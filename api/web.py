@@ -198,7 +198,7 @@ class Web:
         try:
             name = host.lower().rstrip(".")
             name = f"[{name}]" if ":" in name else name
-            return name in self._services.hosts or self._served.world.knows_host(name)
+            return self._services.has(name) or self._served.world.knows_host(name)
         except EmulatorError:
             return False
 

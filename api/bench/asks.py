@@ -37,6 +37,8 @@ ASKS: dict[str, Ask] = {
     "searxng": Ask("GET", "/search", lambda q, n: {"q": q, "format": "json"}),
     "duckduckgo": Ask("POST", "/html/", lambda q, n: {"q": q}, is_form=True),
     "bing-pages": Ask("GET", "/search", lambda q, n: {"q": q}),
+    "engines": Ask("GET", "/search", lambda q, n: {"q": q}),
+    "startpage": Ask("POST", "/sp/search", lambda q, n: {"query": q}, is_form=True),
     "exa": Ask("POST", "/search", lambda q, n: {"query": q, "numResults": n}),
     "perplexity": Ask("POST", "/search", lambda q, n: {"query": q, "max_results": n}),
     "tavily": Ask("POST", "/search", lambda q, n: {"query": q, "max_results": n}),

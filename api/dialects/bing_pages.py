@@ -1,4 +1,5 @@
-"""Bing's page of results (`www.bing.com/search`) and the same as RSS (`format=rss`), which libraries read."""
+"""Bing's page of results (`www.bing.com/search`) and the same as RSS (`format=rss`), which libraries read; and those of
+news and pictures, of which a crawl of pages knows none."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from api.dialects.sheet import HTML, RSS, sheet
 from api.dialects.shown import crumbs, linked, split, title
 from api.origin import Reply
 from api.request import Request
+from emulator import urls
 from emulator.errors import EmulatorError
 from emulator.types import Hit
 from emulator.world import World
@@ -20,6 +22,9 @@ from emulator.world import World
 _FILTER = re.compile(r'ex1:"ez(?:([123])|5_(\d{1,6})_(\d{1,6}))"')
 """`ez1` is the last day, `ez2` week, `ez3` month; `ez5_FIRST_LAST` counts days since 1970."""
 _DAYS = {"1": 1, "2": 7, "3": 30}
+_INTERVAL = re.compile(r'interval="([4789])"')
+_INTERVALS = {"4": 1, "7": 1, "8": 7, "9": 30}
+"""Days of the ages of news: of an hour it cannot tell."""
 _EPOCH = date(1970, 1, 1)
 
 
@@ -31,6 +36,9 @@ class _Shown(NamedTuple):
     text: str
     snippet: list[tuple[str, bool]]
     """The text in pieces, and whether each is a word of the query."""
+    source: str
+    day: str
+    """The date as `1/31/2024`."""
 
 
 def results(world: World, request: Request) -> Reply:
@@ -47,6 +55,23 @@ def results(world: World, request: Request) -> Reply:
     return sheet(template, kind, query=query, shown=shown, following=following)
 
 
+def news(world: World, request: Request) -> Reply:
+    """Return pages that say when they were published. What is loaded while a reader scrolls begins at 11."""
+    asked = fields(request)
+    before = 11 if request.path.endswith("ajax") else 1
+    query, offset = text(asked, "q"), number(asked, "first", before, before, 1000) - before
+    age = _INTERVAL.search(text(asked, "qft"))
+    after = since(world, _INTERVALS[age[1]], request.session.at) if age else None
+    wanted = Wanted(offset, 10, after, published=True)
+    hits = search(world, query, wanted, request.session.at)[0] if query.strip() else ()
+    return sheet("bing_news.html", query=query, shown=[_shown(world, hit, query) for hit in linked(hits)])
+
+
+def pictures(world: World, request: Request) -> Reply:
+    """Return a page of pictures without any."""
+    return sheet("bing_news.html", query=text(fields(request), "q"), shown=[])
+
+
 def _dates(world: World, request: Request, filters: str) -> tuple[date | None, date | None]:
     if not (found := _FILTER.search(filters)):
         return None, None
@@ -57,7 +82,9 @@ def _dates(world: World, request: Request, filters: str) -> tuple[date | None, d
 
 def _shown(world: World, hit: Hit, query: str) -> _Shown:
     told = (hit.url, title(hit), crumbs(hit.url), mail_date(hit.date), hit.snippet)
-    return _Shown(*told, split(world, hit.snippet, query))
+    when = date.fromisoformat(hit.date)
+    source, shown = urls.domain(urls.host(hit.url))[0], f"{when.month}/{when.day}/{when.year}"
+    return _Shown(*told, split(world, hit.snippet, query), source, shown)
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
@@ -69,9 +96,13 @@ DIALECT = Dialect(
     "bing-pages",
     "Bing, the page and RSS",
     ("www.bing.com",),
-    (Route(("GET",), "/search", results, True),),
+    (
+        Route(("GET",), "/search", results, True),
+        Route(("GET",), "/news/(search|infinitescrollajax)", news, True),
+        Route(("GET",), "/images/(search|async)", pictures, True),
+    ),
     None,
     refuse,
     "by name through the proxy",
-    ("smolagents",),
+    ("ddgs", "smolagents"),
 )

@@ -1,4 +1,5 @@
-"""DuckDuckGo's pages without scripts, `html.duckduckgo.com` and `lite.duckduckgo.com`, which libraries read.
+"""DuckDuckGo's pages without scripts, `html.duckduckgo.com` and `lite.duckduckgo.com`, which libraries read; and
+the page of `duckduckgo.com`, which bears the token for what `duckduckgo_scripts` serves.
 
 Their markup is what those libraries look for. The first page has ten results and later ones fifteen; a client that asks
 too often gets 202.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from api.dialects import duckduckgo_scripts as scripts
 from api.dialects.dialect import Dialect, Route, fields, number, text
 from api.dialects.found import Wanted, search, since
 from api.dialects.sheet import sheet
@@ -19,7 +21,6 @@ from emulator.types import Hit
 from emulator.world import World
 
 FIRST, LATER = 10, 15
-_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 
 class _Shown(NamedTuple):
@@ -41,6 +42,13 @@ def lite(world: World, request: Request) -> Reply:
     return _answer(world, request, "duckduckgo_lite.html")
 
 
+def home(world: World, request: Request) -> Reply:
+    """Return the page of `duckduckgo.com`, with the token of the query; with `format=json` the Instant Answer API's."""
+    if text(fields(request), "format").lower() in ("json", "xml") or text(fields(request), "o") in ("json", "x"):
+        return scripts.instant(world, request)
+    return _answer(world, request, "duckduckgo.html")
+
+
 def _answer(world: World, request: Request, template: str) -> Reply:
     asked = fields(request)
     query, offset = text(asked, "q"), number(asked, "s", 0, 0, 1000)
@@ -48,11 +56,12 @@ def _answer(world: World, request: Request, template: str) -> Reply:
     hits, more = search(world, query, wanted, request.session.at) if query.strip() else ((), False)
     shown = [_shown(world, hit, query) for hit in linked(hits)]
     following = offset + wanted.count if more else 0
-    return sheet(template, query=query, shown=shown, offset=offset, following=following)
+    vqd = scripts.token(query) if request.path == "/" and query.strip() else ""
+    return sheet(template, query=query, shown=shown, offset=offset, following=following, vqd=vqd)
 
 
 def _since(world: World, request: Request, asked: dict[str, Any]) -> Any:
-    days = _DAYS.get(text(asked, "df"))
+    days = scripts.DAYS.get(text(asked, "df"))
     return since(world, days, request.session.at) if days else None
 
 
@@ -70,10 +79,18 @@ def refuse(error: EmulatorError, request: Request) -> Reply:
 DIALECT = Dialect(
     "duckduckgo",
     "DuckDuckGo",
-    ("html.duckduckgo.com", "lite.duckduckgo.com"),
-    (Route(("GET", "POST"), "/html/?", html, True), Route(("GET", "POST"), "/lite/?", lite, True)),
+    tuple(f"{name}duckduckgo.com" for name in ("html.", "lite.", "", "www.", "api.", "links.", "start.")),
+    (
+        Route(("GET", "POST"), "/html/?", html, True),
+        Route(("GET", "POST"), "/lite/?", lite, True),
+        Route(("GET", "POST"), "/", home, True),
+        Route(("GET",), r"/d\.js", scripts.deep, True),
+        Route(("GET",), r"/news\.js", scripts.news, True),
+        Route(("GET",), r"/(i|v)\.js", scripts.pictures, True),
+        Route(("GET",), "/ac/?", scripts.complete),
+    ),
     None,
     refuse,
     "by name through the proxy: `webemu env` sets `DDGS_PROXY`",
-    ("ddgs", "smolagents"),
+    ("ddgs", "duckduckgo_search", "duck-duck-scrape", "smolagents"),
 )

@@ -57,14 +57,19 @@ def _api(ask: Ask) -> Reply:
     version = 1
     try:
         version = 2 if ask.text("formatversion") in ("2", "latest") else 1
-        if ask.text("format", "jsonfm") not in _FORMATS:
-            raise ApiError("badvalue", f'Unrecognized value for parameter "format": {ask.text("format")[:60]}.')
         action = ask.text("action", "help")
+        if _format(ask) not in _FORMATS:
+            raise ApiError("badvalue", f'Unrecognized value for parameter "format": {ask.text("format")[:60]}.')
         if action not in _ACTIONS:
             raise ApiError("badvalue", f'Unrecognized value for parameter "action": {action[:60]}.')
         return _sent(ask, _ACTIONS[action](ask), version, [])
     except ApiError as error:
         return _sent(ask, _refused(ask, error, version), version, [(b"MediaWiki-API-Error", error.reason.encode())])
+
+
+def _format(ask: Ask) -> str:
+    """Return the format that is asked for; opensearch is the one action that answers in JSON by default."""
+    return ask.text("format", "json" if ask.text("action") == "opensearch" else "jsonfm")
 
 
 def _refused(ask: Ask, error: ApiError, version: int) -> Tree:
@@ -80,7 +85,7 @@ def _sent(ask: Ask, tree: object, version: int, headers: Headers) -> Reply:
     """As JSON, as a call of `callback`, or, where no format was asked for, as HTML for people."""
     if ask.text("origin") == "*":
         headers = [*headers, (b"Access-Control-Allow-Origin", b"*")]
-    if ask.text("format") != "json":
+    if _format(ask) != "json":
         return answered(_shown(ask, shaped(tree, version)), "text/html; charset=utf-8", headers=headers)
     body = written(tree, version, plain=ask.has("utf8"))
     if callback := _NOT_CALLBACK.sub("", ask.text("callback")[:200]):

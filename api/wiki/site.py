@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ MAX_TITLES = 200_000
 MAX_COMPLETIONS = 1000
 _HTML = ("text/html", "application/xhtml+xml")
 _LAST = "\U0010ffff"
+_WIKIPEDIA = re.compile(r"[a-z]{2,3}(-[a-z]+)?\.wikipedia\.org")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,17 @@ class Titles:
     """Every title by the number of its page."""
 
 
+def is_wikipedia(host: str) -> bool:
+    """Return whether the host is a language's Wikipedia, which is there though nothing of it was captured."""
+    return _WIKIPEDIA.fullmatch(host) is not None
+
+
 def is_wiki(world: World, host: str) -> bool:
-    """Whether the host runs MediaWiki, by its captured pages. Raises PayloadError if none of them can be read."""
-    return world.knows_host(host) and _is_wiki(ref(world.base), host)
+    """Return whether the host runs MediaWiki, by its captured pages. Raises PayloadError if none of them can be read.
+
+    A Wikipedia of which nothing was captured is one without articles.
+    """
+    return _is_wiki(ref(world.base), host) if world.knows_host(host) else is_wikipedia(host)
 
 
 @lru_cache(4096)

@@ -78,6 +78,8 @@ LINKS = {
     "searxng": at("results"),
     "duckduckgo": hrefs("//a[@class='result__a']/@href"),
     "bing-pages": hrefs("//li[@class='b_algo']//a/@href"),
+    "engines": hrefs("//div[@data-type='web']//a/@href"),
+    "startpage": hrefs("//a[contains(@class, 'result-link')]/@href"),
     "exa": at("results"),
     "perplexity": at("results"),
     "tavily": at("results"),

@@ -27,11 +27,16 @@ from tests.crawls import Seen, html, ingest, write
 
 EVIL = '</a></title><script>alert(1)</script>"\' onmouseover="alert(2)'
 EVIL_URL = "https://evil.example/a%22onmouseover=%22alert(3)?x='><script>alert(4)</script>&y=1"
+TRAP = "Trap ]);DDG.duckbar.load('news', {});"
+PUBLISHED = '<meta property="article:published_time" content="2024-01-03T08:00:00Z">'
 RECORDS = [
     Seen("https://www.aldmere.example/light/house", html("Lighthouse", "The lighthouse of Aldmere & its keeper."), 2),
     Seen("http://harbour.example/?a=1&b=2", html("", "A lighthouse stands at the old harbour."), 3),
     Seen("https://papers.example/light.pdf", html("Lamps", "Of the lamps of a lighthouse."), 9),
     Seen(EVIL_URL, html(EVIL.replace("<", "&lt;"), f"Piracy {EVIL}".replace("<", "&lt;")), 4),
+    Seen("https://gazette.example/storm", html("Storm", "A storm broke the old quay.", head=PUBLISHED), 9),
+    Seen("https://atlas.example/storm", html("Storms", "What a storm is."), 9),
+    Seen("https://trap.example/", html(TRAP, "A trap for scripts."), 9),
     Seen("https://serpapi.com/blog", html("A blog", "What SerpAPI writes."), 5),
     *(Seen(f"https://n{n}.example/", html(f"Number {n}", f"The number {n} of many numbers."), 6) for n in range(30)),
 ]
@@ -70,11 +75,12 @@ BING, BING_PAGES = "https://api.bing.microsoft.com/v7.0/search", "https://www.bi
 GOOGLE = "https://customsearch.googleapis.com/customsearch/v1?key=good&cx=1"
 SEARXNG = "http://localhost/searxng/search"
 DUCK, LITE = "https://html.duckduckgo.com/html/", "https://lite.duckduckgo.com/lite/"
+DUCK_HOME = "https://duckduckgo.com"
 HEADERS = {"X-API-KEY": "good", "X-Subscription-Token": "good", "Ocp-Apim-Subscription-Key": "good"}
 CASES: dict[str, tuple[str, str, Any]] = {
     "serper_search": ("POST", f"{SERPER}/search", {"q": "lighthouse", "num": 2, "tbs": "qdr:m", "unknown": 1}),
     "serper_page": ("POST", f"{SERPER}/search", {"q": "number", "num": 3, "page": 2}),
-    "serper_news": ("POST", f"{SERPER}/news", {"q": "lighthouse", "num": 1}),
+    "serper_news": ("POST", f"{SERPER}/news", {"q": "storm"}),
     "serper_scholar": ("POST", f"{SERPER}/search", {"q": "lamps", "type": "scholar"}),
     "serper_images": ("POST", f"{SERPER}/images", {"q": "lighthouse"}),
     "serper_autocomplete": ("POST", f"{SERPER}/autocomplete", {"q": "lighth"}),
@@ -85,14 +91,16 @@ CASES: dict[str, tuple[str, str, Any]] = {
     "serper_lost": ("POST", SCRAPE, {"url": "https://nowhere.example/"}),
     "serpapi_search": ("GET", f"{SERPAPI}&q=lighthouse&num=2&tbs=cdr:1,cd_min:1/1/2024,cd_max:1/5/2024", None),
     "serpapi_page": ("GET", f"{SERPAPI}&q=number&num=3&start=3&source=python", None),
-    "serpapi_news": ("GET", f"{SERPAPI}&q=lamps&tbm=nws", None),
+    "serpapi_news": ("GET", f"{SERPAPI}&q=storm&tbm=nws", None),
     "serpapi_images": ("GET", f"{SERPAPI}&q=lighthouse&tbm=isch", None),
     "serpapi_empty": ("GET", f"{SERPAPI}&q=zzyzzyx", None),
     "serpapi_bad_request": ("GET", f"{SERPAPI}&engine=yahoo&q=lighthouse", None),
     "brave_search": ("GET", f"{BRAVE}/web/search?q=lighthouse&count=2&freshness=2024-01-01to2024-01-05", None),
     "brave_plain": ("GET", f"{BRAVE}/web/search?q=lamps&text_decorations=False&spellcheck=0", None),
-    "brave_news": ("GET", f"{BRAVE}/news/search?q=lamps&freshness=pm", None),
+    "brave_news": ("GET", f"{BRAVE}/news/search?q=storm&freshness=pm", None),
     "brave_images": ("GET", f"{BRAVE}/images/search?q=lamps", None),
+    "brave_suggest": ("GET", f"{BRAVE}/suggest/search?q=lighth&count=2", None),
+    "brave_spellcheck": ("GET", f"{BRAVE}/spellcheck/search?q=lighthuose", None),
     "brave_empty": ("GET", f"{BRAVE}/web/search?q=zzyzzyx", None),
     "brave_bad_request": ("GET", f"{BRAVE}/web/search?q=lighthouse&count=50", None),
     "bing_search": ("GET", f"{BING}?q=lighthouse&count=2&freshness=Month", None),
@@ -109,6 +117,7 @@ CASES: dict[str, tuple[str, str, Any]] = {
     "google_bad_request": ("GET", f"{GOOGLE}&q=lighthouse&start=100", None),
     "searxng_search": ("GET", f"{SEARXNG}?q=lighthouse&format=json&time_range=month&language=en", None),
     "searxng_engine": ("GET", f"{SEARXNG}?q=lamps&format=json&engines=google,bing&categories=general", None),
+    "searxng_news": ("GET", f"{SEARXNG}?q=storm&format=json&categories=news", None),
     "searxng_images": ("GET", f"{SEARXNG}?q=lamps&format=json&categories=images", None),
     "searxng_rss": ("GET", f"{SEARXNG}?q=lamps&format=rss", None),
     "searxng_csv": ("GET", f"{SEARXNG}?q=lamps&format=csv", None),
@@ -124,6 +133,35 @@ CASES: dict[str, tuple[str, str, Any]] = {
     "duckduckgo_empty": ("GET", f"{DUCK}?q=zzyzzyx", None),
     "duckduckgo_lite_empty": ("GET", f"{LITE}?q=zzyzzyx", None),
     "duckduckgo_bad_request": ("GET", f"{DUCK}?q=lighthouse&s=far", None),
+    "duckduckgo_home": ("GET", f"{DUCK_HOME}/?q=storm&ia=web", None),
+    "duckduckgo_deep": ("GET", "https://links.duckduckgo.com/d.js?q=number&s=10&vqd=4-1-2", None),
+    "duckduckgo_deep_empty": ("GET", "https://links.duckduckgo.com/d.js?q=zzyzzyx&vqd=4-1-2", None),
+    "duckduckgo_news": ("GET", f"{DUCK_HOME}/news.js?q=storm&o=json&vqd=4-1-2", None),
+    "duckduckgo_pictures": ("GET", f"{DUCK_HOME}/i.js?q=storm&o=json&vqd=4-1-2", None),
+    "duckduckgo_films": ("GET", f"{DUCK_HOME}/v.js?q=storm&o=json&vqd=4-1-2", None),
+    "duckduckgo_completions": ("GET", f"{DUCK_HOME}/ac/?q=lighth", None),
+    "duckduckgo_instant": ("GET", "https://api.duckduckgo.com/?q=storm&format=json", None),
+    "duckduckgo_instant_call": ("GET", "https://api.duckduckgo.com/?q=zzyzzyx&format=json&callback=show", None),
+    "engines_brave": ("GET", "https://search.brave.com/search?q=lighthouse&source=web", None),
+    "engines_google": ("GET", "https://www.google.com/search?q=lighthouse&num=2", None),
+    "engines_google_wml": ("GET", "https://www.google.com/wml/search?q=lighthouse&tbs=qdr:m", None),
+    "engines_mojeek": ("GET", "https://www.mojeek.com/search?q=number&s=11", None),
+    "engines_yahoo": ("GET", "https://search.yahoo.com/search;_ylt=a;_ylu=b?p=lighthouse&b=1", None),
+    "engines_yahoo_news": ("GET", "https://news.search.yahoo.com/search?p=storm", None),
+    "engines_yahoo_redirect": (
+        "GET",
+        "https://r.search.yahoo.com/_ylt=A/RU=https%3A%2F%2Fa.example/RK=2",
+        None,
+    ),
+    "engines_yandex": ("GET", "https://yandex.com/search/site/?text=lighthouse&p=0", None),
+    "engines_books": ("GET", "https://annas-archive.gd/search?q=lighthouse&page=1", None),
+    "engines_typeahead": ("GET", "https://grokipedia.com/api/typeahead?query=lighthouse&limit=1", None),
+    "engines_leta": ("GET", "https://leta.mullvad.net/search/__data.json?q=lamps&engine=google", None),
+    "engines_bad_request": ("GET", "https://www.mojeek.com/search?q=lighthouse&s=x", None),
+    "startpage_form": ("GET", "https://www.startpage.com/", None),
+    "startpage_search": ("POST", "https://www.startpage.com/sp/search", {"query": "lighthouse"}),
+    "bing_pages_news": ("GET", "https://www.bing.com/news/infinitescrollajax?q=storm&first=11", None),
+    "bing_pages_pictures": ("GET", "https://www.bing.com/images/async?q=storm&first=1", None),
     "bing_pages_search": ("GET", f"{BING_PAGES}?q=lighthouse", None),
     "bing_pages_rss": ("GET", f"{BING_PAGES}?q=lighthouse&format=rss", None),
     "bing_pages_dated": ("GET", f'{BING_PAGES}?q=lighthouse&filters=ex1:"ez5_19723_19725"', None),
@@ -159,7 +197,7 @@ def test_over_the_wire(name: str, ask: Ask, golden: Callable[[str, Any], None]) 
 
 def shown(status: int, headers: Any, body: bytes) -> dict[str, Any]:
     kind = headers["content-type"]
-    told = orjson.loads(body) if "json" in kind else body.decode().splitlines()
+    told = orjson.loads(body) if ("json" in kind and body) or body.startswith(b"{") else body.decode().splitlines()
     return {"status": status, "type": kind, "body": told}
 
 
@@ -172,7 +210,7 @@ REFUSALS = {
     "method_not_allowed": Refused("/search does not take PUT", reason="method-not-allowed", status=405),
     "outage": Overloaded("too much waits"),
 }
-NAMES = ("serper", "serpapi", "brave", "bing", "google", "searxng", "duckduckgo", "bing-pages")
+NAMES = ("serper", "serpapi", "brave", "bing", "google", "searxng", "duckduckgo", "bing-pages", "engines", "startpage")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -196,6 +234,8 @@ WITHOUT_KEY = {
     "searxng": (f"{SEARXNG}?q=lamps&format=json", 200),
     "duckduckgo": (f"{DUCK}?q=lamps", 200),
     "bing-pages": (f"{BING_PAGES}?q=lamps", 200),
+    "engines": ("https://search.brave.com/search?q=lamps", 200),
+    "startpage": ("https://www.startpage.com/sp/search?query=lamps", 200),
 }
 
 
@@ -228,10 +268,20 @@ def test_pages_that_libraries_read_are_what_forms_ask_for(ask: Ask) -> None:
         assert ask("POST", url, data={"q": "number", "s": "10"}).text == ask("GET", f"{url}?q=number&s=10").text
 
 
-@pytest.mark.parametrize("url", [DUCK, LITE, BING_PAGES, f"{SEARXNG}?format=rss", f"{BING_PAGES}?format=rss"])
+PAGES = {
+    **dict.fromkeys((DUCK, LITE, BING_PAGES, f"{SEARXNG}?format=rss", f"{BING_PAGES}?format=rss"), "q"),
+    **dict.fromkeys(("https://search.brave.com/search", "https://www.google.com/search"), "q"),
+    **dict.fromkeys(("https://www.google.com/wml/search", "https://www.mojeek.com/search"), "q"),
+    **{"https://www.startpage.com/sp/search": "query", "https://search.yahoo.com/search": "p"},
+    **{"https://yandex.com/search/site/": "text"},
+}
+"""Pages and feeds of results, and what each calls the query."""
+
+
+@pytest.mark.parametrize("url", PAGES)
 def test_what_was_crawled_stays_text(url: str, ask: Ask) -> None:
     for query in ("piracy", f'piracy {EVIL}"'):
-        body = ask("GET", str(httpx.URL(url).copy_merge_params({"q": query}))).content
+        body = ask("GET", str(httpx.URL(url).copy_merge_params({PAGES[url]: query}))).content
         tree = etree.fromstring(body) if "rss" in url else lxml_html.document_fromstring(body)
         assert EVIL in "".join(tree.itertext())
         names = {element.tag for element in tree.iter(etree.Element)}
@@ -240,30 +290,49 @@ def test_what_was_crawled_stays_text(url: str, ask: Ask) -> None:
         assert "onmouseover" not in attributes
 
 
-def test_a_link_of_any_other_kind_is_left_out(world: World, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = world.search
+def test_a_link_of_any_other_kind_is_left_out(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = World._searched
 
-    def search(query: Any) -> Any:
-        found = real(query)
+    def searched(self: World, query: Any) -> Any:
+        found = real(self, query)
         hits = [hit._replace(url_json=b"javascript:alert(1)") for hit in found.hits]
         return type(found)(found.query, tuple(hits), found.more, found.snapshot)
 
-    monkeypatch.setattr(world, "search", search)
-    for url in (DUCK, LITE, BING_PAGES):
-        assert "alert" not in ask("GET", f"{url}?q=lamps").text
+    monkeypatch.setattr(World, "_searched", searched)
+    for url, name in PAGES.items():
+        if "rss" not in url:
+            assert "alert" not in ask("GET", f"{url}?{name}=number+quay").text
+    for url in (f"{DUCK_HOME}/news.js", "https://links.duckduckgo.com/d.js", f"{DUCK_HOME}/?format=json"):
+        assert "alert" not in ask("GET", str(httpx.URL(url).copy_merge_params({"q": "storm quay"}))).text
 
 
 @pytest.mark.parametrize(
     "text", ["\0\x08", "\ufffe", "𝔘 é", "a\r\nb", "%", "q" * 5000, '"', "site:", "-", "()[]{}*:\\"]
 )
 def test_any_query_is_answered(text: str, ask: Ask) -> None:
-    urls = [SERPER + "/search", SERPAPI, GOOGLE, BING, DUCK, LITE, BING_PAGES, f"{BRAVE}/web/search"]
+    urls = [SERPER + "/search", SERPAPI, GOOGLE, BING, f"{BRAVE}/web/search", *PAGES]
+    urls += [f"{DUCK_HOME}/{name}" for name in ("", "d.js", "news.js", "i.js", "ac/", "?format=json")]
     formats = [f"{SEARXNG}?format={one}" for one in ("json", "csv", "rss", "html")]
-    for url in (*urls, *formats, f"{BING_PAGES}?format=rss"):
-        answer = ask("GET", str(httpx.URL(url).copy_merge_params({"q": text})), headers=HEADERS)
-        assert answer.status_code == (422 if len(text) > 400 and "brave" in url else 200), url
+    for url in (*urls, *formats):
+        asked = {PAGES.get(url, "q"): text}
+        answer = ask("GET", str(httpx.URL(url).copy_merge_params(asked)), headers=HEADERS)
+        assert answer.status_code == (422 if len(text) > 400 and BRAVE in url else 200), url
         if "rss" in url:
             etree.fromstring(answer.content)
+
+
+def test_a_page_cannot_end_the_script_that_it_is_in(ask: Ask) -> None:
+    body = ask("GET", "https://links.duckduckgo.com/d.js?q=trap&vqd=4-1-2").text
+    assert body.count("DDG.") == 6
+    rows = re.search(r"DDG\.pageLayout\.load\('d',(\[.+\])\);DDG\.duckbar\.load", body)
+    assert rows is not None
+    assert orjson.loads(rows[1])[0]["t"] == TRAP
+
+
+@pytest.mark.parametrize("target", ["RU=javascript%3Aalert(1)", "RU=", "RU=https%3A%2F%2Fa.example%2F%0D%0AX: y", "x"])
+def test_a_redirect_leads_to_pages_alone(target: str, ask: Ask) -> None:
+    answer = ask("GET", f"https://r.search.yahoo.com/_ylt=A/{target}/RK=2")
+    assert (answer.status_code, "location" in answer.headers) == (404, False)
 
 
 def test_spans_of_time_are_never_a_defect(ask: Ask) -> None:

@@ -233,10 +233,21 @@ def test_formats(ask: Callable[..., httpx.Response]) -> None:
     assert called.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert called.headers["Access-Control-Allow-Origin"] == "*"
     assert ask("/w/api.php", params={**asked, "format": "json", "utf8": ""}).text == '["<b>é",[],[],[]]'
-    shown = ask("/w/api.php", params=asked)
+    assert ask("/w/api.php", params=asked).text == '["<b>\\u00e9",[],[],[]]'
+    shown = ask("/w/api.php", params={**asked, "format": "jsonfm"})
     assert shown.headers["Content-Type"] == "text/html; charset=utf-8"
     assert "&lt;b&gt;é" in shown.text
     assert "<b>é" not in shown.text
+
+
+def test_a_wikipedia_that_was_not_crawled_has_no_articles(ask: Callable[..., httpx.Response]) -> None:
+    host = "https://zh-yue.wikipedia.org"
+    found = ask("/w/api.php", host=host, params={"action": "opensearch", "search": "Aldmere", "profile": "fuzzy"})
+    assert found.json() == ["Aldmere", [], [], []]
+    asked = {"action": "query", "list": "search", "srsearch": "Aldmere", "format": "json"}
+    assert ask("/w/api.php", host=host, params=asked).json()["query"]["search"] == []
+    page = ask("/wiki/Aldmere", host=host)
+    assert (page.status_code, page.headers["X-Webemu-Reason"]) == (502, "host-not-captured")
 
 
 def extract(api: Api, **params: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`ddgs`, which reads DuckDuckGo's pages, through `DDGS_PROXY` and trusting the authority that `webemu env` names."""
+"""`ddgs`, which reads pages of many engines, through `DDGS_PROXY`; its authority is that which `webemu env` names."""
 
 import pytest
 
@@ -6,10 +6,20 @@ from tests.clients.conftest import Server
 
 ddgs = pytest.importorskip("ddgs", reason="ddgs is not installed")
 
+ENGINES = ("brave", "duckduckgo", "mojeek", "startpage", "yahoo")
+NOTHING = "^No results found[.]$"
 
-def search(query: str, **parameters: object) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = ddgs.DDGS(timeout=30).text(query, backend="duckduckgo", **parameters)
+
+def search(query: str, backend: str = "duckduckgo", **parameters: object) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = ddgs.DDGS(timeout=30).text(query, backend=backend, **parameters)
     return found
+
+
+def backends() -> list[tuple[str, str]]:
+    """Every engine of every kind that the installed release has, those that it has switched off left out."""
+    from ddgs.engines import ENGINES as found
+
+    return [(kind, name) for kind, engines in sorted(found.items()) for name in ("auto", *sorted(engines))]
 
 
 def test_results(web: Server) -> None:
@@ -25,16 +35,49 @@ def test_pages_do_not_overlap(web: Server) -> None:
     assert len(set(links)) == 40
 
 
+@pytest.mark.parametrize("backend", ENGINES)
+def test_every_engine_finds_the_same(backend: str, web: Server) -> None:
+    first, second = (search("town river", backend, page=page, max_results=7) for page in (1, 2))
+    assert {one["href"] for one in first} == {one["href"] for one in search("town river", max_results=7)}
+    assert all(one["title"] and one["body"] for one in first)
+    assert not {one["href"] for one in first} & {one["href"] for one in second}
+
+
+def test_news_bear_the_day_on_which_they_were_published(web: Server) -> None:
+    found = {name: ddgs.DDGS(timeout=30).news("town river", backend=name) for name in ("duckduckgo", "bing", "yahoo")}
+    assert [one["url"] for one in found["bing"]] == [one["url"] for one in found["duckduckgo"]]
+    assert [one["date"] for one in found["bing"]] == [one["date"] for one in found["yahoo"]]
+    for one in found["duckduckgo"]:
+        assert "1990" < one["date"] < "2025"
+        assert one["date"].endswith("T00:00:00+00:00")
+        assert one["title"]
+        assert one["body"]
+        assert one["source"] in one["url"]
+
+
 def test_a_page_is_read(web: Server) -> None:
     url = search("town river")[0]["href"]
     assert ddgs.DDGS(timeout=30).extract(url)["content"]
 
 
-def test_nothing_found(web: Server) -> None:
-    with pytest.raises(ddgs.exceptions.DDGSException, match="No results found"):
-        search("zzyzzyx")
+@pytest.mark.parametrize(("kind", "backend"), backends())
+def test_nothing_found(kind: str, backend: str, web: Server) -> None:
+    """Whichever engines are asked, the message says only that there is nothing: agents read it."""
+    with pytest.raises(ddgs.exceptions.DDGSException, match=NOTHING):
+        getattr(ddgs.DDGS(timeout=30), kind)("zzyzzyx", backend=backend)
+
+
+@pytest.mark.parametrize("region", ["wt-wt", "cn-zh", "hk-tzh", "id-en"])
+def test_nothing_found_in_a_region(region: str, web: Server) -> None:
+    with pytest.raises(ddgs.exceptions.DDGSException, match=NOTHING):
+        search("zzyzzyx", "auto", region=region)
+
+
+@pytest.mark.parametrize("kind", ["images", "videos", "books"])
+def test_what_a_crawl_of_pages_does_not_know(kind: str, web: Server) -> None:
+    with pytest.raises(ddgs.exceptions.DDGSException, match=NOTHING):
+        getattr(ddgs.DDGS(timeout=30), kind)("town river")
 
 
 def test_whatever_engines_it_asks(web: Server) -> None:
-    """The others do not answer, and it takes what DuckDuckGo does."""
-    assert ddgs.DDGS(timeout=30).text("town river", backend="auto", max_results=5)
+    assert len(search("town river", "auto", max_results=20)) == 20
