@@ -23,6 +23,8 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 from warcio.archiveiterator import ArchiveIterator
 
+from api.doors.command import exports
+
 WIKI = "https://en.openlexicon.org"
 SHOP = "https://www.hearth-and-spoke.shop"
 PROGRAMS = {
@@ -43,6 +45,8 @@ PROGRAMS = {
     ),
 }
 SHOWN = "\nimport hashlib; print(s, hashlib.sha1(b).hexdigest(), h.get('Server'), h.get('X-Webemu-Reason'))"
+
+needs_wget = pytest.mark.skipif(not shutil.which("wget"), reason="no wget")
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,54 @@ def test_python_clients_see_what_curl_sees(door: Door, name: str, url: str) -> N
     digest = subprocess.run(["sha1sum"], input=curl, capture_output=True, check=True).stdout.decode().split()[0]
     assert line[1] == digest
     assert (line[0], line[3]) == (("404", "url-not-captured") if "nowhere" in url else ("200", "None"))
+
+
+@needs_wget
+@pytest.mark.parametrize("url", [f"{WIKI}/wiki/Main_Page", "http://en.openlexicon.org/robots.txt"])
+def test_wget_sees_what_curl_sees(door: Door, url: str) -> None:
+    seen = subprocess.run(["wget", "-q", "-O-", url], env=door.env, capture_output=True)
+    curl = subprocess.run(["curl", "-sS", url], env=door.env, capture_output=True, check=True).stdout
+    assert (seen.returncode, seen.stdout) == (0, curl), seen.stderr.decode()
+
+
+@needs_wget
+@pytest.mark.parametrize("name", ["HOME", "WGETRC"])
+def test_a_users_own_settings_of_wget_hold_too(door: Door, name: str, tmp_path: Path) -> None:
+    (tmp_path / ".wgetrc").write_text("output_document = mine.html\n")
+    env = {**door.env, name: str(tmp_path if name == "HOME" else tmp_path / ".wgetrc")}
+    subprocess.run(["wget", "-q", f"{WIKI}/wiki/Main_Page"], env=env, cwd=tmp_path, check=True)
+    assert "openlexicon" in (tmp_path / "mine.html").read_text().lower()
+
+
+@needs_wget
+def test_wget_fetches_a_site(door: Door, tmp_path: Path) -> None:
+    command = ["wget", "-q", "-r", "-l", "1", "-P", str(tmp_path), f"{WIKI}/wiki/Main_Page"]
+    subprocess.run(command, env=door.env)  # it ends with 8, as not all links were crawled
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) > 10
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="no git")
+def test_git_comes_through_to_the_host(door: Door) -> None:
+    said = subprocess.run(["git", "ls-remote", f"{WIKI}/none.git"], env=door.env, capture_output=True, text=True)
+    assert "not found" in said.stderr
+
+
+def test_pip_comes_through_to_the_host(door: Door, tmp_path: Path) -> None:
+    index = ["--no-deps", "--retries", "0", "--index-url", f"{WIKI}/simple"]
+    command = [sys.executable, "-m", "pip", "download", "-d", str(tmp_path), *index, "no-such-package"]
+    env = {name: value for name, value in door.env.items() if not name.startswith("PIP_") or name == "PIP_CERT"}
+    said = subprocess.run(command, env={**env, "PIP_CONFIG_FILE": os.devnull}, capture_output=True, text=True)
+    assert "No matching distribution" in said.stderr
+    assert "certificate" not in said.stderr.lower()
+
+
+def test_where_wget_cannot_be_told_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exports(tmp_path)["SYSTEM_WGETRC"] == str(tmp_path / "ca" / "wgetrc")
+    (tmp_path / "ca" / "wgetrc").unlink()
+    (tmp_path / "ca" / "wgetrc").mkdir()
+    assert "SYSTEM_WGETRC" not in exports(tmp_path)
+    assert f"--ca-certificate={tmp_path}/ca/ca.pem" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "ca").glob(".*")] == []
 
 
 def node() -> str | None:
@@ -348,6 +400,6 @@ def test_certificates_name_the_host_and_verify(door: Door) -> None:
 
 def test_the_key_is_its_owners_alone(door: Door, tmp_path: Path) -> None:
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (door.root / "ca").iterdir()}
-    assert modes == {"ca.key": 0o600, "ca.pem": 0o600}
+    assert modes == {"ca.key": 0o600, "ca.pem": 0o600, "wgetrc": 0o600}
     assert "PRIVATE" not in webemu("ca", "--root", str(door.root), "--export", str(tmp_path / "copy.pem"))
     assert (tmp_path / "copy.pem").read_bytes() == Path(door.ca).read_bytes()

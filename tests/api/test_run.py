@@ -50,6 +50,7 @@ COMMANDS = {name: [sys.executable, "-c", code] for name, code in ASKS.items()} |
     "curl, tls": ["curl", "-sS", "https://a.example/"],
     "curl, unknown": ["curl", "-sS", "https://b.example/"],
     "curl, address": ["curl", "-sS", "http://198.51.100.1/"],
+    "wget": ["wget", "-q", "-O-", "https://a.example/"],
     "node": ["node", "-e", "fetch('https://a.example/').then(async r => console.log(await r.text()))"],
     "resolv.conf": ["cat", "/etc/resolv.conf"],
 }
@@ -92,7 +93,7 @@ def python(*lines: str) -> list[str]:
     return [sys.executable, "-c", "\n".join(lines)]
 
 
-@pytest.mark.parametrize("name", ["urllib", "http.client", "requests", "httpx", "aiohttp", "curl", "curl, tls", "node"])
+@pytest.mark.parametrize("name", ["urllib", "http.client", "requests", "httpx", "aiohttp", "curl", "curl, tls", "wget", "node"])
 def test_clients_without_settings_see_the_web(seen: dict[str, str], name: str) -> None:
     if name not in seen:
         pytest.skip(f"no {COMMANDS[name][0]} here")
