@@ -1,22 +1,44 @@
-"""Firecrawl's document: a page in the formats asked for, and what is known of it.
+"""Firecrawl's document: a page in the formats asked for, and what is known of it: what it declares in its head, under
+the names that the service has for it (`extractMetadata.ts` of firecrawl/firecrawl) and under its own.
 
 Formats that need a browser or a language model (screenshot, summary, json, …) are absent, which `warning` says.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
 from api.dialects.day import fetched
+from api.dialects.metas import icon, language, metas
 from api.dialects.site import opened
 from api.dialects.walk import links
+from api.pages.addresses import is_web
 from emulator.errors import BadRequest
 from emulator.types import Capture, Page, PageRequest
 from emulator.world import World
 
-HAD = ("markdown", "html", "rawHtml", "links")
+HAD = ("markdown", "html", "rawHtml", "links", "images")
+_NAMED = {
+    **{name: name for name in ("description", "keywords", "robots")},
+    **{f"og{name.title()}": f"og:{name}" for name in ("title", "description", "url", "image", "audio", "video")},
+    **{"ogDeterminer": "og:determiner", "ogLocale": "og:locale", "ogSiteName": "og:site_name"},
+    **{"articleSection": "article:section", "articleTag": "article:tag"},
+    **{"publishedTime": "article:published_time", "modifiedTime": "article:modified_time"},
+    **{"dcDescription": "dc.description", "dcSubject": "dc.subject", "dcType": "dc.type", "dcDate": "dc.date"},
+    **{"dcTermsKeywords": "dcterms.keywords", "dcTermsSubject": "dcterms.subject", "dcTermsType": "dcterms.type"},
+    **{"dcDateCreated": "dc.date.created", "dcTermsCreated": "dcterms.created"},
+    **{"dcTermsAudience": "dcterms.audience"},
+}
+"""The service's names of `meta` elements; `ogLocaleAlternate` is a list."""
+_OWN = frozenset(
+    "title description url language keywords robots favicon error timezone sourceurl statuscode scrapeid numpages "
+    "totalpages contenttype proxyused cachestate cachedat creditsused concurrencylimited concurrencyqueuedurationms "
+    "dctermsaudience oglocalealternate".split()
+) | {name.lower() for name in _NAMED}
+"""What the service says of a page itself, in lower case: no document may say it in its place."""
 
 
 def formats(options: dict[str, Any]) -> list[str]:
@@ -38,18 +60,50 @@ def document(world: World, url: str, options: dict[str, Any], at: datetime | Non
         found |= {name: marked.content for name in ("html", "rawHtml") if name in wanted}
     if "links" in wanted:
         found["links"] = links(world, url, at)
+    html = _html(world, page, at)
+    if "images" in wanted:
+        found["images"] = list(dict.fromkeys(one for _, one in world.pictures(html, page.capture.url) if is_web(one)))
     if lacking := [name for name in wanted if name not in HAD]:
-        found["warning"] = f"An offline web cannot make: {', '.join(lacking)[:200]}"
-    return found | {"metadata": metadata(page, url, number)}
+        found["warning"] = f"Formats that could not be generated: {', '.join(lacking)[:200]}"
+    return found | {"metadata": metadata(page, html, url, number)}
 
 
-def metadata(page: Page, url: str, number: str) -> dict[str, Any]:
-    """What is known of a page, under Firecrawl's names."""
+def _html(world: World, page: Page, at: datetime | None) -> str:
+    """Return the HTML of a page, empty if it is of another kind or cannot be read."""
+    if page.capture.mime not in ("text/html", "application/xhtml+xml"):
+        return ""
+    marked = opened(world, page.capture.url, "html", at)
+    return marked.content if marked else ""
+
+
+def metadata(page: Page, html: str, url: str, number: str) -> dict[str, Any]:
+    """Return what is known of a page; `html` is its document, `url` the one that was asked for."""
     capture = page.capture
-    known = {"title": page.title, "sourceURL": url, "url": capture.url, "statusCode": capture.status}
+    known: dict[str, Any] = _declared(html, capture.url)
+    known |= {"title": page.title, "sourceURL": url, "url": capture.url, "statusCode": capture.status}
     known |= {"contentType": _kind(capture), "scrapeId": number, "proxyUsed": "basic", "cacheState": "hit"}
     known |= {"cachedAt": fetched(capture), "creditsUsed": 1}
     return known | ({"error": _phrase(capture.status)} if capture.status >= 400 else {})
+
+
+def _declared(html: str, url: str) -> dict[str, Any]:
+    """Return what a document declares; a name that occurs more than once has the list of what it says."""
+    found: dict[str, Any] = {}
+    declared = metas(html)
+    for name, content in declared:
+        if re.sub("[_-]", "", name) in _OWN:
+            continue
+        if name in found:
+            before = found[name] if isinstance(found[name], list) else [found[name]]
+            found[name] = [*before, content]
+        else:
+            found[name] = content
+    first = dict(reversed(declared))
+    found |= {name: first[said] for name, said in _NAMED.items() if said in first}
+    if others := [content for name, content in declared if name == "og:locale:alternate"]:
+        found["ogLocaleAlternate"] = others
+    tags = {"language": language(html), "favicon": icon(html, url)}
+    return found | {name: value for name, value in tags.items() if value}
 
 
 def _kind(capture: Capture) -> str:

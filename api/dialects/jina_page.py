@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from api.dialects.metas import language, metas
 from emulator.errors import NoView, Refused
 from emulator.world import World
 
 FORMATS = ("content", "markdown", "html", "text", "readerlm-v2", "vlm")
 PICTURES = ("screenshot", "pageshot")
-_HEAD = 1 << 16
-"""Characters in which declarations are looked for."""
-_META = re.compile(r"<meta\s[^<>]{1,4000}>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""([\w:.-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
-_LANGUAGE = re.compile(r"""<html\s[^<>]{0,2000}?\blang\s*=\s*["']?([\w-]{1,20})""", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,2000})", re.IGNORECASE)
 _PICTURE = re.compile(r"!\[([^\[\]]*)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]++|!\[[^\[\]]*+\]\([^()]*+\))*+)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
@@ -156,14 +152,9 @@ def _links(found: list[tuple[str, str]], kind: str) -> Any:
 
 def _declared(html: str) -> dict[str, str]:
     """What a document says of itself: its language, and its `meta` elements by name."""
-    head, said = html[:_HEAD], {}
-    if language := _LANGUAGE.search(head):
-        said["lang"] = language[1]
-    for tag in _META.finditer(head):
-        pairs = {name.lower(): a or b or c for name, a, b, c in _ATTRIBUTE.findall(tag[0])}
-        name = pairs.get("property") or pairs.get("name")
-        if name and pairs.get("content"):
-            said.setdefault(name.lower(), markup.unescape(pairs["content"]))
+    said = {"lang": tag} if (tag := language(html)) else {}
+    for name, content in metas(html):
+        said.setdefault(name, content)
     return said
 
 

@@ -40,6 +40,7 @@ MENU = (
 FAKE = "Links: [1] https://www.aldmere.example/secret"
 NEW = (
     '<meta property="article:published_time" content="2024-01-01"><meta name="description" content="Ships &amp; more">'
+    '<meta name="status_code" content="x"><meta name="error" content="x"><meta name="generator" content="Quill">'
     '<meta property="og:title" content="The harbour"><meta property="og:locale:alternate" content="de_DE">'
     '<meta property="og:locale:alternate" content="fr_FR"><meta name="robots" content="index">'
     '<link rel="shortcut icon" href="/favicon.ico">'
@@ -141,6 +142,7 @@ CASES: dict[str, tuple[str, dict[str, Any] | None]] = {
     "exa_answer": ("/answer", {"query": "when did the harbour open?"}),
     "firecrawl_scrape": ("/v2/scrape", {"url": f"{PORT}old", "formats": ["markdown", "links", {"type": "json"}]}),
     "firecrawl_scrape_html": ("/v1/scrape", {"url": f"{PORT}harbour", "formats": ["rawHtml"]}),
+    "firecrawl_scrape_images": ("/v2/scrape", {"url": PORT, "formats": ["images", "summary"]}),
     "firecrawl_scrape_404": ("/v2/scrape", {"url": f"{PORT}gone"}),
     "firecrawl_lost": ("/v2/scrape", {"url": f"{PORT}lost"}),
     "firecrawl_no_host": ("/v2/scrape", {"url": "https://nowhere.example/"}),

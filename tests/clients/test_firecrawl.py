@@ -29,6 +29,17 @@ def test_scrape(app: "firecrawl.Firecrawl") -> None:
     assert (page.metadata.url, page.metadata.status_code, page.metadata.cache_state) == (LEXICON, 200, "hit")
 
 
+def test_what_a_page_says_of_itself(app: "firecrawl.Firecrawl", old: "firecrawl.V1FirecrawlApp") -> None:
+    url = app.search("town river bursts its banks", sources=["news"]).news[0].url
+    said = app.scrape(url).metadata
+    assert (said.language, said.source_url, said.url) == ("en", url, url)
+    assert said.title
+    assert said.published_time
+    assert old.scrape_url(url).metadata["publishedTime"] == said.published_time
+    described = [app.scrape(one.url).metadata for one in app.search("town river", limit=20).web]
+    assert any(one.description for one in described)
+
+
 def test_search(app: "firecrawl.Firecrawl") -> None:
     found = app.search("town river", limit=3).web
     assert len(found) == 3

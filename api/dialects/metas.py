@@ -1,0 +1,49 @@
+"""What an HTML document says about itself in its head: its language, its `meta` elements, its icon.
+
+It is read with regular expressions and only as far as declarations may stand: services show it beside a page's text,
+for which a whole parse would cost more than all the rest. What the catalog keeps of it is `ingest.extract.declared`'s.
+"""
+
+from __future__ import annotations
+
+import html as markup
+import re
+
+from emulator import urls
+
+HEAD = 1 << 16
+"""Characters in which declarations are looked for."""
+_META = re.compile(r"<meta\s[^<>]{1,4000}>", re.IGNORECASE)
+_LINK = re.compile(r"<link\s[^<>]{1,4000}>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([\w:.-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_LANGUAGE = re.compile(r"""<html\s[^<>]{0,2000}?\blang\s*=\s*["']?([\w-]{1,20})""", re.IGNORECASE)
+
+
+def language(html: str) -> str:
+    """Return the language tag of a document, empty if it names none."""
+    found = _LANGUAGE.search(html[:HEAD])
+    return found[1] if found else ""
+
+
+def metas(html: str) -> list[tuple[str, str]]:
+    """Return (name, content) of the `meta` elements that have both, in order; the name is in lower case."""
+    found: list[tuple[str, str]] = []
+    for tag in _META.finditer(html[:HEAD]):
+        pairs = _attributes(tag[0])
+        name = pairs.get("property") or pairs.get("name") or pairs.get("itemprop")
+        if name and pairs.get("content"):
+            found.append((name.lower(), markup.unescape(pairs["content"])))
+    return found
+
+
+def icon(html: str, url: str) -> str:
+    """Return the URL of the icon that a document names, empty if it names none."""
+    for tag in _LINK.finditer(html[:HEAD]):
+        pairs = _attributes(tag[0])
+        if "icon" in pairs.get("rel", "").lower().split() and pairs.get("href"):
+            return urls.resolve(url, markup.unescape(pairs["href"]).strip())
+    return ""
+
+
+def _attributes(tag: str) -> dict[str, str]:
+    return {name.lower(): first or second or third for name, first, second, third in _ATTRIBUTE.findall(tag)}
