@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from api.doors.authority import CERTIFICATE, ensure
+from api.doors.programs import for_cdx_toolkit, for_wget
 from emulator.config import load
 from emulator.errors import BadRequest
 
@@ -24,52 +23,16 @@ BUNDLE = (
     "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "DENO_CERT",
 )  # fmt: skip
 DIRECT = "localhost,127.0.0.1,::1"
-WGETRC, SYSTEM_WGETRC = "wgetrc", Path("/etc/wgetrc")
 
 
 def exports(root: Path, server: str = "") -> dict[str, str]:
     """Variables that make programs trust the authority of a root and, given a server, take it as their proxy."""
     folder = ensure(root).resolve()
-    trusted = dict.fromkeys(BUNDLE, str(folder / CERTIFICATE)) | _for_wget(folder)
+    trusted = dict.fromkeys(BUNDLE, str(folder / CERTIFICATE)) | for_wget(folder)
     if not server:
         return trusted
     direct = {"NO_PROXY": DIRECT, "no_proxy": DIRECT, "NODE_USE_ENV_PROXY": "1"}
-    return dict.fromkeys(PROXY, server) | trusted | direct
-
-
-def _for_wget(folder: Path) -> dict[str, str]:
-    """Return the variable that names wget's settings for the whole system, which are copied with the authority added.
-
-    wget of GnuTLS, which is Debian's, reads no variable for authorities. A user's own settings (`~/.wgetrc`, `WGETRC`)
-    it reads all the same, after these. Where they cannot be written, that is said on standard error.
-    """
-    file = folder / WGETRC
-    content = _text(SYSTEM_WGETRC) + f"\nca_certificate = {folder / CERTIFICATE}\n"
-    try:
-        if _text(file) != content:
-            _write(file, content)
-    except OSError as error:
-        hint = f"pass it --ca-certificate={folder / CERTIFICATE}"
-        print(f"webemu: wget is not told of the authority, {file} cannot be written ({error}); {hint}", file=sys.stderr)
-        return {}
-    return {"SYSTEM_WGETRC": str(file)}
-
-
-def _text(file: Path) -> str:
-    """Return what is in a file, nothing if it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return ""
-
-
-def _write(file: Path, content: str) -> None:
-    """Write a file whole: a program that starts meanwhile reads the old one or the new one."""
-    with tempfile.TemporaryDirectory(prefix=".wgetrc-", dir=file.parent) as folder:
-        made = Path(folder, WGETRC)
-        made.write_text(content, encoding="utf-8", errors="surrogateescape")
-        made.chmod(0o600)
-        made.replace(file)
+    return dict.fromkeys(PROXY, server) | trusted | direct | for_cdx_toolkit(server)
 
 
 def ca(

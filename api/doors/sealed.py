@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from api.doors.command import exports
+from api.doors.programs import for_cdx_toolkit
 from api.doors.run import returning
 from emulator.demo import is_healthy
 from emulator.errors import EmulatorError
@@ -129,7 +130,8 @@ def end(server: subprocess.Popen[bytes]) -> None:
 def environment(root: Path) -> dict[str, str]:
     """The caller's, without proxies, the authority trusted."""
     kept = {name: value for name, value in os.environ.items() if name.upper() not in PROXIES}
-    return kept | exports(root) | {"WEBEMU_SERVER": f"http://{ADDRESS}:{PORT}"}
+    server = f"http://{ADDRESS}:{PORT}"
+    return kept | exports(root) | for_cdx_toolkit(server) | {"WEBEMU_SERVER": server}
 
 
 def obey(command: list[str], env: dict[str, str]) -> int:

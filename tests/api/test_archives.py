@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import requests
 from playwright.sync_api import sync_playwright
 from warcio.archiveiterator import ArchiveIterator
 
+from api.doors.programs import for_cdx_toolkit
 from tests.api.archived import BODY, FILES, HARBOUR, collection
 from tests.crawls import Seen, html
 
@@ -90,9 +92,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         port = int(process.stdout.readline().partition("http://127.0.0.1:")[2].partition(" ")[0])
         named = [*command, "env", "--root", str(root), "--server", f"http://127.0.0.1:{port}"]
         exports = subprocess.run(named, capture_output=True, text=True, check=True).stdout
-        paces = {f"CDXT_{name}_MIN_RETRY_INTERVAL": "0" for name in ("DEFAULT", "CC_INDEX", "CC_DATA", "IA")}
-        env = {**os.environ, **dict(re.findall(r"^export (\w+)=(.*)$", exports, re.MULTILINE)), **paces}
-        yield Server(root, port, env | {"CDXT_CACHE_DIR": f"{root}/cache/"})
+        env = {**os.environ, **dict(re.findall(r"^export (\w+)=(.*)$", exports, re.MULTILINE))}
+        yield Server(root, port, env)
 
 
 def recorded(server: Server) -> list[dict[str, str]]:
@@ -104,9 +105,9 @@ def recorded(server: Server) -> list[dict[str, str]]:
                 url = record.rec_headers["WARC-Target-URI"]
                 if url.partition("://")[2].startswith(("www.harbour.example/", "harbour.example/")):
                     body = hashlib.sha1(record.content_stream().read()).hexdigest()
-                    time = re.sub(r"\D", "", record.rec_headers["WARC-Date"])
+                    stamp = re.sub(r"\D", "", record.rec_headers["WARC-Date"])
                     line = record.http_headers.statusline if record.http_headers else ""
-                    found.append({"url": url, "timestamp": time, "body": body, "head": line})
+                    found.append({"url": url, "timestamp": stamp, "body": body, "head": line})
     return sorted(found, key=lambda one: (one["timestamp"], one["url"]))
 
 
@@ -121,6 +122,25 @@ def test_cdx_toolkit_on_common_crawl(server: Server, through: str) -> None:
     seen = server.captures("harbour.example/*", {"source": "cc", **mirror}, from_ts="202312", to="202402")
     assert without_status(seen) == recorded(server)
     assert {one["status"] for one in seen} == {"200", "301", "304", "404"}
+
+
+def test_cdx_toolkit_without_dates_asks_for_the_last_year_of_the_crawl(server: Server) -> None:
+    start = time.monotonic()
+    assert without_status(server.captures("harbour.example/*", {"source": "cc"})) == recorded(server)
+    assert server.captures("nowhere.example/*", {"source": "cc"}) == []
+    assert time.monotonic() - start < 60
+
+
+def test_a_server_that_is_not_there_tells_cdx_toolkit_no_day() -> None:
+    for server in ("http://127.0.0.1:9", "http://127.0.0.1:port", "http://"):
+        told = for_cdx_toolkit(server)
+        assert "CDXT_MOCK_TIME" not in told
+        assert "CDXT_CC_INDEX_MIN_RETRY_INTERVAL" in told
+
+
+def test_a_server_is_asked_for_its_day_whoever_asks(server: Server) -> None:
+    named = server.origin.replace("//", "//rollout-17;at=2024-01-01:@")
+    assert for_cdx_toolkit(named)["CDXT_MOCK_TIME"] == for_cdx_toolkit(server.origin)["CDXT_MOCK_TIME"]
 
 
 @pytest.mark.parametrize("through", ["proxy", "own name"])
