@@ -1,8 +1,12 @@
-"""Bing's Web Search API, version 7 (`api.bing.microsoft.com`): retired, and still what much code asks."""
+"""Bing's Web Search API, version 7 (`api.bing.microsoft.com`): retired, and still what much code asks.
+
+News are pages that say when they were published; of pictures and films a crawl of pages knows none.
+"""
 
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +16,7 @@ from api.dialects.found import RELATED, Wanted, known, search, since
 from api.dialects.shown import day, marked, split, title
 from api.origin import Reply
 from api.request import Request
+from emulator import urls
 from emulator.errors import BadRequest, EmulatorError
 from emulator.types import Hit
 from emulator.world import World
@@ -25,9 +30,7 @@ _BEGIN, _END = "\ue000", "\ue001"
 
 def results(world: World, request: Request) -> Reply:
     """`/v7.0/search`. Without results there is no `webPages`."""
-    asked = fields(request)
-    if not (query := text(asked, "q")).strip():
-        raise BadRequest("Required parameter is missing.", reason="missing-q")
+    asked, query = _query(request)
     wanted = _wanted(world, request, asked)
     filtered = [name.lower() for name in texts(asked, "responseFilter")]
     is_shown = not filtered or "webpages" in filtered
@@ -47,6 +50,54 @@ def results(world: World, request: Request) -> Reply:
         answer["relatedSearches"] = {"id": _RELATED, "value": value}
         ranking["sidebar"] = {"items": [{"answerType": "RelatedSearches", "value": {"id": _RELATED}}]}
     return reply({**answer, "rankingResponse": ranking})
+
+
+def news(world: World, request: Request) -> Reply:
+    """Return `/v7.0/news/search`."""
+    asked, query = _query(request)
+    wanted = replace(_wanted(world, request, asked), published=True)
+    hits, more = search(world, query, wanted, request.session.at)
+    found = [_article(hit, _text(world, hit, query, asked)) for hit in hits]
+    context = {"originalQuery": query, "adultIntent": False}
+    order = [{"name": "Best match", "id": "relevance", "isSelected": True, "url": _api(request, query)}]
+    answer = {"_type": "News", "readLink": _api(request, query), "queryContext": context, "sort": order}
+    return reply({**answer, "totalEstimatedMatches": known(wanted, len(hits), more), "value": found})
+
+
+def _article(hit: Hit, told: tuple[str, str]) -> dict[str, Any]:
+    provider = {"_type": "Organization", "name": urls.domain(urls.host(hit.url))[0]}
+    one = {"name": told[0], "url": hit.url, "description": told[1], "provider": [provider]}
+    return {**one, "datePublished": f"{hit.date}T00:00:00.0000000Z"}
+
+
+def pictures(world: World, request: Request) -> Reply:
+    """Return `/v7.0/images/search` or `/v7.0/videos/search` without results."""
+    query = _query(request)[1]
+    kind = "Images" if "/images/" in request.path else "Videos"
+    answer = {"_type": kind, "readLink": _api(request, query), "webSearchUrl": _address(query)}
+    context = {"originalQuery": query, "alterationDisplayQuery": query, "alterationOverrideQuery": query}
+    return reply({**answer, "queryContext": context, "totalEstimatedMatches": 0, "nextOffset": 0, "value": []})
+
+
+def suggestions(world: World, request: Request) -> Reply:
+    """Return titles that complete a query; none to a session that sees the web of a day, as they have no date."""
+    query = _query(request)[1]
+    titles = world.suggest(query, RELATED) if request.session.at is None else []
+    found = [{"url": _address(one), "displayText": one, "query": one, "searchKind": "WebSearch"} for one in titles]
+    groups = [{"name": "Web", "searchSuggestions": found}]
+    return reply({"_type": "Suggestions", "queryContext": {"originalQuery": query}, "suggestionGroups": groups})
+
+
+def _query(request: Request) -> tuple[dict[str, Any], str]:
+    """Return what is asked, and the query of it. Raises BadRequest."""
+    asked = fields(request)
+    if not (query := text(asked, "q")).strip():
+        raise BadRequest("Required parameter is missing.", reason="missing-q")
+    return asked, query
+
+
+def _api(request: Request, query: str) -> str:
+    return f"https://api.bing.microsoft.com/api/v7{request.path.partition('/v7.0')[2]}?" + urlencode({"q": query})
 
 
 def _address(query: str) -> str:
@@ -128,7 +179,12 @@ DIALECT = Dialect(
     "bing",
     "Bing Web Search v7",
     ("api.bing.microsoft.com", "api.cognitive.microsoft.com"),
-    (Route(("GET",), r"(/bing)?/v7\.0/search", results, True),),
+    (
+        Route(("GET",), r"(/bing)?/v7\.0/search", results, True),
+        Route(("GET",), r"(/bing)?/v7\.0/news/search", news, True),
+        Route(("GET",), r"(/bing)?/v7\.0/(images|videos)/search", pictures, True),
+        Route(("GET",), r"(/bing)?/v7\.0/suggestions", suggestions),
+    ),
     lambda request: header(request, b"ocp-apim-subscription-key"),
     refuse,
     "by name through the proxy; an endpoint `http://127.0.0.1:8800/bing/v7.0/search` where a client has one",

@@ -106,8 +106,9 @@ def _route(dialect: Dialect, request: Request) -> Route:
         if request.method in route.methods or (request.method == "HEAD" and "GET" in route.methods):
             return route
     if fitting:
-        raise Refused(f"{request.path} does not take {request.method}", reason="method-not-allowed", status=405)
-    raise Refused(f"{dialect.service} has no {request.path}", reason="no-such-route", status=404)
+        said = f"Method {request.method} is not allowed for {request.path}"
+        raise Refused(said, reason="method-not-allowed", status=405)
+    raise Refused(f"Cannot {request.method} {request.path}", reason="no-such-route", status=404)
 
 
 def reply(value: object, status: int = 200, headers: Headers | None = None, kind: bytes = JSON) -> Reply:

@@ -6,6 +6,7 @@ summaries a crawl does not know.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -34,9 +35,22 @@ def find(world: World, request: Request) -> Reply:
     if not (query := text(asked, "query")).strip():
         raise BadRequest("query is missing", reason="missing-query")
     if flag(asked, "stream"):
-        raise BadRequest("stream is of synthesized answers, which an offline web has none of", reason="bad-stream")
-    hits = search(world, query, _wanted(asked, number(asked, "numResults", 10, 1, 100)), request.session.at)[0]
+        raise BadRequest("Streaming is only supported together with outputSchema", reason="bad-stream")
+    hits = _hits(world, request, query, _wanted(asked, number(asked, "numResults", 10, 1, 100)))
     return _answer(request, [_found(world, request, _contents(asked), hit) for hit in hits])
+
+
+def _hits(world: World, request: Request, query: str, wanted: Wanted) -> Sequence[Hit]:
+    """Return the results; within domains, pages that have no word of the query follow those that have one.
+
+    The service ranks by meaning: of the domains asked for it finds as many pages as there are.
+    """
+    hits = search(world, query, wanted, request.session.at)[0]
+    if not wanted.sites or len(hits) == wanted.count:
+        return hits
+    known = {hit.url for hit in hits}
+    others = search(world, "", wanted, request.session.at)[0]
+    return [*hits, *(hit for hit in others if hit.url not in known)][: wanted.count]
 
 
 def similar(world: World, request: Request) -> Reply:
@@ -143,9 +157,8 @@ def _subpages(world: World, request: Request, asked: Asked, page: Page, count: i
 
 
 def answer(world: World, request: Request) -> Reply:
-    """`/answer`, which a language model would write."""
-    told = "answers are written by a language model, which an offline web has none of; use /search with contents"
-    raise Refused(told, reason="no-answers", status=403)
+    """Refuse `/answer`, which a language model would write."""
+    raise Refused("This feature is not enabled for your account", reason="no-answers", status=403)
 
 
 def _answer(request: Request, results: list[Asked], statuses: list[Asked] | None = None) -> Reply:

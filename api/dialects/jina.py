@@ -86,11 +86,10 @@ def source_of(world: World, request: Request, url: str) -> Source:
             return _nothing(url, error)
         capture, payload = missing
     title, text = world.text_of(capture)
-    modified = next((value for name, value in payload.headers if name.lower() == b"last-modified"), b"")
     html = world.html_of(capture) if _is_markup(capture) else None
     if html is None and not text:
         raise NoView(f"No content available for URL {url}")
-    return Source(url, capture.url, title, text, html, payload.status, payload.reason, modified.decode("latin-1"))
+    return Source(url, capture.url, title, text, html, payload.status, payload.reason)
 
 
 def _nothing(url: str, error: NotCaptured) -> Source:

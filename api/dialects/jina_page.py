@@ -55,8 +55,6 @@ class Source:
     html: str | None
     status: int = 200
     reason: str = ""
-    modified: str = ""
-    """`Last-Modified`, as its server said it."""
 
 
 def tokens(text: str) -> int:
@@ -73,7 +71,7 @@ def page(world: World, source: Source, wishes: Wishes) -> dict[str, Any]:
         "url": source.url,
         **_contents(world, source, html, wishes),
     }
-    if published := declared.get("article:published_time") or source.modified:
+    if published := declared.get("article:published_time"):
         found["publishedTime"] = published
     if wishes.links and html is not None:
         found["links"] = _links(world.targets(html, source.base), wishes.links)

@@ -27,6 +27,11 @@ SIZE = 10
 ENGINE = "duckduckgo"
 """The engine that results are said to come from, unless one is asked for."""
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_PAGES = {"general", "news"}
+"""Categories of which a crawl of pages has anything."""
+_OTHERS = {"images", "videos", "music", "files", "maps", "map"}
+NOWHERE = 1000
+"""Number of a page that no search has, where there is nothing of a category."""
 _COLUMNS = ("title", "url", "content", "host", "engine", "score", "type")
 _PLAIN, _CSV, _SUGGESTIONS = b"text/plain; charset=utf-8", b"application/csv", b"application/x-suggestions+json"
 
@@ -48,10 +53,9 @@ def results(world: World, request: Request) -> Reply:
         return _page(world, request, asked)
     read = _read(asked)
     after = since(world, _DAYS[read.time_range], request.session.at) if read.time_range else None
-    is_news = "news" in read.categories and "general" not in read.categories
-    wanted = Wanted((read.page - 1) * SIZE, SIZE, after, published=is_news)
-    is_shown = not read.categories or bool({"general", "news"} & {*read.categories})
-    hits = search(world, read.query, wanted, request.session.at)[0] if is_shown else ()
+    kinds = {*_kinds(asked)}
+    wanted = Wanted((read.page - 1) * SIZE, SIZE, after, published=kinds == {"news"})
+    hits = search(world, read.query, wanted, request.session.at)[0] if kinds & _PAGES else ()
     found = [_result(hit, wanted.offset + at, read) for at, hit in enumerate(hits, 1)]
     return shape(request, read, found, world.related(read.query, hits, RELATED) if shape is _json else [])
 
@@ -67,7 +71,21 @@ def _read(asked: dict[str, Any]) -> _Asked:
     if (level := text(asked, "safesearch", "0")) not in ("0", "1", "2"):
         raise _invalid(level, "safesearch")
     engines = texts(asked, "engines")
-    return _Asked(query, int(number), span, texts(asked, "categories"), engines[0] if engines else ENGINE)
+    return _Asked(query, int(number), span, _categories(asked), engines[0] if engines else ENGINE)
+
+
+def _categories(asked: dict[str, Any]) -> list[str]:
+    """Return the categories asked for: of the list, and of the boxes that a form has for each."""
+    boxes = [name.removeprefix("category_") for name in asked if name.startswith("category_")]
+    ticked = [name for name in boxes if text(asked, f"category_{name}", "on").lower() != "off"]
+    return [name.lower() for name in (*texts(asked, "categories"), *ticked)]
+
+
+def _kinds(asked: dict[str, Any]) -> list[str]:
+    """Return what is to be found: the categories, and what the names of engines (`bing images`) say."""
+    words = [engine.lower().rpartition(" ")[2] for engine in texts(asked, "engines")]
+    named = [word if word in _OTHERS or word == "news" else "general" for word in words]
+    return [*_categories(asked), *named] or ["general"]
 
 
 def _invalid(value: str, name: str) -> BadRequest:
@@ -76,7 +94,8 @@ def _invalid(value: str, name: str) -> BadRequest:
 
 def _page(world: World, request: Request, asked: dict[str, Any]) -> Reply:
     """The page that people see here, whose links lead to this server's own pages."""
-    query = {"q": text(asked, "q"), "page": text(asked, "pageno", "1")}
+    number = text(asked, "pageno", "1") if {*_kinds(asked)} & _PAGES else str(NOWHERE)
+    query = {"q": text(asked, "q"), "page": number}
     return page.answer(world, request._replace(method="GET", query=urlencode(query), body=b""))
 
 

@@ -6,6 +6,7 @@ Answer boxes and knowledge graphs are absent: a crawl has none. Empty results ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
 
@@ -49,6 +50,26 @@ def results(world: World, request: Request) -> Reply:
     others = [{"query": other, "link": _google(other)} for other in _others(world, query, hits, kind)]
     answer |= {f"{kind}_results": found} | ({"related_searches": others} if others else {})
     return reply({**answer, **_pagination(request, asked, wanted, more)})
+
+
+def account(world: World, request: Request) -> Reply:
+    """Return the state of an account whose searches are not counted."""
+    key = _key(request)
+    plan = {
+        "plan_id": "bigdata",
+        "plan_name": "Big Data Plan",
+        "plan_monthly_price": 275.0,
+        "searches_per_month": 30_000,
+    }
+    left = {"plan_searches_left": 30_000, "extra_credits": 0, "total_searches_left": 30_000}
+    used = {
+        "this_month_usage": 0,
+        "this_hour_searches": 0,
+        "last_hour_searches": 0,
+        "account_rate_limit_per_hour": 6000,
+    }
+    named = {"account_id": sha256(key.encode()).hexdigest()[:24], "api_key": key, "account_email": "user@example.com"}
+    return reply({**named, **plan, **left, **used})
 
 
 def _asked(asked: dict[str, Any]) -> tuple[str, str]:
@@ -128,7 +149,7 @@ DIALECT = Dialect(
     NAME,
     "SerpAPI",
     HOSTS,
-    (Route(("GET",), r"/search(\.json)?", results, True),),
+    (Route(("GET",), r"/search(\.json)?", results, True), Route(("GET",), r"/account(\.json)?", account, True)),
     _key,
     refuse,
     '`SerpApiClient.BACKEND = "http://127.0.0.1:8800/serpapi"`, or by name through the proxy',

@@ -74,7 +74,7 @@ def _raw_view(asked: Asked) -> View | None:
 
 def _favicon(world: World, request: Request, asked: Asked, url: str) -> Asked:
     is_wanted = flag(asked, "include_favicon")
-    return {"favicon": icon(world, url, request.session.at) or None} if is_wanted else {}
+    return {"favicon": icon(world, url, request.session.at) or urls.resolve(url, "/favicon.ico")} if is_wanted else {}
 
 
 def extract(world: World, request: Request) -> Reply:

@@ -131,6 +131,7 @@ CASES: dict[str, tuple[str, dict[str, Any] | None]] = {
         "/search",
         {"query": "ships", "startPublishedDate": "2024-01-05T00:00:00.000Z", "endPublishedDate": "9999-12-31"},
     ),
+    "exa_domains": ("/search", {"query": "zzyzzyx", "includeDomains": ["river.example"]}),
     "exa_empty": ("/search", {"query": "zzyzzyx", "contents": {"text": True}}),
     "exa_bad_request": ("/search", {"query": ""}),
     "exa_contents": (

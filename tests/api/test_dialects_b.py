@@ -108,6 +108,11 @@ CASES: dict[str, tuple[str, str, Any]] = {
     "bing_marked": ("GET", f"{BING}?q=keeper&textDecorations=True", None),
     "bing_filtered": ("GET", f"{BING}?q=lighthouse&responseFilter=News,Images", None),
     "bing_empty": ("GET", f"{BING}?q=zzyzzyx", None),
+    "bing_news": ("GET", f"{BING.replace('search', 'news/search')}?q=storm&count=5&mkt=en-US", None),
+    "bing_images": ("GET", f"{BING.replace('search', 'images/search')}?q=storm", None),
+    "bing_videos": ("GET", f"{BING.replace('search', 'videos/search')}?q=storm", None),
+    "bing_suggestions": ("GET", f"{BING.replace('search', 'suggestions')}?q=lighth", None),
+    "bing_news_bad_request": ("GET", BING.replace("search", "news/search"), None),
     "bing_bad_request": ("GET", BING, None),
     "bing_bad_count": ("GET", f"{BING}?q=lighthouse&count=many", None),
     "google_search": ("GET", f"{GOOGLE}&q=lighthouse&num=2&siteSearch=papers.example&siteSearchFilter=e", None),
@@ -394,3 +399,29 @@ def test_csv_is_a_table(ask: Ask) -> None:
 def test_services_of_a_name_are_found_by_it() -> None:
     hosts = services(frozenset()).hosts
     assert {host for dialect in DIALECTS for host in dialect.hosts} <= hosts.keys()
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "rss", "html"])
+@pytest.mark.parametrize(
+    "asked", ["categories=images", "categories=Videos,files", "category_images=1", "engines=bing images"]
+)
+def test_searxng_has_pages_alone(asked: str, form: str, ask: Ask) -> None:
+    shown = ask("GET", f"{SEARXNG}?q=lighthouse&format={form}&{asked}")
+    assert shown.status_code == 200
+    assert "aldmere.example" not in shown.text
+    assert "aldmere.example" in ask("GET", f"{SEARXNG}?q=lighthouse&format={form}&{asked}&category_general=1").text
+
+
+def test_the_account_of_serpapi(ask: Ask) -> None:
+    found = ask("GET", "https://serpapi.com/account.json?api_key=good").json()
+    assert found["total_searches_left"] == 30_000
+    assert found["api_key"] == "good"
+    assert ask("GET", "https://serpapi.com/account?api_key=bad").status_code == 401
+
+
+@pytest.mark.parametrize("name", ["serper", "tavily", "exa", "firecrawl", "brave"])
+def test_what_is_not_served_does_not_say_where_the_asker_is(name: str, ask: Ask) -> None:
+    answer = ask("POST", f"http://localhost/{name}/v2/extract", headers={**HEADERS, "Authorization": "Bearer good"})
+    assert answer.status_code == 404
+    assert "Cannot POST /v2/extract" in answer.text
+    assert not re.search("offline|crawl|emul", answer.text)

@@ -420,3 +420,12 @@ def test_scrolling_leads_through_all_words(ask: Ask) -> None:
         words += part(len(words))[0]
     assert " ".join(words) == " ".join(HISTORY)
     assert part(total) == ([], total)
+
+
+def test_a_reader_dates_a_page_as_searches_do(ask: Ask) -> None:
+    """`Last-Modified` says when a file changed: as a date of publication a page would have two."""
+    published = ask("GET", f"/jina/{PORT}", headers=JSON).json()["data"]
+    assert published["publishedTime"].startswith("2023-05-01")
+    assert "publishedTime" not in ask("GET", f"/jina/{PORT}harbour", headers=JSON).json()["data"]
+    found = ask("GET", "/brave/res/v1/web/search?q=chalk+lighthouse").json()["web"]["results"]
+    assert {one["page_age"][:10] for one in found if one["url"] == PORT} == {"2023-05-01"}
