@@ -37,11 +37,12 @@ def metas(html: str) -> list[tuple[str, str]]:
 
 
 def icon(html: str, url: str) -> str:
-    """Return the URL of the icon that a document names, empty if it names none."""
+    """Return the URL of the icon that a document names, empty if it names none on the web."""
     for tag in _LINK.finditer(html[:HEAD]):
         pairs = _attributes(tag[0])
         if "icon" in pairs.get("rel", "").lower().split() and pairs.get("href"):
-            return urls.resolve(url, markup.unescape(pairs["href"]).strip())
+            found = urls.resolve(url, markup.unescape(pairs["href"]).strip())
+            return found if found.startswith(("http://", "https://")) else ""
     return ""
 
 

@@ -12,6 +12,7 @@ import pytest
 from api.app import App, create_app
 from api.dialects import DIALECTS
 from api.dialects.dialect import Dialect
+from api.dialects.metas import icon, language, metas
 from api.dialects.site import is_within, pages
 from api.dialects.walk import Bounds, Walk, links
 from api.request import Request
@@ -443,3 +444,26 @@ def test_hosts_of_a_site() -> None:
     assert is_within("b.a.example", "a.example", True)
     assert not is_within("b.a.example", "a.example", False)
     assert not is_within("nota.example", "a.example", True)
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        ('<link rel=icon href="/a.png">', f"{PORT}a.png"),
+        ('<LINK HREF="b.ico" REL="Shortcut Icon">', f"{PORT}b.ico"),
+        ('<link rel="icon" href="data:image/png;base64,AA">', ""),
+        ('<link rel="icon" href="javascript:alert(1)">', ""),
+        ('<link rel="stylesheet" href="/icon.css">', ""),
+        ("<link rel=icon" + " a" * 40_000, ""),
+    ],
+)
+def test_the_icon_of_a_document(head: str, shown: str) -> None:
+    assert icon(head, PORT) == shown
+
+
+def test_a_head_of_any_kind_is_read() -> None:
+    hostile = "<meta " + "a" * 4000 + "><meta name=x content=&#xD800;>" + "<meta name='y' content='1'>" * 5000
+    found = metas(hostile)
+    assert found[0] == ("x", "\ufffd")
+    assert {name for name, _ in found[1:]} == {"y"}
+    assert language('<html data-x="1" lang=pt-BR>') == "pt-BR"
