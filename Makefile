@@ -86,6 +86,7 @@ $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requireme
 	$(call venv,$(CLIENTS))
 	grep -v '^websockets==' constraints.txt >$(CLIENTS)/constraints.txt
 	$(CLIENTS)/bin/python -m pip install --quiet -c $(CLIENTS)/constraints.txt -e '.[server,dev]' -r tests/clients/requirements.txt
+	$(CLIENTS)/bin/python -m pip install --quiet -c $(CLIENTS)/constraints.txt --no-deps brave-search==0.1.8 # it names httpx and numpy of 2023
 	rm -rf $(CLIENTS)/lib/python3.*/site-packages/tests
 	touch $@
 
