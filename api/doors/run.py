@@ -18,7 +18,7 @@ import typer
 from api.doors.command import Root
 from api.served import current_id
 from emulator.config import load
-from emulator.errors import SnapshotError
+from emulator.errors import BadRequest, SnapshotError
 from emulator.folders import existing
 
 AS_ROOT = ["--net", "--mount"]
@@ -49,7 +49,11 @@ def run(
         webemu run --collection demo -- curl https://en.openlexicon.org/wiki/Main_Page
     """
     config = load({"collection": collection, "root": root})
-    if current_id(existing(config)) is None:
+    try:
+        folder = existing(config)
+    except BadRequest as error:  # a status of 2 says that the machine does not allow it
+        raise SnapshotError(error.message, action=error.action) from error
+    if current_id(folder) is None:
         action = f"webemu ingest SOURCE... --collection {config.collection}"
         raise SnapshotError(f"the collection in {config.folder} has no snapshot to serve", action=action)
     flags, ids, problem = possible()

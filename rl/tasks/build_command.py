@@ -104,13 +104,13 @@ def build_tasks(
     if given and recipes:
         raise BadRequest("--from takes the tasks of a file, --recipes makes new ones", action="leave out one of them")
     config = configured({"root": root, "collection": collection})
-    if not (server and given):
-        existing(config)
     settings = dict(map(_setting, setting or ()))
     known, rates = benchmarks(against) if against else None, pass_rates(results) if results else None
     asked, began = _endpoint(base_url, model, api_key_env), time.monotonic()
     with told():
         writable(out, keep_rejected)
+    if given and not server:
+        existing(config)
     with (
         told(),
         _draws(recipes, given, config, graph, asked, seed) as (draws, dropped, wanted),
@@ -204,7 +204,7 @@ def _draws(
         return
     has: set[Needs] = {"crawl", *(("graph",) if graph else ()), *(("model",) if endpoint else ())}
     named = chosen(recipes, frozenset(has))
-    with Crawl(config.folder) as crawl:
+    with Crawl(existing(config)) as crawl:
         sources = Sources(crawl, Graph.read(graph) if graph else None, endpoint)
         yield {recipe.name: recipe.make(sources, seed) for recipe in named}, crawl.dropped, WANTED
 

@@ -64,7 +64,8 @@ class Place:
 
 @contextmanager
 def copy(root: Path, collection: str, state: Path) -> Iterator[Place]:
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--collection", collection]
+    command = [sys.executable, "-m", "emulator.cli", "serve", "--wait", "--root", str(root)]
+    command += ["--collection", collection]
     env = {**os.environ, "WEBEMU_STATE": str(state)}
     process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True, env=env)
     try:
