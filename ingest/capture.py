@@ -175,8 +175,11 @@ def _header(message: Message, name: bytes) -> str:
 
 
 def _is_damaged(record: Record, message: Message | None) -> bool:
-    """True if the bytes are not those that a digest of the record was made of; a record that was cut is not damaged."""
-    if record.get("WARC-Truncated"):
+    """True if the bytes are not those that a digest of the record was made of.
+
+    A record that was cut is not damaged, nor is one whose line ends were changed after it was written.
+    """
+    if record.get("WARC-Truncated") or record.has_other_length:
         return False
     if agrees(record.get("WARC-Block-Digest") or "", (record.block,)) is False:
         return True
