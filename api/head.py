@@ -24,6 +24,8 @@ MAX_REASON = 1000
 _MARK = b"x-webemu"
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_ALL_PLAIN = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+\x00[^\x00-\x08\x0a-\x1f\x7f]*\n)*")
+"""Headers without a flaw, as `name NUL value LF`: neither sign may stand in a name or a value."""
 _NEEDED = frozenset(b"content-type content-length content-encoding content-range location".split())
 """Headers without which an answer cannot be read; they and our marks are the last to be left out."""
 
@@ -43,6 +45,9 @@ def fitted(headers: Sequence[Header]) -> tuple[list[Header], list[str]]:
 
     If any are left out, the last of the headers says how many.
     """
+    together = b"".join([b"%b\x00%b\n" % header for header in headers])
+    if len(headers) <= MAX_LINES and len(together) < MAX_LINE - 2 and _ALL_PLAIN.fullmatch(together):
+        return list(headers), []  # nearly all answers; one look costs a fifth of a look at each header
     sizes = [len(name) + len(value) + 4 for name, value in headers]
     reasons = [_flaw(header, size) for header, size in zip(headers, sizes, strict=True)]
     if len(headers) > MAX_LINES or sum(sizes) > MAX_HEAD:
