@@ -172,7 +172,7 @@ class World:
         if view == "html":
             return title, html
         convert = self._shelf.markdown if view == "markdown" else self._shelf.links
-        return title, convert(html, capture.url)
+        return title, convert(html, capture.url, text)
 
     def locate(self, request: PageRequest) -> Capture:
         """The capture that answers a visit. Raises NotCaptured."""
@@ -260,9 +260,9 @@ class World:
         """The decoded document of a capture; None for what is not text. Raises PayloadError."""
         return self._shelf.html(capture)
 
-    def markdown_of(self, html: str, url: str, pictures: bool = False) -> str:
-        """The main part of a document as markdown."""
-        return self._shelf.markdown(html, url, pictures)
+    def markdown_of(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
+        """Return the content of a document as markdown, as its text view has it; with `whole` all of the document."""
+        return self._shelf.markdown(html, url, text, pictures=pictures, whole=whole)
 
     def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
         """A document with what CSS selectors pick, and without what others do; None where nothing is picked."""

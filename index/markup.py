@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from itertools import accumulate, islice
 from operator import sub
 
 MAX_CHARACTERS = 4 << 20
@@ -11,6 +11,8 @@ MAX_DEPTH = 1000
 _MANY_TAGS, _MANY_OPEN = 20_000, 4000
 """Documents of fewer tags, or fewer without an end, parse in bearable time however they are nested."""
 _TAG = re.compile(r"</?[a-zA-Z]{1,12}")
+_ATTRIBUTES = 200
+"""Attributes of a tag that are kept in large documents. Parsers compare each with all before it."""
 _LARGE = 100_000
 """Characters up to which no tag has so many attributes that it takes more than two seconds to parse."""
 _ATTRIBUTE = r"""[\s/]*+=?[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+))?+"""
@@ -25,6 +27,32 @@ _FLAT = frozenset(
     "br img input meta link hr wbr area base col source param embed track".split()
 )
 """Elements that need no end tag: an open one does not make what follows deeper."""
+
+
+_SOME_TAGS = 500
+"""Documents of fewer tags hold no trap but those of depth and attributes."""
+_RENAMED_TAGS = 8000
+"""Tags up to which a select of that many options, or a body of that many tags, is parsed in bearable time."""
+_RENAMED = re.compile(r"(</?)(?=(?:option|optgroup|body|html)[\s/>])", re.IGNORECASE)
+_COPIES = 300_000
+"""Tags times kinds of formatting: a parser may open each kind anew, three times over, in every paragraph."""
+_FORMATTING = re.compile(
+    r"<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])((?:[^<>\"']|\"[^\"]{0,200}\"|'[^']{0,200}')*+>?)",
+    re.IGNORECASE,
+)
+_XHTML_EMPTY = re.compile(
+    r"""<(script|style|title|iframe|textarea|div|span|a|p|td|th|i|b|em|ul|ol)((?:\s(?:[^<>]*["'\s])?)?)/>"""
+)
+_TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])([^<>]*)", re.IGNORECASE)
+_SHADOW = "shadowrootmode"
+_NESTED = re.compile(r"(</?)(?:ul|ol|blockquote)(?=[ >])")
+MAX_NESTED = 20
+"""Lists and quotes inside one another that indent what is in them: each line is longer by two for every one."""
+
+MAX_TAGS = 100_000
+"""Tags of a document that are shown: more would take longer than a second to render."""
+
+_MORE_ATTRIBUTES = re.compile(rf"(<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE}){{{_ATTRIBUTES}}}+)(?:{_ATTRIBUTE})++")
 
 
 class _Steps(dict[str, int]):
@@ -52,13 +80,36 @@ def bounded(html: str) -> tuple[str, str | None]:
         html.encode()
     except UnicodeEncodeError:
         html = html.encode("utf-8", "replace").decode()
-    # Parsers compare each attribute of a tag with all before it: 200,000 take minutes.
-    if len(html) > _LARGE and (whole := _BEARABLE.match(html)) and whole.end() < len(html):
-        html, cut = whole[0], "tag-too-large"
+    # 200,000 attributes of one tag take minutes, 2,000 of each tag seconds.
+    if len(html) > _LARGE:
+        if (whole := _BEARABLE.match(html)) and whole.end() < len(html):
+            html, cut = whole[0], "tag-too-large"
+        html = _MORE_ATTRIBUTES.sub(r"\1", html)
+    if html.startswith("<?xml"):
+        # An HTML parser takes <script/> for an open tag and swallows the rest of the document.
+        html = _XHTML_EMPTY.sub(r"<\1\2></\1>", html)
+    if _SHADOW in html or "shadowRootMode" in html:
+        html = _shown(html)
     tags = html.count("<")
+    if tags > _SOME_TAGS:
+        html = _calmed(html, tags)
     if (tags > _MANY_TAGS or tags - 2 * html.count("</") > _MANY_OPEN) and (end := _too_deep(html)) is not None:
         html, cut = html[:end], "markup-too-deep"
     return html, cut
+
+
+def limited(html: str) -> tuple[str, bool]:
+    """Return a document up to its first MAX_TAGS tags, and True if there are more."""
+    if html.count("<") <= MAX_TAGS:
+        return html, False
+    return html[: -len(html.split("<", MAX_TAGS + 1)[-1]) - 1], True
+
+
+def shown(html: str) -> tuple[str, bool]:
+    """Return the part of a document that is shown, made bearable as in `bounded`, and True if there is more of it."""
+    html, is_cut = limited(html)
+    html, reason = bounded(html)
+    return html, is_cut or reason is not None
 
 
 def _too_deep(html: str) -> int | None:
@@ -69,3 +120,42 @@ def _too_deep(html: str) -> int | None:
     lowest = accumulate(depths, min)
     found = zip(_TAG.finditer(html), depths, lowest, strict=True)
     return next(tag.start() for tag, depth, low in found if depth - low > MAX_DEPTH)
+
+
+def _shown(html: str) -> str:
+    """Return the document with its declarative shadow roots (html.spec.whatwg.org) as plain elements."""
+    are_shadows: list[bool] = []
+
+    def shown(tag: re.Match[str]) -> str:
+        if not tag[1]:
+            are_shadows.append(_SHADOW in tag[2].lower())
+            return f"<div{tag[2]}" if are_shadows[-1] else tag[0]
+        return "</div" if are_shadows and are_shadows.pop() else tag[0]
+
+    return _TEMPLATE.sub(shown, html)
+
+
+def _calmed(html: str, tags: int) -> str:
+    """Return the document with those tags renamed that make parsers take quadratic time or memory; all text stays."""
+    if tags > _RENAMED_TAGS and (first := next(islice(_RENAMED.finditer(html), _RENAMED_TAGS, None), None)):
+        html = html[: first.start()] + _RENAMED.sub(r"\1x-", html[first.start() :])
+    kinds = max(1, _COPIES // tags)
+    seen = dict.fromkeys(tag[0] for tag in _FORMATTING.finditer(html))
+    # A tag that cannot be read to its end may be of any kind.
+    allowed = set(islice((tag for tag in seen if tag.endswith(">")), kinds))
+    if len(allowed) == len(seen):
+        return html
+    return _FORMATTING.sub(lambda tag: tag[0] if tag[0] in allowed else "<span" + tag[1], html)
+
+
+def flattened(html: str) -> str:
+    """Return serialized markup whose lists and quotes nest at most MAX_NESTED deep; deeper ones are plain blocks."""
+    steps = [-1 if tag == "</" else 1 for tag in _NESTED.findall(html)]
+    if max(accumulate(steps), default=0) <= MAX_NESTED:
+        return html
+    depths = accumulate(steps)
+
+    def shallow(tag: re.Match[str]) -> str:
+        return f"{tag[1]}div" if next(depths) + (tag[1] == "</") > MAX_NESTED else tag[0]
+
+    return _NESTED.sub(shallow, html)

@@ -54,8 +54,8 @@ class Conversions:
     def decoded(self, payload: Payload) -> bytes:
         return decoded(payload)
 
-    def markdown(self, html: str, url: str, pictures: bool = False) -> str:
-        return views.markdown(html, url, pictures)
+    def markdown(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
+        return views.markdown(html, url, text, pictures=pictures, whole=whole)
 
     def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
         return parts.narrowed(html, wanted, unwanted)
@@ -66,8 +66,8 @@ class Conversions:
     def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
         return parts.pictures(html, url)
 
-    def links(self, html: str, url: str) -> str:
-        return views.links(html, url)
+    def links(self, html: str, url: str, text: str = "") -> str:
+        return views.links(html, url, text)
 
     def replayed(self, html: str, url: str, link: Link) -> str:
         return replayed(html, url, link)

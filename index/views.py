@@ -1,86 +1,197 @@
 """What a page looks like to a reader: markdown, and text with numbered links. Made of its HTML when it is asked for.
 
-Pure functions that raise nothing; hostile markup is cut by `index.markup`. The plain text view is made at ingest.
+Pure functions that raise nothing, in less than a second of processor: hostile markup is cut by `index.markup`, long
+documents here, and a last line says so. What of a page is content is decided in `index.content`, where the plain text
+view is made at ingest; `index.pruning` finds that text again in the markup.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 import ada_url
-from html_to_markdown import ConversionOptions, convert
+from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 from html_to_markdown.exceptions import ConversionError
 from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from index.markup import bounded
+from index.content import content_root, linked, readable
+from index.markup import MAX_CHARACTERS, MAX_TAGS, flattened, limited, shown
+from index.pruning import prune, recall, unglue
 
 MAX_LINKS = 2000
 """Links of a page that are numbered; the rest is plain text."""
-_NOT_READ = ["script", "style", "noscript", "template", "iframe", "svg", "form", "nav", "aside", "footer"]
-_OPTIONS = ConversionOptions(extract_metadata=False, max_depth=500, exclude_selectors=["[hidden]"], skip_images=True)
-_WITH_PICTURES = ConversionOptions(extract_metadata=False, max_depth=500, exclude_selectors=["[hidden]"])
+MAX_ADDRESS, _MAX_BASE = 4096, 2000
+"""Characters of a reference, and of what it is relative to; longer ones lead nowhere."""
+MIN_RECALL = 0.8
+"""Share of the text view's words that a markdown must have."""
+_CUT = "\n\n[The rest of this page is left out: its markup is too large.]"
+_LARGE = MAX_TAGS // 4
+"""Tags of a document that is rendered once: where its content falls short, the text is shown at once."""
+_MAX_COLUMNS = "9"
+"""Columns that a wider cell of a table is rendered with: the others would be empty."""
+_MAX_OUTPUT = 2 * MAX_CHARACTERS
+_MARK_STEPS = 50
+"""Nodes looked at for the first words of a link."""
+_UNSEEN = "script, style, template, iframe, noembed, noframes, svg"
+_Choice = Callable[[LexborNode], LexborNode]
+"""Chooses the part of a body that is rendered. It may change the document."""
+_OPTIONS = partial(
+    ConversionOptions,
+    extract_metadata=False,
+    max_depth=200,
+    compact_tables=True,
+    preprocessing=PreprocessingOptions(enabled=False, remove_navigation=False, remove_forms=False),
+)
 
 
-def markdown(html: str, url: str, pictures: bool = False) -> str:
-    """The main part of a page as markdown (GitHub flavour), with absolute links."""
-    tree = _tree(html)
-    for anchor, target in anchors(tree, url):
-        anchor.attrs["href"] = target
-    if pictures:
-        base = base_of(tree, url)
-        for picture in tree.css("img[src]"):
-            picture.attrs["src"] = absolute(base, picture.attributes.get("src") or "")
-    root = tree.css_first("main, [role=main], article") or tree.body
-    if root is None:
-        return ""
-    try:
-        return str(convert(root.html or "", _WITH_PICTURES if pictures else _OPTIONS).content or "").strip()
-    except ConversionError:
-        return str(extract_plain_text(root.html or ""))
+def markdown(html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
+    """Return the content of a page as markdown (GitHub flavour), with absolute links.
+
+    `text` is the page's text view, made here if it is empty. The markdown has at least MIN_RECALL of its words; where
+    no rendering has them, it is the text itself. With `whole` the entire document is rendered, menus and all.
+    """
+    html, is_cut = shown(html)
+    note = _CUT if is_cut else ""
+    if whole:
+        return _rendered(html, _whole, url, pictures, hidden="drop")[0] + note
+    plain = text or _text(html)
+    narrow: list[_Choice] = [partial(choose, text=plain) for choose in (_content, _unglued, _pruned)]
+    for choose in [*narrow, _whole] if plain else [_whole]:
+        rendered, is_large = _rendered(html, choose, url, pictures)
+        if recall(rendered, plain) >= MIN_RECALL:
+            return rendered + note
+        if is_large:
+            break
+    return text or plain + note
 
 
-def links(html: str, url: str) -> str:
-    """The whole page as text, each link as `[n]words`, and the numbered targets at the end (as `lynx -dump`)."""
-    tree = _tree(html, keep=("nav", "aside", "footer", "form"))
+def links(html: str, url: str, text: str = "") -> str:
+    """The whole page as text, each link as `[n]words`, and the numbered targets at the end (as `lynx -dump`).
+
+    `text` is the page's text view, which stands here without numbers if the page as a whole lacks it.
+    """
+    html, is_cut = shown(html)
+    note = _CUT if is_cut else ""
+    tree = LexborHTMLParser(html)
+    _remove(tree, _UNSEEN)
     targets: dict[str, int] = {}
     for anchor, target in anchors(tree, url):
-        if target not in targets and len(targets) >= MAX_LINKS:
-            continue
-        number = targets.setdefault(target, len(targets) + 1)
-        words = " ".join(anchor.text(separator=" ").split())
-        anchor.replace_with(f" [{number}]{words}")
-    text = str(extract_plain_text(tree.html or "", main_content=False, alt_texts=False)).strip()
+        if target in targets or len(targets) < MAX_LINKS:
+            _mark(anchor, targets.setdefault(target, len(targets) + 1))
+    if tree.body is None:
+        return _frames(tree, base_of(tree, url))
+    whole = str(extract_plain_text(flattened(tree.html or ""), main_content=False, alt_texts=False)).strip() + note
+    if recall(whole, text) < MIN_RECALL:
+        whole = text
     if not targets:
-        return text
-    return text + "\n\nLinks:\n" + "\n".join(f"[{number}] {target}" for target, number in targets.items())
+        return whole
+    return whole + "\n\nLinks:\n" + "\n".join(f"[{number}] {target}" for target, number in targets.items())
 
 
-def _tree(html: str, keep: tuple[str, ...] = ()) -> LexborHTMLParser:
-    tree = LexborHTMLParser(bounded(html)[0])
-    for name in _NOT_READ:
-        if name not in keep:
-            for node in tree.css(name):
-                node.decompose()
-    return tree
+def _mark(anchor: LexborNode, number: int) -> None:
+    """Put the number of a link before its first words. Its text is left in place: a link may hold half a page."""
+    node = anchor.first_child
+    for _ in range(_MARK_STEPS):
+        if node is None:
+            break
+        if words := (node.text_content or "").lstrip():
+            node.replace_with(f" [{number}]{words}")
+            return
+        node = node.first_child or node.next
+    anchor.insert_before(f" [{number}]")
 
 
-def anchors(tree: LexborHTMLParser, url: str) -> list[tuple[LexborNode, str]]:
+def anchors(tree: LexborHTMLParser, url: str) -> Iterator[tuple[LexborNode, str]]:
     """Links of the page that lead somewhere: (element, absolute http(s) URL)."""
     base = base_of(tree, url)
-    found = ((anchor, absolute(base, anchor.attributes.get("href") or "")) for anchor in tree.css("a[href]"))
-    return [(anchor, target) for anchor, target in found if target.startswith(("http://", "https://"))]
+    for anchor in tree.css("a[href]"):
+        target = absolute(base, anchor.attributes.get("href") or "")
+        if target.startswith(("http://", "https://")):
+            yield anchor, target
 
 
 def base_of(tree: LexborHTMLParser, url: str) -> str:
     """What references of a page are relative to."""
     node = tree.css_first("base[href]")
-    return absolute(url, (node.attributes.get("href") or "") if node else "") or url
+    base = absolute(url, (node.attributes.get("href") or "") if node else "") or url
+    if len(base) <= _MAX_BASE:
+        return base
+    # A query is of no account for other references. Where the path is as long, each relative link would be too.
+    base = base.partition("?")[0].partition("#")[0]
+    return base if len(base) <= _MAX_BASE else ""
 
 
 def absolute(base: str, reference: str) -> str:
     """Where a reference leads; empty if nowhere, or to a place on the same page."""
-    if reference.startswith("#"):
+    if reference.startswith("#") or len(reference) > MAX_ADDRESS:
         return ""
     try:
-        return str(ada_url.join_url(base, reference.strip()))
+        return str(ada_url.join_url(base or "about:blank", reference.strip()))
     except ValueError:
         return ""
+
+
+def _text(html: str) -> str:
+    """Return the text view as it is made at ingest, for a document that was not ingested as it is here."""
+    tree = LexborHTMLParser(html)
+    return readable(tree, linked(tree, "a[href],area[href]"))[0][:MAX_CHARACTERS]
+
+
+def _content(body: LexborNode, text: str) -> LexborNode:
+    root = content_root(body)
+    prune(root, text)
+    return root
+
+
+def _unglued(body: LexborNode, text: str) -> LexborNode:
+    root = _content(body, text)
+    unglue(root)
+    return root
+
+
+def _pruned(body: LexborNode, text: str) -> LexborNode:
+    prune(body, text)
+    return body
+
+
+def _whole(body: LexborNode) -> LexborNode:
+    return body
+
+
+def _rendered(html: str, choose: _Choice, url: str, pictures: bool, hidden: str = "all") -> tuple[str, bool]:
+    """Return a part of a document as markdown, and True if it is large; empty if it cannot be converted.
+
+    What pages hide until a click counts as content if the text view has it: that was pruned to it before.
+    """
+    tree = LexborHTMLParser(html)
+    base = base_of(tree, url)
+    body = tree.body
+    if body is None:
+        return _frames(tree, base), False
+    _remove(body, _UNSEEN)
+    for cell in body.css("[colspan]"):
+        if len(cell.attributes["colspan"] or "") > 1:
+            cell.attrs["colspan"] = _MAX_COLUMNS
+    # Parsing may have made more tags: one that was left open is opened anew in every paragraph.
+    part = limited(flattened(choose(body).html or ""))[0]
+    options = _OPTIONS(base_url=base, skip_images=not pictures, hidden_content=hidden)
+    try:
+        rendered = str(convert(part, options).content or "").strip()
+    except ConversionError:
+        rendered = ""
+    return rendered if len(rendered) <= _MAX_OUTPUT else "", part.count("<") > _LARGE
+
+
+def _frames(tree: LexborHTMLParser, base: str) -> str:
+    """Return the frames of a frameset as links: it has no other content."""
+    frames = [(node.attributes, absolute(base, node.attributes.get("src") or "")) for node in tree.css("frame[src]")]
+    return "\n".join(
+        f"- [{names.get('title') or names.get('name') or source}]({source})" for names, source in frames if source
+    )
+
+
+def _remove(root: LexborNode | LexborHTMLParser, selectors: str) -> None:
+    for node in reversed(root.css(selectors)):
+        node.decompose()

@@ -20,6 +20,7 @@ from emulator.errors import BadRequest
 from emulator.types import Capture, Page, PageRequest
 from emulator.world import World
 
+_MARKUP = ("text/html", "application/xhtml+xml")
 HAD = ("markdown", "html", "rawHtml", "links", "images")
 _NAMED = {
     **{name: name for name in ("description", "keywords", "robots")},
@@ -56,8 +57,11 @@ def document(world: World, url: str, options: dict[str, Any], at: datetime | Non
     wanted = formats(options)
     page = world.fetch(PageRequest(url, "markdown" if "markdown" in wanted else "text", at))
     found: dict[str, Any] = {"markdown": page.content} if "markdown" in wanted else {}
-    if {"html", "rawHtml"} & set(wanted) and (marked := opened(world, url, "html", at)):
+    is_whole = options.get("onlyMainContent") is False and found and page.capture.mime in _MARKUP
+    if (is_whole or {"html", "rawHtml"} & set(wanted)) and (marked := opened(world, url, "html", at)):
         found |= {name: marked.content for name in ("html", "rawHtml") if name in wanted}
+        if is_whole:
+            found["markdown"] = world.markdown_of(marked.content, marked.capture.url, whole=True)
     if "links" in wanted:
         found["links"] = links(world, url, at)
     html = _html(world, page, at)
@@ -70,7 +74,7 @@ def document(world: World, url: str, options: dict[str, Any], at: datetime | Non
 
 def _html(world: World, page: Page, at: datetime | None) -> str:
     """Return the HTML of a page, empty if it is of another kind or cannot be read."""
-    if page.capture.mime not in ("text/html", "application/xhtml+xml"):
+    if page.capture.mime not in _MARKUP:
         return ""
     marked = opened(world, page.capture.url, "html", at)
     return marked.content if marked else ""

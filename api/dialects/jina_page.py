@@ -101,16 +101,22 @@ def _contents(world: World, source: Source, html: str | None, wishes: Wishes) ->
     if "html" in wishes.format:
         found["html"] = _cut(html or source.text, wishes)
     if "text" in wishes.format:
-        plain = source.text if html == source.html or html is None else world.markdown_of(html, source.base)
+        plain = source.text if html == source.html or html is None else _markdown(world, source, html, wishes)
         found["text"] = _cut(plain, wishes)
     if found and not ("markdown" in wishes.format or "content" in wishes.format):
         shown = world.pictures(html, source.base) if wishes.images and html else []
         return found | ({"images": _numbered(shown)} if wishes.images else {})
-    content = world.markdown_of(html, source.base, wishes.retain_images != "none") if html else ""
+    content = _markdown(world, source, html, wishes, wishes.retain_images != "none") if html else ""
     content, shown = _retained(content or source.text, wishes)
     if not content and not source.title:
         raise NoView(f"No content available for URL {source.url}")
     return {"content": _cut(content, wishes), **found} | ({"images": _numbered(shown)} if wishes.images else {})
+
+
+def _markdown(world: World, source: Source, html: str, wishes: Wishes, pictures: bool = False) -> str:
+    """Return the content as markdown; of elements that were asked for, all that they hold."""
+    text = source.text if html == source.html else ""
+    return world.markdown_of(html, source.base, text, pictures=pictures, whole=bool(wishes.target))
 
 
 def _cut(text: str, wishes: Wishes) -> str:

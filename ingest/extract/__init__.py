@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 
 from index.markup import MAX_CHARACTERS
@@ -18,7 +17,6 @@ _MAX_BYTES = 4 * MAX_CHARACTERS
 _PROGRAMS = frozenset(
     {"text/css", "text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript"}
 )
-_XHTML_EMPTY = re.compile(r"<(script|style|title|iframe|textarea|div|span|a|p|td|th|i|b|em|ul|ol)((?:\s[^<>]*)?)/>")
 
 
 def extract(
@@ -56,9 +54,6 @@ def _is_text(kind: str) -> bool:
 
 def _read(source: str, kind: str, url: str, fetched: date | None) -> Extracted:
     if kind in HTML:
-        if kind == "application/xhtml+xml" and source.startswith("<?xml"):
-            # An HTML parser takes <script/> for an open tag and swallows the rest of the document.
-            source = _XHTML_EMPTY.sub(r"<\1\2></\1>", source)
         return extract_html(source, url, fetched)
     if kind.endswith("xml"):
         return extract_xml(source)

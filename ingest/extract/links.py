@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain, repeat
 
 import ada_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from ingest.extract.text import size_of
+from index.content import size_of, texts_of
 from ingest.extract.types import Link
 
 MAX_LINKS = 5000
@@ -41,8 +42,8 @@ def links_of(tree: LexborHTMLParser, url: str, base: str) -> tuple[list[Link], i
     own = url.partition("#")[0]
     found: dict[tuple[str, str], str] = {}
     texts: list[str] = []
-    for node in tree.css("a[href],area[href]"):
-        text = node.text()
+    nodes = tree.css("a[href],area[href]")
+    for node, text in zip(nodes, chain(texts_of(nodes), repeat("")), strict=False):
         texts.append(text)
         attributes = node.attributes
         target = _target(base, folder, attributes["href"] or "")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pypdfium2
 
+from index.content import tidy
 from index.markup import MAX_CHARACTERS
 from ingest.extract.html import words
 from ingest.extract.language import detected
-from ingest.extract.text import tidy
 from ingest.extract.types import Extracted
 
 MAX_PDF_BYTES = 64 << 20

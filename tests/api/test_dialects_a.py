@@ -467,3 +467,14 @@ def test_a_head_of_any_kind_is_read() -> None:
     assert found[0] == ("x", "\ufffd")
     assert {name for name, _ in found[1:]} == {"y"}
     assert language('<html data-x="1" lang=pt-BR>') == "pt-BR"
+
+
+def test_firecrawl_gives_the_whole_page_on_request(ask: Ask) -> None:
+    asked = {"url": "https://river.example/about", "formats": ["markdown"]}
+    content, whole = (
+        ask("POST", "/v2/scrape", headers=key("firecrawl"), json=asked | options).json()["data"]["markdown"]
+        for options in ({}, {"onlyMainContent": False})
+    )
+    assert "The river Ouse." in content
+    assert "The river Ouse." in whole
+    assert "[Source](https://river.example/source)" in whole

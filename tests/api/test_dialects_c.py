@@ -429,3 +429,9 @@ def test_a_reader_dates_a_page_as_searches_do(ask: Ask) -> None:
     assert "publishedTime" not in ask("GET", f"/jina/{PORT}harbour", headers=JSON).json()["data"]
     found = ask("GET", "/brave/res/v1/web/search?q=chalk+lighthouse").json()["web"]["results"]
     assert {one["page_age"][:10] for one in found if one["url"] == PORT} == {"2023-05-01"}
+
+
+def test_jina_gives_all_of_the_elements_asked_for(ask: Ask) -> None:
+    found = ask("GET", f"/jina/{PORT}", headers={"X-Target-Selector": "p, span"}).text
+    assert "Mind the step." in found
+    assert "The harbour" in found

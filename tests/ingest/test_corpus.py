@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from benchmarks.views import html_pages, shown
 from emulator import urls
 from emulator.types import PageRequest, Payload
 from emulator.world import World
@@ -20,6 +21,7 @@ from index.catalog import Catalog
 from index.http import dechunk
 from index.open import open_world
 from index.payloads import MAX_PAYLOAD
+from index.views import MIN_RECALL, links, markdown
 from ingest.run import Report, run
 from ingest.sources import expand
 from ingest.times import warc_time
@@ -165,3 +167,12 @@ def test_the_docs_show_these_drops(corpus: tuple[Path, Report]) -> None:
     assert {reason: int(count) for reason, count in rows} == corpus[1].drops
     assert f"| all | {corpus[1].added} | " in page
     assert f" | {corpus[1].captures} | {corpus[1].pages} |\n" in page
+
+
+def test_every_view_of_every_page_has_its_text(web: World) -> None:
+    low = []
+    for page in html_pages(web):
+        for view in (markdown, links):
+            if (figures := shown(page, view)).recall < MIN_RECALL:
+                low.append((view.__name__, figures))
+    assert low == []

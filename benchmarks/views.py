@@ -1,0 +1,93 @@
+"""How much of the text of real pages their other views have, how much else, and how long they take to make.
+
+python -m benchmarks.views COLLECTION_FOLDER...
+
+Over every HTML page of a collection. A text is its bag of words (runs of letters and digits, without case), in markdown
+without the targets of links. Recall is the share of the text view's words that a view has too, repeated ones as often;
+noise is the share of a view's words that the text view does not have: labels, menus, what only that view shows.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median, quantiles
+
+from emulator.world import World
+from index.open import open_world
+from index.views import links, markdown
+
+STEPS = (0.5, 0.8, 0.9, 0.95, 0.99)
+_WORD = re.compile(r"\w+")
+_TARGET = re.compile(r'\]\((?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s"[^"]*")?\)')
+_LISTED = "\n\nLinks:\n"
+View = Callable[[str, str, str], str]
+"""A page of an HTML document, its URL and its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One page in one view."""
+
+    url: str
+    recall: float
+    noise: float
+    milliseconds: float
+
+
+def html_pages(world: World) -> Iterator[tuple[str, str, str]]:
+    """Yield (HTML, URL, text) of every HTML page that has a text view."""
+    for _, captures in world.listing("", "\U0010ffff"):
+        for capture in captures:
+            is_page = capture.doc >= 0 and capture.mime in ("text/html", "application/xhtml+xml")
+            if is_page and (html := world.html_of(capture)):
+                yield html, capture.url, world.text_of(capture)[1]
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(text.casefold()))
+
+
+def bare(rendered: str) -> str:
+    """Return a view without the targets of its links."""
+    return _TARGET.sub("]", rendered.partition(_LISTED)[0])
+
+
+def shown(page: tuple[str, str, str], view: View) -> Shown:
+    """Render a page and compare it with its text."""
+    started = time.process_time()
+    rendered = view(*page)
+    seconds = time.process_time() - started
+    expected, had = words(page[2]), words(bare(rendered))
+    common = (expected & had).total()
+    recall = common / expected.total() if expected else 1.0
+    return Shown(page[1], recall, 1 - common / had.total() if had else 0.0, 1000 * seconds)
+
+
+def report(name: str, pages: Sequence[Shown]) -> None:
+    """Print one view's figures."""
+    below = "   ".join(f"<{step:.0%} {sum(page.recall < step for page in pages):>4}" for step in STEPS)
+    worst = min(pages, key=lambda page: page.recall)
+    noise, times = [page.noise for page in pages], [page.milliseconds for page in pages]
+    print(f"{name:<9} pages by recall: {below}   least {worst.recall:.3f} {worst.url[:80]}")
+    print(f"{'':9} noise: mean {mean(noise):.3f}   median {median(noise):.3f}   p90 {quantiles(noise, n=10)[8]:.3f}")
+    print(f"{'':9} ms: median {median(times):.2f}   mean {mean(times):.2f}   most {max(times):.0f}", flush=True)
+
+
+def main() -> None:
+    if not sys.argv[1:]:
+        raise SystemExit("python -m benchmarks.views COLLECTION_FOLDER...")
+    for folder in map(Path, sys.argv[1:]):
+        pages = list(html_pages(open_world(folder)))
+        print(f"{folder.name}: {len(pages):,} HTML pages, {sum(len(page[0]) for page in pages) / 1e6:.1f} M characters")
+        for name, view in (("markdown", markdown), ("links", links)):
+            report(name, [shown(page, view) for page in pages])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Markup pruned to what a text says: menus, teasers and buttons go, whatever elements they are made of.
+
+The text view decides what of a page is content (`index.content`), by rules that know no markup of their own. Here its
+words are found again in the document, so that the markdown shows the same content with its headings, links and tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from index.content import size_of
+
+MAX_TEXT = 1 << 20
+"""Characters of a text whose words are gathered; for longer ones that takes too long, and nothing is pruned."""
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
+"""A word; in scripts that do not part words, a character."""
+_RUN = re.compile(r"\w+")
+_TARGET = re.compile(
+    r"\]\((?:<[^<>\n]{0,4000}+>|[^()\s]{0,4000}+(?:\([^()\s]{0,1000}+\)[^()\s]{0,1000}+){0,9}+)"
+    r'(?:\s"(?:[^"\\\n]|\\.){0,1000}+")?+\)'
+)
+_INLINE = frozenset(
+    "b i em strong span font u s small big sub sup code kbd var samp tt mark abbr acronym cite q time data bdi bdo "
+    "ruby rb rt rp ins del strike nobr label td th tbody thead tfoot figure figcaption picture body".split()
+)
+"""Elements that never go alone: pieces of words and sentences, and cells whose loss would move those after them."""
+_FOREIGN = 1.05
+"""Characters of a document for each of its text, up to which it is left as it is."""
+_MARKED = "a, b, strong, i, em, u, s, strike, del, ins, mark, code, kbd, samp, q, sub, sup"
+_COVERED_PROSE = 3
+"""Words outside links that a list of links may share with the text by accident."""
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in their order."""
+    return _WORD.findall(text)
+
+
+def recall(markdown: str, text: str) -> float:
+    """Return the share of a text's words that its markdown has, repeated ones as often. Link targets do not count.
+
+    Words are runs of letters and digits here, as whoever compares the two views would count them. In texts of more than
+    MAX_TEXT characters these are counted instead.
+    """
+    if 2 * size_of(markdown) < size_of(text):
+        return 0.0
+    bare = _TARGET.sub("]", markdown)
+    if len(text) > MAX_TEXT:
+        return size_of(bare) / size_of(text)
+    words, rendered = Counter(_RUN.findall(text)), Counter(_RUN.findall(bare))
+    return (words & rendered).total() / words.total() if words else 1.0
+
+
+@dataclass(slots=True)
+class _Element:
+    """An open element, with what was counted in it so far, in words."""
+
+    node: LexborNode
+    tag: str | None
+    is_link: bool
+    first: int
+    """Number of dropped nodes before it."""
+    total: int = 0
+    linked: int = 0
+    covered: int = 0
+    covered_prose: int = 0
+
+    def count(self, words: int, is_covered: bool) -> None:
+        self.total += words
+        if self.is_link:
+            self.linked += words
+        if is_covered:
+            self.covered += words
+            self.covered_prose += 0 if self.is_link else words
+
+    def add(self, child: _Element) -> None:
+        self.total += child.total
+        self.linked += child.linked
+        self.covered += child.covered
+        self.covered_prose += child.covered_prose
+
+    @property
+    def is_foreign(self) -> bool:
+        """True if the text has nothing of it, or if it is a list of links of which the text has little."""
+        if self.tag in _INLINE:
+            return False
+        if not self.covered:
+            return True
+        is_menu = 2 * self.linked > self.total and self.covered_prose <= _COVERED_PROSE
+        return is_menu and 2 * self.covered < self.total
+
+
+def prune(root: LexborNode, text: str) -> None:
+    """Remove the elements below `root` of which a text has nothing, if it is much shorter than they are together."""
+    if len(text) > MAX_TEXT or size_of(root.text()) <= _FOREIGN * size_of(text):
+        return
+    words = words_of(text)
+    for node in _foreign(root, {*words, *zip(words, words[1:], words[2:], strict=False)}):
+        node.decompose()
+
+
+def unglue(root: LexborNode) -> None:
+    """Unwrap links and emphasis that begin or end inside a word, as they do between the words of unspaced scripts.
+
+    The marks of markdown would part such words; whatever stands alone or between blanks keeps its mark.
+    """
+    for node in reversed(root.css(_MARKED)):
+        text = node.text()
+        if _is_word(_text_of(node.prev)[-1:], text[:1]) or _is_word(text[-1:], _text_of(node.next)[:1]):
+            node.unwrap()
+
+
+def _text_of(node: LexborNode | None) -> str:
+    if node is None:
+        return ""
+    return (
+        node.text_content or ""
+        if node.tag == "-text"
+        else node.text()
+        if node.tag in _INLINE or node.tag == "a"
+        else ""
+    )
+
+
+def _is_word(first: str, second: str) -> bool:
+    return bool(_RUN.match(first) and _RUN.match(second))
+
+
+def _foreign(root: LexborNode, sequences: set[str | tuple[str, ...]]) -> list[LexborNode]:
+    """Return the outermost elements of which a text has nothing, given its words and triples of words."""
+    foreign: list[LexborNode] = []
+    elements = [_Element(root, root.tag, False, 0)]
+    for node, tag, is_end in _steps(root):
+        if is_end:
+            element = elements.pop()
+            if element.total and element.is_foreign:
+                # What goes with its parent must not be touched again.
+                del foreign[element.first :]
+                foreign.append(element.node)
+            elements[-1].add(element)
+        elif tag != "-text":
+            elements.append(_Element(node, tag, tag == "a" or elements[-1].is_link, len(foreign)))
+        elif words := words_of(node.text_content or ""):
+            elements[-1].count(len(words), _covers(sequences, words))
+    return foreign
+
+
+def _covers(sequences: set[str | tuple[str, ...]], words: list[str]) -> bool:
+    """True if the text has the three words in the middle one after another. Inline markup may cut the outer ones."""
+    if len(words) < 3:
+        return sequences.issuperset(words)
+    middle = (len(words) - 3) // 2
+    return tuple(words[middle : middle + 3]) in sequences
+
+
+def _steps(root: LexborNode) -> Iterator[tuple[LexborNode, str | None, bool]]:
+    """Yield the elements and texts below `root` with their tags, in order, and each element once more at its end."""
+    parents = [root]
+    node = root.first_child
+    while True:
+        if node is None:
+            node = parents.pop()
+            if not parents:
+                return
+            yield node, None, True
+            node = node.next
+            continue
+        tag = node.tag
+        if tag == "-text":
+            yield node, tag, False
+            node = node.next
+        elif node.is_element_node:
+            yield node, tag, False
+            parents.append(node)
+            node = node.first_child
+        else:
+            node = node.next
