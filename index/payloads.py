@@ -36,8 +36,9 @@ def read_block(
 
     Unless it may wait, it raises BlockingIOError on what is on disk only, or large.
     """
+    size = min(length, MAX_PAYLOAD + _MAX_HEADER)
     try:
-        packed = files.read(path, offset, min(length, MAX_PAYLOAD + _MAX_HEADER), wait)
+        packed = files.read(path, offset, size, wait)
     except BlockingIOError:
         raise
     except OSError as error:
@@ -70,6 +71,8 @@ def read_block(
             reason="payload-too-large",
             place=f"{path} at {offset}",
         )
+    if len(packed) < size and len(block) < int(declared):  # a record that was short at ingest has its whole length
+        raise _lost("the WARC file ends inside the record of the capture", f"{path} at {offset}", _CHANGED)
     return headers, block
 
 
@@ -110,10 +113,6 @@ def read_payload(files: Files, capture: Capture, wait: bool = True) -> Payload:
             f"the WARC file holds another record than the one ingested for {capture.url}",
             f"{capture.file} at {capture.offset}",
             "put the WARC file back that was ingested, or ingest the new one under another name",
-        )
-    if len(block) < int(first_value(headers, "content-length")) and not capture.truncated:
-        raise _lost(
-            f"the WARC file ends inside the record of {capture.url}", f"{capture.file} at {capture.offset}", _CHANGED
         )
     payload = _payload(headers, block)
     if capture.head is not None:
