@@ -55,7 +55,7 @@ def markdown(html: str, url: str, text: str = "", *, pictures: bool = False, who
     html, is_cut = shown(html)
     note = _CUT if is_cut else ""
     if whole:
-        return _rendered(html, _whole, url, pictures, hidden="drop")[0] + note
+        return (_rendered(html, _whole, url, pictures, hidden="drop")[0] or text or _text(html)) + note
     plain = text or _text(html)
     narrow: list[_Choice] = [partial(choose, text=plain) for choose in (_content, _unglued, _pruned)]
     for choose in [*narrow, _whole] if plain else [_whole]:

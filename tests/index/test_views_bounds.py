@@ -81,6 +81,11 @@ def test_a_page_too_large_to_render_is_its_text() -> None:
     assert markdown(html, URL, text) == text
 
 
+def test_a_whole_page_that_cannot_be_rendered_is_its_text() -> None:
+    html = "<div>" * 400 + "<p>deep words"
+    assert markdown(html, URL, whole=True) == "deep words"
+
+
 def test_renamed_tags_keep_all_text() -> None:
     html = f"<p>{FORMATS}</p>" + "".join(f"<p>x{n}</p>" for n in range(5000))
     body = LexborHTMLParser(bounded(html)[0]).body
