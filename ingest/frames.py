@@ -118,8 +118,8 @@ class Zstd(Frames):
 
     def unpacked(self, fd: int, start: int, end: int) -> Iterator[bytes]:
         packed = Slice(fd, start, end)
-        inflate = zstandard.ZstdDecompressor(dict_data=self._dictionary, max_window_size=_MAX_WINDOW)
         try:
+            inflate = zstandard.ZstdDecompressor(dict_data=self._dictionary, max_window_size=_MAX_WINDOW)
             source = cast(BinaryIO, packed)
             reader = inflate.stream_reader(source, read_size=_PACKED_STEP, closefd=False)
             # Not `read`: what it had decoded before damage would be lost.

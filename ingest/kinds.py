@@ -42,7 +42,8 @@ def _by_name(path: Path) -> str:
     family = "arc" if stated[1] == "arc" else "warc"
     with path.open("rb", buffering=0) as file:
         fd, size = file.fileno(), os.fstat(file.fileno()).st_size
-        if stated[2] and os.pread(fd, 4, 0).startswith(_MAGIC[stated[2]]):
+        start = os.pread(fd, 4, 0)
+        if stated[2] and (start.startswith(_MAGIC[stated[2]]) or (stated[2] == "zst" and SKIPPABLE.match(start))):
             return f"{family}.{stated[2]}" if family == "warc" or stated[2] == "gz" else "unknown"
         following = next_line if family == "arc" else next_record
         return family if size == 0 or following(fd, 1, size) < size else "unknown"

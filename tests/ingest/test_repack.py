@@ -113,6 +113,13 @@ def test_zstd_frames(dictionary: bool, skippable: bool, tmp_path: Path) -> None:
     assert skips == []
 
 
+def test_a_damaged_dictionary_is_named(tmp_path: Path) -> None:
+    words = b"\x37\xa4\x30\xec" + flawed.noise(3000)  # begins like a dictionary, and is none
+    head = b"\x5d\x2a\x4d\x18" + len(words).to_bytes(4, "little") + words
+    records, skips = repacked(head + flawed.zst(), tmp_path, "x.warc.zst")
+    assert (records, set(skips)) == ([], {"damaged-zstd"})
+
+
 def test_a_damaged_zstd_frame_costs_what_is_near_it(tmp_path: Path) -> None:
     records, skips = repacked(flawed.damaged_zst(), tmp_path)
     found = {one.get("WARC-Target-URI") for one in records}
