@@ -63,8 +63,8 @@ def ingest(
     under a name; nothing stops the run. Stopped at any moment (Ctrl-C, power cut, full disk), the same command
     continues where it was, and a file that is already in is not read again.
 
-    Exit status: 0 if any of the files gave a record, though others are damaged (they are named); 1 if none did, if a
-    file could not be opened or downloaded, or if the collection holds nothing to serve; 130 after Ctrl-C.
+    Exit status: 0 if any of the files gave a record, though others are damaged (they are named); 1 if none did, or if a
+    file could not be opened or downloaded; 130 after Ctrl-C. No snapshot is built while there is nothing to serve.
 
     webemu ingest crawl/*.warc.gz --collection mine
 
@@ -102,7 +102,7 @@ def ingest(
     _show(report, config, found, root)
     if snapshot and not report.snapshot:
         print("snapshot  none: the collection holds no capture, so that there is nothing to serve")
-    if report.failed or report.is_in_vain or (snapshot and not report.snapshot):
+    if report.failed or report.is_in_vain:
         raise typer.Exit(1)
 
 

@@ -70,8 +70,9 @@ def test_an_archive_without_captures_makes_no_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "info.warc"
     path.write_bytes(flawed.record(b"software: x\r\n", "warcinfo"))
     done = ingest(tmp_path / "r", path)
-    assert done.returncode == 1
+    assert done.returncode == 0
     assert "snapshot  none" in done.stdout
+    assert not (tmp_path / "r/c/CURRENT").exists()
 
 
 def test_a_damaged_wacz_is_counted_once_and_not_tried_again(tmp_path: Path) -> None:
