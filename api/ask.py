@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from emulator.errors import BadRequest
-from emulator.json_text import is_whole, mended, read_once
+from emulator.json_text import read_once
+from emulator.surrogates import is_whole, mended
 
 Params = Mapping[str, str]
 

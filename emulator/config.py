@@ -21,6 +21,7 @@ OTHER_VARIABLES = frozenset(
         *("WEBEMU_CONFIG", "WEBEMU_SERVER", "WEBEMU_TRACEBACK"),  # of the command line
         "WEBEMU_BIND",  # of deploy/haproxy.cfg, beside WEBEMU_COPY_1 and so on
         *("WEBEMU_ARTIFACTS", "WEBEMU_DEMO_TEST", "WEBEMU_KILLS", "WEBEMU_KILL_TEST", "WEBEMU_SHARED"),  # of the tests
+        *("WEBEMU_CHAIN_CASES", "WEBEMU_CHAIN_SEED"),
     }
 )
 """Variables that begin with the prefix and are no settings; any further one is taken for a misspelled setting."""

@@ -7,7 +7,6 @@ Every body and every policy is read here. What the members mean is decided by wh
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable
 from math import isfinite
@@ -15,9 +14,10 @@ from typing import Any
 
 import orjson
 
+from emulator.surrogates import mended
+
 MAX_DEPTH = 100
 """Lists and objects inside each other; what is written out again must not be deeper than its writer allows."""
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def read(text: bytes) -> Any:
@@ -30,7 +30,8 @@ def read(text: bytes) -> Any:
 def read_once(text: bytes | str) -> Any:
     """Return the value of a JSON text in which no object has a name twice. Raises ValueError.
 
-    Texts may hold halves of characters, so that the member that holds one can be refused alone: ask `is_whole`.
+    Texts may hold halves of characters, so that the member that holds one can be refused alone
+    (`emulator.surrogates`).
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
@@ -40,16 +41,6 @@ def read_once(text: bytes | str) -> Any:
         raise ValueError(f"more than {MAX_DEPTH} lists and objects are inside each other") from error
     _check_depth(value, text.count("[") + text.count("{"))
     return value
-
-
-def is_whole(text: str) -> bool:
-    """True if the text has no half of a character, and so can be written in UTF-8."""
-    return text.isascii() or not _HALF.search(text)
-
-
-def mended(text: str) -> str:
-    """Return the text with a question mark for each half of a character."""
-    return text if is_whole(text) else _HALF.sub("?", text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

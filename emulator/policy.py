@@ -17,6 +17,7 @@ from typing import Any
 from emulator import json_text
 from emulator.dates import parse_time
 from emulator.errors import BadRequest
+from emulator.surrogates import is_whole
 from emulator.weather import FAIR, RATES, Latency, Weather
 
 MAX_TEXT = 200
@@ -138,7 +139,7 @@ def _text(given: Mapping[str, Any], name: str) -> str:
         value = str(value)
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise _bad(f"has a {name} that is no text of at most {MAX_TEXT} characters")
-    if not json_text.is_whole(value):
+    if not is_whole(value):
         raise _bad(f"has a {name} with half of a character (a lone surrogate) in it")
     return value
 
@@ -146,7 +147,7 @@ def _text(given: Mapping[str, Any], name: str) -> str:
 def _texts(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
         raise _bad(f"has a {name} that is no list of texts that say something")
-    if not all(map(json_text.is_whole, value)):
+    if not all(map(is_whole, value)):
         raise _bad(f"has a {name} with half of a character (a lone surrogate) in it")
     return tuple(sorted(set(value)))
 

@@ -78,12 +78,12 @@ def test_the_web_says_what_the_evidence_quotes(tasks: Tasks, world: World) -> No
 
 
 def test_evidence_names_its_capture(tasks: Tasks, root: Path) -> None:
-    """By the digest of the newest one, as the catalog has it: none where the server only said that nothing changed."""
+    """By the digest of the newest one; where the server only said that nothing changed, that of the one before."""
     with Catalog(root / "default", read_only=True) as catalog:
-        query = "SELECT url, coalesce(content_digest, '') FROM captures ORDER BY fetch_time"
+        query = "SELECT url, content_digest FROM captures WHERE content_digest IS NOT NULL ORDER BY fetch_time"
         newest = dict(catalog.db.execute(query).fetchall())
     places = [place for task in everything(tasks) for place in task.evidence]
-    assert [place.digest for place in places] == [newest[place.url] for place in places]
+    assert [place.digest for place in places] == [newest.get(place.url, "") for place in places]
     assert sum(bool(place.digest) for place in places) > 0.9 * len(places)
 
 
