@@ -341,6 +341,7 @@ HTTP_HEADERS = (
     b"X-Long: " + b"v" * 200_000,
     b"Set-Cookie: a=\xff",
     b"X-Webemu-Snapshot: none",
+    b"X-Webemu-Failure: infrastructure",
     b"Content-Language: " + b"en," * 3000,
     b"Link: <" + b"/" * 9000 + b">; rel=next",
     b"X-Robots-Tag: noindex",

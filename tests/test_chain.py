@@ -38,8 +38,8 @@ OURS = "webemu"
 SAFE = "/:?#[]@!$&'()*+,;=%"
 """Characters of a URL that stay as they are in a request target."""
 CAPTURED_TOO = (
-    "bad-url bad-date no-http-head payload-too-large payload-undecodable extractor-crashed no-text text-too-large "
-    "markup-too-deep tag-too-large pdf-truncated pdf-too-large pdf-too-long pdf-unreadable"
+    "bad-url bad-date no-date digest-mismatch no-http-head payload-too-large payload-undecodable extractor-crashed "
+    "no-text text-too-large markup-too-deep tag-too-large pdf-truncated pdf-too-large pdf-too-long pdf-unreadable"
 ).split()
 """Reasons under which something is counted of a record that is a capture all the same (`ingest/README.md`)."""
 _LOST = f"""
