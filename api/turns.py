@@ -64,14 +64,14 @@ class WorkClock:
         self._used.append(process_time())
 
     def worked_since(self, moment: float) -> float:
-        """Return the seconds of processor time since a moment of `perf_counter`; all of the time if no mark is as old.
+        """Return the seconds of processor time since a moment of `perf_counter`; all of the time if there is no mark.
 
-        Between two marks the work is taken to be even.
+        Between two marks, and before the first one, the work is taken to be even.
         """
         now = perf_counter()
-        place = bisect_right(self._moments, moment) - 1
-        if place < 0:
+        if not self._moments:
             return now - moment
+        place = max(0, bisect_right(self._moments, moment) - 1)
         share = (process_time() - self._used[place]) / max(now - self._moments[place], 1e-9)
         return share * (now - moment)
 

@@ -4,24 +4,30 @@
 
 Tools of agents open a connection for each call, and a step of training opens hundreds at once. A number of connections
 is kept alive and always asks (each waits for its answer, so nothing is overloaded); then NEW clients (64 and 1,024
-unless given) connect at once and ask once each. Every query and page is another, the answer cache is off. The medians
-of the kept are of the answers that they got while new clients waited. Doors: TCP and a Unix socket (searches), CONNECT
-with TLS (pages).
+unless given) connect at once, from another process, and ask once each. Every query and page is another, the answer
+cache is off. The medians of the kept are of the answers that they got while new clients waited. Doors: TCP and a Unix
+socket (searches), CONNECT with TLS (pages). Clients are generators over non-blocking sockets, since a client library
+would cost more than the server.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
+import selectors
+import socket
 import ssl
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
+from itertools import cycle, islice, product
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from urllib.parse import quote, urlsplit
 
 from api.bench.server import started
@@ -31,64 +37,28 @@ from index.asked import generated
 KEPT = (0, 16, 32, 64)
 NEW = (64, 1024)
 QUERIES = 60_000
-PAUSE = 1.0
-"""Seconds between two bursts, and before the first."""
+WARM = 1.0
+"""Seconds for which the kept connections ask before new clients come."""
 ATTEMPTS = 3
 """Bursts of each kind; the one with the median ratio is printed."""
 
 Target = tuple[str, str]
 """Host (empty for the API) and request target."""
+Client = Generator[int, None, None]
+"""A client at work: yields the event of `selectors` that its socket waits for."""
+Note = Callable[[int, float, float], None]
+"""Takes the status of an answer (0 if the connection broke), and when its request began and ended."""
 
 
-class Connection:
-    """A connection through one of the doors."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
-
-    async def ask(self, target: Target) -> int:
-        """Return the status of the answer once its body is read. Raises OSError if the connection breaks."""
-        host, path = target
-        self._writer.write(f"GET {path} HTTP/1.1\r\nHost: {host or 'webemu'}\r\n\r\n".encode())
-        try:
-            head = await self._reader.readuntil(b"\r\n\r\n")
-            length = next(
-                (line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")),
-                b"0",
-            )
-            await self._reader.readexactly(int(length))
-        except asyncio.IncompleteReadError as error:
-            raise ConnectionResetError("the connection ended before the answer") from error
-        return int(head.split(b" ", 2)[1])
-
-    def close(self) -> None:
-        self._writer.transport.abort()
-
-
-@dataclass
+@dataclass(frozen=True)
 class Door:
-    """A way to the server, and what is asked there."""
+    """A way to the server."""
 
     name: str
-    targets: Iterator[Target]
-    port: int = 0
-    path: str = ""
-    authority: Path | None = None
-
-    async def connect(self, host: str) -> Connection:
-        """Open a connection; through CONNECT and TLS, to the host."""
-        if self.path:
-            return Connection(*await asyncio.open_unix_connection(self.path))
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        if self.authority:
-            writer.write(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n\r\n".encode())
-            await reader.readuntil(b"\r\n\r\n")
-            await writer.start_tls(self._context, server_hostname=host)
-        return Connection(reader, writer)
-
-    @cached_property
-    def _context(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=str(self.authority))
+    address: tuple[str, int] | str
+    """Host and port, or the path of a Unix socket."""
+    authority: str = ""
+    """File of the certificate authority where TLS is spoken through CONNECT; else empty."""
 
 
 @dataclass
@@ -98,7 +68,7 @@ class Figures:
     kept: list[float] = field(default_factory=list)
     """Seconds that the kept connections waited for answers while new clients waited."""
     new: list[float] = field(default_factory=list)
-    """Seconds from the first packet of a new connection to its answer."""
+    """Seconds from the begin of a new connection to the end of its answer."""
     refused: int = 0
 
     @property
@@ -106,55 +76,136 @@ class Figures:
         return median(self.new) / median(self.kept) if self.kept and self.new else 0.0
 
 
-async def keep_asking(door: Door, times: list[tuple[float, float]]) -> None:
-    """Ask for ever on one connection, and note when each answer came and how long it took."""
-    host, _ = target = next(door.targets)
-    connection = await door.connect(host)
-    try:
-        while True:
-            start = perf_counter()
-            await connection.ask(target)
-            times.append((perf_counter(), perf_counter() - start))
-            target = host, next(target[1] for target in door.targets if target[0] == host)
-    finally:
-        connection.close()
+@cache
+def trusting(authority: str) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=authority)
 
 
-async def ask_once(door: Door, figures: Figures) -> None:
-    start, target = perf_counter(), next(door.targets)
+def receive(sock: socket.socket, is_whole: Callable[[bytes], bool]) -> Generator[int, None, bytes]:
+    """Return what comes in, once it is whole. Raises ConnectionResetError if the connection ends before."""
+    received = b""
+    while not is_whole(received):
+        try:
+            part = sock.recv(1 << 18)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            yield selectors.EVENT_READ
+            continue
+        if not part:
+            raise ConnectionResetError("the connection ended before the answer")
+        received += part
+    return received
+
+
+def is_answer(received: bytes) -> bool:
+    """True if the bytes are a head with all of its body."""
+    head, end, body = received.partition(b"\r\n\r\n")
+    lengths = [line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+    return bool(end) and len(body) >= int((lengths or [b"0"])[0])
+
+
+def has_head(received: bytes) -> bool:
+    return b"\r\n\r\n" in received
+
+
+def connect(door: Door, sock: socket.socket, host: str) -> Generator[int, None, socket.socket]:
+    """Return the socket, connected; through CONNECT and TLS, to the host."""
+    sock.setblocking(False)
+    with suppress(BlockingIOError):
+        sock.connect(door.address)
+    yield selectors.EVENT_WRITE
+    if not door.authority:
+        return sock
+    sock.sendall(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n\r\n".encode())
+    yield from receive(sock, has_head)
+    sock = trusting(door.authority).wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+    while True:
+        try:
+            sock.do_handshake()
+            return sock
+        except ssl.SSLWantReadError:
+            yield selectors.EVENT_READ
+
+
+def client(door: Door, sock: socket.socket, targets: Iterable[Target], note: Note) -> Client:
+    """Ask for each target on one connection."""
+    begin, connection = perf_counter(), None
     try:
-        connection = await door.connect(target[0])
-        status = await connection.ask(target)
-        connection.close()
+        for host, path in targets:
+            connection = connection or (yield from connect(door, sock, host))
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host or 'webemu'}\r\n\r\n".encode())
+            answer = yield from receive(connection, is_answer)
+            note(int(answer.split(b" ", 2)[1]), begin, perf_counter())
+            begin = perf_counter()
     except OSError:
-        status = 0
-    if status == 200:
-        figures.new.append(perf_counter() - start)
-    else:
-        figures.refused += 1
+        note(0, begin, perf_counter())
+    finally:
+        (connection or sock).close()
 
 
-async def burst(door: Door, kept: int, new: int) -> Figures:
+def work(door: Door, lists: Iterable[Iterable[Target]], note: Note, is_over: Callable[[], bool]) -> None:
+    """Let a client work on each list of targets until all are done, or it is over."""
+    family = socket.AF_UNIX if isinstance(door.address, str) else socket.AF_INET
+    with selectors.DefaultSelector() as selector:
+        for targets in lists:
+            sock = socket.socket(family, socket.SOCK_STREAM)
+            one = client(door, sock, targets, note)
+            selector.register(sock.fileno(), next(one), one)
+        while selector.get_map() and not is_over():
+            for key, _ in selector.select(0.05):
+                try:
+                    if (event := next(key.data)) != key.events:
+                        selector.modify(key.fd, event, key.data)
+                except StopIteration:
+                    selector.unregister(key.fd)
+
+
+def ask_once(door: Door, targets: list[Target]) -> tuple[list[float], int, float, float]:
+    """Connect anew for each target. Return the seconds of each answer, the number of refusals, begin and end."""
+    seconds, refusals = list[float](), list[int]()
+
+    def note(status: int, begin: float, end: float) -> None:
+        if status == 200:
+            seconds.append(end - begin)
+        else:
+            refusals.append(status)
+
+    start = perf_counter()
+    work(door, [[target] for target in targets], note, lambda: False)
+    return seconds, len(refusals), start, perf_counter()
+
+
+def burst(door: Door, targets: Iterator[Target], kept: int, new: int, other: ProcessPoolExecutor) -> Figures:
     """Connect the new clients at once beside the kept ones."""
-    figures, times = Figures(), list[tuple[float, float]]()
-    async with asyncio.TaskGroup() as tasks:
-        keepers = [tasks.create_task(keep_asking(door, times)) for _ in range(kept)]
-        await asyncio.sleep(PAUSE)
-        start = perf_counter()
-        await asyncio.gather(*(ask_once(door, figures) for _ in range(new)))
-        end = perf_counter()
-        for keeper in keepers:
-            keeper.cancel()
-    figures.kept = [seconds for moment, seconds in times if start <= moment and moment - seconds <= end]
-    return figures
+    fresh = list(islice(targets, new))
+    pools = [[(host, path) for host, path in islice(targets, 200)] for _ in range(kept)]
+    answers = list[tuple[float, float]]()
+    warm = perf_counter() + WARM
+    pending = list[Future[tuple[list[float], int, float, float]]]()
+
+    def is_over() -> bool:
+        if not pending and perf_counter() > warm:
+            pending.append(other.submit(ask_once, door, fresh))
+        return bool(pending) and pending[0].done()
+
+    def note(status: int, begin: float, end: float) -> None:
+        assert status == 200, f"a kept connection was answered with {status}"
+        answers.append((begin, end))
+
+    work(door, map(cycle, pools), note, is_over)
+    while not is_over():
+        sleep(0.01)
+    seconds, refused, start, end = pending[0].result()
+    waits = [finish - begin for begin, finish in answers if finish >= start and begin <= end]
+    return Figures(waits, seconds, refused)
 
 
-def table(door: Door, sizes: list[int]) -> None:
+def table(door: Door, targets: Iterator[Target], sizes: list[int]) -> None:
     print(f"\n{door.name}\n| kept | p50 / max, s | new at once | p50 / max, s | refused | new / kept |")
     print("|---:|---|---:|---|---:|---:|")
-    for new in sizes:
-        for kept in KEPT:
-            attempts = [asyncio.run(burst(door, kept, new)) for _ in range(ATTEMPTS)]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
+        other.submit(ask_once, door, [next(targets)]).result()  # it starts slowly
+        for new, kept in product(sizes, KEPT):
+            attempts = [burst(door, targets, kept, new, other) for _ in range(ATTEMPTS)]
             figures = sorted(attempts, key=lambda attempt: attempt.ratio)[ATTEMPTS // 2]
             refused = sum(attempt.refused for attempt in attempts)
             print(
@@ -171,22 +222,18 @@ def _times(seconds: list[float]) -> str:
 def main(folder: Path, *sizes: int) -> None:
     queries, pages = generated(folder, QUERIES, QUERIES, "new connections")
     secure = [urlsplit(url) for url, _ in pages if url.startswith("https://")]
-    hosts = sorted({url.netloc for url in secure})
-    secure = [url for url in secure if url.netloc == hosts[0]] or secure
+    host = max({url.netloc for url in secure}, key=[url.netloc for url in secure].count)
     with tempfile.TemporaryDirectory() as scratch:
-        socket_path = str(Path(scratch) / "s")
-        os.environ["WEBEMU_UDS"] = socket_path
-        config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
-        with started(config) as server:
-            searches = (("", f"/v1/search?q={quote(query)}") for _ in range(1000) for query in queries)
-            visits = ((url.netloc, url.path) for _ in range(1000) for url in secure)
-            authority = folder.parent / "ca" / "ca.pem"
-            for door in (
-                Door("TCP, searches", searches, port=server.port),
-                Door("Unix socket, searches", searches, path=socket_path),
-                Door("CONNECT and TLS, pages", visits, port=server.port, authority=authority),
-            ):
-                table(door, list(sizes) or list(NEW))
+        path = str(Path(scratch) / "s")
+        os.environ["WEBEMU_UDS"] = path
+        with started(Config(root=folder.parent, collection=folder.name, cache_mb=0)) as server:
+            searches = cycle([("", f"/v1/search?q={quote(query)}") for query in queries])
+            visits = cycle([(host, url.path) for url in secure if url.netloc == host])
+            place, wanted = ("127.0.0.1", server.port), list(sizes) or list(NEW)
+            table(Door("TCP, searches", place), searches, wanted)
+            table(Door("Unix socket, searches", path), searches, wanted)
+            authority = str(folder.parent / "ca" / "ca.pem")
+            table(Door("CONNECT and TLS, pages", place, authority), visits, wanted)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An event loop that accepts every connection that waits at a listening socket, in each of its turns.
+"""An event loop that accepts, in each of its turns, the connections that wait at a listening socket.
 
 libuv, and so uvloop, accepts one connection in a turn of the loop, and a turn is as long as all requests together that
 are ready in it: beside busy connections a new one would wait once for each one before it in the line. asyncio's own
@@ -22,9 +22,9 @@ from emulator.logs import event
 
 log = logging.getLogger("webemu.serve")
 
-PER_TURN = 1024
-"""Connections accepted at most in one turn of one worker. The rest waits for its next turn, or for other workers, which
-listen at the same socket: one that took all of a burst would leave none to them."""
+PER_TURN = 256
+"""Connections accepted at most in one turn of one worker. The rest waits for its next turn, so that busy connections do
+not wait for a whole burst, or for other workers, which listen at the same socket."""
 PAUSE_SECONDS = 0.5
 """Time until the next attempt where the system has no descriptors or memory left for a connection."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

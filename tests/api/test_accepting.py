@@ -128,6 +128,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield server
 
 
+def read_answer(connection: http.client.HTTPConnection) -> tuple[int, bytes]:
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
 def test_a_server_that_was_stopped_refuses_nobody_who_waited_meanwhile(server: Running) -> None:
     """The process did no work while they waited, so nothing is overloaded."""
     os.kill(server.process.pid, signal.SIGSTOP)
@@ -139,8 +144,8 @@ def test_a_server_that_was_stopped_refuses_nobody_who_waited_meanwhile(server: R
     finally:
         os.kill(server.process.pid, signal.SIGCONT)
     with ThreadPoolExecutor(len(connections)) as pool:
-        answers = list(pool.map(lambda connection: connection.getresponse().status, connections))
-    assert answers == [200] * len(connections)
+        answers = list(pool.map(read_answer, connections))
+    assert [answer for answer in answers if answer[0] != 200] == []
     for connection in connections:
         connection.close()
 
