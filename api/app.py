@@ -154,7 +154,7 @@ class App(FastAPI):
             self._watch.note(place, asked, answer.status, seconds, answer.headers, answer.body)
 
     async def of_the_web(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What came through a door to the web: for the web, unless it names this server and was not captured."""
+        """Answer what came through a door to the web: as the web, unless it names this server and was not captured."""
         door = self if is_here(scope, self._ports) and not self._web.holds(scope) else self._web
         await door(scope, receive, send)
 

@@ -39,7 +39,7 @@ class Counters:
         self._queries: Counter[str | bytes] = Counter()
         self._sessions: dict[str, float] = {}
         self.parts: dict[str, Callable[[], Mapping[str, int] | str]] = {}
-        """What other parts of the process count or say, by their names."""
+        """Figures of other parts of the process, by their names."""
 
     def count(self, place: str, status: int, seconds: float) -> None:
         """A request. Places are the API's routes, the services by name, and `other`: what strangers ask for must not

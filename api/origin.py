@@ -45,7 +45,7 @@ class Reply(NamedTuple):
     status: int
     reason: bytes
     headers: Headers
-    """In the order and spelling of the origin, `Content-Length` true. HTTP may forbid some of them: `api/head.py`."""
+    """Headers in the order and spelling of the origin, `Content-Length` true. HTTP may forbid some: `api/head.py`."""
     body: bytes
 
 

@@ -1,4 +1,4 @@
-"""Which requests are for this server itself rather than for the emulated web: by the host and the port that they name.
+"""Tell requests for this server itself from those for the emulated web, by the host and the port that they name.
 
 A request that comes as to a proxy names a place of the web. This server is such a place only under its own names at its
 own ports, and only where the crawl has no capture of the very URL.
@@ -20,7 +20,7 @@ _DEFAULT = {"http": 80, "https": 443}
 
 @lru_cache(4096)
 def is_own(host: str) -> bool:
-    """Whether a host is this server under any name: an address, `localhost`, `webemu`, that of a service or a pod in
+    """True if a host is this server under any name: an address, `localhost`, `webemu`, that of a service or a pod in
     Kubernetes (`….svc`); no site of the web is."""
     return _address(host) is not None or host in ("", "localhost") or _is_given(host)
 

@@ -194,7 +194,7 @@ class Web:
         return reply._replace(headers=headers) if dropped else reply
 
     def knows(self, host: str) -> bool:
-        """Whether a name resolves on the web, an address that was captured too; none before a snapshot is open."""
+        """True if a name resolves on the web, or an address was captured; False before a snapshot is open."""
         try:
             name = host.lower().rstrip(".")
             name = f"[{name}]" if ":" in name else name

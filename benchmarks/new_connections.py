@@ -63,7 +63,7 @@ class Door:
 
 @dataclass
 class Figures:
-    """What the clients of one burst saw."""
+    """Waits of the clients of one burst."""
 
     kept: list[float] = field(default_factory=list)
     """Seconds that the kept connections waited for answers while new clients waited."""

@@ -1,4 +1,4 @@
-"""How much of the text of real pages their other views have, how much else, and how long they take to make.
+"""Measure how much of the text of real pages their other views have, how much else, and the time of making them.
 
 python -m benchmarks.views COLLECTION_FOLDER...
 

@@ -9,7 +9,7 @@ from emulator.config import Config
 from emulator.errors import BadRequest
 
 SIGNS = ("catalog.duckdb", "CURRENT", "snapshots")
-"""What a collection has; one of them is enough, since a part of a split one has no catalog."""
+"""Files of a collection; one of them is enough to know it, since a part of a split one has no catalog."""
 SHOWN = 20
 """Collections that an error names."""
 

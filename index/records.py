@@ -34,7 +34,7 @@ from index.analysis import terms as analyze
 from index.reading import HEAD as _HEAD
 
 READER = "compiled"
-"""Which reader of records runs: `compiled`, or `python`, which is slower."""
+"""Name of the reader of records that runs: `compiled`, or `python`, which is slower."""
 try:
     from index._reading import agreements, shown
 except ImportError:  # no compiler where it was installed

@@ -85,7 +85,7 @@ def convert(fd: int, size: int) -> Iterator[Converted | Skip]:
 
 
 def _cut(fd: int, at: int, start: int, line: Line, size: int) -> Iterator[Converted | Skip]:
-    """What there is of the last record of a cut file, and the skip that says so."""
+    """Return the rest of the last record of a cut file, and the skip that counts what is missing."""
     there, missing = size - start, start + line.length - size
     target, kind, content = _kind(line)
     detail = f"{there} of {line.length} bytes"

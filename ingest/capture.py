@@ -41,7 +41,7 @@ class Joined:
     languages: tuple[tuple[str, str], ...] = ()
     """(ISO 639-1, ISO 639-3) codes, most of the text first."""
     crawl_time: datetime | None = None
-    """That of the warcinfo record before it."""
+    """Time of the warcinfo record before it."""
 
     def __or__(self, other: Joined) -> Joined:
         return Joined(

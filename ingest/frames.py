@@ -34,7 +34,7 @@ class Damaged(Exception):
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
         self.at = at
-        """Where in the file the damage may begin, at the earliest."""
+        """Earliest offset in the file at which the damage may begin."""
 
 
 class Frame(NamedTuple):

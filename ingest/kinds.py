@@ -87,7 +87,7 @@ def _is_jsonl(start: bytes) -> bool:
 
 
 def _gzip_kind(fd: int, size: int) -> str:
-    """By what the first sound member that holds anything known holds."""
+    """Return the kind of a gzip file, by the first sound member whose content is known."""
     at = 0
     for _ in range(_PROBES):
         member = Member(fd, at)
@@ -143,7 +143,7 @@ def _holds(member: Member) -> str:
 
 
 def _framed_kind(path: Path, packing: str, kinds: tuple[str, ...]) -> str:
-    """By what the first frames that can be unpacked hold."""
+    """Return the kind of a zstd or lz4 file, by the first frames that can be unpacked."""
     start = b""
     for part in parts(path, packing):
         start += part if isinstance(part, bytes) else b""

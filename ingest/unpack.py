@@ -71,7 +71,7 @@ def _gzip(path: Path) -> Iterator[bytes | Skip]:
 
 
 def _next_sound(fd: int, at: int, size: int) -> int:
-    """Where the next member begins that is whole and leads to another, or the end of the file.
+    """Return the offset of the next member that is whole and leads to another, or the end of the file.
 
     It may continue a record, or hold no WARC at all. A gzip file that was crawled leads nowhere.
     """
@@ -110,7 +110,7 @@ def _framed(path: Path, kind: str) -> Iterator[bytes | Skip]:
 
 
 def _after_damage(frames: Frames, fd: int, frame: Frame, size: int) -> int:
-    """Where reading goes on: behind the frame if its blocks led to another, else where the next begins that unpacks."""
+    """Return the offset to read on at: behind the frame if its blocks led to another, else of the next that unpacks."""
     if frame.end == size or (frame.end >= 0 and not frames.frame(fd, frame.end, size).is_junk):
         return frame.end
     at = frame.start + 1

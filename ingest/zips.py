@@ -110,7 +110,7 @@ def _entry(fd: int, size: int, offset: int, info: zipfile.ZipInfo | None) -> Ent
 
 
 def _end(fd: int, start: int, stated: int, size: int, *, is_listed: bool) -> int:
-    """Where a file ends: as stated if the next part of the zip begins there, else where that does."""
+    """Return the end of a file: as stated if the next part of the zip begins there, else the begin of that part."""
     if stated >= 0 and (is_listed or _is_border(fd, stated)):
         return stated
     at = min(start, size)

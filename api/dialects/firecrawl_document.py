@@ -39,7 +39,7 @@ _OWN = frozenset(
     "totalpages contenttype proxyused cachestate cachedat creditsused concurrencylimited concurrencyqueuedurationms "
     "dctermsaudience oglocalealternate".split()
 ) | {name.lower() for name in _NAMED}
-"""What the service says of a page itself, in lower case: no document may say it in its place."""
+"""Names under which the service itself describes a page, in lower case: no document may use them."""
 
 
 def formats(options: dict[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
-"""What an HTML document says about itself in its head: its language, its `meta` elements, its icon.
+"""Read the declarations in the head of an HTML document: its language, its `meta` elements, its icon.
 
-It is read with regular expressions and only as far as declarations may stand: services show it beside a page's text,
+They are read with regular expressions and only as far as declarations may stand: services show it beside a page's text,
 for which a whole parse would cost more than all the rest. What the catalog keeps of it is `ingest.extract.declared`'s.
 """
 

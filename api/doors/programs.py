@@ -1,6 +1,4 @@
-"""What single programs are told beside a proxy and an authority: where wget has its settings, which day it is for
-cdx_toolkit.
-"""
+"""Environment variables for single programs, beside proxy and authority: wget's settings file, cdx_toolkit's day."""
 
 from __future__ import annotations
 

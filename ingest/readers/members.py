@@ -198,7 +198,7 @@ def _is_shared(fd: int, at: int, end: int, size: int) -> bool:
 
 
 def next_member(fd: int, at: int, size: int, is_start: Callable[[bytes], bool] = begins_record) -> int:
-    """Where the next gzip member begins that holds what `is_start` wants, a record if not said, or the file's end."""
+    """Return the offset of the next gzip member whose content `is_start` accepts, by default a record, or the end."""
     while at < size:
         window = os.pread(fd, _WINDOW, at)
         for found in _MAGIC.finditer(window):
