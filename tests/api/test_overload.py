@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from api.doors.accepting import PER_TURN
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
 
@@ -87,7 +88,7 @@ def test_the_native_api_says_so_in_its_own_shape(server: Running) -> None:
 
 
 def test_a_quick_question_does_not_wait_for_the_slow_ones_before_it(server: Running) -> None:
-    waiting = [asked(server, "/retrieve", heavy(number)) for number in range(AT_ONCE)]
+    waiting = [asked(server, "/retrieve", heavy(number)) for number in range(PER_TURN // 2)]
     assert server.get("/v1/search?q=river")[0] == 200
     for connection in waiting:
         assert connection.getresponse().status in (200, 503)
