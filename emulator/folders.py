@@ -49,4 +49,4 @@ def _problem(config: Config) -> tuple[str, str]:
     close = get_close_matches(name, names)
     names = [*close, *(one for one in names if one not in close)]
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"{absent}; there are {', '.join(names[:SHOWN])}{more}", f"name one: --collection {names[0]}"
+    return f"{absent}; it has {', '.join(names[:SHOWN])}{more}", f"name one: --collection {names[0]}"

@@ -314,7 +314,7 @@ def test_a_misspelled_collection_is_told_with_those_that_are_there(
     root, name = collection.parent, collection.name
     code, said = refused("--root", str(root), "--collection", f"{name}x")
     assert code == 2
-    assert f"there is no collection '{name}x' in {root}; there are {name}" in said
+    assert f"there is no collection '{name}x' in {root}; it has {name}" in said
     assert f"--collection {name}; --wait waits for it" in said
     code, said = refused("--root", str(collection))
     assert (code, f"use --root {root} --collection {name}" in said) == (2, True), said

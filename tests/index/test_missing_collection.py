@@ -43,7 +43,7 @@ def test_a_missing_collection_is_an_error(words: list[str], tmp_path: Path) -> N
     done = CliRunner().invoke(app, [*filled, "--root", str(tmp_path / "root"), "--collection", "mien"])
     is_run = words[0] == "run"  # whose status of 2 has another meaning
     assert isinstance(done.exception, SnapshotError if is_run else BadRequest), done.output
-    assert done.exception.message == f"there is no collection 'mien' in {tmp_path / 'root'}; there are mine"
+    assert done.exception.message == f"there is no collection 'mien' in {tmp_path / 'root'}; it has mine"
     assert sorted(path.name for path in (tmp_path / "root").iterdir()) == ["mine"], "nothing was made"
 
 
@@ -56,7 +56,7 @@ def test_close_names_come_first_and_many_are_counted(tmp_path: Path) -> None:
     assert len(collections(tmp_path)) == 31
     with pytest.raises(BadRequest) as raised:
         existing(Config(root=tmp_path, collection="zebar"))
-    assert "; there are zebra, a00, " in raised.value.message
+    assert "; it has zebra, a00, " in raised.value.message
     assert raised.value.message.endswith(" and 11 more")
     assert raised.value.action == "name one: --collection zebra"
 
