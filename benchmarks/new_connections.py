@@ -65,7 +65,7 @@ class Door:
 class Figures:
     """Waits of the clients of one burst."""
 
-    kept: list[float] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
     """Seconds that the kept connections waited for answers while new clients waited."""
     new: list[float] = field(default_factory=list)
     """Seconds from the begin of a new connection to the end of its answer."""
@@ -73,7 +73,7 @@ class Figures:
 
     @property
     def ratio(self) -> float:
-        return median(self.new) / median(self.kept) if self.kept and self.new else 0.0
+        return median(self.new) / median(self.busy) if self.busy and self.new else 0.0
 
 
 @cache
@@ -148,8 +148,8 @@ def work(door: Door, lists: Iterable[Iterable[Target]], note: Note, is_over: Cal
     with selectors.DefaultSelector() as selector:
         for targets in lists:
             sock = socket.socket(family, socket.SOCK_STREAM)
-            one = client(door, sock, targets, note)
-            selector.register(sock.fileno(), next(one), one)
+            steps = client(door, sock, targets, note)
+            selector.register(sock.fileno(), next(steps), steps)
         while selector.get_map() and not is_over():
             for key, _ in selector.select(0.05):
                 try:
@@ -174,17 +174,17 @@ def ask_once(door: Door, targets: list[Target]) -> tuple[list[float], int, float
     return seconds, len(refusals), start, perf_counter()
 
 
-def burst(door: Door, targets: Iterator[Target], kept: int, new: int, other: ProcessPoolExecutor) -> Figures:
+def burst(door: Door, targets: Iterator[Target], busy: int, new: int, newcomers: ProcessPoolExecutor) -> Figures:
     """Connect the new clients at once beside the kept ones."""
     fresh = list(islice(targets, new))
-    pools = [[(host, path) for host, path in islice(targets, 200)] for _ in range(kept)]
+    pools = [[(host, path) for host, path in islice(targets, 200)] for _ in range(busy)]
     answers = list[tuple[float, float]]()
     warm = perf_counter() + WARM
     pending = list[Future[tuple[list[float], int, float, float]]]()
 
     def is_over() -> bool:
         if not pending and perf_counter() > warm:
-            pending.append(other.submit(ask_once, door, fresh))
+            pending.append(newcomers.submit(ask_once, door, fresh))
         return bool(pending) and pending[0].done()
 
     def note(status: int, begin: float, end: float) -> None:
@@ -202,14 +202,14 @@ def burst(door: Door, targets: Iterator[Target], kept: int, new: int, other: Pro
 def table(door: Door, targets: Iterator[Target], sizes: list[int]) -> None:
     print(f"\n{door.name}\n| kept | p50 / max, s | new at once | p50 / max, s | refused | new / kept |")
     print("|---:|---|---:|---|---:|---:|")
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
-        other.submit(ask_once, door, [next(targets)]).result()  # it starts slowly
-        for new, kept in product(sizes, KEPT):
-            attempts = [burst(door, targets, kept, new, other) for _ in range(ATTEMPTS)]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as newcomers:
+        newcomers.submit(ask_once, door, [next(targets)]).result()  # it starts slowly
+        for new, busy in product(sizes, KEPT):
+            attempts = [burst(door, targets, busy, new, newcomers) for _ in range(ATTEMPTS)]
             figures = sorted(attempts, key=lambda attempt: attempt.ratio)[ATTEMPTS // 2]
             refused = sum(attempt.refused for attempt in attempts)
             print(
-                f"| {kept} | {_times(figures.kept)} | {new} | {_times(figures.new)} | {refused} of {ATTEMPTS * new} |"
+                f"| {busy} | {_times(figures.busy)} | {new} | {_times(figures.new)} | {refused} of {ATTEMPTS * new} |"
                 f" {figures.ratio:.1f} |",
                 flush=True,
             )
@@ -229,11 +229,11 @@ def main(folder: Path, *sizes: int) -> None:
         with started(Config(root=folder.parent, collection=folder.name, cache_mb=0)) as server:
             searches = cycle([("", f"/v1/search?q={quote(query)}") for query in queries])
             visits = cycle([(host, url.path) for url in secure if url.netloc == host])
-            place, wanted = ("127.0.0.1", server.port), list(sizes) or list(NEW)
-            table(Door("TCP, searches", place), searches, wanted)
-            table(Door("Unix socket, searches", path), searches, wanted)
+            place, counts = ("127.0.0.1", server.port), list(sizes) or list(NEW)
+            table(Door("TCP, searches", place), searches, counts)
+            table(Door("Unix socket, searches", path), searches, counts)
             authority = str(folder.parent / "ca" / "ca.pem")
-            table(Door("CONNECT and TLS, pages", place, authority), visits, wanted)
+            table(Door("CONNECT and TLS, pages", place, authority), visits, counts)
 
 
 if __name__ == "__main__":

@@ -38,28 +38,28 @@ def token(query: str) -> str:
 
 
 def _read(world: World, request: Request, size: int) -> tuple[str, Wanted]:
-    asked = fields(request)
-    days = DAYS.get(text(asked, "df"))
+    parameters = fields(request)
+    days = DAYS.get(text(parameters, "df"))
     after = since(world, days, request.session.at) if days else None
-    return text(asked, "q"), Wanted(number(asked, "s", 0, 0, 1000), size, after)
+    return text(parameters, "q"), Wanted(number(parameters, "s", 0, 0, 1000), size, after)
 
 
-def _onward(request: Request, wanted: Wanted) -> str:
+def _onward(request: Request, params: Wanted) -> str:
     """Return the address of the next results."""
-    asked = {**dict(request.parameters), "s": wanted.offset + wanted.count}
-    return f"{request.path.rpartition('/')[2]}?{urlencode(asked)}"
+    parameters = {**dict(request.parameters), "s": params.offset + params.count}
+    return f"{request.path.rpartition('/')[2]}?{urlencode(parameters)}"
 
 
 def deep(world: World, request: Request) -> Reply:
     """Return `d.js`: a script that is given the results, the next address as a last row without any."""
-    query, wanted = _read(world, request, SIZE)
-    found, more = search(world, query, wanted, request.session.at) if query.strip() else ((), False)
-    hits = linked(found)
+    query, params = _read(world, request, SIZE)
+    results, more = search(world, query, params, request.session.at) if query.strip() else ((), False)
+    hits = linked(results)
     rows = [_row(world, hit, query) for hit in hits] or [_no_row(query)]
-    rows += [{"n": f"/{_onward(request, wanted)}"}] if more else []
-    related = [{"text": one, "display_text": one} for one in world.related(query, hits, RELATED)]
+    rows += [{"n": f"/{_onward(request, params)}"}] if more else []
+    related = [{"text": entry, "display_text": entry} for entry in world.related(query, hits, RELATED)]
     none: dict[str, Any] = {name: _list(query, []) for name in ("images", "news", "videos")}
-    calls = [("pageLayout.load('d',", rows), *((f"duckbar.load('{name}', ", one) for name, one in none.items())]
+    calls = [("pageLayout.load('d',", rows), *((f"duckbar.load('{name}', ", entry) for name, entry in none.items())]
     calls += [("duckbar.loadModule('related_searches', ", _list(query, related))]
     calls += [("duckbar.load('products', ", _list(query, []))]
     # A page may not call the script's functions: none of what it says looks like one.
@@ -69,38 +69,58 @@ def deep(world: World, request: Request) -> Reply:
 
 def _row(world: World, hit: Hit, query: str) -> dict[str, Any]:
     host = urls.host(hit.url)
-    one = {"a": marked(world, hit.snippet, query), "c": hit.url, "d": hit.url.partition("://")[2], "da": ""}
-    return {**one, "h": 0, "i": host, "k": None, "m": 0, "o": 0, "p": 0, "s": "bingv7aa", "t": title(hit), "u": hit.url}
+    entry = {"a": marked(world, hit.snippet, query), "c": hit.url, "d": hit.url.partition("://")[2], "da": ""}
+    return {
+        **entry,
+        "h": 0,
+        "i": host,
+        "k": None,
+        "m": 0,
+        "o": 0,
+        "p": 0,
+        "s": "bingv7aa",
+        "t": title(hit),
+        "u": hit.url,
+    }
 
 
 def _no_row(query: str) -> dict[str, Any]:
     """Return the row that says that there is nothing: it leads elsewhere, and libraries leave it out."""
-    one = {"a": "", "c": "", "d": "google.com search", "da": "", "i": "www.google.com", "s": "none", "t": "EOF"}
-    return {**one, "u": _GOOGLE + urlencode({"hl": "en", "q": query})}
+    entry = {"a": "", "c": "", "d": "google.com search", "da": "", "i": "www.google.com", "s": "none", "t": "EOF"}
+    return {**entry, "u": _GOOGLE + urlencode({"hl": "en", "q": query})}
 
 
-def _list(query: str, found: list[Any], following: str = "") -> dict[str, Any]:
-    told = {"ads": [], "query": query, "queryEncoded": urlencode({"": query})[1:], "results": found}
-    return {**told, **({"next": following} if following else {}), "vqd": {query: token(query)}}
+def _list(query: str, results: list[Any], following: str = "") -> dict[str, Any]:
+    payload = {"ads": [], "query": query, "queryEncoded": urlencode({"": query})[1:], "results": results}
+    return {**payload, **({"next": following} if following else {}), "vqd": {query: token(query)}}
 
 
 def news(world: World, request: Request) -> Reply:
     """Return `news.js`: pages that say when they were published, with that day in seconds since the epoch."""
-    query, wanted = _read(world, request, NEWS)
-    wanted = Wanted(wanted.offset, wanted.count, wanted.after, published=True)
-    found, more = search(world, query, wanted, request.session.at) if query.strip() else ((), False)
+    query, params = _read(world, request, NEWS)
+    params = Wanted(params.offset, params.count, params.after, published=True)
+    results, more = search(world, query, params, request.session.at) if query.strip() else ((), False)
     today = since(world, 0, request.session.at)
-    articles = [_article(world, hit, query, today) for hit in linked(found)]
-    answer = _list(query, articles, _onward(request, wanted) if more else "")
+    articles = [_article(world, hit, query, today) for hit in linked(results)]
+    answer = _list(query, articles, _onward(request, params) if more else "")
     return reply({**answer, "response_type": "news"}, kind=_SCRIPT)
 
 
 def _article(world: World, hit: Hit, query: str, today: date) -> dict[str, Any]:
     published = date.fromisoformat(hit.date)
     seconds = int(datetime(published.year, published.month, published.day, tzinfo=UTC).timestamp())
-    one: dict[str, Any] = {"date": seconds, "excerpt": marked(world, hit.snippet, query), "fetch_image": 0, "image": ""}
-    one |= {"is_old": 0, "relative_time": _age((today - published).days), "source": urls.domain(urls.host(hit.url))[0]}
-    return {**one, "syndicate": "Bing", "title": title(hit), "url": hit.url}
+    entry: dict[str, Any] = {
+        "date": seconds,
+        "excerpt": marked(world, hit.snippet, query),
+        "fetch_image": 0,
+        "image": "",
+    }
+    entry |= {
+        "is_old": 0,
+        "relative_time": _age((today - published).days),
+        "source": urls.domain(urls.host(hit.url))[0],
+    }
+    return {**entry, "syndicate": "Bing", "title": title(hit), "url": hit.url}
 
 
 def _age(days: int) -> str:
@@ -120,22 +140,22 @@ def pictures(world: World, request: Request) -> Reply:
 
 def complete(world: World, request: Request) -> Reply:
     """Return the titles that complete a query; none to a session that sees the web of a day, as they have no date."""
-    asked = fields(request)
-    query = text(asked, "q")[:200]
+    parameters = fields(request)
+    query = text(parameters, "q")[:200]
     titles = world.suggest(query, 8) if query and request.session.at is None else []
-    is_list = text(asked, "type") == "list"
-    return reply([query, titles] if is_list else [{"phrase": one} for one in titles])
+    is_list = text(parameters, "type") == "list"
+    return reply([query, titles] if is_list else [{"phrase": entry} for entry in titles])
 
 
 def instant(world: World, request: Request) -> Reply:
     """Return the Instant Answer of a query: the page that is called so as its abstract, results as related topics."""
-    asked = fields(request)
-    query = text(asked, "q")
+    parameters = fields(request)
+    query = text(parameters, "q")
     hits = linked(search(world, query, Wanted(0, TOPICS), request.session.at)[0]) if query.strip() else []
     named = next((hit for hit in hits if _is_called(hit, query)), None)
     topics = [_topic(world, hit, query) for hit in hits if hit is not named]
     body = orjson.dumps({**_EMPTY, **_abstract(named), "RelatedTopics": topics, "Type": _type(named, topics)})
-    callback = text(asked, "callback")
+    callback = text(parameters, "callback")
     if _CALLBACK.fullmatch(callback):
         body = callback.encode() + b"(" + body + b");"
     return reply(body, kind=_SCRIPT)
@@ -158,18 +178,18 @@ def _is_called(hit: Hit, query: str) -> bool:
 def _abstract(hit: Hit | None) -> dict[str, Any]:
     if hit is None:
         return {}
-    told = {"Abstract": hit.snippet, "AbstractText": hit.snippet, "AbstractURL": hit.url}
+    payload = {"Abstract": hit.snippet, "AbstractText": hit.snippet, "AbstractURL": hit.url}
     source = urls.domain(urls.host(hit.url))[0]
-    return {**told, "AbstractSource": source, "Heading": re.split(r"\s[-–—|·]\s", hit.title, maxsplit=1)[0]}
+    return {**payload, "AbstractSource": source, "Heading": re.split(r"\s[-–—|·]\s", hit.title, maxsplit=1)[0]}
 
 
 def _topic(world: World, hit: Hit, query: str) -> dict[str, Any]:
     link = marked(world, title(hit), "")
     address = marked(world, hit.url, "")
-    shown = f"{title(hit)} - {hit.snippet}"
+    summary = f"{title(hit)} - {hit.snippet}"
     icon: dict[str, Any] = {"Height": "", "URL": "", "Width": ""}
     result = f'<a href="{address}">{link}</a> {marked(world, hit.snippet, query)}'
-    return {"FirstURL": hit.url, "Icon": icon, "Result": result, "Text": shown}
+    return {"FirstURL": hit.url, "Icon": icon, "Result": result, "Text": summary}
 
 
 def _type(named: Hit | None, topics: list[Any]) -> str:

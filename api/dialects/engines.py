@@ -92,12 +92,12 @@ def startpage(world: World, request: Request) -> Reply:
 
 
 def _results(world: World, request: Request, engine: Engine) -> Reply:
-    asked = fields(request)
-    query = text(asked, engine.query)
-    wanted = _wanted(world, request, engine, asked)
+    parameters = fields(request)
+    query = text(parameters, engine.query)
+    params = _wanted(world, request, engine, parameters)
     is_asked = bool(query.strip()) and engine is not _BOOKS
-    hits = search(world, query, wanted, request.session.at)[0] if is_asked else ()
-    shown = [_shown(world, hit, query) for hit in linked(hits)]
+    hits = search(world, query, params, request.session.at)[0] if is_asked else ()
+    results = [_shown(world, hit, query) for hit in linked(hits)]
     named: dict[str, Any] = {
         "engine": engine.name,
         "service": engine.service,
@@ -105,14 +105,14 @@ def _results(world: World, request: Request, engine: Engine) -> Reply:
         "path": request.path,
     }
     is_wml = request.path.startswith("/wml/")
-    return sheet("engines.html", query=query, shown=shown, token=fingerprint(request)[:20], is_wml=is_wml, **named)
+    return sheet("engines.html", query=query, shown=results, token=fingerprint(request)[:20], is_wml=is_wml, **named)
 
 
-def _wanted(world: World, request: Request, engine: Engine, asked: dict[str, Any]) -> Wanted:
-    size = number(asked, "num", engine.size, 1, 100) if engine.name == "google" else engine.size
-    place = number(asked, engine.place, engine.first, engine.first, DEEPEST * engine.step) if engine.place else 0
+def _wanted(world: World, request: Request, engine: Engine, parameters: dict[str, Any]) -> Wanted:
+    size = number(parameters, "num", engine.size, 1, 100) if engine.name == "google" else engine.size
+    place = number(parameters, engine.place, engine.first, engine.first, DEEPEST * engine.step) if engine.place else 0
     pages = (place - engine.first) / engine.step
-    days = _SPANS.get(text(asked, engine.span).removeprefix(_TBS)) if engine.span else None
+    days = _SPANS.get(text(parameters, engine.span).removeprefix(_TBS)) if engine.span else None
     after = since(world, days, request.session.at) if days else None
     return Wanted(min(DEEPEST, int(pages * engine.size)), size, after, published=engine.is_news)
 
@@ -126,8 +126,8 @@ def _shown(world: World, hit: Hit, query: str) -> _Shown:
 
 def redirect(world: World, request: Request) -> Reply:
     """Lead from an address of Yahoo's to the page that it names."""
-    found = re.search("/RU=([^/]+)", request.target)
-    url = unquote(found[1]) if found else ""
+    match = re.search("/RU=([^/]+)", request.target)
+    url = unquote(match[1]) if match else ""
     if not addresses.is_web(url) or not url.isprintable():
         raise Refused("the address names no page", reason="no-such-route", status=404)
     return reply(b"", 302, [(b"Location", quote(url, safe="%/:?#[]@!$&'()*+,;=-._~").encode())])
@@ -135,22 +135,22 @@ def redirect(world: World, request: Request) -> Reply:
 
 def typeahead(world: World, request: Request) -> Reply:
     """Return the articles of Grokipedia that fit a query: those of its pages that the crawl holds."""
-    asked = fields(request)
-    query, prefix = text(asked, "query"), f"https://{_TYPEAHEAD}/page/"
-    wanted = Wanted(0, number(asked, "limit", 5, 1, 20), sites=(_TYPEAHEAD,))
-    hits = search(world, query, wanted, request.session.at)[0] if query.strip() else ()
-    found = [
+    parameters = fields(request)
+    query, prefix = text(parameters, "query"), f"https://{_TYPEAHEAD}/page/"
+    params = Wanted(0, number(parameters, "limit", 5, 1, 20), sites=(_TYPEAHEAD,))
+    hits = search(world, query, params, request.session.at)[0] if query.strip() else ()
+    articles = [
         {"slug": hit.url.removeprefix(prefix), "title": title(hit), "snippet": hit.snippet}
         for hit in hits
         if hit.url.startswith(prefix)
     ]
-    return reply({"results": found})
+    return reply({"results": articles})
 
 
 def leta(world: World, request: Request) -> Reply:
     """Return Mullvad Leta's results as its pages load them: values by their number in one list (devalue)."""
-    asked = fields(request)
-    query, place = text(asked, "q"), number(asked, "page", 1, 1, 100)
+    parameters = fields(request)
+    query, place = text(parameters, "q"), number(parameters, "page", 1, 1, 100)
     hits = search(world, query, Wanted(10 * (place - 1), 10), request.session.at)[0] if query.strip() else ()
     values: list[Any] = [{"items": 1}, []]
     for hit in linked(hits):
