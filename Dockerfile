@@ -8,7 +8,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . && ! ls /wheels/*-n
 FROM python:3.11-slim
 RUN useradd --create-home --uid 10001 webemu && mkdir /data /trust /state && chown webemu /data /trust /state
 COPY --from=build /wheels /src/constraints.txt /wheels/
-RUN pip install --no-cache-dir -c /wheels/constraints.txt "$(ls /wheels/*.whl)[server]" && python -c 'import index._reading'
+RUN pip install --no-cache-dir -c /wheels/constraints.txt "$(ls /wheels/*.whl)[server]" && python -c 'import webemu.index._reading'
 USER webemu
 WORKDIR /data
 ENV WEBEMU_ROOT=/data PYTHONUNBUFFERED=1

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from agent_client.client import Client
-from agent_client.tools import call
+from webemu.agent_client.client import Client
+from webemu.agent_client.tools import call
 
 Tool = Literal["search", "open", "find", "answer"]
 

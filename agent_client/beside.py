@@ -9,9 +9,9 @@ import threading
 from collections.abc import Coroutine, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from agent_client.errors import InfrastructureError
-from agent_client.inside import Application, Inside
-from agent_client.received import Received
+from webemu.agent_client.errors import InfrastructureError
+from webemu.agent_client.inside import Application, Inside
+from webemu.agent_client.received import Received
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """The browser of gpt-oss over our web: `search`, `open`, `find`, with cursors, numbered lines and numbered links.
 
 One per rollout. Whatever a model writes, it gets a text; only InfrastructureError is raised, so that the rollout can be
-masked. `agent_client.gpt_oss` gives the same pages to the original tool.
+masked. `webemu.agent_client.gpt_oss` gives the same pages to the original tool.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_client.client import AsyncClient, Client
-from agent_client.errors import WebError
-from agent_client.leaf import Leaf
-from agent_client.tab import Tab, Turn
-from agent_client.tokens import Tokens, best
-from agent_client.tools import Misuse, function_tool, refusal
+from webemu.agent_client.client import AsyncClient, Client
+from webemu.agent_client.errors import WebError
+from webemu.agent_client.leaf import Leaf
+from webemu.agent_client.tab import Tab, Turn
+from webemu.agent_client.tokens import Tokens, best
+from webemu.agent_client.tools import Misuse, function_tool, refusal
 
 _CURSOR = {"type": "integer", "description": "Number in brackets above a display; the last display if not given."}
 BROWSER_TOOLS: list[dict[str, Any]] = [

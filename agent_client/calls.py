@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 import httpx
 
-from agent_client import replies
-from agent_client.errors import BadRequest, ClientError, InfrastructureError
-from agent_client.replies import Response
-from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
+from webemu.agent_client import replies
+from webemu.agent_client.errors import BadRequest, ClientError, InfrastructureError
+from webemu.agent_client.replies import Response
+from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 T = TypeVar("T")
 S = TypeVar("S")

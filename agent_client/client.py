@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
-from agent_client import calls
-from agent_client.address import Address, address
-from agent_client.beside import Beside
-from agent_client.calls import Call
-from agent_client.errors import ClientError, InfrastructureError
-from agent_client.inside import HERE, Application, Inside
-from agent_client.replies import Response
-from agent_client.retry import Patience, unanswered
-from agent_client.transport import Lines, PooledTransport, ThreadClients, lines, wire
-from agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
+from webemu.agent_client import calls
+from webemu.agent_client.address import Address, address
+from webemu.agent_client.beside import Beside
+from webemu.agent_client.calls import Call
+from webemu.agent_client.errors import ClientError, InfrastructureError
+from webemu.agent_client.inside import HERE, Application, Inside
+from webemu.agent_client.replies import Response
+from webemu.agent_client.retry import Patience, unanswered
+from webemu.agent_client.transport import Lines, PooledTransport, ThreadClients, lines, wire
+from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 if TYPE_CHECKING:
-    from agent_client.wire import Wire
+    from webemu.agent_client.wire import Wire
 
 T = TypeVar("T")
 

@@ -14,9 +14,9 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from agent_client.client import DEFAULT_URL, Client
-from agent_client.errors import ClientError, InfrastructureError
-from agent_client.types import FindAnswer, PageAnswer, RawAnswer, SearchAnswer, View
+from webemu.agent_client.client import DEFAULT_URL, Client
+from webemu.agent_client.errors import ClientError, InfrastructureError
+from webemu.agent_client.types import FindAnswer, PageAnswer, RawAnswer, SearchAnswer, View
 
 
 class Format(StrEnum):

@@ -3,7 +3,7 @@
     tool = SimpleBrowserTool(backend=Backend(AsyncClient()))
 
 The original takes every exception of a backend for a text to the model, failures of ours included, so `failures` counts
-these: mask a rollout in which it is not 0. `agent_client.browser` raises them.
+these: mask a rollout in which it is not 0. `webemu.agent_client.browser` raises them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from agent_client import leaf
-from agent_client.calls import Call
-from agent_client.client import AsyncClient
-from agent_client.errors import InfrastructureError, WebError
-from agent_client.leaf import Leaf
-from agent_client.tools import refusal
+from webemu.agent_client import leaf
+from webemu.agent_client.calls import Call
+from webemu.agent_client.client import AsyncClient
+from webemu.agent_client.errors import InfrastructureError, WebError
+from webemu.agent_client.leaf import Leaf
+from webemu.agent_client.tools import refusal
 
 _PAGES = "gpt_oss.tools.simple_browser.page_contents"
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import httpx
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from agent_client.address import Address
-from agent_client.received import Fields, Received
+from webemu.agent_client.address import Address
+from webemu.agent_client.received import Fields, Received
 
 HEADER_BYTES = 1 << 20
 """Of an answer's head: recorded headers go along in it."""

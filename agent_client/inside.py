@@ -14,16 +14,16 @@ from urllib.parse import unquote
 
 import httpx
 
-from agent_client.address import Address
-from agent_client.errors import InfrastructureError
-from agent_client.received import Fields, Received
-from agent_client.turns import Turns
+from webemu.agent_client.address import Address
+from webemu.agent_client.errors import InfrastructureError
+from webemu.agent_client.received import Fields, Received
+from webemu.agent_client.turns import Turns
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Application: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
-"""An ASGI application, such as `api.app.create_app` makes."""
+"""An ASGI application, such as `webemu.api.app.create_app` makes."""
 HERE = Address("asgi://localhost", "asgi://localhost")
 """The address of every application."""
 LEAVE = 15.0

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from agent_client.calls import Call
-from agent_client.calls import page as page_call
-from agent_client.calls import search as search_call
-from agent_client.lines import wrapped
-from agent_client.marks import Marks, host_of, marked, plain, unmarked
-from agent_client.types import PageAnswer, SearchAnswer
+from webemu.agent_client.calls import Call
+from webemu.agent_client.calls import page as page_call
+from webemu.agent_client.calls import search as search_call
+from webemu.agent_client.lines import wrapped
+from webemu.agent_client.marks import Marks, host_of, marked, plain, unmarked
+from webemu.agent_client.types import PageAnswer, SearchAnswer
 
 SOURCE = "view-source:"
 """What an address begins with whose HTML is wanted."""

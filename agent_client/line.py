@@ -13,9 +13,9 @@ from select import POLLIN, poll
 
 import httpx
 
-from agent_client.address import Address
-from agent_client.http1 import IDLE, Reader, Writer
-from agent_client.received import Fields, Received
+from webemu.agent_client.address import Address
+from webemu.agent_client.http1 import IDLE, Reader, Writer
+from webemu.agent_client.received import Fields, Received
 
 _PIECE = 1 << 16
 

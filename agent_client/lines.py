@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from functools import lru_cache
 
-from agent_client.tokens import Tokens
+from webemu.agent_client.tokens import Tokens
 
 WIDTH = 80
 

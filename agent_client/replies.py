@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx
 
-from agent_client.errors import (
-    BadRequest,
-    ClientError,
-    InfrastructureError,
-    NotCaptured,
-    NoView,
-    WebError,
-)
-from agent_client.types import FindAnswer, Health, Match, PageAnswer, RawAnswer, SearchAnswer, SearchResult
+from webemu.agent_client.errors import BadRequest, ClientError, InfrastructureError, NotCaptured, NoView, WebError
+from webemu.agent_client.types import FindAnswer, Health, Match, PageAnswer, RawAnswer, SearchAnswer, SearchResult
 
 if TYPE_CHECKING:
-    from agent_client.received import Received
+    from webemu.agent_client.received import Received
 
 Response: TypeAlias = "httpx.Response | Received"
 """An answer, as it travelled."""

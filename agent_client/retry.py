@@ -7,8 +7,8 @@ from hashlib import blake2b
 
 import httpx
 
-from agent_client.address import Address
-from agent_client.errors import InfrastructureError
+from webemu.agent_client.address import Address
+from webemu.agent_client.errors import InfrastructureError
 
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 30.0

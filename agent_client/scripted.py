@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from agent_client import reading
-from agent_client.agent import Action, Step
-from agent_client.questions import Look, understand
-from agent_client.reading import Cell
+from webemu.agent_client import reading
+from webemu.agent_client.agent import Action, Step
+from webemu.agent_client.questions import Look, understand
+from webemu.agent_client.reading import Cell
 
 MAX_STEPS = 16
 """Enough for three hops with a wrong turn on each."""

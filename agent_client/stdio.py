@@ -16,9 +16,9 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from agent_client.address import address
-from agent_client.client import DEFAULT_URL
-from agent_client.command import Server
+from webemu.agent_client.address import address
+from webemu.agent_client.client import DEFAULT_URL
+from webemu.agent_client.command import Server
 
 UNREACHABLE = -32000
 """Error code of ours; MCP leaves -32000 to -32019 to implementations."""

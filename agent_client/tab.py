@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from agent_client import leaf
-from agent_client.calls import Call
-from agent_client.leaf import SOURCE, Leaf
-from agent_client.lines import end_of_view, numbered, wrapped
-from agent_client.tokens import Tokens
-from agent_client.tools import Misuse
+from webemu.agent_client import leaf
+from webemu.agent_client.calls import Call
+from webemu.agent_client.leaf import SOURCE, Leaf
+from webemu.agent_client.lines import end_of_view, numbered, wrapped
+from webemu.agent_client.tokens import Tokens
+from webemu.agent_client.tools import Misuse
 
 ABOVE = 4
 """Lines above a place that was found which are shown with it."""

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agent_client import calls
-from agent_client.calls import Call
-from agent_client.client import AsyncClient, Client
-from agent_client.errors import BadRequest, NotCaptured, NoView, WebError
-from agent_client.types import FindAnswer, PageAnswer, SearchAnswer
+from webemu.agent_client import calls
+from webemu.agent_client.calls import Call
+from webemu.agent_client.client import AsyncClient, Client
+from webemu.agent_client.errors import BadRequest, NotCaptured, NoView, WebError
+from webemu.agent_client.types import FindAnswer, PageAnswer, SearchAnswer
 
 RESULTS = 10
 WINDOW = 10_000

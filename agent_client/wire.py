@@ -12,10 +12,10 @@ from functools import partial
 
 import httpx
 
-from agent_client.address import Address
-from agent_client.http1 import IDLE, Reader, Writer
-from agent_client.received import Fields, Received
-from agent_client.turns import Turns
+from webemu.agent_client.address import Address
+from webemu.agent_client.http1 import IDLE, Reader, Writer
+from webemu.agent_client.received import Fields, Received
+from webemu.agent_client.turns import Turns
 
 
 class Wire:

@@ -20,39 +20,39 @@ from time import perf_counter
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from api.answer import BYTES, Answer, Header, Receive, Scope, Send, all_headers, send_answer
-from api.body import read_body
-from api.cache import Cache
-from api.coding import packed
-from api.counters import Counters
-from api.doors.authority import Contexts
-from api.doors.gate import Doors
-from api.doors.names import Address, answer
-from api.doors.resolver import Resolver
-from api.errors import error_answer, guarded, internal_error, method_not_allowed, no_such_route, ours
-from api.head import fitted
-from api.openapi import DESCRIPTION, add_docs
-from api.own import is_here, is_own
-from api.pool import Pool
-from api.routes import Route, Routes
-from api.served import READER, Served
-from api.services import services
-from api.sessions.carried import PREFIX, carries, within
-from api.sessions.desk import Desk
-from api.sessions.routes import PATH, SessionRoutes
-from api.sessions.worlds import Worlds
-from api.siblings import folder as siblings_folder
-from api.tally import PERIOD, Tally
-from api.turns import CLOCK, arrived, is_late, too_late
-from api.watch import Watch
-from api.web import Web
-from emulator.config import Config, load
-from emulator.errors import EmulatorError
-from emulator.ledger import Ledger
-from emulator.logs import event
-from emulator.world import World
-from index.ledger import SessionLedger
-from index.traces import TraceWriter
+from webemu.api.answer import BYTES, Answer, Header, Receive, Scope, Send, all_headers, send_answer
+from webemu.api.body import read_body
+from webemu.api.cache import Cache
+from webemu.api.coding import packed
+from webemu.api.counters import Counters
+from webemu.api.doors.authority import Contexts
+from webemu.api.doors.gate import Doors
+from webemu.api.doors.names import Address, answer
+from webemu.api.doors.resolver import Resolver
+from webemu.api.errors import error_answer, guarded, internal_error, method_not_allowed, no_such_route, ours
+from webemu.api.head import fitted
+from webemu.api.openapi import DESCRIPTION, add_docs
+from webemu.api.own import is_here, is_own
+from webemu.api.pool import Pool
+from webemu.api.routes import Route, Routes
+from webemu.api.served import READER, Served
+from webemu.api.services import services
+from webemu.api.sessions.carried import PREFIX, carries, within
+from webemu.api.sessions.desk import Desk
+from webemu.api.sessions.routes import PATH, SessionRoutes
+from webemu.api.sessions.worlds import Worlds
+from webemu.api.siblings import folder as siblings_folder
+from webemu.api.tally import PERIOD, Tally
+from webemu.api.turns import CLOCK, arrived, is_late, too_late
+from webemu.api.watch import Watch
+from webemu.api.web import Web
+from webemu.emulator.config import Config, load
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.ledger import Ledger
+from webemu.emulator.logs import event
+from webemu.emulator.world import World
+from webemu.index.ledger import SessionLedger
+from webemu.index.traces import TraceWriter
 
 log = logging.getLogger("webemu.serve")
 

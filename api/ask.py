@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from emulator.errors import BadRequest
-from emulator.json_text import read_once
-from emulator.surrogates import is_whole, mended
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.json_text import read_once
+from webemu.emulator.surrogates import is_whole, mended
 
 Params = Mapping[str, str]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from api.answer import Message, Receive, Scope
-from api.errors import too_large
+from webemu.api.answer import Message, Receive, Scope
+from webemu.api.errors import too_large
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:

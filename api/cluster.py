@@ -19,15 +19,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from api.app import App, create_app
-from emulator.cluster import joined
-from emulator.config import Config
-from emulator.errors import BadRequest, EmulatorError, Overloaded
-from emulator.ledger import Ledger
-from index.ledger import LedgerError, SessionLedger
-from index.split.engine import Key
-from index.split.holder import Holder
-from index.split.split import home, read_split, split_world
+from webemu.api.app import App, create_app
+from webemu.emulator.cluster import joined
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded
+from webemu.emulator.ledger import Ledger
+from webemu.index.ledger import LedgerError, SessionLedger
+from webemu.index.split.engine import Key
+from webemu.index.split.holder import Holder
+from webemu.index.split.split import home, read_split, split_world
 
 NAME = "webemu"
 ONGOING = 256

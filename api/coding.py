@@ -6,7 +6,7 @@ import re
 
 from isal import isal_zlib
 
-from api.answer import Answer, Header
+from webemu.api.answer import Answer, Header
 
 
 def packed(answer: Answer, headers: list[Header], least: int) -> Answer:

@@ -22,19 +22,19 @@ from urllib.parse import quote
 import typer
 import uvicorn
 
-from api import siblings
-from api.cluster import serve_on
-from api.doors.authority import ensure
-from api.doors.gate import Gate
-from api.doors.listener import BACKLOG, listen
-from api.doors.resolver import check
-from api.doors.unix import listening
-from api.served import current_id, problem, reader_line
-from api.supervisor import Server, Supervisor
-from emulator.config import Config, load
-from emulator.errors import BadRequest
-from emulator.folders import existing
-from emulator.logs import event, settings
+from webemu.api import siblings
+from webemu.api.cluster import serve_on
+from webemu.api.doors.authority import ensure
+from webemu.api.doors.gate import Gate
+from webemu.api.doors.listener import BACKLOG, listen
+from webemu.api.doors.resolver import check
+from webemu.api.doors.unix import listening
+from webemu.api.served import current_id, problem, reader_line
+from webemu.api.supervisor import Server, Supervisor
+from webemu.emulator.config import Config, load
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import existing
+from webemu.emulator.logs import event, settings
 
 log = logging.getLogger("webemu.serve")
 
@@ -138,10 +138,10 @@ def _end_with(parent: int) -> None:
 
 def _run(config: Config, listeners: list[socket.socket]) -> None:
     how = uvicorn.Config(
-        "api.app:from_environment",
+        "webemu.api.app:from_environment",
         factory=True,
         interface="asgi3",
-        loop="api.doors.accepting:AcceptingLoop" if find_spec("uvloop") else "auto",
+        loop="webemu.api.doors.accepting:AcceptingLoop" if find_spec("uvloop") else "auto",
         http=Gate,
         ws="none",
         lifespan="on",

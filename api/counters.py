@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 import psutil
 
-from api.head import REASONS
+from webemu.api.head import REASONS
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds; each bucket holds what took no longer than this and longer than the one before."""
@@ -70,7 +70,7 @@ class Counters:
             del self._sessions[next(iter(self._sessions))]
 
     def told(self) -> dict[str, Any]:
-        """For `api.tally`: the figures, what was searched for, and whose sessions ran in the last minute."""
+        """For `webemu.api.tally`: the figures, what was searched for, and whose sessions ran in the last minute."""
         searched: Counter[str] = Counter()
         with self._lock:
             most = self._queries.most_common(QUERIES // 8)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
-from emulator.errors import BadRequest
-from emulator.session import Session, parse
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.session import Session, parse
 
 HEADER = b"x-webemu-session"
 PROXY = b"proxy-authorization"

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from api.answer import Answer
-from api.counters import BUCKETS
-from api.tally import Figures, living, requests, times, total
+from webemu.api.answer import Answer
+from webemu.api.counters import BUCKETS
+from webemu.api.tally import Figures, living, requests, times, total
 
 HTML = b"text/html; charset=utf-8"
 TOP = 12
@@ -28,7 +28,7 @@ _POLICY = (
 @cache
 def page() -> Answer:
     """The page itself, which is always the same; its Content-Security-Policy names its one style and one script."""
-    folder = files("api.pages").joinpath("templates")
+    folder = files("webemu.api.pages").joinpath("templates")
     parts = {name: folder.joinpath(f"dashboard.{name}").read_text() for name in ("html", "css", "js")}
     body = parts["html"].replace("/*style*/", parts["css"]).replace("/*script*/", parts["js"]).encode()
     policy = _POLICY.format(style=_hashed(parts["css"]), script=_hashed(parts["js"]))

@@ -12,10 +12,10 @@ from itertools import count
 
 import orjson
 
-from api.answer import Answer, Header, Message, Receive, Scope, Send, send_answer
-from emulator.errors import EmulatorError
-from emulator.logs import event
-from emulator.weather import REASON
+from webemu.api.answer import Answer, Header, Message, Receive, Scope, Send, send_answer
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.logs import event
+from webemu.emulator.weather import REASON
 
 log = logging.getLogger("webemu.api")
 

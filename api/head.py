@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from api.answer import Header
+from webemu.api.answer import Header
 
 BAD_NAME, BAD_VALUE, TOO_LONG, TOO_MANY = REASONS = ("bad-name", "bad-value", "too-long", "too-many")
 """Why a header is left out: RFC 9110, sections 5.1 and 5.5, and the bounds below."""

@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from api.counters import BUCKETS
-from api.head import REASONS
-from api.tally import Figures, living, requests, times, total
+from webemu.api.counters import BUCKETS
+from webemu.api.head import REASONS
+from webemu.api.tally import Figures, living, requests, times, total
 
 KIND = b"text/plain; version=0.0.4; charset=utf-8"
 _COUNTED = (

@@ -15,15 +15,15 @@ from urllib.parse import quote
 
 import orjson
 
-from api.answer import BYTES, Answer, Header
-from api.ask import Params, read_list, read_object, read_query, required, whole, whole_number
-from api.errors import error_fields
-from api.head import reason_phrase
-from api.window import LENGTH, LINES, Window, cut
-from emulator.dates import parse_time
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import VIEWS, Capture, Match, Page, PageRequest, Payload, Query, Results, View
-from emulator.world import World
+from webemu.api.answer import BYTES, Answer, Header
+from webemu.api.ask import Params, read_list, read_object, read_query, required, whole, whole_number
+from webemu.api.errors import error_fields
+from webemu.api.head import reason_phrase
+from webemu.api.window import LENGTH, LINES, Window, cut
+from webemu.emulator.dates import parse_time
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import VIEWS, Capture, Match, Page, PageRequest, Payload, Query, Results, View
+from webemu.emulator.world import World
 
 SIZE = 10
 MAX_SIZE = 100

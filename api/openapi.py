@@ -1,6 +1,6 @@
 """The API's documentation: an OpenAPI 3.1 document and the page `/docs`, which loads nothing from anywhere else.
 
-The models here describe answers; no answer is ever rendered by them (`api.native` does that).
+The models here describe answers; no answer is ever rendered by them (`webemu.api.native` does that).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from api import native
-from api.sessions.models import SessionAccount, SessionAsk, SessionMade
-from api.window import LENGTH, LINES
-from emulator.types import VIEWS
+from webemu.api import native
+from webemu.api.sessions.models import SessionAccount, SessionAsk, SessionMade
+from webemu.api.window import LENGTH, LINES
+from webemu.emulator.types import VIEWS
 
 DESCRIPTION = """The web, emulated from a crawl. Every answer names the snapshot it was made from; the same snapshot and
 the same request give the same bytes. Times are UTC: RFC 3339, `YYYY[-MM[-DD]]`, or a prefix of `YYYYMMDDhhmmss`."""

@@ -15,10 +15,10 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from api.coding import squeezed, takes
-from api.head import is_mark, reason_phrase
-from emulator.errors import PayloadError
-from emulator.types import Payload
+from webemu.api.coding import squeezed, takes
+from webemu.api.head import is_mark, reason_phrase
+from webemu.emulator.errors import PayloadError
+from webemu.emulator.types import Payload
 
 Headers = list[tuple[bytes, bytes]]
 Asked = Mapping[bytes, bytes]

@@ -10,8 +10,8 @@ import ipaddress
 from collections.abc import Collection
 from functools import lru_cache
 
-from api.answer import Scope
-from api.doors.target import authority
+from webemu.api.answer import Scope
+from webemu.api.doors.target import authority
 
 PROXIED = "webemu.proxied"
 """Key of an ASGI scope, True for a request with an absolute target or one inside CONNECT."""

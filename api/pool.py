@@ -14,7 +14,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
 
-from emulator.errors import Overloaded
+from webemu.emulator.errors import Overloaded
 
 Asked = TypeVar("Asked")
 Answered = TypeVar("Answered")

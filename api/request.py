@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
-from api.answer import Scope
-from api.credentials import NOBODY, session_of
-from api.origin import Reply
-from emulator.session import Session
-from emulator.world import World
+from webemu.api.answer import Scope
+from webemu.api.credentials import NOBODY, session_of
+from webemu.api.origin import Reply
+from webemu.emulator.session import Session
+from webemu.emulator.world import World
 
 
 class Request(NamedTuple):

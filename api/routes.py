@@ -13,19 +13,19 @@ from typing import TypeVar
 
 import orjson
 
-from api import dashboard, metrics, native
-from api.answer import JSON, Answer
-from api.ask import read_body, read_query
-from api.cache import Cache, Key
-from api.counters import Counters
-from api.errors import INFRASTRUCTURE, is_ours
-from api.native import Hunt, Visit
-from api.pool import Pool, begun
-from api.served import Served
-from api.tally import Tally
-from emulator.errors import BadRequest, EmulatorError, SnapshotError
-from emulator.types import Query
-from emulator.world import World
+from webemu.api import dashboard, metrics, native
+from webemu.api.answer import JSON, Answer
+from webemu.api.ask import read_body, read_query
+from webemu.api.cache import Cache, Key
+from webemu.api.counters import Counters
+from webemu.api.errors import INFRASTRUCTURE, is_ours
+from webemu.api.native import Hunt, Visit
+from webemu.api.pool import Pool, begun
+from webemu.api.served import Served
+from webemu.api.tally import Tally
+from webemu.emulator.errors import BadRequest, EmulatorError, SnapshotError
+from webemu.emulator.types import Query
+from webemu.emulator.world import World
 
 Asked = TypeVar("Asked", Query, Visit)
 Route = Callable[[bytes], Awaitable[Answer]]

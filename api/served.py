@@ -16,12 +16,12 @@ from pathlib import Path
 from time import perf_counter
 from weakref import WeakValueDictionary
 
-from api.siblings import from_environment
-from emulator.errors import EmulatorError, SnapshotError
-from emulator.logs import event
-from emulator.world import World
-from index.open import check_snapshot, current_id, open_snapshot
-from index.records import READER, reader_line
+from webemu.api.siblings import from_environment
+from webemu.emulator.errors import EmulatorError, SnapshotError
+from webemu.emulator.logs import event
+from webemu.emulator.world import World
+from webemu.index.open import check_snapshot, current_id, open_snapshot
+from webemu.index.records import READER, reader_line
 
 __all__ = ["READER", "Served", "current_id", "problem", "reader_line"]
 

@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from api import sitemap
-from api.archives import places
-from api.dialects import DIALECTS
-from api.dialects.dialect import Dialect, has, is_quick
-from api.dialects.dialect import answer as speak
-from api.mcp import struck
-from api.mcp.endpoint import ENDPOINTS
-from api.origin import Reply
-from api.pages import PAGES
-from api.request import Handler, Request
-from api.wiki import answer as wiki
-from api.wiki.site import is_wikipedia
-from emulator.world import World
+from webemu.api import sitemap
+from webemu.api.archives import places
+from webemu.api.dialects import DIALECTS
+from webemu.api.dialects.dialect import Dialect, has, is_quick
+from webemu.api.dialects.dialect import answer as speak
+from webemu.api.mcp import struck
+from webemu.api.mcp.endpoint import ENDPOINTS
+from webemu.api.origin import Reply
+from webemu.api.pages import PAGES
+from webemu.api.request import Handler, Request
+from webemu.api.wiki import answer as wiki
+from webemu.api.wiki.site import is_wikipedia
+from webemu.emulator.world import World
 
 MADE: Sequence[Handler] = (wiki.answer, sitemap.answer)
 """What sites have though the crawl has no capture of it."""

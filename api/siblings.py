@@ -15,9 +15,9 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from emulator.errors import EmulatorError
-from emulator.types import Query
-from emulator.world import Passages, World
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.types import Query
+from webemu.emulator.world import Passages, World
 
 FOLDER = "_WEBEMU_SIBLINGS"
 """Names the folder to the workers."""

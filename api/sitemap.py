@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from itertools import groupby, islice
 from xml.sax.saxutils import escape
 
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 PER_FILE = 50_000
 """The protocol's limit."""

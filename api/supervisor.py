@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
-from emulator.logs import event
+from webemu.emulator.logs import event
 
 log = logging.getLogger("webemu.serve")
 

@@ -18,8 +18,8 @@ from bisect import bisect_right
 from collections import deque
 from time import perf_counter, process_time
 
-from api.answer import Scope
-from emulator.errors import Overloaded
+from webemu.api.answer import Scope
+from webemu.emulator.errors import Overloaded
 
 ARRIVED = "webemu.arrived"
 """Key of the stamp in a scope."""

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from math import inf
 
-from api.answer import Header
-from api.errors import INFRASTRUCTURE
-from emulator.logs import Seldom, event
+from webemu.api.answer import Header
+from webemu.api.errors import INFRASTRUCTURE
+from webemu.emulator.logs import Seldom, event
 
 log = logging.getLogger("webemu.requests")
 

@@ -15,29 +15,29 @@ from http import HTTPStatus
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
-from api.answer import Answer, Receive, Scope, Send
-from api.body import read_body
-from api.counters import Counters
-from api.dialects.dialect import Dialect
-from api.errors import OF_THE_CRAWL, failure_marks, guarded, internal_error, ours
-from api.head import fitted
-from api.mcp.struck import is_talk
-from api.origin import Headers, Reply, replay
-from api.pool import Pool
-from api.request import Handler, Request, read, read_plain
-from api.served import Served
-from api.services import MADE, Services
-from api.sessions.cut import cut, unmarked, wall
-from api.sessions.desk import Desk
-from api.sessions.native import ROUTES
-from api.sessions.whom import NATIVE, Whom, carried, spoken
-from api.turns import arrived, is_late, too_late
-from api.watch import Watch
-from emulator import urls
-from emulator.errors import EmulatorError, NotCaptured
-from emulator.types import Capture, PageRequest
-from emulator.visit import CAPTCHA
-from emulator.world import World
+from webemu.api.answer import Answer, Receive, Scope, Send
+from webemu.api.body import read_body
+from webemu.api.counters import Counters
+from webemu.api.dialects.dialect import Dialect
+from webemu.api.errors import OF_THE_CRAWL, failure_marks, guarded, internal_error, ours
+from webemu.api.head import fitted
+from webemu.api.mcp.struck import is_talk
+from webemu.api.origin import Headers, Reply, replay
+from webemu.api.pool import Pool
+from webemu.api.request import Handler, Request, read, read_plain
+from webemu.api.served import Served
+from webemu.api.services import MADE, Services
+from webemu.api.sessions.cut import cut, unmarked, wall
+from webemu.api.sessions.desk import Desk
+from webemu.api.sessions.native import ROUTES
+from webemu.api.sessions.whom import NATIVE, Whom, carried, spoken
+from webemu.api.turns import arrived, is_late, too_late
+from webemu.api.watch import Watch
+from webemu.emulator import urls
+from webemu.emulator.errors import EmulatorError, NotCaptured
+from webemu.emulator.types import Capture, PageRequest
+from webemu.emulator.visit import CAPTCHA
+from webemu.emulator.world import World
 
 Answered = TypeVar("Answered", Reply, Reply | None)
 

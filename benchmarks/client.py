@@ -29,8 +29,8 @@ from typing import Any
 
 import httpx
 
-from agent_client import AsyncClient, Client
-from agent_client.inside import Receive, Send
+from webemu.agent_client import AsyncClient, Client
+from webemu.agent_client.inside import Receive, Send
 
 CONNECTIONS = (1, 32, 256)
 THREADS = (1, 32)
@@ -171,7 +171,7 @@ def costs(url: str, path: str, seconds: float) -> None:
 def serving(folder: Path, path: str) -> Iterator[str]:
     """`webemu serve` of a collection, its answer cache off; its address."""
     place = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", "--uds", path]
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", *place, "--cache-mb", "0"]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", *place, "--cache-mb", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -244,8 +244,8 @@ def httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) ->
 
 def latencies(folder: Path, path: str) -> None:
     """One caller's, each way, printed as they are measured."""
-    from api.app import create_app  # only where a collection is given: the rest needs no server
-    from emulator.config import Config
+    from webemu.api.app import create_app  # only where a collection is given: the rest needs no server
+    from webemu.emulator.config import Config
 
     config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
     print(f"one caller, {QUERIES} distinct searches and {PAGES} page views of {folder.name}")

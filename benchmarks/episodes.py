@@ -22,16 +22,16 @@ from pathlib import Path
 
 import psutil
 
-from agent_client import AsyncClient
-from agent_client.calls import Call
 from benchmarks.run import step
-from rl.environment import AsyncEpisode
-from rl.policies import Attempt, Policy
-from rl.policies.scripted import scripted
-from rl.rewards import SHORT
-from rl.serving import serving
-from rl.state import Observation
-from rl.tasks import Task, load
+from webemu.agent_client import AsyncClient
+from webemu.agent_client.calls import Call
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.policies import Attempt, Policy
+from webemu.rl.policies.scripted import scripted
+from webemu.rl.rewards import SHORT
+from webemu.rl.serving import serving
+from webemu.rl.state import Observation
+from webemu.rl.tasks import Task, load
 
 PAGES, WORKERS = 5000, 2
 SAMPLES = (8, 1)
@@ -197,8 +197,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         root = given.folder or Path(made)
         if not (root / "episodes").is_dir():
-            step("emulator.cli", "generate", f"{root}/web", "--pages", str(PAGES), "-q")
-            step("emulator.cli", "ingest", f"{root}/web", "--root", str(root), "--collection", "episodes", "-q")
+            step("webemu.emulator.cli", "generate", f"{root}/web", "--pages", str(PAGES), "-q")
+            step("webemu.emulator.cli", "ingest", f"{root}/web", "--root", str(root), "--collection", "episodes", "-q")
         tasks = load(root / "web" / "tasks.jsonl")
         print(f"{len(tasks)} tasks, {WORKERS} workers; medians of {given.rounds} rounds")
         print("what    at once samples       /s requests/s   p50 ms  p99 ms  client us server us  cores client  reward")

@@ -22,7 +22,7 @@ import trafilatura
 from selectolax.lexbor import LexborHTMLParser
 from warcio.archiveiterator import ArchiveIterator
 
-from ingest.extract import extract_html, sniff
+from webemu.ingest.extract import extract_html, sniff
 
 PAGES = "_derived/ccstyle_realpages_share.warc.gz"
 _WORD = re.compile(r"\w+")

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import tantivy
 
-from index.http import parse
-from ingest.extract import extract
+from webemu.index.http import parse
+from webemu.ingest.extract import extract
 
 
 def read(paths: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -82,7 +82,7 @@ def run(command: list[str]) -> tuple[float, float, float]:
 
 def ingested(paths: list[str], workers: int) -> dict[str, tuple[float, float, float]]:
     """Both parts of an ingest, as `run` says them; and under `disk` its MB at rest."""
-    webemu = [sys.executable, "-m", "emulator.cli"]
+    webemu = [sys.executable, "-m", "webemu.emulator.cli"]
     with tempfile.TemporaryDirectory() as root:
         place = ["--root", root, "--collection", "bench", "--workers", str(workers)]
         catalog = run([*webemu, "ingest", *paths, *place, "-q", "--no-snapshot"])

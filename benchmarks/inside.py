@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from emulator.query import parse
-from emulator.types import PageRequest, Query
-from index.asked import generated
-from index.open import open_world
+from webemu.emulator.query import parse
+from webemu.emulator.types import PageRequest, Query
+from webemu.index.asked import generated
+from webemu.index.open import open_world
 
 QUERIES = PAGES = 4000
 PASSES = 5

@@ -30,9 +30,9 @@ from statistics import median
 from time import perf_counter, sleep
 from urllib.parse import quote, urlsplit
 
-from api.bench.server import started
-from emulator.config import Config
-from index.asked import generated
+from webemu.api.bench.server import started
+from webemu.emulator.config import Config
+from webemu.index.asked import generated
 
 KEPT = (0, 16, 32, 64)
 NEW = (64, 1024)

@@ -19,11 +19,11 @@ from itertools import cycle
 from pathlib import Path
 from urllib.parse import quote
 
-from api.bench.server import started
 from benchmarks.soak_checks import percentiles
 from benchmarks.soak_traffic import Line, get, opened
-from emulator.config import Config
-from index.asked import generated
+from webemu.api.bench.server import started
+from webemu.emulator.config import Config
+from webemu.index.asked import generated
 
 QUERIES, CONNECTIONS = 4000, 32
 FACTORS = (0.5, 1.0, 2.0, 4.0)

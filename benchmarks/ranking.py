@@ -12,10 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from index.evaluation import beir
-from index.evaluation.ranker import Setting, ranker
-from index.evaluation.score import figures, measures, score
-from index.manifest import current_id
+from webemu.index.evaluation import beir
+from webemu.index.evaluation.ranker import Setting, ranker
+from webemu.index.evaluation.score import figures, measures, score
+from webemu.index.manifest import current_id
 
 MEASURES = "AP,nDCG@10,R@100"
 DEPTH = 1000

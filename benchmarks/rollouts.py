@@ -16,13 +16,13 @@ from typing import Any
 
 from trl import GRPOConfig, GRPOTrainer
 
-from rl.adapters import trl
-from rl.adapters.place import Place as Seat
-from rl.train.grpo import config, grpo
-from rl.train.recipe import read
-from rl.train.room import Room
-from rl.train.run import loaded
-from rl.train.webs import Place, place
+from webemu.rl.adapters import trl
+from webemu.rl.adapters.place import Place as Seat
+from webemu.rl.train.grpo import config, grpo
+from webemu.rl.train.recipe import read
+from webemu.rl.train.room import Room
+from webemu.rl.train.run import loaded
+from webemu.rl.train.webs import Place, place
 
 STEPS, LATENCIES = 3, (0, 20)
 

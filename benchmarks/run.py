@@ -34,15 +34,15 @@ def step(*command: str) -> None:
 def main(warcs: Path | None) -> None:
     with tempfile.TemporaryDirectory() as work:
         if warcs is None:
-            step("emulator.cli", "generate", f"{work}/web", "--pages", "50000")
+            step("webemu.emulator.cli", "generate", f"{work}/web", "--pages", "50000")
             warcs = Path(work) / "web"
         files = sorted(map(str, warcs.rglob("*.warc.gz")), key=lambda name: -Path(name).stat().st_size)
         step("benchmarks.ingest", files[0])
-        step("emulator.cli", "ingest", str(warcs), "--root", work, "--collection", "bench", "-q")
+        step("webemu.emulator.cli", "ingest", str(warcs), "--root", work, "--collection", "bench", "-q")
         step("benchmarks.inside", f"{work}/bench")
         place = ["--root", work, "--collection", "bench", "-q"]
         for options in LOADS:
-            step("emulator.cli", "bench", *place, *options.split())
+            step("webemu.emulator.cli", "bench", *place, *options.split())
         pywb = os.environ.get("PYWB_BIN", "")
         peers = {"--bm25": os.environ.get("BM25_PYTHON", ""), "--lucene": os.environ.get("LUCENE_PYTHON", "")}
         named = [word for option, value in (peers | {"--pywb": pywb}).items() if value for word in (option, value)]

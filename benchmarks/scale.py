@@ -27,8 +27,8 @@ import psutil
 
 from benchmarks.memory import own
 from benchmarks.scale_model import report
-from index.asked import generated
-from index.catalog import Catalog
+from webemu.index.asked import generated
+from webemu.index.catalog import Catalog
 
 ASKED = 4000
 
@@ -86,7 +86,7 @@ class Memory(threading.Thread):
 
 def measured(*arguments: str) -> dict[str, float]:
     """A command of ours, run to its end: wall and core-seconds, and memory in bytes. Raises CalledProcessError."""
-    command = [sys.executable, "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     started = time.perf_counter()
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     memory = Memory(psutil.Process(running.pid))

@@ -22,9 +22,9 @@ from random import Random
 from typing import Any
 
 from benchmarks.memory import own
-from emulator.types import PageRequest, Query
-from emulator.world import World
-from index.open import open_world
+from webemu.emulator.types import PageRequest, Query
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 FIRST = 40
 """Requests of each kind that a cold process is asked."""

@@ -17,20 +17,20 @@ from functools import partial
 from math import inf, nan
 from pathlib import Path
 
-from emulator.ports import Finder
-from emulator.query import parse
-from emulator.ranking import WINDOW
-from emulator.world import World
-from index.asked import generated
-from index.engine import Engine
-from index.evaluation.judged import ids, read_judgments, read_queries
-from index.evaluation.known_items import KINDS
-from index.evaluation.ranker import ranked
-from index.evaluation.score import figures, groups, measures, score
-from index.manifest import current_id, switch
-from index.open import open_snapshot
-from index.rank import PLAIN, Weights
-from index.snapshot import build
+from webemu.emulator.ports import Finder
+from webemu.emulator.query import parse
+from webemu.emulator.ranking import WINDOW
+from webemu.emulator.world import World
+from webemu.index.asked import generated
+from webemu.index.engine import Engine
+from webemu.index.evaluation.judged import ids, read_judgments, read_queries
+from webemu.index.evaluation.known_items import KINDS
+from webemu.index.evaluation.ranker import ranked
+from webemu.index.evaluation.score import figures, groups, measures, score
+from webemu.index.manifest import current_id, switch
+from webemu.index.open import open_snapshot
+from webemu.index.rank import PLAIN, Weights
+from webemu.index.snapshot import build
 
 NOW = Weights()
 SETTINGS = {

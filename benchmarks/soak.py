@@ -33,7 +33,7 @@ import psutil
 from benchmarks.memory import own
 from benchmarks.soak_checks import Check, checks
 from benchmarks.soak_traffic import Ask, Guest, Line, Seen, asks, opened
-from index.asked import generated
+from webemu.index.asked import generated
 
 COLLECTION = "soak"
 QUERIES, URLS = 800, 600
@@ -102,7 +102,7 @@ class Run:
 
 
 def webemu(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "emulator.cli", *arguments]
+    return [sys.executable, "-m", "webemu.emulator.cli", *arguments]
 
 
 def prepare(folder: Path, plan: Plan) -> dict[str, list[Ask]]:

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median, quantiles
 
-from emulator.world import World
-from index.open import open_world
-from index.views import links, markdown
+from webemu.emulator.world import World
+from webemu.index.open import open_world
+from webemu.index.views import links, markdown
 
 STEPS = (0.5, 0.8, 0.9, 0.95, 0.99)
 _WORD = re.compile(r"\w+")

@@ -9,9 +9,9 @@ from html import unescape
 from itertools import islice
 from urllib.parse import unquote
 
-from emulator import urls
-from emulator.ngrams import ngrams, plain
-from emulator.policy import Blocked
+from webemu.emulator import urls
+from webemu.emulator.ngrams import ngrams, plain
+from webemu.emulator.policy import Blocked
 
 MAX_DEPTH = 4
 """An address in an address is looked for under so many layers of escapes."""

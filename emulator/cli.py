@@ -12,36 +12,54 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from emulator import config, ending, extras
+from webemu.emulator import config, ending, extras
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("emulator.demo:demo", "Generate a small web that does not exist, serve it, and let an agent use it."),
-    "ingest": ("ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
-    "serve": ("api.command:serve", "Serve a collection over HTTP."),
-    "bench": ("api.bench.command:bench", "Measure what a server bears, how long answers take, and what they cost."),
-    "search": ("agent_client.command:search", "Search a running server."),
-    "fetch": ("agent_client.command:fetch", "Open a page of a running server."),
-    "find": ("agent_client.command:find", "Find text inside a page of a running server."),
-    "mcp": ("agent_client.stdio:mcp", "Be an MCP server on standard input and output, for a running server."),
-    "env": ("api.doors.command:env", "Print the settings that put programs onto the emulated web."),
-    "run": ("api.doors.run:run", "Run a command in a network where the emulated web is all there is."),
-    "ca": ("api.doors.command:ca", "Show the certificate authority that the server ends TLS with."),
-    "eval": ("rl.eval_command:evaluation", "Let a model answer a task file by searching, and measure it."),
-    "data": ("rl.data_command:data", "Make data for training out of episodes."),
-    "quiz": ("rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
-    "tasks": ("rl.tasks.command:app", "Make tasks with known answers, or look through your own."),
-    "episodes": ("rl.adapters.command:episodes", "Give episodes of a task file over plain HTTP, for any trainer."),
-    "train": ("rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
-    "report": ("rl.train.report_command:report", "Show a training run: curves, and what the model did."),
-    "serve-model": ("rl.train.endpoint_command:serve_model", "Serve a trained model, to be evaluated."),
-    "traces": ("index.traces_command:traces", "Export what sessions did: JSON lines, conversations, a clickstream."),
-    "sql": ("index.command:sql", "Ask the catalog in SQL."),
-    "stat": ("index.command:stat", "Show what a collection holds and what was dropped."),
-    "snapshots": ("index.command:snapshots", "List, build, switch, remove or verify snapshots."),
-    "eval-search": ("index.evaluation.command:eval_search", "Measure how well search finds what is known to be right."),
-    "known-items": ("index.evaluation.known_items_command:known_items", "Make queries with known answers of a crawl."),
-    "embed": ("index.dense.command:embed", "Give a snapshot vectors, so that it can be searched by meaning."),
-    "generate": ("ingest.synth.command:generate", "Write a web that does not exist as WARC files, with tasks."),
+    "demo": (
+        "webemu.emulator.demo:demo",
+        "Generate a small web that does not exist, serve it, and let an agent use it.",
+    ),
+    "ingest": ("webemu.ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
+    "serve": ("webemu.api.command:serve", "Serve a collection over HTTP."),
+    "bench": (
+        "webemu.api.bench.command:bench",
+        "Measure what a server bears, how long answers take, and what they cost.",
+    ),
+    "search": ("webemu.agent_client.command:search", "Search a running server."),
+    "fetch": ("webemu.agent_client.command:fetch", "Open a page of a running server."),
+    "find": ("webemu.agent_client.command:find", "Find text inside a page of a running server."),
+    "mcp": ("webemu.agent_client.stdio:mcp", "Be an MCP server on standard input and output, for a running server."),
+    "env": ("webemu.api.doors.command:env", "Print the settings that put programs onto the emulated web."),
+    "run": ("webemu.api.doors.run:run", "Run a command in a network where the emulated web is all there is."),
+    "ca": ("webemu.api.doors.command:ca", "Show the certificate authority that the server ends TLS with."),
+    "eval": ("webemu.rl.eval_command:evaluation", "Let a model answer a task file by searching, and measure it."),
+    "data": ("webemu.rl.data_command:data", "Make data for training out of episodes."),
+    "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
+    "tasks": ("webemu.rl.tasks.command:app", "Make tasks with known answers, or look through your own."),
+    "episodes": (
+        "webemu.rl.adapters.command:episodes",
+        "Give episodes of a task file over plain HTTP, for any trainer.",
+    ),
+    "train": ("webemu.rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
+    "report": ("webemu.rl.train.report_command:report", "Show a training run: curves, and what the model did."),
+    "serve-model": ("webemu.rl.train.endpoint_command:serve_model", "Serve a trained model, to be evaluated."),
+    "traces": (
+        "webemu.index.traces_command:traces",
+        "Export what sessions did: JSON lines, conversations, a clickstream.",
+    ),
+    "sql": ("webemu.index.command:sql", "Ask the catalog in SQL."),
+    "stat": ("webemu.index.command:stat", "Show what a collection holds and what was dropped."),
+    "snapshots": ("webemu.index.command:snapshots", "List, build, switch, remove or verify snapshots."),
+    "eval-search": (
+        "webemu.index.evaluation.command:eval_search",
+        "Measure how well search finds what is known to be right.",
+    ),
+    "known-items": (
+        "webemu.index.evaluation.known_items_command:known_items",
+        "Make queries with known answers of a crawl.",
+    ),
+    "embed": ("webemu.index.dense.command:embed", "Give a snapshot vectors, so that it can be searched by meaning."),
+    "generate": ("webemu.ingest.synth.command:generate", "Write a web that does not exist as WARC files, with tasks."),
 }
 
 

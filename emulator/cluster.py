@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from emulator.errors import BadRequest, EmulatorError
-from emulator.extras import absence
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.extras import absence
 
 PATIENCE = 5.0
 """Seconds that a machine may take to answer at all; Ray itself would try for minutes."""

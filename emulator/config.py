@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from emulator.errors import BadRequest
-from emulator.logs import FORMS
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.logs import FORMS
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PREFIX = "WEBEMU_"

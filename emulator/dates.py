@@ -7,7 +7,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from emulator.errors import BadRequest
+from webemu.emulator.errors import BadRequest
 
 _DIGITS = re.compile(r"\d{4,14}")
 _PARTIAL = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")

@@ -20,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from emulator.config import load
+from webemu.emulator.config import load
 
 PAGES, SEED = 2000, 7
 TASKS = 12
@@ -105,7 +105,7 @@ class Script:
         """Begin a command and go on."""
         print(f"\n$ {shlex.join(['webemu', *arguments])}", flush=True)
         # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-        command = [sys.executable, "-P", "-m", "emulator.cli", *arguments]
+        command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *arguments]
         process = subprocess.Popen(command, start_new_session=True)
         self._running.append(process)
         return process

@@ -7,8 +7,8 @@ import os
 import sys
 import traceback
 
-from emulator import extras
-from emulator.errors import BadRequest, EmulatorError
+from webemu.emulator import extras
+from webemu.emulator.errors import BadRequest, EmulatorError
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 """Exit statuses beside 0; the last is that of shells for Ctrl-C."""

@@ -18,7 +18,7 @@ An error of ours is never disguised as a result.
 
 from __future__ import annotations
 
-from emulator.surrogates import mended
+from webemu.emulator.surrogates import mended
 
 
 class EmulatorError(Exception):

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from emulator.errors import EmulatorError
+from webemu.emulator.errors import EmulatorError
 
 EXTRAS = {
     "server": (
@@ -42,7 +42,6 @@ EXTRAS = {
 """Modules by the extra that brings them; `embed` names its own for those that `train` and `dense` share."""
 POSIX = ("fcntl", "grp", "pwd", "resource", "termios")
 """Modules of Python that Windows does not have."""
-ROOMS = ("agent_client", "api", "emulator", "index", "ingest", "rl")
 _EXTRA_OF = {module: extra for extra, modules in EXTRAS.items() for module in modules}
 
 
@@ -115,7 +114,7 @@ def stand_ins() -> Iterator[list[str]]:
     finally:
         sys.meta_path.remove(finder)
         for name in set(sys.modules) - before:
-            if _top(name) in (*ROOMS, *finder.missing):
+            if _top(name) in ("webemu", *finder.missing):
                 del sys.modules[name]
         sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from pathlib import Path
 
-from emulator.config import Config
-from emulator.errors import BadRequest
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest
 
 SIGNS = ("catalog.duckdb", "CURRENT", "snapshots")
 """Files of a collection; one of them is enough to know it, since a part of a split one has no catalog."""

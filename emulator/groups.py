@@ -1,4 +1,4 @@
-"""How the parts of a query are grouped by `OR` and parentheses. What a part says is `emulator.query`'s business.
+"""How the parts of a query are grouped by `OR` and parentheses. What a part says is `webemu.emulator.query`'s business.
 
 `OR` (or `|`) joins the part before it with the part after it and binds closer than standing side by side, as search
 engines have it: `a OR b c` is either of `a` and `b`, and `c`. What has no counterpart says nothing: a parenthesis that

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from emulator import urls
-from emulator.blocklist import Blocklist
-from emulator.errors import NotCaptured, PayloadError
-from emulator.policy import Policy
-from emulator.ports import Entry, Finder, Numbers, Shelf
-from emulator.query import Parsed
-from emulator.types import Archive, Capture, Hit
-from emulator.warc_range import Unreadable, records
-from emulator.world import World
+from webemu.emulator import urls
+from webemu.emulator.blocklist import Blocklist
+from webemu.emulator.errors import NotCaptured, PayloadError
+from webemu.emulator.policy import Policy
+from webemu.emulator.ports import Entry, Finder, Numbers, Shelf
+from webemu.emulator.query import Parsed
+from webemu.emulator.types import Archive, Capture, Hit
+from webemu.emulator.warc_range import Unreadable, records
+from webemu.emulator.world import World
 
 KEPT = 1 << 18
 """Verdicts that are kept of each kind."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from emulator.surrogates import mended
+from webemu.emulator.surrogates import mended
 
 MAX_DEPTH = 100
 """Lists and objects inside each other; what is written out again must not be deeper than its writer allows."""
@@ -31,7 +31,7 @@ def read_once(text: bytes | str) -> Any:
     """Return the value of a JSON text in which no object has a name twice. Raises ValueError.
 
     Texts may hold halves of characters, so that the member that holds one can be refused alone
-    (`emulator.surrogates`).
+    (`webemu.emulator.surrogates`).
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Port: what is written down of sessions, in one place for all serving processes. `index.ledger` is the real one."""
+"""Port: what is written down of sessions, in one place for all serving processes. `webemu.index.ledger` is the real one."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from emulator.draws import Draws
-from emulator.query import parse
-from emulator.types import Hit
-from emulator.weather import Weather
+from webemu.emulator.draws import Draws
+from webemu.emulator.query import parse
+from webemu.emulator.types import Hit
+from webemu.emulator.weather import Weather
 
 BLOCK = 10
 Others = Callable[[], Iterator[Hit]]

@@ -14,11 +14,11 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from emulator import json_text
-from emulator.dates import parse_time
-from emulator.errors import BadRequest
-from emulator.surrogates import is_whole
-from emulator.weather import FAIR, RATES, Latency, Weather
+from webemu.emulator import json_text
+from webemu.emulator.dates import parse_time
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.surrogates import is_whole
+from webemu.emulator.weather import FAIR, RATES, Latency, Weather
 
 MAX_TEXT = 200
 """Characters of a name."""
@@ -37,7 +37,7 @@ class Blocked:
     texts: tuple[str, ...] = ()
     """Pages that say one of them, whatever their case and spaces."""
     ngrams: tuple[str, ...] = ()
-    """Pages with a run of 13 words of such a hash (`emulator.ngrams`)."""
+    """Pages with a run of 13 words of such a hash (`webemu.emulator.ngrams`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from emulator.article import Article
-from emulator.query import Parsed
-from emulator.types import Archive, Capture, Hit, Payload
+from webemu.emulator.article import Article
+from webemu.emulator.query import Parsed
+from webemu.emulator.types import Archive, Capture, Hit, Payload
 
 Entry = tuple[float, int]
 """(score, dense id)."""
@@ -36,7 +36,7 @@ class Numbers(Protocol):
         """(until, cluster, domain) of each page."""
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """`emulator.ranking.current` of a ranking."""
+        """`webemu.emulator.ranking.current` of a ranking."""
 
 
 class Pending(BlockingIOError):

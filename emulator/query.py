@@ -1,7 +1,7 @@
 """The query language: what an agent typed, read into words and conditions. Total: every string is a query.
 
 Own parser, since a search library's parser raises on `:` and `(` and forgets repeated words. It splits and sorts; which
-words count how much is the index's business. `OR` and parentheses are read by `emulator.groups`.
+words count how much is the index's business. `OR` and parentheses are read by `webemu.emulator.groups`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from datetime import date
 from operator import attrgetter
 from typing import Any
 
-from emulator import urls
-from emulator.dates import parse_span
-from emulator.groups import TOKEN, Node, grouped, leaves
+from webemu.emulator import urls
+from webemu.emulator.dates import parse_span
+from webemu.emulator.groups import TOKEN, Node, grouped, leaves
 
 MAX_CHARS = 4096
 """A query is read to here; the rest is ignored."""

@@ -7,9 +7,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from emulator.dates import day_number
-from emulator.ports import Entry, Finder, Numbers
-from emulator.query import Parsed
+from webemu.emulator.dates import day_number
+from webemu.emulator.ports import Entry, Finder, Numbers
+from webemu.emulator.query import Parsed
 
 PER_DOMAIN = 2
 """At most so many results of one registrable domain among `BLOCK` results."""

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from emulator.query import parse
+from webemu.emulator.query import parse
 
 MAX_TITLES = 50
 MAX_CHARS = 60

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from emulator.dates import parse_time
-from emulator.errors import BadRequest
-from emulator.policy import Policy, identity, read_policy
+from webemu.emulator.dates import parse_time
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.policy import Policy, identity, read_policy
 
 OPENED, INLINE = "ws-", "wp-"
 _SWITCH = {"on": True, "off": False}

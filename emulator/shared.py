@@ -11,9 +11,9 @@ from functools import partial
 from sys import getsizeof
 from typing import Protocol, TypeVar
 
-from emulator.ports import Pending
-from emulator.types import Capture, Query, Results, View
-from emulator.world import World
+from webemu.emulator.ports import Pending
+from webemu.emulator.types import Capture, Query, Results, View
+from webemu.emulator.world import World
 
 T = TypeVar("T")
 HIT = 350

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class Trace(NamedTuple):
-    """A row as it rests in Parquet; `index.traces` has the columns' types."""
+    """A row as it rests in Parquet; `webemu.index.traces` has the columns' types."""
 
     session: str
     task: str

@@ -2,7 +2,7 @@
 
 Four keys of a URL, from strict to loose: `exact` (WHATWG serialisation, no fragment), `canonical` (w3lib: sorted
 query, normal escapes), `surt` (Internet Archive's SURT, equal to Common Crawl's url_surtkey) and `loose` (that of the
-URL without index file, tracking and cache-busting parameters). The lookup that uses them is in `emulator.world`.
+URL without index file, tracking and cache-busting parameters). The lookup that uses them is in `webemu.emulator.world`.
 """
 
 from __future__ import annotations

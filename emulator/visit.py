@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from emulator import urls
-from emulator.draws import Draws
-from emulator.errors import NotCaptured, Refused
-from emulator.ledger import Kind
-from emulator.noise import another, is_noisy, noisy
-from emulator.policy import Policy
-from emulator.query import parse
-from emulator.shared import Shared
-from emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query, Results, View
-from emulator.world import DEEPEST, World
+from webemu.emulator import urls
+from webemu.emulator.draws import Draws
+from webemu.emulator.errors import NotCaptured, Refused
+from webemu.emulator.ledger import Kind
+from webemu.emulator.noise import another, is_noisy, noisy
+from webemu.emulator.policy import Policy
+from webemu.emulator.query import parse
+from webemu.emulator.shared import Shared
+from webemu.emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query, Results, View
+from webemu.emulator.world import DEEPEST, World
 
 MOST_SHOWN = 100
 """Results of one search that are written down."""

@@ -1,7 +1,7 @@
 """Bad weather: what a session's web suffers, and how often. Which request it strikes is drawn, and drawn alike again.
 
-`fault` strikes a request as a whole; dead links and captcha walls strike pages (`emulator.visit`), and noise strikes
-results (`emulator.noise`). Nothing here waits, answers or knows a wire.
+`fault` strikes a request as a whole; dead links and captcha walls strike pages (`webemu.emulator.visit`), and noise strikes
+results (`webemu.emulator.noise`). Nothing here waits, answers or knows a wire.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from math import exp
 from typing import Literal
 
-from emulator.draws import Draws
-from emulator.errors import EmulatorError, Refused
+from webemu.emulator.draws import Draws
+from webemu.emulator.errors import EmulatorError, Refused
 
 Kind = Literal["timeout", "error", "rate-limit", "reset", "truncated"]
 REASON = "bad-weather"

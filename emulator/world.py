@@ -1,7 +1,7 @@
 """The emulated web as one object: a search or a visit in, an answer by law out.
 
 Which capture answers a URL, which redirects are followed: all of it is here; which hits of a ranking are shown, in
-`emulator.ranking`. Where things rest and how they are ranked is behind two ports; no wire is known here.
+`webemu.emulator.ranking`. Where things rest and how they are ranked is behind two ports; no wire is known here.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from emulator import ranking, urls
-from emulator.article import Article
-from emulator.errors import BadRequest, NotCaptured, NoView
-from emulator.highlight import Span, spans
-from emulator.passage import passage
-from emulator.ports import Finder, Shelf
-from emulator.query import Parsed, parse
-from emulator.related import related
-from emulator.relevance import relevance
-from emulator.spelling import correct
-from emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
+from webemu.emulator import ranking, urls
+from webemu.emulator.article import Article
+from webemu.emulator.errors import BadRequest, NotCaptured, NoView
+from webemu.emulator.highlight import Span, spans
+from webemu.emulator.passage import passage
+from webemu.emulator.ports import Finder, Shelf
+from webemu.emulator.query import Parsed, parse
+from webemu.emulator.related import related
+from webemu.emulator.relevance import relevance
+from webemu.emulator.spelling import correct
+from webemu.emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
 
 DEEPEST = 1000
 """Results further down are not served."""

@@ -1,6 +1,6 @@
 """The search engine alone: Tantivy's own top ten of queries, one thread, nothing ranked anew, rendered or sent.
 
-    python -m index.alone COLLECTION_FOLDER SNAPSHOT PASSES < queries.json
+    python -m webemu.index.alone COLLECTION_FOLDER SNAPSHOT PASSES < queries.json
 
 prints one JSON object: queries per core-second, microseconds at the median and at the 99th percentile (of the pass in
 the middle), and the bytes of memory that are the process's own. Queries are planned beforehand, as serving plans them.
@@ -17,9 +17,9 @@ from typing import Any
 
 import psutil
 
-from emulator.query import parse
-from index.engine import Engine
-from index.open import open_snapshot
+from webemu.emulator.query import parse
+from webemu.index.engine import Engine
+from webemu.index.open import open_snapshot
 
 TOP = 10
 

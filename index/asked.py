@@ -1,6 +1,6 @@
 """What can be asked of a collection, for load: spans of its titles, its URLs, or what its traces say was asked.
 
-    python -m index.asked COLLECTION_FOLDER QUERIES PAGES SEED [traces]
+    python -m webemu.index.asked COLLECTION_FOLDER QUERIES PAGES SEED [traces]
 
 prints one JSON object: `snapshot`, `documents`, `queries`, `pages` ([URL, a word of the title]), and `files`, all that
 serving the snapshot reads. The same seed gives the same, in the same order.
@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from emulator.errors import SnapshotError
-from index.catalog import Catalog
-from index.manifest import Manifest, current_id, read_manifest
-from index.traces import read_traces
+from webemu.emulator.errors import SnapshotError
+from webemu.index.catalog import Catalog
+from webemu.index.manifest import Manifest, current_id, read_manifest
+from webemu.index.traces import read_traces
 
 SHORTEST, LONGEST = 2, 6
 """Words of a query."""

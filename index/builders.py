@@ -61,6 +61,6 @@ def fingerprint(sources: tuple[str, ...]) -> str:
         digest.update(name.encode() + b"\n")
     for source in sources:
         package, _, path = source.partition("/")
-        text = files(package).joinpath(path).read_bytes().replace(b"\r\n", b"\n")
+        text = files(f"webemu.{package}").joinpath(path).read_bytes().replace(b"\r\n", b"\n")
         digest.update(b"%b %d\n" % (source.encode(), len(text)) + text)
     return digest.hexdigest()

@@ -13,10 +13,10 @@ from types import TracebackType
 import duckdb
 import pyarrow as pa
 
-from emulator.errors import CatalogError
-from index.schema import MARKER, SCHEMA_VERSION, TABLES
-from index.signals.hosts import RANKS
-from index.space import no_space, shortage
+from webemu.emulator.errors import CatalogError
+from webemu.index.schema import MARKER, SCHEMA_VERSION, TABLES
+from webemu.index.signals.hosts import RANKS
+from webemu.index.space import no_space, shortage
 
 FILE = "catalog.duckdb"
 READING, WRITING = "1GB", "512MB"

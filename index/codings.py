@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import brotli  # type: ignore[import-untyped]
 import zstandard
 
-from emulator.errors import PayloadError
+from webemu.emulator.errors import PayloadError
 
 Headers = Sequence[tuple[bytes, bytes]]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from struct import Struct
 from typing import Any
 
-from emulator import ranking
-from emulator.ports import Entry
-from index.blobs import map_file
+from webemu.emulator import ranking
+from webemu.emulator.ports import Entry
+from webemu.index.blobs import map_file
 
 try:
-    from index._reading import current
+    from webemu.index._reading import current
 except ImportError:  # no compiler where it was installed
     current = None  # type: ignore[assignment]
 
@@ -45,7 +45,7 @@ class Columns:
     `since`, `until`: seconds between which the page is what its URL shows, `until` being FOREVER for the latest;
     `day`: day number it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text,
     or of that which it is a near-duplicate of; `order`: place of its URL among all, for ties. In [0, 1], what
-    `index.signals` says of its `host`, its `address` and the `quality` of its text.
+    `webemu.index.signals` says of its `host`, its `address` and the `quality` of its text.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -67,7 +67,7 @@ class Columns:
         return map(_SHOWN.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """`emulator.ranking.current` of a ranking."""
+        """`webemu.emulator.ranking.current` of a ranking."""
         if current is not None:
             return current(self._rows, ranked)
         return ranking.current(ranked, self.rows([doc for _, doc in ranked]))

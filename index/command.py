@@ -14,16 +14,16 @@ from typing import Annotated, Any
 import duckdb
 import typer
 
-from emulator.config import load
-from emulator.errors import BadRequest, SnapshotError
-from emulator.folders import existing
-from index.catalog import Catalog
-from index.manifest import Manifest, current_id, read_manifest, switch
-from index.rank import Weights
-from index.records import reader_line
-from index.snapshot import build
-from index.split.split import split
-from index.verify import verify_snapshot
+from webemu.emulator.config import load
+from webemu.emulator.errors import BadRequest, SnapshotError
+from webemu.emulator.folders import existing
+from webemu.index.catalog import Catalog
+from webemu.index.manifest import Manifest, current_id, read_manifest, switch
+from webemu.index.rank import Weights
+from webemu.index.records import reader_line
+from webemu.index.snapshot import build
+from webemu.index.split.split import split
+from webemu.index.verify import verify_snapshot
 
 Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]

@@ -14,8 +14,8 @@ from datetime import date, timedelta
 import tantivy
 from tantivy import Occur, Query
 
-from emulator.query import Group, Parsed
-from index.analysis import terms as analyze
+from webemu.emulator.query import Group, Parsed
+from webemu.index.analysis import terms as analyze
 
 NARROW = 0.15
 """Up to this share of all documents a date range is looked up by months, above it hits are checked by column."""

@@ -1,6 +1,6 @@
 """The content of an HTML document, chosen here for every view: what its markup declares, else what looks like it.
 
-`readable` makes the text that is indexed and shown; `index.views` prunes its markup to what that text says. Rules were
+`readable` makes the text that is indexed and shown; `webemu.index.views` prunes its markup to what that text says. Rules were
 chosen on news pages with known text and by reading documentation pages (`benchmarks/extraction.py`). Where the content
 is declared, or nearly free of links, all of it is taken, elsewhere Resiliparse tells content from boilerplate. It takes
 lists for menus, so where it keeps too little, everything outside navigation is taken instead.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from index.markup import MAX_CHARACTERS, flattened
+from webemu.index.markup import MAX_CHARACTERS, flattened
 
 _ROOT_CLASSES = frozenset(
     "entry entry-content post-content post-body article-body article-content article-text articleBody "

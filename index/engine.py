@@ -1,7 +1,7 @@
 """From a parsed query to ranked dense ids: the Tantivy query is built term by term, never by the library's parser.
 
 Ranking: BM25 over the `all` field, each term weighted by how often the query says it. Long queries are cut to their
-most telling terms. What is shown of the ranking is `emulator.ranking`'s law.
+most telling terms. What is shown of the ranking is `webemu.emulator.ranking`'s law.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any, NamedTuple
 import tantivy
 from tantivy import Occur, Query
 
-from emulator.query import Parsed
-from emulator.questions import asks_for_new
-from emulator.ranking import WIDEST
-from emulator.types import Hit
-from index.analysis import terms as analyze
-from index.blobs import Blobs
-from index.columns import Columns
-from index.conditions import Clause, Conditions, months_of
-from index.languages import Reader, Readings, present
-from index.rank import DEPTH, Weights, factor, placed, recency
-from index.records import agreements, hit, term_hash, texts
-from index.signals.duplicates import Duplicates
+from webemu.emulator.query import Parsed
+from webemu.emulator.questions import asks_for_new
+from webemu.emulator.ranking import WIDEST
+from webemu.emulator.types import Hit
+from webemu.index.analysis import terms as analyze
+from webemu.index.blobs import Blobs
+from webemu.index.columns import Columns
+from webemu.index.conditions import Clause, Conditions, months_of
+from webemu.index.languages import Reader, Readings, present
+from webemu.index.rank import DEPTH, Weights, factor, placed, recency
+from webemu.index.records import agreements, hit, term_hash, texts
+from webemu.index.signals.duplicates import Duplicates
 
 MAX_TERMS = 16
 """A longer query is cut to the terms with the highest count x idf."""
@@ -90,7 +90,7 @@ class Plan(NamedTuple):
     hashes: tuple[int, ...]
     """Term hashes for the snippet, rarest first."""
     terms: tuple[tuple[tuple[int, ...], float], ...] = ()
-    """The hashes of each word and how rare it is, for `index.rank`."""
+    """The hashes of each word and how rare it is, for `webemu.index.rank`."""
     pairs: tuple[tuple[bytes, ...], ...] = ()
     """Words that stand side by side, as they may be written."""
     is_new: bool = False
@@ -314,7 +314,7 @@ class Engine:
         return self._reader.analyze(text, like) if like else analyze(text)
 
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
-        """The signals that ranked a page: `bm25`, those of `index.rank`, and the `factor` that they made: 1 for a page
+        """The signals that ranked a page: `bm25`, those of `webemu.index.rank`, and the `factor` that they made: 1 for a page
         that was not ordered anew."""
         best = self.top(plan, DEPTH)[0][:DEPTH] if plan.terms else []
         return self.told(doc, score, plan, any(other == doc for _, other in best))

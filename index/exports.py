@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from emulator.trace import Trace
+from webemu.emulator.trace import Trace
 
 SEARCH, EMPTY = "other-search", "other-empty"
 

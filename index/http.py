@@ -1,7 +1,7 @@
 """An HTTP answer as a crawler recorded it: head and body told apart, chunked framing removed.
 
 Bytes are trusted over headers: many crawls store decoded bodies below the old headers, or cut ones. Nothing here raises
-on what a record holds. Content coding: `index.codings`.
+on what a record holds. Content coding: `webemu.index.codings`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from index.codings import Headers, content_coding, decode_content, tokens
+from webemu.index.codings import Headers, content_coding, decode_content, tokens
 
 __all__ = ["Headers", "Message", "content_coding", "dechunk", "decode_content", "parse", "split_head"]
 

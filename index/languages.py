@@ -1,6 +1,6 @@
 """What language a query is in, guessed from its words and from the crawl, and which terms its words may be there.
 
-A page is stemmed by its own language (`index.analysis`), a query by the languages it may be in: those whose stop words
+A page is stemmed by its own language (`webemu.index.analysis`), a query by the languages it may be in: those whose stop words
 it has most of, else those in which its words are most frequent. Stems differ for few words; where they do, and the
 guess leaves more than one language, those that occur are readings of one word. Measured in docs/languages.md.
 """
@@ -14,8 +14,8 @@ from math import log1p
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from emulator.questions import unasked
-from index.analysis import ENGLISH, STEMMERS, plain, stemmed, words
+from webemu.emulator.questions import unasked
+from webemu.index.analysis import ENGLISH, STEMMERS, plain, stemmed, words
 
 LONG = 5
 """From so many different words on, stop words are left out."""

@@ -18,9 +18,9 @@ from weakref import WeakValueDictionary
 
 import lmdb
 
-from emulator.errors import EmulatorError
-from emulator.ledger import Begun, Kind, Place, Tally
-from index.made import maker
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.ledger import Begun, Kind, Place, Tally
+from webemu.index.made import maker
 
 MAP_SIZE = 64 << 30
 """Bytes that there is room for; a file grows as it fills."""
@@ -52,7 +52,7 @@ class LedgerError(EmulatorError):
 
 
 class SessionLedger:
-    """The port of `emulator.ledger`; opened when first asked, since most servers have no sessions. Thread-safe."""
+    """The port of `webemu.emulator.ledger`; opened when first asked, since most servers have no sessions. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulator.errors import EmulatorError
+from webemu.emulator.errors import EmulatorError
 
 
 @contextmanager

@@ -20,9 +20,9 @@ from weakref import WeakValueDictionary
 import lmdb
 import orjson
 
-from emulator import urls
-from emulator.types import Capture
-from index.sorter import AT_ONCE, Sorter
+from webemu.emulator import urls
+from webemu.emulator.types import Capture
+from webemu.index.sorter import AT_ONCE, Sorter
 
 FILE = "pages.lmdb"
 Row = tuple[Any, ...]

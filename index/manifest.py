@@ -1,7 +1,7 @@
 """What a snapshot says of itself, and which one is served: immutable folders, switched by an atomic rename.
 
 snapshots/<id>/  manifest.json (written last)  text/  pages.lmdb  columns/  duplicates/  titles/  words.txt
-shards/<id>/     the heavy parts, shared between snapshots (`index.shard`)
+shards/<id>/     the heavy parts, shared between snapshots (`webemu.index.shard`)
 CURRENT          the id that is served
 """
 
@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from emulator.errors import SnapshotError
+from webemu.emulator.errors import SnapshotError
 
 _REBUILD = "build it anew: webemu snapshots remove ID, then webemu snapshots build"
 FORMAT = 7
@@ -49,9 +49,9 @@ class Manifest:
     hashes: dict[str, str]
     """Of the snapshot's own files, by path; those it shares with shards are hashed there."""
     weights: dict[str, Any] = field(default_factory=dict)
-    """Of the signals (`index.rank`)."""
+    """Of the signals (`webemu.index.rank`)."""
     dense: dict[str, Any] | None = None
-    """What `index.dense` added to it: a snapshot with vectors. None is one without."""
+    """What `webemu.index.dense` added to it: a snapshot with vectors. None is one without."""
     contents: tuple[str, ...] = ()
     """`contents_of` each shard when the snapshot was built; empty in snapshots of older versions."""
 

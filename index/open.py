@@ -1,4 +1,4 @@
-"""Opening a snapshot for serving: the two ports of `emulator.ports`, filled from files that never change."""
+"""Opening a snapshot for serving: the two ports of `webemu.emulator.ports`, filled from files that never change."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from threading import local
 
 import zstandard
 
-from emulator.article import Article
-from emulator.errors import EmulatorError, PayloadError, SnapshotError
-from emulator.ports import Finder
-from emulator.types import Archive, Capture, Payload
-from emulator.world import World
-from index import parts, views, wiki
-from index.blobs import Blobs
-from index.columns import Columns
-from index.engine import Engine
-from index.files import Files
-from index.lookup import FILE as LOOKUP_FILE
-from index.lookup import Lookup
-from index.manifest import FORMAT, Manifest, check_contents, current_id, read_manifest
-from index.payloads import decoded, read_part, read_payload
-from index.rank import PLAIN, Weights
-from index.replayed import Link, replayed, replayed_css
-from index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
-from index.signals.duplicates import Duplicates
-from index.text import open_index, segment_bases
-from index.titles import FOLDER as TITLES_FOLDER
-from index.titles import Titles
-from index.vocabulary import FILE as WORDS_FILE
-from index.vocabulary import Vocabulary
+from webemu.emulator.article import Article
+from webemu.emulator.errors import EmulatorError, PayloadError, SnapshotError
+from webemu.emulator.ports import Finder
+from webemu.emulator.types import Archive, Capture, Payload
+from webemu.emulator.world import World
+from webemu.index import parts, views, wiki
+from webemu.index.blobs import Blobs
+from webemu.index.columns import Columns
+from webemu.index.engine import Engine
+from webemu.index.files import Files
+from webemu.index.lookup import FILE as LOOKUP_FILE
+from webemu.index.lookup import Lookup
+from webemu.index.manifest import FORMAT, Manifest, check_contents, current_id, read_manifest
+from webemu.index.payloads import decoded, read_part, read_payload
+from webemu.index.rank import PLAIN, Weights
+from webemu.index.replayed import Link, replayed, replayed_css
+from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
+from webemu.index.signals.duplicates import Duplicates
+from webemu.index.text import open_index, segment_bases
+from webemu.index.titles import FOLDER as TITLES_FOLDER
+from webemu.index.titles import Titles
+from webemu.index.vocabulary import FILE as WORDS_FILE
+from webemu.index.vocabulary import Vocabulary
 
 __all__ = ["current_id", "open_snapshot", "open_world"]
 
@@ -167,7 +167,7 @@ def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Find
     if manifest.dense is None:
         return found
     try:
-        from index.dense.open import opened  # of the extra `dense`
+        from webemu.index.dense.open import opened  # of the extra `dense`
 
         modes = opened(folder, manifest, engine)
     except (ModuleNotFoundError, EmulatorError) as error:

@@ -1,6 +1,6 @@
 """Parts of a document as readers of pages ask for them: what CSS selectors pick, where it leads, what it shows.
 
-Pure functions; hostile markup is cut by `index.markup`, a selector that cannot be read picks nothing.
+Pure functions; hostile markup is cut by `webemu.index.markup`, a selector that cannot be read picks nothing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from itertools import chain, repeat
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from index.content import texts_of
-from index.markup import shown
-from index.views import absolute, anchors, base_of
+from webemu.index.content import texts_of
+from webemu.index.markup import shown
+from webemu.index.views import absolute, anchors, base_of
 
 MAX_SELECTOR = 500
 """Characters of a selector that is heeded."""

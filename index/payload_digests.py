@@ -1,6 +1,6 @@
 """Digests as WARC records state them (`sha1:` and base32, mostly), in one spelling and against bytes.
 
-Hashes of files, which name sources and guard what is at rest: `index.digests`.
+Hashes of files, which name sources and guard what is at rest: `webemu.index.digests`.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from isal import isal_zlib
 
-from emulator.errors import PayloadError
-from emulator.logs import Seldom, event
-from emulator.types import Capture, Payload
-from index.codings import content_coding, decode_content
-from index.files import Files
-from index.http import head_span, parse
-from index.record_head import RecordHeaders, first_value, message_of, record_headers, target_url
+from webemu.emulator.errors import PayloadError
+from webemu.emulator.logs import Seldom, event
+from webemu.emulator.types import Capture, Payload
+from webemu.index.codings import content_coding, decode_content
+from webemu.index.files import Files
+from webemu.index.http import head_span, parse
+from webemu.index.record_head import RecordHeaders, first_value, message_of, record_headers, target_url
 
 log = logging.getLogger("webemu.payloads")
 _seldom = Seldom()

@@ -1,6 +1,6 @@
 """Markup pruned to what a text says: menus, teasers and buttons go, whatever elements they are made of.
 
-The text view decides what of a page is content (`index.content`), by rules that know no markup of their own. Here its
+The text view decides what of a page is content (`webemu.index.content`), by rules that know no markup of their own. Here its
 words are found again in the document, so that the markdown shows the same content with its headings, links and tables.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-from index.content import size_of
+from webemu.index.content import size_of
 
 MAX_TEXT = 1 << 20
 """Characters of a text whose words are gathered; for longer ones that takes too long, and nothing is pruned."""

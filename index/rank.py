@@ -4,7 +4,7 @@
                       + host x host + address x address + quality x quality)
 
 Each signal is in [0, 1], so the factor is bounded by 1 plus the sum of the weights. Titles and the texts of links have
-spoken before, inside the field that BM25 reads (`index.text`). Signals and their sources: docs/signals.md.
+spoken before, inside the field that BM25 reads (`webemu.index.text`). Signals and their sources: docs/signals.md.
 """
 
 from __future__ import annotations

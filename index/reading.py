@@ -1,4 +1,4 @@
-"""Reading result records (laid out in `index.records`) in Python; `_reading.c` does the same where it was compiled.
+"""Reading result records (laid out in `webemu.index.records`) in Python; `_reading.c` does the same where it was compiled.
 
 Both give the same floats to the last bit: sums go in order, and nothing is fused.
 """
@@ -18,7 +18,7 @@ Pairs = Sequence[tuple[bytes, ...]]
 
 
 def agreements(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[tuple[float, float, float]]:
-    """(title, passage, order) of `index.rank` that each page has of a query.
+    """(title, passage, order) of `webemu.index.rank` that each page has of a query.
 
     `terms`: of each word, the rarest first, the hashes of all that it may be, and how rare it is. `pairs`: of words
     side by side, each as it may be written, ASCII in lower case; found where no letter or digit of ASCII is before it.

@@ -1,15 +1,15 @@
 """The head of a WARC record, read in one way by who ingests it and by who serves it.
 
 Two ways would disagree on odd bytes: a capture would be known, and its payload be taken for that of another page.
-Finding where a head ends: `ingest.readers` and `index.http`.
+Finding where a head ends: `webemu.ingest.readers` and `webemu.index.http`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator import urls
-from index.http import Message, parse
+from webemu.emulator import urls
+from webemu.index.http import Message, parse
 
 RecordHeaders = Sequence[tuple[str, str]]
 """WARC headers in order, repeated ones kept."""

@@ -28,17 +28,17 @@ from zlib import crc32
 
 import orjson
 
-from emulator.dates import day_text
-from emulator.types import Hit
-from index.analysis import terms as analyze
-from index.reading import HEAD as _HEAD
+from webemu.emulator.dates import day_text
+from webemu.emulator.types import Hit
+from webemu.index.analysis import terms as analyze
+from webemu.index.reading import HEAD as _HEAD
 
 READER = "compiled"
 """Name of the reader of records that runs: `compiled`, or `python`, which is slower."""
 try:
-    from index._reading import agreements, shown
+    from webemu.index._reading import agreements, shown
 except ImportError:  # no compiler where it was installed
-    from index.reading import agreements, shown
+    from webemu.index.reading import agreements, shown
 
     READER = "python"
 
@@ -68,7 +68,7 @@ _HASHES = _Hashes()
 _APART = frozenset(" \t\r\n.!?;:。！？")
 """No word goes on after these."""
 _WOVEN = re.compile("[\u0b80-\u0bff]")
-"""Tamil: with it, all of a text is cut into words in another way (`index.analysis`)."""
+"""Tamil: with it, all of a text is cut into words in another way (`webemu.index.analysis`)."""
 _ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
 
 

@@ -1,6 +1,6 @@
 """A page as an archive replays it: whatever it leads to or loads is of the archive too.
 
-Pure functions that raise nothing; hostile markup is cut by `index.markup`. Scripts are left as they are: whoever serves
+Pure functions that raise nothing; hostile markup is cut by `webemu.index.markup`. Scripts are left as they are: whoever serves
 this must forbid them to run, and other hosts to be asked.
 """
 
@@ -13,7 +13,7 @@ from functools import partial
 import ada_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from index.markup import bounded
+from webemu.index.markup import bounded
 
 Link = Callable[[str, str], str]
 """Where in the archive an absolute URL is, given with the kind of thing it is wanted for: `im_`, `cs_`, `js_`, …"""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 4
 MAX_URL = 65_535
-"""Bytes of the longest URL as a JSON string without quotes: a result record has room for no more (`index.records`)."""
+"""Bytes of the longest URL as a JSON string without quotes: a result record has room for no more (`webemu.index.records`)."""
 URL_TOO_LARGE = "url-too-large"
 """Reason of a drop."""
 MAX_SHOWN = 1000
@@ -88,7 +88,7 @@ PAGES = pa.schema(
         ("repeated", pa.float32()),
     ]
 )
-"""Columns from `signature` on are what `ingest.measures` finds."""
+"""Columns from `signature` on are what `webemu.ingest.measures` finds."""
 
 LINKS = pa.schema(
     [

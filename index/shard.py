@@ -21,16 +21,16 @@ from typing import Any
 import duckdb
 import zstandard
 
-from emulator.dates import day_number
-from index.blobs import BlobWriter
-from index.builders import SHARD, fingerprint
-from index.catalog import Catalog
-from index.digests import digests
-from index.rank import Weights
-from index.records import encode, said
-from index.signals.anchors import Anchors, anchors_of
-from index.split.part import WHOLE, Part
-from index.text import Entry, write_index
+from webemu.emulator.dates import day_number
+from webemu.index.blobs import BlobWriter
+from webemu.index.builders import SHARD, fingerprint
+from webemu.index.catalog import Catalog
+from webemu.index.digests import digests
+from webemu.index.rank import Weights
+from webemu.index.records import encode, said
+from webemu.index.signals.anchors import Anchors, anchors_of
+from webemu.index.split.part import WHOLE, Part
+from webemu.index.text import Entry, write_index
 
 SHARD_PAGES = 100_000
 """No shard holds more pages."""
@@ -143,7 +143,7 @@ def build(
 ) -> Shard:  # fmt: skip
     """Build the shard of that name under `root` unless it is there; `count` is called for every page done.
 
-    `anchors`: file of `index.signals.anchors`; `part`: which pages of the sources are in it.
+    `anchors`: file of `webemu.index.signals.anchors`; `part`: which pages of the sources are in it.
     """
     if (root / name / "shard.json").exists():
         return load(root / name)

@@ -1,6 +1,6 @@
 """Snapshots: what is served, built from the catalog and named by content.
 
-Only building is here; what a snapshot says of itself is `index.manifest`, opening one for serving `index.open`.
+Only building is here; what a snapshot says of itself is `webemu.index.manifest`, opening one for serving `webemu.index.open`.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from emulator.dates import day_number
-from index import shard as shards
-from index.builders import SNAPSHOT, fingerprint
-from index.catalog import Catalog
-from index.columns import FOREVER, write_columns
-from index.digests import digests
-from index.evaluation.held_out import held_out_sql
-from index.lookup import FILE as LOOKUP_FILE
-from index.lookup import write_lookup
-from index.manifest import FORMAT, Manifest, contents_of, read_manifest, switch, write_manifest
-from index.parent import leave_with, without_interrupts
-from index.rank import Weights
-from index.signals.anchors import gather
-from index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
-from index.signals.duplicates import MEMBERS, write_clusters, write_members
-from index.signals.hosts import NAME, ranks_hash, write_priors
-from index.signals.quality import QUALITY
-from index.signals.urls import ADDRESS
-from index.sorter import Sorter
-from index.split.part import WHOLE, Part
-from index.text import unite
-from index.titles import FOLDER as TITLES_FOLDER
-from index.titles import write_titles
-from index.unindexable import drop_unindexable
-from index.vocabulary import FILE as WORDS_FILE
-from index.vocabulary import sampled, write_words
+from webemu.emulator.dates import day_number
+from webemu.index import shard as shards
+from webemu.index.builders import SNAPSHOT, fingerprint
+from webemu.index.catalog import Catalog
+from webemu.index.columns import FOREVER, write_columns
+from webemu.index.digests import digests
+from webemu.index.evaluation.held_out import held_out_sql
+from webemu.index.lookup import FILE as LOOKUP_FILE
+from webemu.index.lookup import write_lookup
+from webemu.index.manifest import FORMAT, Manifest, contents_of, read_manifest, switch, write_manifest
+from webemu.index.parent import leave_with, without_interrupts
+from webemu.index.rank import Weights
+from webemu.index.signals.anchors import gather
+from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
+from webemu.index.signals.duplicates import MEMBERS, write_clusters, write_members
+from webemu.index.signals.hosts import NAME, ranks_hash, write_priors
+from webemu.index.signals.quality import QUALITY
+from webemu.index.signals.urls import ADDRESS
+from webemu.index.sorter import Sorter
+from webemu.index.split.part import WHOLE, Part
+from webemu.index.text import unite
+from webemu.index.titles import FOLDER as TITLES_FOLDER
+from webemu.index.titles import write_titles
+from webemu.index.unindexable import drop_unindexable
+from webemu.index.vocabulary import FILE as WORDS_FILE
+from webemu.index.vocabulary import sampled, write_words
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, pages done, pages in all)."""
@@ -93,7 +93,7 @@ def build(
 ) -> str:  # fmt: skip
     """Build the snapshot of everything in the catalog unless it is there, switch to it, and return its id.
 
-    With `hold_out` the links of a fifth of all pages do not count (`index.evaluation.held_out`).
+    With `hold_out` the links of a fifth of all pages do not count (`webemu.index.evaluation.held_out`).
     """
     anchors = collection / f".anchors.{os.getpid()}.parquet"
     try:
@@ -261,7 +261,7 @@ def _resolve(db: duckdb.DuckDBPyConnection, built: list[shards.Shard], bases: li
         db.execute("INSERT INTO file_of VALUES (?, ?)", [source, number])
         paths.append(path)
     db.execute(f"CREATE OR REPLACE TEMP MACRO is_inside(url) AS {part.sql('url')}")
-    db.execute(files("index").joinpath("resolve.sql").read_text())
+    db.execute(files("webemu.index").joinpath("resolve.sql").read_text())
     db.execute(part.elsewhere_sql())
     return paths
 

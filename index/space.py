@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulator.errors import CatalogError
+from webemu.emulator.errors import CatalogError
 
 _CAUSES = {
     "no space left on device": "the disk is full",

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import tantivy
 
-from emulator.errors import SnapshotError
-from emulator.urls import host
-from index.analysis import NAME, index_analyzer, terms
-from index.rank import Weights
+from webemu.emulator.errors import SnapshotError
+from webemu.emulator.urls import host
+from webemu.index.analysis import NAME, index_analyzer, terms
+from webemu.index.rank import Weights
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 HEAP_BYTES = 256 << 20
@@ -40,7 +40,7 @@ class Entry:
     url: str
     title: str
     terms: str
-    """Of its text, with a space between (`index.records.said`)."""
+    """Of its text, with a space between (`webemu.index.records.said`)."""
     mime: str
     language: str
     day: str

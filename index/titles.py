@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from pathlib import Path
 
-from index.blobs import Blobs, BlobWriter, map_file
+from webemu.index.blobs import Blobs, BlobWriter, map_file
 
 FOLDER = "titles"
 MAX_TITLES = 1_000_000

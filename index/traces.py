@@ -17,9 +17,9 @@ from typing import get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emulator.logs import event
-from emulator.trace import Trace
-from index.made import maker
+from webemu.emulator.logs import event
+from webemu.emulator.trace import Trace
+from webemu.index.made import maker
 
 log = logging.getLogger("webemu.traces")
 
@@ -35,7 +35,7 @@ SCHEMA = pa.schema([(name, _TYPES.get(of, _LIST)) for name, of in get_type_hints
 
 
 class TraceWriter:
-    """The port of `emulator.trace`; its thread begins with the first row."""
+    """The port of `webemu.emulator.trace`; its thread begins with the first row."""
 
     def __init__(self, folder: Path, held: int = HELD) -> None:
         self._folder = folder

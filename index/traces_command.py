@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from emulator.config import load
-from emulator.errors import BadRequest
-from emulator.folders import existing
-from index.exports import FORMS
-from index.traces import read_traces
+from webemu.emulator.config import load
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import existing
+from webemu.index.exports import FORMS
+from webemu.index.traces import read_traces
 
 
 def traces(

@@ -1,7 +1,7 @@
 """Captures that no snapshot has room for move from the catalog to its drops.
 
-Ingest drops them (`ingest.capture`), but older versions let them in, and then no snapshot could be built. What a
-snapshot has room for is said in `index.schema`.
+Ingest drops them (`webemu.ingest.capture`), but older versions let them in, and then no snapshot could be built. What a
+snapshot has room for is said in `webemu.index.schema`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import duckdb
 
-from index.catalog import Catalog
-from index.schema import MAX_SHOWN, MAX_URL, URL_TOO_LARGE, is_url_too_large
+from webemu.index.catalog import Catalog
+from webemu.index.schema import MAX_SHOWN, MAX_URL, URL_TOO_LARGE, is_url_too_large
 
 _ESCAPED = 6
 """JSON writes one byte as this many at most."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from emulator.errors import EmulatorError
-from index import shard as shards
-from index.blobs import Blobs
-from index.catalog import Catalog
-from index.digests import changed, fingerprint
-from index.manifest import Manifest, read_manifest
-from index.open import Pages, open_snapshot
-from index.records import hit
+from webemu.emulator.errors import EmulatorError
+from webemu.index import shard as shards
+from webemu.index.blobs import Blobs
+from webemu.index.catalog import Catalog
+from webemu.index.digests import changed, fingerprint
+from webemu.index.manifest import Manifest, read_manifest
+from webemu.index.open import Pages, open_snapshot
+from webemu.index.records import hit
 
 
 def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None]) -> dict[str, int]:

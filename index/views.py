@@ -1,8 +1,8 @@
 """What a page looks like to a reader: markdown, and text with numbered links. Made of its HTML when it is asked for.
 
-Pure functions that raise nothing, in less than a second of processor: hostile markup is cut by `index.markup`, long
-documents here, and a last line says so. What of a page is content is decided in `index.content`, where the plain text
-view is made at ingest; `index.pruning` finds that text again in the markup.
+Pure functions that raise nothing, in less than a second of processor: hostile markup is cut by `webemu.index.markup`, long
+documents here, and a last line says so. What of a page is content is decided in `webemu.index.content`, where the plain text
+view is made at ingest; `webemu.index.pruning` finds that text again in the markup.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from html_to_markdown.exceptions import ConversionError
 from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from index.content import content_root, linked, readable
-from index.markup import MAX_CHARACTERS, MAX_TAGS, flattened, limited, shown
-from index.pruning import prune, recall, unglue
+from webemu.index.content import content_root, linked, readable
+from webemu.index.markup import MAX_CHARACTERS, MAX_TAGS, flattened, limited, shown
+from webemu.index.pruning import prune, recall, unglue
 
 MAX_LINKS = 2000
 """Links of a page that are numbered; the rest is plain text."""

@@ -19,7 +19,7 @@ import zstandard
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from index.blobs import Blobs
+from webemu.index.blobs import Blobs
 
 FILE = "words.txt"
 MAX_WORDS = 50_000

@@ -1,6 +1,6 @@
 """A captured page of MediaWiki taken apart: sections, prose, links, categories. Made of its HTML when it is asked for.
 
-Pure functions that raise nothing; hostile markup is cut by `index.markup`. Prose is what TextExtracts leaves of a page
+Pure functions that raise nothing; hostile markup is cut by `webemu.index.markup`. Prose is what TextExtracts leaves of a page
 (its `ExtractsRemoveClasses`): no tables, boxes, pictures, references. The marks are those of MediaWiki 1.16 to 1.45 in
 the skins of Wikimedia and Fandom.
 """
@@ -13,9 +13,9 @@ from html import escape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from emulator import urls
-from emulator.article import Article, Section
-from index.markup import bounded
+from webemu.emulator import urls
+from webemu.emulator.article import Article, Section
+from webemu.index.markup import bounded
 
 MAX_SECTIONS, MAX_LINKS = 1000, 20_000
 MAX_TAGS = 200_000

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from index.record_head import as_text
-from ingest.readers.heads import TRUNCATED, is_usable
-from ingest.records import MAX_HEAD, Skip
+from webemu.index.record_head import as_text
+from webemu.ingest.readers.heads import TRUNCATED, is_usable
+from webemu.ingest.records import MAX_HEAD, Skip
 
 _WINDOW = 1 << 20
 _MAX_LINE = 1 << 16

@@ -13,17 +13,17 @@ from hashlib import blake2b, sha1
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulator import urls
-from emulator.errors import PayloadError
-from index.http import Message, decode_content, split_head
-from index.payload_digests import agrees, digest_key
-from index.payloads import MAX_PAYLOAD
-from index.record_head import bare_url, message_of, target_url
-from index.schema import MAX_SHOWN, URL_TOO_LARGE, is_url_too_large
-from ingest.extract import Extracted, extract
-from ingest.measures import measured
-from ingest.records import Record
-from ingest.times import UNKNOWN, capture_time, read_time
+from webemu.emulator import urls
+from webemu.emulator.errors import PayloadError
+from webemu.index.http import Message, decode_content, split_head
+from webemu.index.payload_digests import agrees, digest_key
+from webemu.index.payloads import MAX_PAYLOAD
+from webemu.index.record_head import bare_url, message_of, target_url
+from webemu.index.schema import MAX_SHOWN, URL_TOO_LARGE, is_url_too_large
+from webemu.ingest.extract import Extracted, extract
+from webemu.ingest.measures import measured
+from webemu.ingest.records import Record
+from webemu.ingest.times import UNKNOWN, capture_time, read_time
 
 MAX_TITLE = 1000
 TITLE = "X-Webemu-Title"

@@ -1,4 +1,4 @@
-"""Sources worked on by the machines of a Ray cluster: the same work as in `ingest.pool`, one task per source.
+"""Sources worked on by the machines of a Ray cluster: the same work as in `webemu.ingest.pool`, one task per source.
 
 A task runs the pool with a single process on whichever machine has room, so that a record that kills its worker is
 dealt with there and then; its result, the files of a staging folder, travels back through Ray's object store and is
@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from emulator.cluster import joined
-from ingest import pool
-from ingest.pool import Done
-from ingest.worker import At, Job
+from webemu.emulator.cluster import joined
+from webemu.ingest import pool
+from webemu.ingest.pool import Done
+from webemu.ingest.worker import At, Job
 
 LOST = 5
 """A source whose machine is lost so often is given up."""
@@ -73,7 +73,7 @@ def work(job: Job, tell: Callable[[At], None]) -> tuple[Done, Files]:
 def run_jobs(
     jobs: Sequence[Job], collection: Path, address: str, tick: Callable[[list[tuple[Job, At]]], None]
 ) -> Iterator[Done]:
-    """Work on all jobs with the cluster at `address`; yields each as it ends, as `ingest.pool.run_jobs` does.
+    """Work on all jobs with the cluster at `address`; yields each as it ends, as `webemu.ingest.pool.run_jobs` does.
 
     Raises EmulatorError where there is no such cluster.
     """

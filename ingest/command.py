@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from emulator.config import Config, load
-from emulator.errors import SourceError
-from ingest.run import Report, default_workers, run
-from ingest.sources import Found, expand
+from webemu.emulator.config import Config, load
+from webemu.emulator.errors import SourceError
+from webemu.ingest.run import Report, default_workers, run
+from webemu.ingest.sources import Found, expand
 
 _MAX_NAMES = 20
 """Files without a record that are named; the others are counted."""

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import httpx
 
-from emulator.errors import SourceError
-from ingest.readers.heads import Unreadable
-from ingest.readers.members import Member
+from webemu.emulator.errors import SourceError
+from webemu.ingest.readers.heads import Unreadable
+from webemu.ingest.readers.members import Member
 
 Progress = Callable[[int, int], None]
 """Told bytes so far and bytes in all (0: unknown)."""

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from emulator import urls
-from ingest.capture import TITLE
-from ingest.records import MAX_BLOCK, Skip
-from ingest.rows import Row, rows
-from ingest.times import UNKNOWN, warc_time
+from webemu.emulator import urls
+from webemu.ingest.capture import TITLE
+from webemu.ingest.records import MAX_BLOCK, Skip
+from webemu.ingest.rows import Row, rows
+from webemu.ingest.times import UNKNOWN, warc_time
 
 TEXTS = ("text", "contents", "content", "raw_content")
 URLS = ("url", "source_url", "WARC-Target-URI", "uri")

@@ -2,7 +2,7 @@
 
 The decoders cannot say how many bytes of a file they used, so that a cut or damaged frame would be lost in silence or
 take its neighbours with it. What frames hold is unpacked here too; what to do about damage is decided in
-`ingest.unpack`.
+`webemu.ingest.unpack`.
 """
 
 from __future__ import annotations

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import orjson
 
-from ingest import zips
-from ingest.arc import begins_arc, next_line
-from ingest.frames import LZ4_MAGIC, SKIPPABLE, ZSTD_MAGIC
-from ingest.readers.heads import Unreadable, begins_record, declared_length, take_head
-from ingest.readers.members import Member, next_member
-from ingest.readers.stretches import next_record
-from ingest.records import MAX_BLOCK
-from ingest.unpack import parts
+from webemu.ingest import zips
+from webemu.ingest.arc import begins_arc, next_line
+from webemu.ingest.frames import LZ4_MAGIC, SKIPPABLE, ZSTD_MAGIC
+from webemu.ingest.readers.heads import Unreadable, begins_record, declared_length, take_head
+from webemu.ingest.readers.members import Member, next_member
+from webemu.ingest.readers.stretches import next_record
+from webemu.ingest.records import MAX_BLOCK
+from webemu.ingest.unpack import parts
 
 _OBJECT = re.compile(rb'\{\s*"(?:[^"\\]|\\.){1,200}"\s*:')
 _MAGIC = {"gz": b"\x1f\x8b", "zst": ZSTD_MAGIC, "lz4": LZ4_MAGIC}

@@ -2,7 +2,7 @@
 
 Of its beginning, so that a page costs little whatever its length. The marks are those of Gopher (Rae et al. 2021,
 table A1), as datatrove's GopherQualityFilter and GopherRepetitionFilter compute them; what they make of a page is
-decided where they are used (`index.signals.quality`). Nothing is dropped.
+decided where they are used (`webemu.index.signals.quality`). Nothing is dropped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Measures(NamedTuple):
 
 
 def measured(text: str, words: int) -> Measures:
-    """Measure a text that `ingest.extract.html.words` counted so many words of."""
+    """Measure a text that `webemu.ingest.extract.html.words` counted so many words of."""
     head = text[:HEAD]
     lower = head.lower().replace(" | ", " ").split()  # how extraction parts cells
     lines = head.split("\n")

@@ -18,14 +18,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from index.schema import DROPS, MARKER, SOURCES
-from ingest.capture import warc_fields
-from ingest.readers import read
-from ingest.readers.members import next_member
-from ingest.readers.stretches import next_record
-from ingest.records import Record
-from ingest.times import FLAWS
-from ingest.worker import Job, signed, write_marker
+from webemu.index.schema import DROPS, MARKER, SOURCES
+from webemu.ingest.capture import warc_fields
+from webemu.ingest.readers import read
+from webemu.ingest.readers.members import next_member
+from webemu.ingest.readers.stretches import next_record
+from webemu.ingest.records import Record
+from webemu.ingest.times import FLAWS
+from webemu.ingest.worker import Job, signed, write_marker
 
 PIECE_BYTES = 64 << 20
 """Of the file, about, in one piece; one of less than one and a half is left whole."""

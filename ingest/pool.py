@@ -2,7 +2,7 @@
 
 Each process takes one job at a time over a pipe and keeps what it is at in shared memory, so that the parent knows
 which record was in hand when a process died. Workers leave when their parent does. A job is a source; of a large one
-the worker that has it first says in which pieces it is to be read (`ingest.pieces`), and each is a job again.
+the worker that has it first says in which pieces it is to be read (`webemu.ingest.pieces`), and each is a job again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.sharedctypes import SynchronizedArray
 from pathlib import Path
 
-from emulator.errors import SourceError
-from index.parent import leave_with, without_interrupts
-from ingest.pieces import PIECE_BYTES, Gathered, split
-from ingest.readers import Torn
-from ingest.records import Skip
-from ingest.repack import detect, readable
-from ingest.worker import At, Job, Shared, work
+from webemu.emulator.errors import SourceError
+from webemu.index.parent import leave_with, without_interrupts
+from webemu.ingest.pieces import PIECE_BYTES, Gathered, split
+from webemu.ingest.readers import Torn
+from webemu.ingest.records import Skip
+from webemu.ingest.repack import detect, readable
+from webemu.ingest.worker import At, Job, Shared, work
 
 MAX_CRASHES = 20
 """A source that kills so many workers is given up."""

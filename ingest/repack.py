@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from emulator.errors import SourceError
-from ingest import dump, zips
-from ingest.arc import Converted, convert
-from ingest.kinds import detect
-from ingest.readers import SHARED, read
-from ingest.records import Record, Skip
-from ingest.rows import KINDS as DUMPS
-from ingest.unpack import unpack
+from webemu.emulator.errors import SourceError
+from webemu.ingest import dump, zips
+from webemu.ingest.arc import Converted, convert
+from webemu.ingest.kinds import detect
+from webemu.ingest.readers import SHARED, read
+from webemu.ingest.records import Record, Skip
+from webemu.ingest.rows import KINDS as DUMPS
+from webemu.ingest.unpack import unpack
 
 __all__ = ["detect", "readable"]
 

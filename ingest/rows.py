@@ -14,8 +14,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.records import MAX_BLOCK, Skip
-from ingest.unpack import parts
+from webemu.ingest.records import MAX_BLOCK, Skip
+from webemu.ingest.unpack import parts
 
 KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "parquet")
 _BATCH = 256

@@ -12,20 +12,20 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from emulator import urls
-from emulator.errors import CatalogError, SourceError
-from index.catalog import Catalog
-from index.digests import fingerprint
-from index.lock import only_one
-from index.signals.hosts import ranks_columns, read_ranks
-from index.snapshot import build
-from index.space import no_space, shortage, space_watched
-from ingest.cluster import run_jobs as run_on_cluster
-from ingest.download import fetch
-from ingest.pieces import PIECE_BYTES
-from ingest.pool import Done, run_jobs
-from ingest.sources import Source
-from ingest.worker import At, Job
+from webemu.emulator import urls
+from webemu.emulator.errors import CatalogError, SourceError
+from webemu.index.catalog import Catalog
+from webemu.index.digests import fingerprint
+from webemu.index.lock import only_one
+from webemu.index.signals.hosts import ranks_columns, read_ranks
+from webemu.index.snapshot import build
+from webemu.index.space import no_space, shortage, space_watched
+from webemu.ingest.cluster import run_jobs as run_on_cluster
+from webemu.ingest.download import fetch
+from webemu.ingest.pieces import PIECE_BYTES
+from webemu.ingest.pool import Done, run_jobs
+from webemu.ingest.sources import Source
+from webemu.ingest.worker import At, Job
 
 Tick = Callable[[list[tuple[Job, At]]], None]
 Workers = Callable[[list[Job], Path, Tick], Iterator[Done]]

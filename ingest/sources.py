@@ -13,9 +13,9 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from urllib.parse import urljoin, urlsplit
 
-from emulator.errors import SourceError
-from ingest.download import fetch
-from ingest.kinds import detect
+from webemu.emulator.errors import SourceError
+from webemu.ingest.download import fetch
+from webemu.ingest.kinds import detect
 
 SUFFIX = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORECASE)
 """Names that are taken for archives inside folders and globs."""

@@ -1,6 +1,6 @@
 """The time of a capture: read from WARC-Date as leniently as is unambiguous, else from what stands beside it.
 
-Not here: dates that pages declare of themselves (`ingest.extract.dates`).
+Not here: dates that pages declare of themselves (`webemu.ingest.extract.dates`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from ingest.extract.dates import EARLIEST, parse_day
+from webemu.ingest.extract.dates import EARLIEST, parse_day
 
 UNKNOWN = datetime(1970, 1, 1)
 """Time of a capture that nothing dates. It is there at whatever time the web is looked at."""

@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.frames import Damaged, Frame, Frames, frames_of
-from ingest.readers.heads import Unreadable
-from ingest.readers.members import Member, next_member
-from ingest.records import Skip
+from webemu.ingest.frames import Damaged, Frame, Frames, frames_of
+from webemu.ingest.readers.heads import Unreadable
+from webemu.ingest.readers.members import Member, next_member
+from webemu.ingest.records import Skip
 
 _STEP = 1 << 16
 """Bytes that are unpacked at a time."""

@@ -2,7 +2,7 @@
 of its own.
 
 A pure function of the file: request and metadata records are joined to the response they belong to, every record that
-gives no capture and every byte skipped is counted. Not here: importing into the catalog, scheduling (`ingest.run`).
+gives no capture and every byte skipped is counted. Not here: importing into the catalog, scheduling (`webemu.ingest.run`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from index.schema import MARKER, TABLES
-from ingest.capture import Joined, Read, joined_from, read_capture, warc_fields
-from ingest.readers import SHARED, read
-from ingest.records import Record, Skip
-from ingest.times import read_time
+from webemu.index.schema import MARKER, TABLES
+from webemu.ingest.capture import Joined, Read, joined_from, read_capture, warc_fields
+from webemu.ingest.readers import SHARED, read
+from webemu.ingest.records import Record, Skip
+from webemu.ingest.times import read_time
 
 CPU_SECONDS = 60
 """A record that takes longer to extract kills its worker (SIGPROF) and is then ingested without text."""

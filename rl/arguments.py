@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent_client.tools import Misuse, function_tool
+from webemu.agent_client.tools import Misuse, function_tool
 
 MOST_ANSWER, MOST_CITED = 20_000, 100
 

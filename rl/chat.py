@@ -1,6 +1,6 @@
 """How a model is spoken to: what it is told first, and the two protocols in which it calls tools.
 
-`NATIVE` uses the endpoint's tool calls, `REACT` plain text (`rl.react`). Only what the model itself wrote is ever read
+`NATIVE` uses the endpoint's tool calls, `REACT` plain text (`webemu.rl.react`). Only what the model itself wrote is ever read
 for calls, so that no page can forge one. Pure.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rl import react
-from rl.reply import Reply, ToolCall
-from rl.tasks import AnswerType
+from webemu.rl import react
+from webemu.rl.reply import Reply, ToolCall
+from webemu.rl.tasks import AnswerType
 
 Message = Mapping[str, Any]
 Tools = Sequence[Mapping[str, Any]]

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from agent_client import Client, ClientError, Trajectory, run
-from agent_client.client import DEFAULT_URL
-from agent_client.scripted import MAX_STEPS, scripted
-from rl.tasks import Task, TaskError, load
-from rl.verify import exact
+from webemu.agent_client import Client, ClientError, Trajectory, run
+from webemu.agent_client.client import DEFAULT_URL
+from webemu.agent_client.scripted import MAX_STEPS, scripted
+from webemu.rl.tasks import Task, TaskError, load
+from webemu.rl.verify import exact
 
 SHOWN_LINES, SHOWN_WIDTH = 14, 110
 """How much of an observation a transcript shows."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Self
 
-from rl.gates import holds
-from rl.state import Limits
-from rl.tasks import Task
-from rl.verify import normalise
+from webemu.rl.gates import holds
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
+from webemu.rl.verify import normalise
 
 Bucket = tuple[int, str]
 """Hops and recipe."""

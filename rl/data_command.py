@@ -7,11 +7,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from agent_client.errors import BadRequest
-from rl import sft
-from rl.outputs import writable
-from rl.sft import EpisodesError, Wanted
-from rl.tasks import TaskError, load
+from webemu.agent_client.errors import BadRequest
+from webemu.rl import sft
+from webemu.rl.outputs import writable
+from webemu.rl.sft import EpisodesError, Wanted
+from webemu.rl.tasks import TaskError, load
 
 data = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import openai
 
-from agent_client.errors import InfrastructureError
-from rl.reply import Reply, ToolCall, message
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.reply import Reply, ToolCall, message
 
 PATIENCE = 300.0
 """Seconds for one answer."""

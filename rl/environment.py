@@ -1,6 +1,6 @@
 """One episode over the emulated web, for threads (`Episode`) and for an event loop (`AsyncEpisode`).
 
-Knows no model, no chat template and no trainer. What happens is in `rl.play`; here it is only sent.
+Knows no model, no chat template and no trainer. What happens is in `webemu.rl.play`; here it is only sent.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import time
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from agent_client import AsyncClient, Client
-from agent_client.errors import ClientError
-from rl import arguments
-from rl.play import Play
-from rl.record import Record
-from rl.state import Limits, Observation
-from rl.swap import Swap
-from rl.tasks import Task
-from rl.web import Ask, Pause, Steps
+from webemu.agent_client import AsyncClient, Client
+from webemu.agent_client.errors import ClientError
+from webemu.rl import arguments
+from webemu.rl.play import Play
+from webemu.rl.record import Record
+from webemu.rl.state import Limits, Observation
+from webemu.rl.swap import Swap
+from webemu.rl.tasks import Task
+from webemu.rl.web import Ask, Pause, Steps
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class Episode(_Episode):
         policy: Mapping[str, Any] | None = None,
         swap: Mapping[str, str] | None = None,
     ) -> None:
-        """`policy` is that of the session (docs/sessions.md): a day, blocked pages, weather. `swap`: see `rl.swap`."""
+        """`policy` is that of the session (docs/sessions.md): a day, blocked pages, weather. `swap`: see `webemu.rl.swap`."""
         super().__init__(limits, policy, swap)
         self._client = client
 

@@ -14,16 +14,16 @@ from typing import Annotated, Any, NoReturn
 import typer
 from tqdm import tqdm
 
-from agent_client import ClientError
-from rl.evaluation.evaluate import Evaluation, evaluate
-from rl.evaluation.folder import FolderError
-from rl.evaluation.rows import Row
-from rl.evaluation.run import Setting
-from rl.evaluation.table import table
-from rl.evaluation.who import Model, Name, NobodyError, Spoken, with_model, without_model
-from rl.serving import serving
-from rl.state import Limits, limits_of
-from rl.tasks import Task, TaskError, load
+from webemu.agent_client import ClientError
+from webemu.rl.evaluation.evaluate import Evaluation, evaluate
+from webemu.rl.evaluation.folder import FolderError
+from webemu.rl.evaluation.rows import Row
+from webemu.rl.evaluation.run import Setting
+from webemu.rl.evaluation.table import table
+from webemu.rl.evaluation.who import Model, Name, NobodyError, Spoken, with_model, without_model
+from webemu.rl.serving import serving
+from webemu.rl.state import Limits, limits_of
+from webemu.rl.tasks import Task, TaskError, load
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from rl.neutral import has_tokens
-from rl.verify import exact, folded, normalise
+from webemu.rl.neutral import has_tokens
+from webemu.rl.verify import exact, folded, normalise
 
 SHORTEST_CAP = 40
 """Characters that any answer may have."""

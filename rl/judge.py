@@ -14,18 +14,18 @@ from hashlib import blake2b
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from agent_client.errors import InfrastructureError
-from rl import longform
-from rl.json_text import last_with
-from rl.neutral import framed
-from rl.record import Record
-from rl.rewards import rubric_of
-from rl.rubric import Score
-from rl.tasks import Evidence
-from rl.verify import normalise
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl import longform
+from webemu.rl.json_text import last_with
+from webemu.rl.neutral import framed
+from webemu.rl.record import Record
+from webemu.rl.rewards import rubric_of
+from webemu.rl.rubric import Score
+from webemu.rl.tasks import Evidence
+from webemu.rl.verify import normalise
 
 if TYPE_CHECKING:
-    from rl.endpoint import Endpoint
+    from webemu.rl.endpoint import Endpoint
 
 AT_ONCE = 16
 KEPT = 100_000

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent_client.calls import Call
+from webemu.agent_client.calls import Call
 
 FAULTS = frozenset({"timeout", "error", "rate-limit", "reset", "truncated"})
 """Weather that strikes a request as a whole (emulator/weather.py)."""

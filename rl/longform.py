@@ -2,7 +2,7 @@
 
 A sentence cites as `[1]`, the first of the citations given to `finish`. What stands before a citation is supported if
 all its numbers, dates, quotes and names stand in what the cited page showed. It reads strings; a judge reads meaning
-(`rl.judge`).
+(`webemu.rl.judge`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
-from rl.gates import holds, lines
-from rl.neutral import has_tokens
-from rl.record import Record
-from rl.tasks import Evidence
-from rl.verify import normalise
+from webemu.rl.gates import holds, lines
+from webemu.rl.neutral import has_tokens
+from webemu.rl.record import Record
+from webemu.rl.tasks import Evidence
+from webemu.rl.verify import normalise
 
 MOST = 20_000
 PER_CLAIM, SPARE = 300, 400
@@ -182,7 +182,7 @@ def _pages(numbers: list[int], record: Record) -> tuple[str, ...]:
 
 
 def _says(shown: str, fact: str) -> bool:
-    """As `rl.gates.says`, and what a page showed is made plain once."""
+    """As `webemu.rl.gates.says`, and what a page showed is made plain once."""
     return _has(lines(shown), normalise(fact))
 
 

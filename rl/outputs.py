@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agent_client.errors import BadRequest
+from webemu.agent_client.errors import BadRequest
 
 
 def writable(*paths: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""What happens in an episode: search, open, find, ask, finish. Sends nothing: see `rl.web.Steps`.
+"""What happens in an episode: search, open, find, ask, finish. Sends nothing: see `webemu.rl.web.Steps`.
 
 Whatever is called, an `Observation` comes back: a call that cannot be made is told why, injected weather is seen as
 such, and an outage of ours ends the episode as masked. What was done is read from the server's ledger.
@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from agent_client import calls
-from agent_client.errors import InfrastructureError, WebError
-from agent_client.tools import Misuse, refusal
-from rl import arguments, user, views
-from rl.ledger import Request
-from rl.neutral import framed, neutral
-from rl.record import Record, key
-from rl.state import Kind, Limits, Observation, State
-from rl.swap import Swap
-from rl.tasks import Task
-from rl.web import SessionWeb, Steps, Struck, begin
+from webemu.agent_client import calls
+from webemu.agent_client.errors import InfrastructureError, WebError
+from webemu.agent_client.tools import Misuse, refusal
+from webemu.rl import arguments, user, views
+from webemu.rl.ledger import Request
+from webemu.rl.neutral import framed, neutral
+from webemu.rl.record import Record, key
+from webemu.rl.state import Kind, Limits, Observation, State
+from webemu.rl.swap import Swap
+from webemu.rl.tasks import Task
+from webemu.rl.web import SessionWeb, Steps, Struck, begin
 
 
 class Play:

@@ -1,6 +1,6 @@
 """The evidence-swap probe (Proof-of-Use, arXiv 2510.10931): does an agent read, or does it know or hack?
 
-A task is run again with its answer replaced, in all that the web says (`rl.swap`), by another of the same form. Who
+A task is run again with its answer replaced, in all that the web says (`webemu.rl.swap`), by another of the same form. Who
 reads gives the other; who still gives the accepted one has it from elsewhere. A metric for a sample, never a reward.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rl.gates import form, holds
-from rl.record import Record
-from rl.tasks import Task
-from rl.verify import exact, normalise
+from webemu.rl.gates import form, holds
+from webemu.rl.record import Record
+from webemu.rl.tasks import Task
+from webemu.rl.verify import exact, normalise
 
 Verdict = Literal["reads", "closed-book", "neither", "masked", "not probed"]
 Run = Callable[[Task, Mapping[str, str]], Awaitable[Record]]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from rl.ledger import Request, opened
-from rl.tasks import Task
+from webemu.rl.ledger import Request, opened
+from webemu.rl.tasks import Task
 
 End = Literal["", "finished", "turns", "masked"]
 

@@ -1,4 +1,4 @@
-"""The rewards: short answers (`SHORT`), and long-form ones (`LONG`, whose terms are in `rl.longform`).
+"""The rewards: short answers (`SHORT`), and long-form ones (`LONG`, whose terms are in `webemu.rl.longform`).
 
 A right answer without a page that was opened and says it earns nothing, and neither does such a page without an answer.
 A wrong answer earns `ATTEMPT` at most: if it is one answer of the right form that a cited, opened page says. Costs
@@ -7,12 +7,12 @@ count only when the answer is right: ungated, they taught a small policy never t
 
 from __future__ import annotations
 
-from rl import gates, longform
-from rl.ledger import opened, repeats
-from rl.record import Record, key
-from rl.rubric import Rubric, Term
-from rl.tasks import Task
-from rl.verify import exact, f1, normalise
+from webemu.rl import gates, longform
+from webemu.rl.ledger import opened, repeats
+from webemu.rl.record import Record, key
+from webemu.rl.rubric import Rubric, Term
+from webemu.rl.tasks import Task
+from webemu.rl.verify import exact, f1, normalise
 
 ATTEMPT = 0.05
 """The ceiling of an honest wrong answer."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from rl.record import Record
+from webemu.rl.record import Record
 
 Kind = Literal["gate", "factor", "metric"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_client import Client
-from agent_client.errors import BadRequest, InfrastructureError
+from webemu.agent_client import Client
+from webemu.agent_client.errors import BadRequest, InfrastructureError
 
 OPENING = 8
 """Times that a server of one's own is asked again while it opens its snapshot: about a minute in all."""
@@ -31,7 +31,18 @@ def serving(
         return
     place = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]
     # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", *place, "--port", "0", "--workers", str(workers)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        *place,
+        "--port",
+        "0",
+        "--workers",
+        str(workers),
+    ]
     command += ["--parent", str(os.getpid())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rl import arguments
-from rl.chat import rules
-from rl.gates import holds
-from rl.verify import normalise
+from webemu.rl import arguments
+from webemu.rl.chat import rules
+from webemu.rl.gates import holds
+from webemu.rl.verify import normalise
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from rl.record import End
-from rl.tasks import Task
-from rl.views import Leaf
-from rl.web import SessionWeb
+from webemu.rl.record import End
+from webemu.rl.tasks import Task
+from webemu.rl.views import Leaf
+from webemu.rl.web import SessionWeb
 
 Kind = Literal["task", "results", "page", "matches", "user", "misuse", "refusal", "weather", "limit", "over"]
 

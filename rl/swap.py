@@ -1,4 +1,4 @@
-"""Says other words in place of some in all that the web says, to see whether an agent reads them (`rl.probe`)."""
+"""Says other words in place of some in all that the web says, to see whether an agent reads them (`webemu.rl.probe`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from rl.views import Leaf
+from webemu.rl.views import Leaf
 
 
 @dataclass(frozen=True, slots=True)

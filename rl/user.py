@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rl.gates import holds
-from rl.tasks import Reply
-from rl.verify import normalise
+from webemu.rl.gates import holds
+from webemu.rl.tasks import Reply
+from webemu.rl.verify import normalise
 
 NO_HELP = "I cannot say more about that."
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_client.errors import WebError
-from agent_client.tools import Misuse
-from agent_client.types import PageAnswer, SearchAnswer
+from webemu.agent_client.errors import WebError
+from webemu.agent_client.tools import Misuse
+from webemu.agent_client.types import PageAnswer, SearchAnswer
 
 MOST = 400_000
 """Characters of a page that are kept."""

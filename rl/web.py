@@ -12,10 +12,10 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from agent_client.calls import Call
-from agent_client.errors import InfrastructureError
-from agent_client.retry import backoff, draw
-from rl.ledger import Request, account, opening
+from webemu.agent_client.calls import Call
+from webemu.agent_client.errors import InfrastructureError
+from webemu.agent_client.retry import backoff, draw
+from webemu.rl.ledger import Request, account, opening
 
 T = TypeVar("T")
 

@@ -112,7 +112,18 @@ def until(holds: object, seconds: float = 20) -> None:
 def attacked(root: Path, *more: Path) -> Iterator[Attacked]:
     """`webemu serve` of the crawl and further WARC files, its stderr in a file."""
     errors = crawled(root, *more) / "errors.txt"
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--collection", "c", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        "--root",
+        str(root),
+        "--collection",
+        "c",
+        "--port",
+        "0",
+    ]
     with errors.open("wb") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=dict(os.environ))
     try:

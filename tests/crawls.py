@@ -8,8 +8,8 @@ from pathlib import Path
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from ingest.run import Report, run
-from ingest.sources import expand
+from webemu.ingest.run import Report, run
+from webemu.ingest.sources import expand
 
 
 @dataclass(frozen=True)

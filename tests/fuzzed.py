@@ -18,16 +18,12 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
-import api.archives
-import api.mcp
-import api.pages
-import api.wiki
-from api import native
-from api.dialects import DIALECTS
-from api.mcp.endpoint import ENDPOINTS, TOOLSETS
-from api.services import services
-from emulator.policy import Blocked, Budget, Policy
-from emulator.weather import Latency, Weather
+from webemu.api import archives, mcp, native, pages, wiki
+from webemu.api.dialects import DIALECTS
+from webemu.api.mcp.endpoint import ENDPOINTS, TOOLSETS
+from webemu.api.services import services
+from webemu.emulator.policy import Blocked, Budget, Policy
+from webemu.emulator.weather import Latency, Weather
 
 FEW = 16
 """A place that reads fewer names is asked everything for each."""
@@ -198,7 +194,7 @@ def places() -> list[Place]:
             found.append(Place(route.methods, (*below, *paths), _own(route.answer), plain=PLAIN))
             if dialect.hosts:
                 found.append(Place(route.methods, paths, _own(route.answer), dialect.hosts, PLAIN))
-    of_mcp = _of_module(api.mcp)
+    of_mcp = _of_module(mcp)
     for end in TOOLSETS:
         found.append(
             Place(
@@ -210,11 +206,9 @@ def places() -> list[Place]:
         )
     assert len(ENDPOINTS) == len(TOOLSETS)
     for pattern, _ in services(frozenset()).paths[len(DIALECTS) :]:
-        names = (
-            _of_module(api.archives) if re.search("cdx|web|crawl|coll|CC", pattern.pattern) else _of_module(api.pages)
-        )
+        names = _of_module(archives) if re.search("cdx|web|crawl|coll|CC", pattern.pattern) else _of_module(pages)
         found.append(Place(("GET", "POST"), paths_of(pattern.pattern), names, plain=PLAIN))
-    archives = ("web.archive.org", "index.commoncrawl.org", "data.commoncrawl.org")
+    archive_hosts = ("web.archive.org", "index.commoncrawl.org", "data.commoncrawl.org")
     of_archives = (
         "/cdx/search/cdx",
         "/wayback/available",
@@ -230,8 +224,8 @@ def places() -> list[Place]:
         "/collinfo.json",
         "/",
     )
-    found.append(Place(("GET", "POST"), of_archives, _of_module(api.archives), archives, PLAIN))
-    wiki = (
+    found.append(Place(("GET", "POST"), of_archives, _of_module(archives), archive_hosts, PLAIN))
+    wiki_paths = (
         "/w/api.php",
         "/api.php",
         "/api/rest_v1/page/summary/Harbour",
@@ -239,7 +233,7 @@ def places() -> list[Place]:
         "/wiki/Harbour",
         "/sitemap.xml",
     )
-    found.append(Place(("GET", "POST"), wiki, _of_module(api.wiki), ("en.wiki.example",), PLAIN))
+    found.append(Place(("GET", "POST"), wiki_paths, _of_module(wiki), ("en.wiki.example",), PLAIN))
     found.append(
         Place(
             ("GET", "HEAD", "POST"),

@@ -21,8 +21,8 @@ from urllib.parse import quote, urlsplit
 import httptools
 import pytest
 
-from index.catalog import Catalog
 from tests.mutants import GIVES_NO_CAPTURE, GOOD_WORD, Mutant, good, mutant
+from webemu.index.catalog import Catalog
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ def webemu(command: str, *arguments: str, root: Path) -> subprocess.CompletedPro
     line = [
         sys.executable,
         "-m",
-        "emulator.cli",
+        "webemu.emulator.cli",
         *command.split(),
         *arguments,
         "--root",
@@ -195,7 +195,18 @@ def asker(chain: Chain) -> Iterator[Asker]:
 
 @contextmanager
 def served(root: Path, errors: Path) -> Iterator[int]:
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--collection", "c", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        "--root",
+        str(root),
+        "--collection",
+        "c",
+        "--port",
+        "0",
+    ]
     with errors.open("wb") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
     try:

@@ -17,10 +17,10 @@ import yaml
 from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
-from api.doors.command import BUNDLE
-from api.own import is_own
-from emulator.cli import COMMANDS, app
-from emulator.config import Config
+from webemu.api.doors.command import BUNDLE
+from webemu.api.own import is_own
+from webemu.emulator.cli import COMMANDS, app
+from webemu.emulator.config import Config
 
 HOUSE = Path(__file__).parent.parent
 VALIDATOR = Draft7Validator(json.loads((Path(__file__).parent / "data" / "compose_spec.json").read_text()))
@@ -207,6 +207,6 @@ def test_the_image_has_the_compiled_reader(dockerfile: dict[str, list[str]]) -> 
     assert build == "python:3.11 AS build"
     assert image == "python:3.11-slim"
     assert dockerfile["COPY"][-1].startswith("--from=build ")
-    assert any("python -c 'import index._reading'" in line for line in dockerfile["RUN"]), (
+    assert any("python -c 'import webemu.index._reading'" in line for line in dockerfile["RUN"]), (
         "a slow image must not be built"
     )

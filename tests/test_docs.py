@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from api.dialects import DIALECTS
-from api.dialects.dialect import Dialect
-from emulator.cli import COMMANDS, app
-from emulator.config import Config
+from webemu.api.dialects import DIALECTS
+from webemu.api.dialects.dialect import Dialect
+from webemu.emulator.cli import COMMANDS, app
+from webemu.emulator.config import Config
 
 HERE = Path(__file__).parents[1]
 README = (HERE / "README.md").read_text(encoding="utf-8")

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from agent_client import AsyncClient, Browser, Client, NotCaptured, PageAnswer, call
-from index.catalog import Catalog
+from webemu.agent_client import AsyncClient, Browser, Client, NotCaptured, PageAnswer, call
+from webemu.index.catalog import Catalog
 
 WIKI = "https://en.openlexicon.org"
 
 
 def webemu(*arguments: str) -> str:
-    command = [sys.executable, "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -38,7 +38,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     webemu("generate", str(root / "web"), "--pages", "600", "--seed", "9", "-q")
     webemu("ingest", str(root / "web"), "--root", str(root), "-q")
     tasks = [json.loads(line) for line in (root / "web/tasks.jsonl").read_text(encoding="utf-8").splitlines()]
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--port", "0"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(root), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -147,7 +147,7 @@ def test_the_commands_print_for_people_and_for_programs(web: Web) -> None:
 
 def mcp(server: str, *lines: str) -> list[dict[str, Any]]:
     """What `webemu mcp` writes to the lines it reads."""
-    command = [sys.executable, "-m", "emulator.cli", "mcp", "--tools", "browse", "--server", server]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "mcp", "--tools", "browse", "--server", server]
     done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

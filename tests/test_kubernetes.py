@@ -10,9 +10,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from api.own import is_own
-from emulator.cli import app
-from emulator.config import Config, load
+from webemu.api.own import is_own
+from webemu.emulator.cli import app
+from webemu.emulator.config import Config, load
 
 FOLDER = Path(__file__).parent.parent / "deploy" / "kubernetes"
 VERSIONS = ("1.30", "1.33", "1.37")

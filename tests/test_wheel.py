@@ -31,7 +31,7 @@ def test_the_tag_is_that_of_the_newest_glibc_that_is_needed() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="manylinux is of Linux")
 def test_the_module_itself_runs_on_old_systems() -> None:
-    module = pytest.importorskip("index._reading")
+    module = pytest.importorskip("webemu.index._reading")
     assert "manylinux_2_17_" in tag(Path(module.__file__).read_bytes())
 
 

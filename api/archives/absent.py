@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from html import escape
 
-from api.archives.address import Address
-from api.archives.memento import mementos
-from api.archives.replies import reply
-from api.archives.stamps import stamp
-from api.origin import Headers, Reply
-from emulator.types import Capture
+from webemu.api.archives.address import Address
+from webemu.api.archives.memento import mementos
+from webemu.api.archives.replies import reply
+from webemu.api.archives.stamps import stamp
+from webemu.api.origin import Headers, Reply
+from webemu.emulator.types import Capture
 
 _MOST = 1000
 SEALED: Headers = [(b"Content-Security-Policy", b"default-src 'none'; style-src 'unsafe-inline'")]

@@ -6,14 +6,14 @@ import re
 
 import orjson
 
-from api.archives.parameters import digits, one
-from api.archives.replies import ascii_url, reply
-from api.archives.stamps import moment, stamp
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.archives.parameters import digits, one
+from webemu.api.archives.replies import ascii_url, reply
+from webemu.api.archives.stamps import moment, stamp
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 _CALLBACK = re.compile(r"[\w$.]{1,100}", re.ASCII)
 

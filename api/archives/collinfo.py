@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from api.archives.crawls import crawl_id, crawls_of
-from api.archives.replies import reply
-from api.origin import Reply
-from api.request import Request
-from emulator.world import World
+from webemu.api.archives.crawls import crawl_id, crawls_of
+from webemu.api.archives.replies import reply
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.world import World
 
 LEAST = 60
 _STEP = timedelta(weeks=4)

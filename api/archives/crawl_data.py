@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-from api.archives.crawls import crawls_of
-from api.archives.replies import plain, reply
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator.types import Archive
-from emulator.world import World
+from webemu.api.archives.crawls import crawls_of
+from webemu.api.archives.replies import plain, reply
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator.types import Archive
+from webemu.emulator.world import World
 
 MAX_PIECE = 256 << 20
 """Bytes of one answer."""

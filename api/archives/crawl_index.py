@@ -11,19 +11,19 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from api.archives import filters
-from api.archives.crawls import Crawls, crawls_of
-from api.archives.filters import Value
-from api.archives.listing import Belongs, Row, blocks
-from api.archives.parameters import Pairs, choice, is_on, many, one
-from api.archives.replies import reply
-from api.archives.selection import MAX_ROWS, Selection, listed, ordered, pages, passing, reach, selection
-from api.archives.wayback_fields import REVISIT, declared, word
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator.errors import BadRequest
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.archives import filters
+from webemu.api.archives.crawls import Crawls, crawls_of
+from webemu.api.archives.filters import Value
+from webemu.api.archives.listing import Belongs, Row, blocks
+from webemu.api.archives.parameters import Pairs, choice, is_on, many, one
+from webemu.api.archives.replies import reply
+from webemu.api.archives.selection import MAX_ROWS, Selection, listed, ordered, pages, passing, reach, selection
+from webemu.api.archives.wayback_fields import REVISIT, declared, word
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 PATH = re.compile(r"/(CC-MAIN-[\d-]+)-index")
 _ALIASES = {"original": "url", "mimetype": "mime", "statuscode": "status"}

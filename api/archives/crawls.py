@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from weakref import WeakKeyDictionary
 
-from emulator.types import Archive, Capture
-from emulator.world import World
+from webemu.emulator.types import Archive, Capture
+from webemu.emulator.world import World
 
 _ID = re.compile(r"CC-MAIN-\d{4}(?:-\d{2}|-\d{4})?")
 _FOLDER = "crawl-data/"

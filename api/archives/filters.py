@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from api.archives.listing import Row
-from emulator.errors import BadRequest
+from webemu.api.archives.listing import Row
+from webemu.emulator.errors import BadRequest
 
 Value = Callable[[Row], str]
 """One field of a row as text, empty where there is none."""

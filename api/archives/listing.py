@@ -7,11 +7,11 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from api.archives.scope import Scope
-from api.archives.stamps import stamp
-from emulator.errors import BadRequest
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.archives.scope import Scope
+from webemu.api.archives.stamps import stamp
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 BLOCK = 3000
 """Captures of a block, as in the ZipNum files of the archives; pages are counted in blocks."""

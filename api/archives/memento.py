@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from api.archives.address import Address
-from api.archives.replies import ascii_url, reply
-from api.archives.stamps import http_date, stamp
-from api.origin import Reply
-from emulator.errors import NotCaptured
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.archives.address import Address
+from webemu.api.archives.replies import ascii_url, reply
+from webemu.api.archives.stamps import http_date, stamp
+from webemu.api.origin import Reply
+from webemu.emulator.errors import NotCaptured
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 Memento = tuple[int, str]
 """Time and URL of a capture."""

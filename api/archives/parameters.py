@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.errors import BadRequest
+from webemu.emulator.errors import BadRequest
 
 Pairs = Sequence[tuple[str, str]]
 MOST = 20

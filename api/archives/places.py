@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from api.archives import available, collinfo, crawl_data, crawl_index, replay, wayback_cdx
-from api.archives.absent import no_such_place
-from api.archives.wayback_fields import TIMEMAP
-from api.origin import Reply
-from api.request import Handler, Request
-from emulator.world import World
+from webemu.api.archives import available, collinfo, crawl_data, crawl_index, replay, wayback_cdx
+from webemu.api.archives.absent import no_such_place
+from webemu.api.archives.wayback_fields import TIMEMAP
+from webemu.api.origin import Reply
+from webemu.api.request import Handler, Request
+from webemu.emulator.world import World
 
 _TIMEMAP = re.compile(r"/web/timemap/(json|cdx)(?:/(.+))?")
 

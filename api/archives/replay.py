@@ -11,18 +11,18 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
-from api.archives.absent import calendar, not_archived
-from api.archives.address import Address, read_address
-from api.archives.memento import link_header, mementos, timemap
-from api.archives.replies import redirect, reply
-from api.archives.stamps import accepted, http_date, moment, stamp
-from api.head import reason_phrase
-from api.origin import RENAMED, Headers, Reply
-from api.origin import replay as as_recorded
-from api.request import Request
-from emulator.errors import NotCaptured, PayloadError
-from emulator.types import Capture, PageRequest, Payload
-from emulator.world import World
+from webemu.api.archives.absent import calendar, not_archived
+from webemu.api.archives.address import Address, read_address
+from webemu.api.archives.memento import link_header, mementos, timemap
+from webemu.api.archives.replies import redirect, reply
+from webemu.api.archives.stamps import accepted, http_date, moment, stamp
+from webemu.api.head import reason_phrase
+from webemu.api.origin import RENAMED, Headers, Reply
+from webemu.api.origin import replay as as_recorded
+from webemu.api.request import Request
+from webemu.emulator.errors import NotCaptured, PayloadError
+from webemu.emulator.types import Capture, PageRequest, Payload
+from webemu.emulator.world import World
 
 POLICY = (
     b"sandbox allow-forms allow-popups allow-top-navigation-by-user-activation; "

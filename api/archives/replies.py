@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from urllib.parse import quote
 
-from api.origin import Headers, Reply
+from webemu.api.origin import Headers, Reply
 
 _PLAIN = "!#$%&'()*+,-./:;=?@[]_|~"
 """What a URL may hold in a header or between angle brackets."""

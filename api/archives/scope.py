@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from api.archives.parameters import Pairs, choice, one
-from emulator import urls
-from emulator.errors import BadRequest
+from webemu.api.archives.parameters import Pairs, choice, one
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest
 
 MATCHES = ("", "exact", "prefix", "host", "domain")
 _LAST = "\U0010ffff"

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from urllib.parse import unquote_plus
 
-from api.archives.filters import Test
-from api.archives.listing import Belongs, Row, Start, blocks, bounded, page, rows
-from api.archives.parameters import Pairs, choice, digits, number, one
-from api.archives.scope import Scope, scope_of
-from api.archives.stamps import moment
-from emulator.errors import BadRequest
-from emulator.world import World
+from webemu.api.archives.filters import Test
+from webemu.api.archives.listing import Belongs, Row, Start, blocks, bounded, page, rows
+from webemu.api.archives.parameters import Pairs, choice, digits, number, one
+from webemu.api.archives.scope import Scope, scope_of
+from webemu.api.archives.stamps import moment
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.world import World
 
 MAX_ROWS = 100_000
 """Lines of one answer."""

@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import UTC, datetime
 from email.utils import formatdate, parsedate_to_datetime
 
-from emulator.errors import BadRequest
+from webemu.emulator.errors import BadRequest
 
 
 def stamp(seconds: int) -> str:

@@ -12,12 +12,12 @@ from urllib.parse import quote_plus
 
 import orjson
 
-from api.archives import filters
-from api.archives.filters import Test, Value
-from api.archives.listing import Row, blocks
-from api.archives.parameters import Pairs, choice, is_on, many, one
-from api.archives.replies import plain, reply
-from api.archives.selection import (
+from webemu.api.archives import filters
+from webemu.api.archives.filters import Test, Value
+from webemu.api.archives.listing import Row, blocks
+from webemu.api.archives.parameters import Pairs, choice, is_on, many, one
+from webemu.api.archives.replies import plain, reply
+from webemu.api.archives.selection import (
     MAX_ROWS,
     Selection,
     listed,
@@ -29,12 +29,12 @@ from api.archives.selection import (
     resumed,
     selection,
 )
-from api.archives.wayback_fields import ALIASES, FIELDS, Column, originals, resolved, values_of
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator.errors import BadRequest
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.archives.wayback_fields import ALIASES, FIELDS, Column, originals, resolved, values_of
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 
 def answer(world: World, request: Request, before: Pairs = (), otherwise: Sequence[str] = FIELDS) -> Reply:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import quote
 
-from api.archives.crawls import crawls_of
-from api.archives.filters import Value
-from api.archives.listing import Row
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.archives.crawls import crawls_of
+from webemu.api.archives.filters import Value
+from webemu.api.archives.listing import Row
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 FIELDS = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"]
 TIMEMAP = [*FIELDS[:6], "redirect", "robotflags", "length", "offset", "filename"]

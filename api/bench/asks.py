@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from api.bench.load import Request
+from webemu.api.bench.load import Request
 
 KINDS = ("search", "text", "raw", "find", "retrieve", "page")
 """A search, a page's text, its payload, a word inside it, a batch of searches, the page as the web itself."""

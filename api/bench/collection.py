@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from api.bench.sequence import Pools
-from emulator.errors import BadRequest, SnapshotError
+from webemu.api.bench.sequence import Pools
+from webemu.emulator.errors import BadRequest, SnapshotError
 
 ENGINE_QUERIES = 4000
 """That the engine alone is measured with, at most."""
@@ -31,7 +31,7 @@ class Asked:
 
 def asked(folder: Path, queries: int, pages: int, seed: str, traces: bool) -> Asked:
     """Spans of titles and URLs, or what the traces say. Raises SnapshotError where there is no snapshot."""
-    told = _run("index.asked", folder, str(queries), str(pages), seed, *(["traces"] if traces else []))
+    told = _run("webemu.index.asked", folder, str(queries), str(pages), seed, *(["traces"] if traces else []))
     found = [(url, word) for url, word in told["pages"]]
     if traces and not told["queries"]:
         raise BadRequest(
@@ -52,9 +52,9 @@ def read_lines(path: Path) -> list[str]:
 
 
 def engine_alone(folder: Path, snapshot: str, queries: Sequence[str], passes: int = PASSES) -> dict[str, Any]:
-    """Figures of `index.alone` over the first of the queries."""
+    """Figures of `webemu.index.alone` over the first of the queries."""
     some = list(dict.fromkeys(queries))[:ENGINE_QUERIES]
-    return _run("index.alone", folder, snapshot, str(passes), given=json.dumps(some))
+    return _run("webemu.index.alone", folder, snapshot, str(passes), given=json.dumps(some))
 
 
 def _run(module: str, folder: Path, *arguments: str, given: str = "") -> dict[str, Any]:

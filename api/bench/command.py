@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from api.bench.asks import KINDS
-from api.bench.figures import lines, written
-from api.bench.run import Settings, run
-from emulator.config import load
+from webemu.api.bench.asks import KINDS
+from webemu.api.bench.figures import lines, written
+from webemu.api.bench.run import Settings, run
+from webemu.emulator.config import load
 
 
 def bench(

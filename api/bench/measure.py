@@ -14,10 +14,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from api.bench.figures import costs, described, is_good, joined
-from api.bench.load import PERIOD, Plan, Request, Samples, work
-from api.bench.server import Server, Usage
-from emulator.errors import Overloaded
+from webemu.api.bench.figures import costs, described, is_good, joined
+from webemu.api.bench.load import PERIOD, Plan, Request, Samples, work
+from webemu.api.bench.server import Server, Usage
+from webemu.emulator.errors import Overloaded
 
 GRACE = 10.0
 """Seconds that a load process has to end."""
@@ -25,7 +25,7 @@ GRACE = 10.0
 
 @dataclass(frozen=True)
 class Traffic:
-    """How requests are sent; see `api.bench.load.Plan`."""
+    """How requests are sent; see `webemu.api.bench.load.Plan`."""
 
     connections: int
     rate: float = 0.0

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from api.bench import cold
-from api.bench.asks import ASKS, DOORS, KINDS, OF_QUERIES, Asking
-from api.bench.collection import Asked, asked, engine_alone, read_lines
-from api.bench.load import Request
-from api.bench.measure import Measured, Traffic, measured
-from api.bench.sequence import Drawing, Pools, needed, sequence
-from api.bench.server import Server, running, started
-from api.doors.authority import CERTIFICATE, ensure
-from emulator.config import Config
-from emulator.errors import BadRequest
+from webemu.api.bench import cold
+from webemu.api.bench.asks import ASKS, DOORS, KINDS, OF_QUERIES, Asking
+from webemu.api.bench.collection import Asked, asked, engine_alone, read_lines
+from webemu.api.bench.load import Request
+from webemu.api.bench.measure import Measured, Traffic, measured
+from webemu.api.bench.sequence import Drawing, Pools, needed, sequence
+from webemu.api.bench.server import Server, running, started
+from webemu.api.doors.authority import CERTIFICATE, ensure
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest
 
 WARM_UP = 2000
 """Requests at most that are sent before, and not measured."""

@@ -12,9 +12,9 @@ from itertools import accumulate, cycle, islice
 from random import Random
 from typing import TypeVar
 
-from api.bench.asks import OF_QUERIES, Asking
-from api.bench.load import Request
-from emulator.errors import BadRequest
+from webemu.api.bench.asks import OF_QUERIES, Asking
+from webemu.api.bench.load import Request
+from webemu.emulator.errors import BadRequest
 
 T = TypeVar("T")
 WINDOW = 16

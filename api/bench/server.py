@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from emulator.config import Config
-from emulator.errors import BadRequest, EmulatorError, Overloaded
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded
 
 PATIENCE, GRACE = 120.0, 30.0
 """Seconds that a server has to answer, and to end."""
@@ -129,7 +129,7 @@ def started(config: Config) -> Iterator[Server]:
     """A server of the collection on a free port, for as long as it is used. Raises SnapshotError, Overloaded."""
     begun = time.perf_counter()
     # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--port", "0", "--parent", str(os.getpid())]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", "--port", "0", "--parent", str(os.getpid())]
     command += ["--root", str(config.root), "--collection", config.collection, "--host", "127.0.0.1"]
     command += ["--workers", str(config.workers), "--cache-mb", str(config.cache_mb)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

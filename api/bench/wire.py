@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 if TYPE_CHECKING:
-    from api.bench.load import Load
+    from webemu.api.bench.load import Load
 
 LOST, SILENT, CONNECTING, GARBLED = 1, 2, 3, 4
 """In the place of a status: the connection ended before the answer, no answer in `PATIENCE`, no connection, no HTTP."""

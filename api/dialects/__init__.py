@@ -1,6 +1,6 @@
 """The services that agents are written against, each in one small file: its addresses, its words, its errors."""
 
-from api.dialects import (
+from webemu.api.dialects import (
     asearcher,
     bing,
     bing_pages,
@@ -26,7 +26,7 @@ from api.dialects import (
     tavily,
     you,
 )
-from api.dialects.dialect import Dialect
+from webemu.api.dialects.dialect import Dialect
 
 DIALECTS: tuple[Dialect, ...] = (
     exa.DIALECT,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.dialects.dialect import Dialect, Route, fields, reply
-from api.dialects.retrieval import missing, refuse
-from api.dialects.search_r1 import retrieve
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, NotCaptured, NoView
-from emulator.types import PageRequest
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, reply
+from webemu.api.dialects.retrieval import missing, refuse
+from webemu.api.dialects.search_r1 import retrieve
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, NotCaptured, NoView
+from webemu.emulator.types import PageRequest
+from webemu.emulator.world import World
 
 MOST_URLS = 1000
 

@@ -11,15 +11,15 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
-from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
-from api.dialects.found import RELATED, Wanted, known, search, since
-from api.dialects.shown import day, marked, split, title
-from api.origin import Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
+from webemu.api.dialects.found import RELATED, Wanted, known, search, since
+from webemu.api.dialects.shown import day, marked, split, title
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 _DAYS = {"day": 1, "week": 7, "month": 30}
 _ID = "https://api.bing.microsoft.com/api/v7/#WebPages."

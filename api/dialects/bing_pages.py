@@ -7,17 +7,17 @@ import re
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from api.dialects.day import mail_date
-from api.dialects.dialect import Dialect, Route, fields, number, text
-from api.dialects.found import Wanted, search, since
-from api.dialects.sheet import HTML, RSS, sheet
-from api.dialects.shown import crumbs, linked, split, title
-from api.origin import Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.day import mail_date
+from webemu.api.dialects.dialect import Dialect, Route, fields, number, text
+from webemu.api.dialects.found import Wanted, search, since
+from webemu.api.dialects.sheet import HTML, RSS, sheet
+from webemu.api.dialects.shown import crumbs, linked, split, title
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 _FILTER = re.compile(r'ex1:"ez(?:([123])|5_(\d{1,6})_(\d{1,6}))"')
 """`ez1` is the last day, `ez2` week, `ez3` month; `ez5_FIRST_LAST` counts days since 1970."""

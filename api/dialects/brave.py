@@ -11,15 +11,15 @@ from datetime import date
 from typing import Any
 from urllib.parse import unquote
 
-from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts, uuid
-from api.dialects.found import Wanted, search, since
-from api.dialects.shown import day, marked, title
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts, uuid
+from webemu.api.dialects.found import Wanted, search, since
+from webemu.api.dialects.shown import day, marked, title
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 MOST = {"web": 20, "news": 50, "images": 100, "videos": 50}
 MAX_CHARS, MAX_WORDS, LAST_PAGE = 400, 50, 9

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.dialects.dialect import Dialect, Route, reply
-from api.dialects.found import Wanted, search
-from api.dialects.retrieval import asked_of, refuse
-from api.origin import Reply
-from api.request import Request
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, reply
+from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.retrieval import asked_of, refuse
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 TOPK = 5
 SNIPPET = 2048

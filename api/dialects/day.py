@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from typing import Any
 
-from api.dialects.dialect import text
-from emulator.dates import parse_time
-from emulator.types import Capture
+from webemu.api.dialects.dialect import text
+from webemu.emulator.dates import parse_time
+from webemu.emulator.types import Capture
 
 
 def day(asked: Mapping[str, Any], name: str) -> date | None:

@@ -12,15 +12,15 @@ from typing import Any
 
 import orjson
 
-from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
-from api.dialects.found import Wanted, search
-from api.dialects.retrieval import MOST, missing, refuse
-from api.errors import is_ours
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, EmulatorError, Refused
-from emulator.types import Hit, PageRequest
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
+from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.retrieval import MOST, missing, refuse
+from webemu.api.errors import is_ours
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, EmulatorError, Refused
+from webemu.emulator.types import Hit, PageRequest
+from webemu.emulator.world import World
 
 MOST_SHARDS = 4
 _BAD_KEY = {"detail": "Invalid or missing API Key"}

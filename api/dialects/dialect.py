@@ -15,12 +15,12 @@ from uuid import UUID
 
 import orjson
 
-from api.errors import failure_marks, internal_error, ours
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator import json_text
-from emulator.errors import BadRequest, EmulatorError, Refused
-from emulator.world import World
+from webemu.api.errors import failure_marks, internal_error, ours
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator import json_text
+from webemu.emulator.errors import BadRequest, EmulatorError, Refused
+from webemu.emulator.world import World
 
 Endpoint = Callable[[World, Request], Reply]
 JSON = b"application/json"

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from api.dialects import duckduckgo_scripts as scripts
-from api.dialects.dialect import Dialect, Route, fields, number, text
-from api.dialects.found import Wanted, search, since
-from api.dialects.sheet import sheet
-from api.dialects.shown import linked, split, title
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects import duckduckgo_scripts as scripts
+from webemu.api.dialects.dialect import Dialect, Route, fields, number, text
+from webemu.api.dialects.found import Wanted, search, since
+from webemu.api.dialects.sheet import sheet
+from webemu.api.dialects.shown import linked, split, title
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 FIRST, LATER = 10, 15
 

@@ -15,14 +15,14 @@ from urllib.parse import urlencode
 
 import orjson
 
-from api.dialects.dialect import fields, number, reply, text
-from api.dialects.found import RELATED, Wanted, search, since
-from api.dialects.shown import linked, marked, title
-from api.origin import Reply
-from api.request import Request
-from emulator import urls
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import fields, number, reply, text
+from webemu.api.dialects.found import RELATED, Wanted, search, since
+from webemu.api.dialects.shown import linked, marked, title
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 SIZE, NEWS, TOPICS = 10, 30, 8
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}

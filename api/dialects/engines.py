@@ -15,17 +15,17 @@ from urllib.parse import quote, unquote
 
 import orjson
 
-from api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
-from api.dialects.found import Wanted, search, since
-from api.dialects.sheet import sheet
-from api.dialects.shown import linked, split, title
-from api.origin import Reply
-from api.pages import addresses
-from api.request import Request
-from emulator import urls
-from emulator.errors import EmulatorError, Refused
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
+from webemu.api.dialects.found import Wanted, search, since
+from webemu.api.dialects.sheet import sheet
+from webemu.api.dialects.shown import linked, split, title
+from webemu.api.origin import Reply
+from webemu.api.pages import addresses
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import EmulatorError, Refused
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 DEEPEST = 1000
 _SPANS = {"d": 1, "w": 7, "m": 30, "y": 365, "pd": 1, "pw": 7, "pm": 31, "py": 365}

@@ -10,17 +10,29 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from api.dialects.day import day, fetched, midnight
-from api.dialects.dialect import Dialect, Route, fields, fingerprint, flag, header, members, number, reply, text, texts
-from api.dialects.found import Wanted, search, share
-from api.dialects.site import icon, is_within, opened
-from api.dialects.walk import Bounds, Walk, links
-from api.origin import Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError, NotCaptured, Refused
-from emulator.types import Hit, Page, PageRequest
-from emulator.world import World
+from webemu.api.dialects.day import day, fetched, midnight
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    fields,
+    fingerprint,
+    flag,
+    header,
+    members,
+    number,
+    reply,
+    text,
+    texts,
+)
+from webemu.api.dialects.found import Wanted, search, share
+from webemu.api.dialects.site import icon, is_within, opened
+from webemu.api.dialects.walk import Bounds, Walk, links
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, Refused
+from webemu.emulator.types import Hit, Page, PageRequest
+from webemu.emulator.world import World
 
 MOST_URLS = 100
 MOST_SUBPAGES = 100

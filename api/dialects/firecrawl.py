@@ -12,20 +12,32 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from api.dialects import firecrawl_crawl
-from api.dialects.dialect import Dialect, Route, fields, fingerprint, flag, header, number, reply, text, texts, uuid
-from api.dialects.firecrawl_document import document, formats
-from api.dialects.found import Wanted, search
-from api.dialects.site import is_within, pages
-from api.dialects.tbs import dates
-from api.dialects.walk import Bounds, Walk
-from api.errors import is_ours
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, PayloadError
-from emulator.types import Hit, PageRequest
-from emulator.world import World
+from webemu.api.dialects import firecrawl_crawl
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    fields,
+    fingerprint,
+    flag,
+    header,
+    number,
+    reply,
+    text,
+    texts,
+    uuid,
+)
+from webemu.api.dialects.firecrawl_document import document, formats
+from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.site import is_within, pages
+from webemu.api.dialects.tbs import dates
+from webemu.api.dialects.walk import Bounds, Walk
+from webemu.api.errors import is_ours
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, PayloadError
+from webemu.emulator.types import Hit, PageRequest
+from webemu.emulator.world import World
 
 MOST_LINKS = 30_000
 Asked = dict[str, Any]

@@ -9,19 +9,19 @@ from typing import Any
 
 import orjson
 
-from api.archives.filters import pattern
-from api.dialects.dialect import fields, fingerprint, flag, number, reply, text, texts
-from api.dialects.firecrawl_document import document, formats
-from api.dialects.found import since
-from api.dialects.site import is_within, pages
-from api.dialects.walk import Bounds, Walk
-from api.errors import is_ours
-from api.origin import Reply
-from api.request import Request
-from emulator import json_text, urls
-from emulator.errors import BadRequest, EmulatorError, Refused
-from emulator.types import Capture
-from emulator.world import World
+from webemu.api.archives.filters import pattern
+from webemu.api.dialects.dialect import fields, fingerprint, flag, number, reply, text, texts
+from webemu.api.dialects.firecrawl_document import document, formats
+from webemu.api.dialects.found import since
+from webemu.api.dialects.site import is_within, pages
+from webemu.api.dialects.walk import Bounds, Walk
+from webemu.api.errors import is_ours
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import json_text, urls
+from webemu.emulator.errors import BadRequest, EmulatorError, Refused
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
 
 MOST_PAGES = 500
 DEEPEST = 20

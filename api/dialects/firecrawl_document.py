@@ -11,14 +11,14 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
-from api.dialects.day import fetched
-from api.dialects.metas import icon, language, metas
-from api.dialects.site import opened
-from api.dialects.walk import links
-from api.pages.addresses import is_web
-from emulator.errors import BadRequest
-from emulator.types import Capture, Page, PageRequest
-from emulator.world import World
+from webemu.api.dialects.day import fetched
+from webemu.api.dialects.metas import icon, language, metas
+from webemu.api.dialects.site import opened
+from webemu.api.dialects.walk import links
+from webemu.api.pages.addresses import is_web
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.types import Capture, Page, PageRequest
+from webemu.emulator.world import World
 
 _MARKUP = ("text/html", "application/xhtml+xml")
 HAD = ("markdown", "html", "rawHtml", "links", "images")

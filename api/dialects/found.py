@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from emulator.query import narrowed
-from emulator.types import Hit, Query
-from emulator.world import World
+from webemu.emulator.query import narrowed
+from webemu.emulator.types import Hit, Query
+from webemu.emulator.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def known(wanted: Wanted, shown: int, more: bool) -> int:
 
 
 def said(text: str, wanted: Wanted) -> str:
-    """The query with its conditions as operators of the world's own language (`emulator.query`)."""
+    """The query with its conditions as operators of the world's own language (`webemu.emulator.query`)."""
     parts = _each("site:", wanted.sites) + _each("-site:", wanted.without_sites) + _each("filetype:", wanted.types)
     parts += [f'"{_bare(word)}"' for word in wanted.words] + [f'-"{_bare(word)}"' for word in wanted.without_words]
     if wanted.after:

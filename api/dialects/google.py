@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from api.dialects.dialect import Dialect, Route, fields, header, number, reply, text
-from api.dialects.found import Wanted, known, search, since
-from api.dialects.shown import marked, title
-from api.origin import Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, header, number, reply, text
+from webemu.api.dialects.found import Wanted, known, search, since
+from webemu.api.dialects.shown import marked, title
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 LAST = 100
 """No result further down is served."""

@@ -12,15 +12,15 @@ from urllib.parse import unquote
 
 import orjson
 
-from api.dialects.dialect import Dialect, Route, fields, header, reply
-from api.dialects.jina_page import FORMATS, PICTURES, Source, Wishes, page, said, titled
-from api.errors import is_ours
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, PayloadError, Refused
-from emulator.types import Capture, PageRequest
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, header, reply
+from webemu.api.dialects.jina_page import FORMATS, PICTURES, Source, Wishes, page, said, titled
+from webemu.api.errors import is_ours
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, PayloadError, Refused
+from webemu.emulator.types import Capture, PageRequest
+from webemu.emulator.world import World
 
 TEXT = b"text/plain; charset=utf-8"
 _SSE = b"text/event-stream; charset=utf-8"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from api.dialects.metas import language, metas
-from emulator.errors import NoView, Refused
-from emulator.world import World
+from webemu.api.dialects.metas import language, metas
+from webemu.emulator.errors import NoView, Refused
+from webemu.emulator.world import World
 
 FORMATS = ("content", "markdown", "html", "text", "readerlm-v2", "vlm")
 PICTURES = ("screenshot", "pageshot")

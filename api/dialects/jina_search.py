@@ -7,17 +7,17 @@ from urllib.parse import unquote
 
 import orjson
 
-from api.dialects.dialect import Dialect, Route, fields, header, number, reply, text, texts
-from api.dialects.found import Wanted, search
-from api.dialects.jina import INDEX, TEXT, accepted, enveloped, refuse, source_of, wishes
-from api.dialects.jina_page import Wishes, page
-from api.dialects.shown import day, title
-from api.errors import is_ours
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator.errors import EmulatorError, NoView
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, header, number, reply, text, texts
+from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.jina import INDEX, TEXT, accepted, enveloped, refuse, source_of, wishes
+from webemu.api.dialects.jina_page import Wishes, page
+from webemu.api.dialects.shown import day, title
+from webemu.api.errors import is_ours
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import EmulatorError, NoView
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 MOST = 20
 _OPERATORS = ("ext", "filetype", "intitle")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.dialects.day import midnight
-from api.dialects.dialect import Dialect, Route, fields, fingerprint, header, number, reply, text
-from api.dialects.found import RELATED, Wanted, search
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.day import midnight
+from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, header, number, reply, text
+from webemu.api.dialects.found import RELATED, Wanted, search
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 _CODES = {"bad-key": (2, "Unauthorized"), "out-of-budget": (101, "Insufficient credit")}
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.dialects.day import day
-from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
-from api.dialects.found import Wanted, search
-from api.dialects.site import icon, opened
-from api.errors import is_ours
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Refused
-from emulator.types import Hit, PageRequest
-from emulator.world import World
+from webemu.api.dialects.day import day
+from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
+from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.site import icon, opened
+from webemu.api.errors import is_ours
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Refused
+from webemu.emulator.types import Hit, PageRequest
+from webemu.emulator.world import World
 
 RESULTS = 10
 Asked = dict[str, Any]

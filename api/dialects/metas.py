@@ -1,7 +1,7 @@
 """Read the declarations in the head of an HTML document: its language, its `meta` elements, its icon.
 
 They are read with regular expressions and only as far as declarations may stand: services show it beside a page's text,
-for which a whole parse would cost more than all the rest. What the catalog keeps of it is `ingest.extract.declared`'s.
+for which a whole parse would cost more than all the rest. What the catalog keeps of it is `webemu.ingest.extract.declared`'s.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import html as markup
 import re
 
-from emulator import urls
+from webemu.emulator import urls
 
 HEAD = 1 << 16
 """Characters in which declarations are looked for."""

@@ -12,15 +12,15 @@ from typing import Any
 
 import orjson
 
-from api.dialects.dialect import Dialect, Route, fields, members, number, reply, text
-from api.dialects.found import Wanted, search
-from api.dialects.retrieval import asked_of, refuse
-from api.origin import Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import NotCaptured, NoView
-from emulator.types import Hit, Page, PageRequest
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, members, number, reply, text
+from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.retrieval import asked_of, refuse
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import NotCaptured, NoView
+from webemu.emulator.types import Hit, Page, PageRequest
+from webemu.emulator.world import World
 
 RESULTS = 10
 LONGEST_QUERY = 400

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from api.dialects.dialect import Dialect, Route, members, number, reply
-from api.dialects.found import Wanted, search
-from api.dialects.retrieval import MOST, asked_of, refuse
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import NotCaptured, NoView, Refused
-from emulator.types import PageRequest
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, members, number, reply
+from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.retrieval import MOST, asked_of, refuse
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import NotCaptured, NoView, Refused
+from webemu.emulator.types import PageRequest
+from webemu.emulator.world import World
 
 SUMMARY = 180
 """Characters of a summary."""

@@ -9,14 +9,14 @@ import re
 from datetime import date
 from typing import Any
 
-from api.dialects.dialect import Dialect, Route, fields, header, members, number, reply, text, texts, uuid
-from api.dialects.found import AGES, Wanted, search, since
-from api.dialects.site import opened
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, header, members, number, reply, text, texts, uuid
+from webemu.api.dialects.found import AGES, Wanted, search, since
+from webemu.api.dialects.site import opened
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 PER_TOKEN = 4
 """Characters, as English has them."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from api.dialects.dialect import fields, reply
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
+from webemu.api.dialects.dialect import fields, reply
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
 
 MOST = 100
 """Results that are given for one query at most."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from api.dialects.dialect import Dialect, Route, fields, flag, number, reply
-from api.dialects.retrieval import MOST, document, missing, refuse
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest
-from emulator.types import Query
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, flag, number, reply
+from webemu.api.dialects.retrieval import MOST, document, missing, refuse
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.types import Query
+from webemu.emulator.world import World
 
 TOPK = 3
 RETRIEVED = 10

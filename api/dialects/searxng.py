@@ -11,17 +11,17 @@ from urllib.parse import urlencode
 
 import orjson
 
-from api.dialects.dialect import Dialect, Route, fields, header, reply, text, texts
-from api.dialects.found import RELATED, Wanted, search, since
-from api.dialects.sheet import RSS, sheet
-from api.dialects.shown import title
-from api.origin import Reply
-from api.pages import results as page
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, header, reply, text, texts
+from webemu.api.dialects.found import RELATED, Wanted, search, since
+from webemu.api.dialects.sheet import RSS, sheet
+from webemu.api.dialects.shown import title
+from webemu.api.origin import Reply
+from webemu.api.pages import results as page
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 SIZE = 10
 ENGINE = "duckduckgo"

@@ -10,16 +10,16 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
 
-from api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
-from api.dialects.found import RELATED, Wanted, known, search, since
-from api.dialects.shown import crumbs, day, split, title
-from api.dialects.tbs import dates
-from api.origin import Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
+from webemu.api.dialects.found import RELATED, Wanted, known, search, since
+from webemu.api.dialects.shown import crumbs, day, split, title
+from webemu.api.dialects.tbs import dates
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 NAME, HOSTS = "serpapi", ("serpapi.com",)
 NO_RESULTS = "Google hasn't returned any results for this query."

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
-from api.dialects.found import RELATED, Wanted, search
-from api.dialects.shown import day, title
-from api.dialects.tbs import dates
-from api.origin import Reply
-from api.request import Request
-from emulator import json_text, urls
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit, PageRequest
-from emulator.world import World
+from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
+from webemu.api.dialects.found import RELATED, Wanted, search
+from webemu.api.dialects.shown import day, title
+from webemu.api.dialects.tbs import dates
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import json_text, urls
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit, PageRequest
+from webemu.emulator.world import World
 
 MOST, MOST_AT_ONCE = 100, 100
 _LISTS = {

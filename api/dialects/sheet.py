@@ -8,8 +8,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from api.dialects.dialect import reply
-from api.origin import Reply
+from webemu.api.dialects.dialect import reply
+from webemu.api.origin import Reply
 
 HTML = b"text/html; charset=utf-8"
 RSS = b"text/xml; charset=utf-8"
@@ -19,7 +19,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @cache
 def _templates() -> Environment:
-    loader = PackageLoader("api.dialects")
+    loader = PackageLoader("webemu.api.dialects")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 

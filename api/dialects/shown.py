@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterable
 from datetime import date
 
-from api.pages import addresses
-from emulator.highlight import pieces
-from emulator.query import parse
-from emulator.types import Hit
-from emulator.world import World
+from webemu.api.pages import addresses
+from webemu.emulator.highlight import pieces
+from webemu.emulator.query import parse
+from webemu.emulator.types import Hit
+from webemu.emulator.world import World
 
 
 def title(hit: Hit) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from api.errors import is_ours
-from emulator import urls
-from emulator.errors import EmulatorError, NotCaptured
-from emulator.types import Capture, Page, PageRequest, View
-from emulator.world import World
+from webemu.api.errors import is_ours
+from webemu.emulator import urls
+from webemu.emulator.errors import EmulatorError, NotCaptured
+from webemu.emulator.types import Capture, Page, PageRequest, View
+from webemu.emulator.world import World
 
 _PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
 

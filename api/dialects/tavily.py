@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from api.archives.filters import pattern
-from api.dialects.day import day, mail_date
-from api.dialects.dialect import Dialect, Route, fields, flag, header, members, number, reply, text, texts, uuid
-from api.dialects.found import AGES, Wanted, search, share, since
-from api.dialects.site import icon, is_within, opened
-from api.dialects.walk import Bounds, Walk
-from api.origin import Headers, Reply
-from api.request import Request
-from emulator import urls
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Capture, Hit, View
-from emulator.world import World
+from webemu.api.archives.filters import pattern
+from webemu.api.dialects.day import day, mail_date
+from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, members, number, reply, text, texts, uuid
+from webemu.api.dialects.found import AGES, Wanted, search, share, since
+from webemu.api.dialects.site import icon, is_within, opened
+from webemu.api.dialects.walk import Bounds, Walk
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Capture, Hit, View
+from webemu.emulator.world import World
 
 MOST_URLS = 20
 MOST_PAGES = 500

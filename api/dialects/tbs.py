@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from api.dialects.found import since
-from api.request import Request
-from emulator.world import World
+from webemu.api.dialects.found import since
+from webemu.api.request import Request
+from webemu.emulator.world import World
 
 _QDR = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 _AGE = re.compile(r"qdr:([hdwmy])(\d{0,3})")

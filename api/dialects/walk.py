@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from api.dialects.site import is_page, opened
-from emulator import urls
-from emulator.errors import NotCaptured
-from emulator.types import Capture, PageRequest
-from emulator.world import World
+from webemu.api.dialects.site import is_page, opened
+from webemu.emulator import urls
+from webemu.emulator.errors import NotCaptured
+from webemu.emulator.types import Capture, PageRequest
+from webemu.emulator.world import World
 
 TRIED = 20_000
 _LINK = re.compile(r"^\[\d+\] (\S+)$", re.MULTILINE)

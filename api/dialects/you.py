@@ -6,15 +6,15 @@ import re
 from datetime import date
 from typing import Any
 
-from api.dialects.day import fetched
-from api.dialects.dialect import Dialect, Route, fields, header, number, reply, text, texts, uuid
-from api.dialects.found import AGES, Wanted, search, since
-from api.dialects.site import icon, opened
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Hit, View
-from emulator.world import World
+from webemu.api.dialects.day import fetched
+from webemu.api.dialects.dialect import Dialect, Route, fields, header, number, reply, text, texts, uuid
+from webemu.api.dialects.found import AGES, Wanted, search, since
+from webemu.api.dialects.site import icon, opened
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Hit, View
+from webemu.emulator.world import World
 
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d)to(\d{4}-\d\d-\d\d)")
 _FORMATS: dict[str, View] = {"html": "html", "markdown": "markdown"}

@@ -2,7 +2,7 @@
 
 libuv, and so uvloop, accepts one connection in a turn of the loop, and a turn is as long as all requests together that
 are ready in it: beside busy connections a new one would wait once for each one before it in the line. asyncio's own
-loop accepts as many as the backlog holds, so nothing is done where there is no uvloop. Read `api.doors.gate` next: the
+loop accepts as many as the backlog holds, so nothing is done where there is no uvloop. Read `webemu.api.doors.gate` next: the
 protocol of the connections that are accepted.
 """
 
@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import uvloop
 
-from emulator.logs import event
+from webemu.emulator.logs import event
 
 log = logging.getLogger("webemu.serve")
 

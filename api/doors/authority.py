@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from emulator.errors import EmulatorError
+from webemu.emulator.errors import EmulatorError
 
 FOLDER = "ca"
 CERTIFICATE, KEY = "ca.pem", "ca.key"

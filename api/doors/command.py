@@ -11,10 +11,10 @@ import typer
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from api.doors.authority import CERTIFICATE, ensure
-from api.doors.programs import for_cdx_toolkit, for_wget
-from emulator.config import load
-from emulator.errors import BadRequest
+from webemu.api.doors.authority import CERTIFICATE, ensure
+from webemu.api.doors.programs import for_cdx_toolkit, for_wget
+from webemu.emulator.config import load
+from webemu.emulator.errors import BadRequest
 
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
 PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DDGS_PROXY")

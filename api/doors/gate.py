@@ -19,13 +19,13 @@ from typing import Any
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from api.doors import waiting
-from api.doors.hello import HANDSHAKE
-from api.doors.target import authority
-from api.doors.tls import Tls
-from api.doors.waiting import Waiting, refuse
-from api.doors.wire import BAD, TOO_LARGE, AtOnce, Wire
-from api.turns import waited
+from webemu.api.doors import waiting
+from webemu.api.doors.hello import HANDSHAKE
+from webemu.api.doors.target import authority
+from webemu.api.doors.tls import Tls
+from webemu.api.doors.waiting import Waiting, refuse
+from webemu.api.doors.wire import BAD, TOO_LARGE, AtOnce, Wire
+from webemu.api.turns import waited
 
 STALL_SECONDS = 120
 """How long a client may take nothing of an answer."""

@@ -8,7 +8,7 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from emulator.errors import BadRequest
+from webemu.emulator.errors import BadRequest
 
 BACKLOG = 4096
 _FIRST_FREE = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")

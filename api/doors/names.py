@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from dnslib import AAAA, CLASS, EDNS0, PTR, QTYPE, RCODE, RR, SOA, A, DNSBuffer, DNSHeader, DNSQuestion, DNSRecord
 
-from emulator.errors import EmulatorError
+from webemu.emulator.errors import EmulatorError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Knows: TypeAlias = Callable[[str], bool]

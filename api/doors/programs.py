@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from api.doors.authority import CERTIFICATE
+from webemu.api.doors.authority import CERTIFICATE
 
 WGETRC, SYSTEM_WGETRC = "wgetrc", Path("/etc/wgetrc")
 PACE = "0.01"

@@ -14,9 +14,9 @@ from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from typing import TypeAlias
 
-from api.doors.listener import bound, listen
-from api.doors.names import MAX_PACKET, Address
-from emulator.errors import BadRequest
+from webemu.api.doors.listener import bound, listen
+from webemu.api.doors.names import MAX_PACKET, Address
+from webemu.emulator.errors import BadRequest
 
 Reply: TypeAlias = Callable[[bytes, Address], bytes]
 """The packet to send back for one that came in through an address; empty for none."""

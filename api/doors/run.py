@@ -1,7 +1,7 @@
 """The command `webemu run -- CMD`: CMD in a network of its own, in which the emulated web is all there is.
 
 The network is a Linux network namespace (namespaces(7)) made by `unshare`, by root or by any user who may have user
-namespaces; what happens inside is `api.doors.sealed`. This module finds out whether the machine allows it, and why not.
+namespaces; what happens inside is `webemu.api.doors.sealed`. This module finds out whether the machine allows it, and why not.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Annotated
 
 import typer
 
-from api.doors.command import Root
-from api.served import current_id
-from emulator.config import load
-from emulator.errors import BadRequest, SnapshotError
-from emulator.folders import existing
+from webemu.api.doors.command import Root
+from webemu.api.served import current_id
+from webemu.emulator.config import load
+from webemu.emulator.errors import BadRequest, SnapshotError
+from webemu.emulator.folders import existing
 
 AS_ROOT = ["--net", "--mount"]
 AS_USER = ["--user", "--map-root-user", *AS_ROOT]
@@ -60,7 +60,7 @@ def run(
     if problem:
         print(f"webemu: no network of its own can be made here: {problem}\n  -> {INSTEAD}", file=sys.stderr)
         raise typer.Exit(2)
-    inside = [sys.executable, "-P", "-m", "api.doors.sealed", str(config.root.resolve()), config.collection, ids]
+    inside = [sys.executable, "-P", "-m", "webemu.api.doors.sealed", str(config.root.resolve()), config.collection, ids]
     os.execvp("unshare", ["unshare", *flags, "--", *inside, *command])
 
 

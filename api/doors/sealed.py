@@ -22,11 +22,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from api.doors.command import exports
-from api.doors.programs import for_cdx_toolkit
-from api.doors.run import returning
-from emulator.demo import is_healthy
-from emulator.errors import EmulatorError
+from webemu.api.doors.command import exports
+from webemu.api.doors.programs import for_cdx_toolkit
+from webemu.api.doors.run import returning
+from webemu.emulator.demo import is_healthy
+from webemu.emulator.errors import EmulatorError
 
 ADDRESS, PORT = "127.0.0.1", 8800
 DOORS = ["--host", ADDRESS, "--port", str(PORT), "--web-ports", "80,443", "--dns-port", "53"]
@@ -95,7 +95,18 @@ def _mount(*arguments: str) -> None:
 
 def serve(root: str, collection: str) -> subprocess.Popen[bytes]:
     """The server, answering. It ends with this process, however that ends."""
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--root", root, "--collection", collection, *DOORS]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        "--root",
+        root,
+        "--collection",
+        collection,
+        *DOORS,
+    ]
     server = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from api.doors import waiting
-from api.doors.hello import server_name
-from api.doors.waiting import Waiting
+from webemu.api.doors import waiting
+from webemu.api.doors.hello import server_name
+from webemu.api.doors.waiting import Waiting
 
 _READ = 16 << 10
 """A record at a time: room for more would be asked of the system each time, and given back."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from api.doors.listener import BACKLOG
-from emulator.errors import BadRequest
+from webemu.api.doors.listener import BACKLOG
+from webemu.emulator.errors import BadRequest
 
 OWNERS = 0o177
 """What is taken from the file's mode: 0600 remains."""

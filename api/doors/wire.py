@@ -21,12 +21,12 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from api.answer import CUT, PHRASES, Answer, Header, all_headers
-from api.doors import waiting
-from api.doors.target import absolute, authority, escaped
-from api.doors.waiting import refuse
-from api.own import PROXIED, is_own
-from api.turns import ARRIVED
+from webemu.api.answer import CUT, PHRASES, Answer, Header, all_headers
+from webemu.api.doors import waiting
+from webemu.api.doors.target import absolute, authority, escaped
+from webemu.api.doors.waiting import refuse
+from webemu.api.own import PROXIED, is_own
+from webemu.api.turns import ARRIVED
 
 Verdict = tuple[bytes, bytes]
 """Status line and reason of a refusal."""

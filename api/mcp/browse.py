@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.mcp.texts import matches_text, page_text, results_text
-from api.mcp.tools import Arguments, Said, Tool, Toolset
-from api.window import LINES, Window
-from emulator.session import Session
-from emulator.types import PageRequest, Query
-from emulator.world import World
+from webemu.api.mcp.texts import matches_text, page_text, results_text
+from webemu.api.mcp.tools import Arguments, Said, Tool, Toolset
+from webemu.api.window import LINES, Window
+from webemu.emulator.session import Session
+from webemu.emulator.types import PageRequest, Query
+from webemu.emulator.world import World
 
 RESULTS, MOST_RESULTS = 10, 50
 WINDOW = 10_000

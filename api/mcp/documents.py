@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from api.mcp.research import TEXT, schema
-from api.mcp.tools import Arguments, Said, Tool, Toolset
-from emulator.errors import NotCaptured, NoView
-from emulator.session import Session
-from emulator.types import PageRequest, Query
-from emulator.world import World
+from webemu.api.mcp.research import TEXT, schema
+from webemu.api.mcp.tools import Arguments, Said, Tool, Toolset
+from webemu.emulator.errors import NotCaptured, NoView
+from webemu.emulator.session import Session
+from webemu.emulator.types import PageRequest, Query
+from webemu.emulator.world import World
 
 RESULTS = 5
 

@@ -15,19 +15,19 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from api.errors import INFRASTRUCTURE, internal_error, is_ours, ours
-from api.mcp import rpc, versions
-from api.mcp.browse import BROWSE
-from api.mcp.documents import DOCUMENTS
-from api.mcp.methods import Context, respond
-from api.mcp.research import RESEARCH
-from api.mcp.rpc import INTERNAL, INVALID_REQUEST, PARSE, Message, RpcError
-from api.mcp.tools import Toolset
-from api.origin import Headers, Reply
-from api.request import Handler, Request
-from emulator import json_text
-from emulator.errors import EmulatorError
-from emulator.world import World
+from webemu.api.errors import INFRASTRUCTURE, internal_error, is_ours, ours
+from webemu.api.mcp import rpc, versions
+from webemu.api.mcp.browse import BROWSE
+from webemu.api.mcp.documents import DOCUMENTS
+from webemu.api.mcp.methods import Context, respond
+from webemu.api.mcp.research import RESEARCH
+from webemu.api.mcp.rpc import INTERNAL, INVALID_REQUEST, PARSE, Message, RpcError
+from webemu.api.mcp.tools import Toolset
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Handler, Request
+from webemu.emulator import json_text
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.world import World
 
 TOOLSETS = {"": RESEARCH, "/browse": BROWSE, "/documents": DOCUMENTS}
 """By what follows `/mcp`."""

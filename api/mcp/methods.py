@@ -8,11 +8,11 @@ from functools import cache
 from importlib.metadata import version as installed
 from typing import Any
 
-from api.mcp import resources, versions
-from api.mcp.rpc import NO_METHOD, Message, RpcError
-from api.mcp.tools import Toolset, call
-from emulator.session import Session
-from emulator.world import World
+from webemu.api.mcp import resources, versions
+from webemu.api.mcp.rpc import NO_METHOD, Message, RpcError
+from webemu.api.mcp.tools import Toolset, call
+from webemu.emulator.session import Session
+from webemu.emulator.world import World
 
 CAPABILITIES = {"tools": {"listChanged": False}, "resources": {"subscribe": False, "listChanged": False}}
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
-from api.mcp.tools import Arguments, Said, Tool, Toolset
-from emulator.session import Session
-from emulator.types import Hit, PageRequest, Query
-from emulator.world import World
+from webemu.api.mcp.tools import Arguments, Said, Tool, Toolset
+from webemu.emulator.session import Session
+from webemu.emulator.types import Hit, PageRequest, Query
+from webemu.emulator.world import World
 
 RESULTS = 10
 

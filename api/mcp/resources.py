@@ -5,14 +5,14 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
-from api.errors import is_ours
-from api.mcp.rpc import INVALID_PARAMS, NO_RESOURCE, RpcError
-from api.mcp.tools import refusal
-from api.mcp.versions import MODERN
-from emulator.errors import EmulatorError, NoView
-from emulator.session import Session
-from emulator.types import PageRequest
-from emulator.world import World
+from webemu.api.errors import is_ours
+from webemu.api.mcp.rpc import INVALID_PARAMS, NO_RESOURCE, RpcError
+from webemu.api.mcp.tools import refusal
+from webemu.api.mcp.versions import MODERN
+from webemu.emulator.errors import EmulatorError, NoView
+from webemu.emulator.session import Session
+from webemu.emulator.types import PageRequest
+from webemu.emulator.world import World
 
 MOST_BYTES = 4_000_000
 TEMPLATES = [

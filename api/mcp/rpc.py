@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.errors import EmulatorError
+from webemu.emulator.errors import EmulatorError
 
 PARSE, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NO_RESOURCE, HEADER_MISMATCH, NO_VERSION = -32002, -32020, -32022

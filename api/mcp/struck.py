@@ -9,17 +9,17 @@ from typing import Any
 
 import orjson
 
-from api.dialects.dialect import Dialect
-from api.errors import is_ours
-from api.mcp import rpc, versions
-from api.mcp.endpoint import ENDPOINTS, reply
-from api.mcp.rpc import INTERNAL, RpcError
-from api.mcp.tools import mistaken
-from api.origin import Reply
-from api.request import Request
-from emulator import json_text
-from emulator.errors import EmulatorError
-from emulator.weather import REASON
+from webemu.api.dialects.dialect import Dialect
+from webemu.api.errors import is_ours
+from webemu.api.mcp import rpc, versions
+from webemu.api.mcp.endpoint import ENDPOINTS, reply
+from webemu.api.mcp.rpc import INTERNAL, RpcError
+from webemu.api.mcp.tools import mistaken
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator import json_text
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.weather import REASON
 
 OF_TOOLS = ("rate-limited", "out-of-budget", REASON)
 
@@ -52,4 +52,4 @@ def _message(body: bytes) -> rpc.Message | None:
 
 
 DIALECT = Dialect("mcp", "MCP", (), (), None, refuse, "`http://127.0.0.1:8800/mcp`")
-"""Only for what is refused: `api.mcp.endpoint` answers the rest."""
+"""Only for what is refused: `webemu.api.mcp.endpoint` answers the rest."""

@@ -1,11 +1,11 @@
-"""Results, pages and places in pages as the text a model reads: that of `agent_client.tools`, whichever way it asks."""
+"""Results, pages and places in pages as the text a model reads: that of `webemu.agent_client.tools`, whichever way it asks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from api.window import Window, cut
-from emulator.types import Match, Page, Results
+from webemu.api.window import Window, cut
+from webemu.emulator.types import Match, Page, Results
 
 
 def results_text(results: Results) -> str:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from api.errors import OF_THE_CRAWL, is_ours
-from api.mcp.rpc import INVALID_PARAMS, RpcError
-from emulator import json_text
-from emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView
-from emulator.session import Session
-from emulator.world import World
+from webemu.api.errors import OF_THE_CRAWL, is_ours
+from webemu.api.mcp.rpc import INVALID_PARAMS, RpcError
+from webemu.emulator import json_text
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView
+from webemu.emulator.session import Session
+from webemu.emulator.world import World
 
 Arguments = Mapping[str, Any]
 

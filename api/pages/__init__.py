@@ -6,9 +6,9 @@ What crawled pages say is hostile: it is escaped by the templates, bounded, and 
 import re
 from collections.abc import Sequence
 
-from api.pages import browser, results, view
-from api.pages.sheet import page
-from api.request import Handler
+from webemu.api.pages import browser, results, view
+from webemu.api.pages.sheet import page
+from webemu.api.request import Handler
 
 PAGES: Sequence[tuple[re.Pattern[str], Handler]] = (
     (re.compile("/"), page(results.home)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import quote, unquote, urlencode
 
-from api.request import Request
-from emulator import urls
+from webemu.api.request import Request
+from webemu.emulator import urls
 
 OWN_NAME = "webemu"
 """Who asks this name asks through the proxy: URLs of the crawl are then links that work."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import orjson
 
-from api.origin import Reply
-from api.pages import addresses
-from api.pages.sheet import fill, reply
-from api.request import Request
-from emulator.world import World
+from webemu.api.origin import Reply
+from webemu.api.pages import addresses
+from webemu.api.pages.sheet import fill, reply
+from webemu.api.request import Request
+from webemu.emulator.world import World
 
 LIMIT = 10
 MAX_BEGUN = 200

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import date
 from zlib import crc32
 
-from api.origin import Reply
-from api.pages import addresses
-from api.pages.sheet import first, sheet
-from api.request import Request
-from emulator import urls
-from emulator.highlight import pieces
-from emulator.query import MAX_CHARS, Group, Parsed, conditions, parse
-from emulator.types import Hit, Query
-from emulator.world import DEEPEST, World
+from webemu.api.origin import Reply
+from webemu.api.pages import addresses
+from webemu.api.pages.sheet import first, sheet
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.highlight import pieces
+from webemu.emulator.query import MAX_CHARS, Group, Parsed, conditions, parse
+from webemu.emulator.types import Hit, Query
+from webemu.emulator.world import DEEPEST, World
 
 SIZE = 10
 AHEAD = 5

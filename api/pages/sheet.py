@@ -12,12 +12,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from api.errors import INFRASTRUCTURE, is_ours
-from api.origin import Headers, Reply
-from api.pages import addresses
-from api.request import Handler, Request
-from emulator.errors import EmulatorError
-from emulator.world import World
+from webemu.api.errors import INFRASTRUCTURE, is_ours
+from webemu.api.origin import Headers, Reply
+from webemu.api.pages import addresses
+from webemu.api.request import Handler, Request
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.world import World
 
 HTML = "text/html; charset=utf-8"
 _POLICY = (
@@ -28,7 +28,7 @@ _POLICY = (
 
 @cache
 def _templates() -> Environment:
-    loader = PackageLoader("api.pages")
+    loader = PackageLoader("webemu.api.pages")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

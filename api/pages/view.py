@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from api.origin import Reply
-from api.pages import addresses
-from api.pages.sheet import first, sheet
-from api.request import Request
-from emulator import urls
-from emulator.dates import parse_time
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import Capture, PageRequest, View
-from emulator.world import World
+from webemu.api.origin import Reply
+from webemu.api.pages import addresses
+from webemu.api.pages.sheet import first, sheet
+from webemu.api.request import Request
+from webemu.emulator import urls
+from webemu.emulator.dates import parse_time
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import Capture, PageRequest, View
+from webemu.emulator.world import World
 
 TABS = {"page": "Page", "text": "Text", "markdown": "Markdown", "links": "Links", "headers": "Headers"}
 _VIEWS: dict[str, View] = {"text": "text", "markdown": "markdown", "links": "links"}

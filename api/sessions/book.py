@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from api.sessions.step import Rules, draws
-from api.sessions.worlds import Worlds
-from emulator.draws import Draws
-from emulator.errors import Refused, SnapshotError
-from emulator.ledger import KINDS, Ledger, Tally
-from emulator.policy import Policy, as_json, identity, make_policy
-from emulator.session import OPENED, Session
+from webemu.api.sessions.step import Rules, draws
+from webemu.api.sessions.worlds import Worlds
+from webemu.emulator.draws import Draws
+from webemu.emulator.errors import Refused, SnapshotError
+from webemu.emulator.ledger import KINDS, Ledger, Tally
+from webemu.emulator.policy import Policy, as_json, identity, make_policy
+from webemu.emulator.session import OPENED, Session
 
 MOST = 10_000
 """Steps told at once."""

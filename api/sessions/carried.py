@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from api.answer import Header, Scope
-from api.credentials import HEADER, PROXY
-from api.request import Request
-from emulator.session import INLINE, OPENED, is_session
+from webemu.api.answer import Header, Scope
+from webemu.api.credentials import HEADER, PROXY
+from webemu.api.request import Request
+from webemu.emulator.session import INLINE, OPENED, is_session
 
 PREFIX = "/s/"
 _KEYS = (b"authorization", b"x-api-key")

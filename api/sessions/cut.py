@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from html import escape
 
-from api.answer import CUT, Scope, Send
-from api.origin import Headers, Reply
-from api.sessions.desk import Outcome
+from webemu.api.answer import CUT, Scope, Send
+from webemu.api.origin import Headers, Reply
+from webemu.api.sessions.desk import Outcome
 
 _MARK = b"x-webemu-"
 _WALL = (

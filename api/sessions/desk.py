@@ -12,21 +12,21 @@ from functools import partial
 from time import perf_counter
 from typing import Literal, NamedTuple
 
-from api.errors import ours
-from api.origin import Headers, Reply
-from api.pool import Pool, begun
-from api.request import Request
-from api.sessions.book import Book
-from api.sessions.step import Rules, Step, asked, entry, shown, traces
-from api.sessions.whom import Whom
-from api.sessions.worlds import Worlds
-from emulator.errors import EmulatorError, Overloaded, Refused
-from emulator.ledger import Kind, Ledger
-from emulator.ports import Pending
-from emulator.trace import Traces
-from emulator.visit import Visit
-from emulator.weather import Kind as Fault
-from emulator.weather import fault, refusal
+from webemu.api.errors import ours
+from webemu.api.origin import Headers, Reply
+from webemu.api.pool import Pool, begun
+from webemu.api.request import Request
+from webemu.api.sessions.book import Book
+from webemu.api.sessions.step import Rules, Step, asked, entry, shown, traces
+from webemu.api.sessions.whom import Whom
+from webemu.api.sessions.worlds import Worlds
+from webemu.emulator.errors import EmulatorError, Overloaded, Refused
+from webemu.emulator.ledger import Kind, Ledger
+from webemu.emulator.ports import Pending
+from webemu.emulator.trace import Traces
+from webemu.emulator.visit import Visit
+from webemu.emulator.weather import Kind as Fault
+from webemu.emulator.weather import fault, refusal
 
 Cut = Literal["", "reset", "close", "half"]
 

@@ -12,16 +12,16 @@ from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
-from api import native
-from api.answer import Answer, all_headers
-from api.ask import read_body
-from api.errors import INFRASTRUCTURE, error_answer, internal_error, is_ours, method_not_allowed, ours
-from api.native import Visit
-from api.origin import Reply
-from api.request import Request
-from emulator.errors import BadRequest, EmulatorError
-from emulator.types import PageRequest, Query
-from emulator.world import World
+from webemu.api import native
+from webemu.api.answer import Answer, all_headers
+from webemu.api.ask import read_body
+from webemu.api.errors import INFRASTRUCTURE, error_answer, internal_error, is_ours, method_not_allowed, ours
+from webemu.api.native import Visit
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.types import PageRequest, Query
+from webemu.emulator.world import World
 
 Asked = TypeVar("Asked", Query, Visit)
 

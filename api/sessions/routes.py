@@ -7,12 +7,12 @@ from functools import partial
 
 import orjson
 
-from api.answer import Answer
-from api.ask import read_query, whole_number
-from api.pool import Pool
-from api.routes import Route
-from api.sessions.book import MOST, Book
-from emulator.policy import read_policy
+from webemu.api.answer import Answer
+from webemu.api.ask import read_query, whole_number
+from webemu.api.pool import Pool
+from webemu.api.routes import Route
+from webemu.api.sessions.book import MOST, Book
+from webemu.emulator.policy import read_policy
 
 PATH = "/v1/sessions"
 

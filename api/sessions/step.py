@@ -9,15 +9,15 @@ from urllib.parse import unquote_plus
 
 import orjson
 
-from api.errors import INFRASTRUCTURE
-from api.origin import Reply
-from api.request import Request
-from emulator.draws import Draws
-from emulator.ledger import Kind, Place
-from emulator.policy import Policy, identity
-from emulator.shared import Shared
-from emulator.trace import Trace
-from emulator.visit import Seen, Visit
+from webemu.api.errors import INFRASTRUCTURE
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.draws import Draws
+from webemu.emulator.ledger import Kind, Place
+from webemu.emulator.policy import Policy, identity
+from webemu.emulator.shared import Shared
+from webemu.emulator.trace import Trace
+from webemu.emulator.visit import Seen, Visit
 
 MAX_URL = 2000
 

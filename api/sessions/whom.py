@@ -7,13 +7,13 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from api.dialects.dialect import Dialect, is_quick, refused
-from api.origin import Reply
-from api.request import Handler, Request
-from api.sessions import native
-from api.sessions.carried import key_of
-from emulator.errors import BadRequest, EmulatorError, Refused
-from emulator.session import is_session, parse
+from webemu.api.dialects.dialect import Dialect, is_quick, refused
+from webemu.api.origin import Reply
+from webemu.api.request import Handler, Request
+from webemu.api.sessions import native
+from webemu.api.sessions.carried import key_of
+from webemu.emulator.errors import BadRequest, EmulatorError, Refused
+from webemu.emulator.session import is_session, parse
 
 
 class Whom(NamedTuple):

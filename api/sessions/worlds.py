@@ -10,10 +10,10 @@ from collections.abc import Callable
 from itertools import count
 from threading import Lock
 
-from emulator.guard import guarded
-from emulator.policy import Policy
-from emulator.shared import Memory, Shared
-from emulator.world import World
+from webemu.emulator.guard import guarded
+from webemu.emulator.policy import Policy
+from webemu.emulator.shared import Memory, Shared
+from webemu.emulator.world import World
 
 KEPT = 128
 SNAPSHOTS = 4

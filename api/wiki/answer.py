@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable
 from html import escape
 
-from api.origin import Headers, Reply
-from api.request import Request
-from api.wiki import rest
-from api.wiki.ask import ApiError, Ask, read
-from api.wiki.opensearch import opensearch
-from api.wiki.parse import parse
-from api.wiki.query import query
-from api.wiki.reply import answered
-from api.wiki.shape import Tree, shaped, written
-from api.wiki.site import is_wiki
-from emulator.world import World
+from webemu.api.origin import Headers, Reply
+from webemu.api.request import Request
+from webemu.api.wiki import rest
+from webemu.api.wiki.ask import ApiError, Ask, read
+from webemu.api.wiki.opensearch import opensearch
+from webemu.api.wiki.parse import parse
+from webemu.api.wiki.query import query
+from webemu.api.wiki.reply import answered
+from webemu.api.wiki.shape import Tree, shaped, written
+from webemu.api.wiki.site import is_wiki
+from webemu.emulator.world import World
 
 _API = re.compile(r"(?:/w)?/api\.php")
 _PAGE = re.compile(r"/api/rest_v1/page/(summary|html)/([^/]+)/?")

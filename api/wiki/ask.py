@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.request import Request
-from api.wiki.titles import path
-from emulator.errors import BadRequest
-from emulator.world import World
+from webemu.api.request import Request
+from webemu.api.wiki.titles import path
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.world import World
 
 MAX_VALUES = 50
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from api.wiki.ask import Ask
-from api.wiki.page import Found
-from api.wiki.shape import Tree
-from emulator.article import Article
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.page import Found
+from webemu.api.wiki.shape import Tree
+from webemu.emulator.article import Article
 
 MAX_ITEMS = 100_000
 

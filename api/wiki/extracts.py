@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from emulator.article import Article, Section
+from webemu.emulator.article import Article, Section
 
 _SENTENCE = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s++["'“‘«(\[]*+[^\sa-z]|\s*+\Z)|[。！？]""")
 _PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from api.wiki.ask import Ask
-from api.wiki.entry import Entry, Filled, portioned
-from api.wiki.shape import Tree
-from api.wiki.titles import namespace, title_of
-from emulator import urls
-from emulator.article import Article
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.entry import Entry, Filled, portioned
+from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.titles import namespace, title_of
+from webemu.emulator import urls
+from webemu.emulator.article import Article
 
 Named = tuple[int, str]
 """(namespace, title)."""

@@ -9,12 +9,12 @@ from hashlib import blake2b
 from random import Random
 from typing import TypeAlias
 
-from api.wiki.ask import Ask
-from api.wiki.page import number
-from api.wiki.search import Match, capture_of, search, snippet, total
-from api.wiki.shape import Tree
-from api.wiki.site import completions, titles
-from api.wiki.titles import NAMESPACES, namespace, spelled
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.page import number
+from webemu.api.wiki.search import Match, capture_of, search, snippet, total
+from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.site import completions, titles
+from webemu.api.wiki.titles import NAMESPACES, namespace, spelled
 
 
 @dataclass(frozen=True, slots=True)

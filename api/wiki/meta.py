@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from api.wiki.ask import Ask
-from api.wiki.page import find
-from api.wiki.shape import Tree
-from api.wiki.site import titles
-from api.wiki.titles import NAMESPACES
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.page import find
+from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.site import titles
+from webemu.api.wiki.titles import NAMESPACES
 
 Meta: TypeAlias = Callable[[Ask], Tree]
 

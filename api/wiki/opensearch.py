@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from api.wiki.ask import Ask
-from api.wiki.site import completions
-from api.wiki.titles import NAMESPACES, namespace, spelled
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.site import completions
+from webemu.api.wiki.titles import NAMESPACES, namespace, spelled
 
 
 def opensearch(ask: Ask) -> list[object]:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from weakref import ref
 
-from api.wiki.ask import Ask
-from api.wiki.titles import capitalized, fault, namespace, page_id, path, revision_id, spelled, title_of
-from emulator import urls
-from emulator.article import Article
-from emulator.errors import NotCaptured, NoView
-from emulator.types import Capture, Page, PageRequest
-from emulator.world import World
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.titles import capitalized, fault, namespace, page_id, path, revision_id, spelled, title_of
+from webemu.emulator import urls
+from webemu.emulator.article import Article
+from webemu.emulator.errors import NotCaptured, NoView
+from webemu.emulator.types import Capture, Page, PageRequest
+from webemu.emulator.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from api.wiki import extracts
-from api.wiki.ask import ApiError, Ask
-from api.wiki.links import inside, outside
-from api.wiki.page import Found, find, number, proper, revisions
-from api.wiki.shape import Tree
-from api.wiki.site import titles
-from api.wiki.titles import fault
-from emulator.article import Section
+from webemu.api.wiki import extracts
+from webemu.api.wiki.ask import ApiError, Ask
+from webemu.api.wiki.links import inside, outside
+from webemu.api.wiki.page import Found, find, number, proper, revisions
+from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.site import titles
+from webemu.api.wiki.titles import fault
+from webemu.emulator.article import Section
 
 _DEFAULT = "text|categories|links|images|externallinks|sections|revid|displaytitle"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from api.wiki import extracts, links
-from api.wiki.ask import Ask
-from api.wiki.entry import MAX_ITEMS, Entry, Filled, Property
-from api.wiki.page import Found, Revision, as_of, revisions
-from api.wiki.shape import Tree
-from emulator.article import Article
+from webemu.api.wiki import extracts, links
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.entry import MAX_ITEMS, Entry, Filled, Property
+from webemu.api.wiki.page import Found, Revision, as_of, revisions
+from webemu.api.wiki.shape import Tree
+from webemu.emulator.article import Article
 
 
 def info(ask: Ask, entries: Sequence[Entry]) -> Filled:

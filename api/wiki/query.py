@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from api.wiki.ask import ApiError, Ask
-from api.wiki.entry import Entry
-from api.wiki.lists import LISTS
-from api.wiki.meta import METAS
-from api.wiki.page import find, number, proper
-from api.wiki.props import PROPERTIES
-from api.wiki.shape import Tree
-from api.wiki.site import titles
-from api.wiki.titles import fault, namespace, spelled
+from webemu.api.wiki.ask import ApiError, Ask
+from webemu.api.wiki.entry import Entry
+from webemu.api.wiki.lists import LISTS
+from webemu.api.wiki.meta import METAS
+from webemu.api.wiki.page import find, number, proper
+from webemu.api.wiki.props import PROPERTIES
+from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.site import titles
+from webemu.api.wiki.titles import fault, namespace, spelled
 
 GENERATED = 50
 """No generator gives more pages at once: each page is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from api.origin import Headers, Reply
+from webemu.api.origin import Headers, Reply
 
 MADE = (b"X-Webemu-Made", b"mediawiki")
 

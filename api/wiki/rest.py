@@ -8,15 +8,15 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote, unquote
 
-from api.origin import Reply
-from api.wiki import extracts
-from api.wiki.ask import Ask
-from api.wiki.page import Found, find, number, proper, revisions
-from api.wiki.reply import answered, as_json, moved
-from api.wiki.search import search, snippet
-from api.wiki.shape import Tree
-from api.wiki.site import completions
-from api.wiki.titles import NAMESPACES, spelled
+from webemu.api.origin import Reply
+from webemu.api.wiki import extracts
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.page import Found, find, number, proper, revisions
+from webemu.api.wiki.reply import answered, as_json, moved
+from webemu.api.wiki.search import search, snippet
+from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.site import completions
+from webemu.api.wiki.titles import NAMESPACES, spelled
 
 
 def page(ask: Ask, form: str, escaped: str, path: str) -> Reply:

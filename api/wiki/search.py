@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from api.wiki.ask import Ask
-from api.wiki.titles import WIKI, namespace, spelled, title_of
-from emulator.types import Capture, Hit, Query
-from emulator.world import DEEPEST
+from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.titles import WIKI, namespace, spelled, title_of
+from webemu.emulator.types import Capture, Hit, Query
+from webemu.emulator.world import DEEPEST
 
 FIRST = 50
 """So many results are read at first."""

@@ -9,11 +9,11 @@ from functools import lru_cache
 from itertools import islice
 from weakref import ref
 
-from api.wiki.titles import WIKI, namespace, page_id, path, title_of
-from emulator import urls
-from emulator.errors import EmulatorError, NoView, PayloadError
-from emulator.types import Capture, PageRequest
-from emulator.world import World
+from webemu.api.wiki.titles import WIKI, namespace, page_id, path, title_of
+from webemu.emulator import urls
+from webemu.emulator.errors import EmulatorError, NoView, PayloadError
+from webemu.emulator.types import Capture, PageRequest
+from webemu.emulator.world import World
 
 SAMPLE = 5
 """So many pages are looked at: all those of a wiki bear the marks of MediaWiki."""

@@ -9,7 +9,7 @@ import re
 from hashlib import blake2b
 from urllib.parse import parse_qs, quote, unquote
 
-from emulator import urls
+from webemu.emulator import urls
 
 WIKI = "/wiki/"
 NAMESPACES = {

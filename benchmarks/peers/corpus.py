@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from index.catalog import Catalog
+from webemu.index.catalog import Catalog
 
 LONGEST = 20_000
 """Characters of a page that peers index; fewer make them faster."""

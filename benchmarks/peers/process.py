@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from api.bench.server import Server, end
+from webemu.api.bench.server import Server, end
 
 PATIENCE = 3600.0
 """Seconds to come up: it may build an index first."""

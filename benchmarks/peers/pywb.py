@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from api.bench.server import Server
 from benchmarks.peers.process import running
+from webemu.api.bench.server import Server
 
 COLLECTION = "bench"
 

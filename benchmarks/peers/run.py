@@ -19,17 +19,17 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from api.bench.asks import KINDS, Asking
-from api.bench.collection import Asked, asked
-from api.bench.load import Request
-from api.bench.measure import Traffic, measured
-from api.bench.sequence import Drawing, sequence
-from api.bench.server import Server, started
-from api.doors.authority import CERTIFICATE, ensure
 from benchmarks.peers.process import NotRunning, running
 from benchmarks.peers.pywb import pywb, replayed
-from emulator.config import Config
-from emulator.errors import EmulatorError
+from webemu.api.bench.asks import KINDS, Asking
+from webemu.api.bench.collection import Asked, asked
+from webemu.api.bench.load import Request
+from webemu.api.bench.measure import Traffic, measured
+from webemu.api.bench.sequence import Drawing, sequence
+from webemu.api.bench.server import Server, started
+from webemu.api.doors.authority import CERTIFICATE, ensure
+from webemu.emulator.config import Config
+from webemu.emulator.errors import EmulatorError
 
 QUERIES, PAGES, BATCH, TOPK = 8000, 2000, 64, 3
 CONNECTIONS = 16

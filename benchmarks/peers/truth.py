@@ -22,10 +22,10 @@ from email.utils import format_datetime
 from pathlib import Path
 from urllib.parse import urljoin
 
-from api.bench.server import started
 from benchmarks.peers.pywb import pywb, replayed
 from benchmarks.peers.recorded import Headers, Recorded, captures, digest, plain, said
-from emulator.config import Config
+from webemu.api.bench.server import started
+from webemu.emulator.config import Config
 
 HOPS, SAMPLE = 20, 2000
 
@@ -149,7 +149,7 @@ def main(programs: Path, warcs: list[Path]) -> None:
         root = Path(work)
         known = list({(one.url, one.time): one for one in captures(warcs)}.values())
         random.Random(7).shuffle(known)
-        command = [sys.executable, "-P", "-m", "emulator.cli", "ingest", *map(str, warcs), "--root", work, "-q"]
+        command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", *map(str, warcs), "--root", work, "-q"]
         subprocess.run([*command, "--collection", "bench"], check=True, capture_output=True)
         with started(Config(root=root, collection="bench")) as mine, pywb(programs, root / "pywb", warcs) as other:
             compare(asking(mine.port, lambda url, _: url), asking(other.port, stamped), known[:SAMPLE])

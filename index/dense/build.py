@@ -1,7 +1,7 @@
 """From a snapshot to one with vectors: a new snapshot, the old one's files by hard links and a folder of vectors.
 
     snapshots/.<id>.parts/   what is embedded so far, a file per `PART` pages; a build that was ended goes on from it
-    snapshots/<id>/dense/    see `index.dense.store`
+    snapshots/<id>/dense/    see `webemu.index.dense.store`
 
 The id covers the base, the model and what was asked of it, so the same wish finds the snapshot that is there.
 """
@@ -18,17 +18,17 @@ from pathlib import Path
 
 import numpy as np
 
-from emulator.errors import SnapshotError
-from index.blobs import Blobs
-from index.builders import DENSE, fingerprint
-from index.dense.model import Encode
-from index.dense.open import FOLDER
-from index.dense.passages import windows
-from index.dense.store import EXACT, Dense, Store, quantised, recall, write, write_part
-from index.digests import digests
-from index.lock import only_one
-from index.manifest import Manifest, read_manifest, write_manifest
-from index.records import texts
+from webemu.emulator.errors import SnapshotError
+from webemu.index.blobs import Blobs
+from webemu.index.builders import DENSE, fingerprint
+from webemu.index.dense.model import Encode
+from webemu.index.dense.open import FOLDER
+from webemu.index.dense.passages import windows
+from webemu.index.dense.store import EXACT, Dense, Store, quantised, recall, write, write_part
+from webemu.index.digests import digests
+from webemu.index.lock import only_one
+from webemu.index.manifest import Manifest, read_manifest, write_manifest
+from webemu.index.records import texts
 
 PART = 1024
 ASKED = 200

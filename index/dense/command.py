@@ -9,12 +9,12 @@ from typing import Annotated, NamedTuple
 import typer
 from tqdm import tqdm
 
-from emulator.config import load
-from emulator.errors import EmulatorError
-from emulator.extras import install
-from emulator.folders import existing
-from index.command import known
-from index.manifest import current_id, read_manifest, switch
+from webemu.emulator.config import load
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.extras import install
+from webemu.emulator.folders import existing
+from webemu.index.command import known
+from webemu.index.manifest import current_id, read_manifest, switch
 
 
 class Asked(NamedTuple):
@@ -63,8 +63,8 @@ def embed(
 
 
 def _embed(folder: Path, snapshot: str, asked: Asked) -> str:
-    from index.dense import build  # its libraries are heavy, and of an extra
-    from index.dense import model as models
+    from webemu.index.dense import build  # its libraries are heavy, and of an extra
+    from webemu.index.dense import model as models
 
     base = build.base_of(folder, snapshot)
     home = models.locate(asked.model)

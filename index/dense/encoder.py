@@ -1,6 +1,6 @@
 """Queries to vectors, for all that ask at the same time: one thread encodes together what waits, and the last are kept.
 
-The vector of a query does not depend on what it was encoded with: see `index.dense.model.query_encoder`.
+The vector of a query does not depend on what it was encoded with: see `webemu.index.dense.model.query_encoder`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 
-from index.dense.model import Encode
-from index.dense.store import Vector, quantised
+from webemu.index.dense.model import Encode
+from webemu.index.dense.store import Vector, quantised
 
 GATHER = 0.001
 """Seconds that the first of a batch waits for others; while one is encoded, the next gathers by itself."""

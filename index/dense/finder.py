@@ -15,15 +15,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.ports import Entry, Numbers
-from emulator.query import Parsed
-from emulator.types import Hit
-from index.dense.encoder import Encoder
-from index.dense.fusion import fused
-from index.dense.model import Judge
-from index.dense.passages import mask, windows
-from index.dense.store import Store, Vector
-from index.engine import Engine
+from webemu.emulator.ports import Entry, Numbers
+from webemu.emulator.query import Parsed
+from webemu.emulator.types import Hit
+from webemu.index.dense.encoder import Encoder
+from webemu.index.dense.fusion import fused
+from webemu.index.dense.model import Judge
+from webemu.index.dense.passages import mask, windows
+from webemu.index.dense.store import Store, Vector
+from webemu.index.engine import Engine
 
 Mode = Literal["bm25", "dense", "hybrid", "rerank"]
 POOL = 200

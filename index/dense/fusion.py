@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.ports import Entry
+from webemu.emulator.ports import Entry
 
 
 def fused(worded: Sequence[Entry], cosines: Sequence[Entry], order: Sequence[int]) -> list[Entry]:

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.errors import BadRequest, SnapshotError
-from index.digests import fingerprint
+from webemu.emulator.errors import BadRequest, SnapshotError
+from webemu.index.digests import fingerprint
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 """What a model is made of."""

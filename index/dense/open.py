@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emulator.ports import Finder
-from index.dense.encoder import Encoder
-from index.dense.finder import HybridFinder, Mode
-from index.dense.model import checked, judge, query_encoder
-from index.dense.store import Dense, Store
-from index.engine import Engine
-from index.manifest import Manifest
+from webemu.emulator.ports import Finder
+from webemu.index.dense.encoder import Encoder
+from webemu.index.dense.finder import HybridFinder, Mode
+from webemu.index.dense.model import checked, judge, query_encoder
+from webemu.index.dense.store import Dense, Store
+from webemu.index.engine import Engine
+from webemu.index.manifest import Manifest
 
 FOLDER = "dense"
 

@@ -1,6 +1,6 @@
 """What is embedded of a page: its title over windows of a hundred to two hundred words, made of its record's passages.
 
-A window is so many passages of `index.records`, so that what a result shows can be looked for in the window it was
+A window is so many passages of `webemu.index.records`, so that what a result shows can be looked for in the window it was
 found by.
 """
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from usearch.index import Index, MetricKind, ScalarKind
 
-from emulator.ports import Entry
+from webemu.emulator.ports import Entry
 
 EXACT = 1_000_000
 """Up to so many vectors every one is compared."""

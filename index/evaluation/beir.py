@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from emulator import urls
-from emulator.errors import BadRequest, SourceError
-from index.evaluation.judged import Judged, Judgments, read_judgments, read_queries
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest, SourceError
+from webemu.index.evaluation.judged import Judged, Judgments, read_judgments, read_queries
 
 COLLECTION = "beir"
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
@@ -50,7 +50,7 @@ def ingest(folder: Path, work: Path) -> Path:
     with crawl.open("wb") as file:
         for document in _documents(folder / "corpus.jsonl"):
             file.write(gzip.compress(_record(document), mtime=0))
-    command = [sys.executable, "-P", "-m", "emulator.cli", "ingest", str(crawl), "--root", str(work)]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", str(crawl), "--root", str(work)]
     done = subprocess.run(
         [*command, "--collection", COLLECTION, "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True
     )

@@ -13,16 +13,16 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from emulator.config import load
-from emulator.errors import BadRequest
-from emulator.folders import existing
-from index.command import known
-from index.evaluation import beir
-from index.evaluation.judged import Judged, Judgments, ids, read_judgments, read_queries, read_tasks
-from index.evaluation.ranker import Setting, ranker
-from index.evaluation.score import MEASURES, Scored, measures, score
-from index.evaluation.table import comparison, table
-from index.manifest import current_id
+from webemu.emulator.config import load
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import existing
+from webemu.index.command import known
+from webemu.index.evaluation import beir
+from webemu.index.evaluation.judged import Judged, Judgments, ids, read_judgments, read_queries, read_tasks
+from webemu.index.evaluation.ranker import Setting, ranker
+from webemu.index.evaluation.score import MEASURES, Scored, measures, score
+from webemu.index.evaluation.table import comparison, table
+from webemu.index.manifest import current_id
 
 
 def eval_search(

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from emulator import urls
-from emulator.errors import BadRequest
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest
 
 Ids = Callable[[str], str]
 """The URL of the page that has this id."""

@@ -21,12 +21,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from emulator.query import parse
-from emulator.ranking import FOREVER
-from emulator.world import World
-from index.catalog import Catalog
-from index.evaluation.held_out import held_out_sql
-from index.signals.anchors import gather
+from webemu.emulator.query import parse
+from webemu.emulator.ranking import FOREVER
+from webemu.emulator.world import World
+from webemu.index.catalog import Catalog
+from webemu.index.evaluation.held_out import held_out_sql
+from webemu.index.signals.anchors import gather
 
 KINDS = ("anchor", "called", "title", "quote")
 MAX_SAME = 10
@@ -94,7 +94,7 @@ def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterat
     with TemporaryDirectory() as folder:
         gather(db, (told := Path(folder) / "anchors.parquet"), held_out_sql("c.url"))
         db.execute(f"CREATE TEMP TABLE told AS SELECT * FROM read_parquet('{told}')")
-    db.execute(files("index.evaluation").joinpath("candidates.sql").read_text())
+    db.execute(files("webemu.index.evaluation").joinpath("candidates.sql").read_text())
     for place, kind in enumerate(KINDS):
         wanted = count // len(KINDS) + (place < count % len(KINDS))
         found = (_item(kind, row, catalog, world, seed) for row in _rows(catalog, kind, wanted * TRIES))

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from emulator.config import load
-from emulator.errors import BadRequest
-from emulator.folders import existing
-from index.catalog import Catalog
-from index.evaluation.known_items import Item
-from index.evaluation.known_items import known_items as make
-from index.open import open_world
+from webemu.emulator.config import load
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import existing
+from webemu.index.catalog import Catalog
+from webemu.index.evaluation.known_items import Item
+from webemu.index.evaluation.known_items import known_items as make
+from webemu.index.open import open_world
 
 
 def known_items(

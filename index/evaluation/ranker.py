@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator import ranking
-from emulator.query import parse
-from emulator.types import Query
-from emulator.world import DEEPEST, World
-from index.open import open_snapshot
+from webemu.emulator import ranking
+from webemu.emulator.query import parse
+from webemu.emulator.types import Query
+from webemu.emulator.world import DEEPEST, World
+from webemu.index.open import open_snapshot
 
 Ranker = Callable[[str], list[str]]
 """URLs for a query, the best first, none twice."""

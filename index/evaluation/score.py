@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.errors import BadRequest, EmulatorError
-from emulator.extras import install
-from index.evaluation.judged import Judged, Judgments
-from index.evaluation.ranker import Ranker
-from index.evaluation.statistics import Difference, Figure, difference, figure
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.emulator.extras import install
+from webemu.index.evaluation.judged import Judged, Judgments
+from webemu.index.evaluation.ranker import Ranker
+from webemu.index.evaluation.statistics import Difference, Figure, difference, figure
 
 MEASURES = "nDCG@10,AP,RR@10,R@100"
 

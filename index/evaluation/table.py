@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from index.evaluation.score import Group, Scored, differences, figures, groups
+from webemu.index.evaluation.score import Group, Scored, differences, figures, groups
 
 
 def table(scored: Sequence[Scored]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from index.blobs import map_file
+from webemu.index.blobs import map_file
 
 SIMILAR = 0.8
 """Jaccard similarity of the shingles of two texts, estimated from their signatures, from which they may be copies."""

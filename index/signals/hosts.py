@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from emulator.errors import SourceError
+from webemu.emulator.errors import SourceError
 
 WORK = 50_000_000
 """Steps along links that are walked at most. A larger graph is walked from a sample of its hosts."""

@@ -1,7 +1,7 @@
 """How sound a text looks, in [0, 1]: halved by every rule it breaks. For weights and filters, never to drop a page.
 
 The rules are those of Gopher (Rae et al. 2021, "Scaling Language Models", table A1) on the columns that
-`ingest.measures` fills: at least 50 words, of 3 to 10 characters in the mean, 80% of them with a letter; at most one
+`webemu.ingest.measures` fills: at least 50 words, of 3 to 10 characters in the mean, 80% of them with a letter; at most one
 symbol in 10 words; at most 90% of lines with a bullet, 30% that end in an ellipsis, 30% that stood before; two common
 English words in an English text. Rules about words say nothing of a text whose words are not spaced.
 """

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from math import log
 from typing import Any
 
-from index.engine import DAY, Engine
-from index.rank import Weights
+from webemu.index.engine import DAY, Engine
+from webemu.index.rank import Weights
 
 Key = tuple[str, str]
 """(field, term)."""

@@ -1,7 +1,7 @@
-"""All parts of a split index as one: the port `emulator.ports.Finder` over parts that are elsewhere.
+"""All parts of a split index as one: the port `webemu.emulator.ports.Finder` over parts that are elsewhere.
 
 What the parts found is merged by (score, place of the URL) as BM25 ranked it; the best of all are then ordered anew as
-in one index. Filters, crowding and the collapse of copies are `emulator.ranking`'s, as ever.
+in one index. Filters, crowding and the collapse of copies are `webemu.emulator.ranking`'s, as ever.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
-from emulator import ranking
-from emulator.errors import SnapshotError
-from emulator.ports import Entry
-from emulator.query import Parsed
-from emulator.ranking import WIDEST
-from emulator.types import Hit
-from index.analysis import terms as analyze
-from index.rank import DEPTH
-from index.split.engine import Key
-from index.split.holder import Found, Ranked, Row, Wanted
+from webemu.emulator import ranking
+from webemu.emulator.errors import SnapshotError
+from webemu.emulator.ports import Entry
+from webemu.emulator.query import Parsed
+from webemu.emulator.ranking import WIDEST
+from webemu.emulator.types import Hit
+from webemu.index.analysis import terms as analyze
+from webemu.index.rank import DEPTH
+from webemu.index.split.engine import Key
+from webemu.index.split.holder import Found, Ranked, Row, Wanted
 
 KEPT = 1 << 18
 """Pages and words that are remembered."""
@@ -112,7 +112,7 @@ class Rows:
         return ((row[1], row[4], row[3]) for row in map(self.of, docs))
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """`emulator.ranking.current` of a ranking."""
+        """`webemu.emulator.ranking.current` of a ranking."""
         return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
 
     def of(self, doc: int) -> Row:
@@ -189,7 +189,7 @@ class SplitFinder:
         return Asked(parsed)
 
     def top(self, plan: Asked, limit: int) -> tuple[list[Entry], bool]:
-        """As `index.engine.Engine.top` of one index of all: the best `limit` by score, then URL, without those that tie
+        """As `webemu.index.engine.Engine.top` of one index of all: the best `limit` by score, then URL, without those that tie
         with the last one; and whether there are no more."""
         asked = limit
         while True:

@@ -11,12 +11,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from emulator.query import Parsed
-from emulator.types import Archive, Capture, Hit
-from index.engine import Engine
-from index.open import open_snapshot
-from index.rank import DEPTH, PLAIN
-from index.split.engine import Key, PartEngine, Statistics, Unknown, Wondering
+from webemu.emulator.query import Parsed
+from webemu.emulator.types import Archive, Capture, Hit
+from webemu.index.engine import Engine
+from webemu.index.open import open_snapshot
+from webemu.index.rank import DEPTH, PLAIN
+from webemu.index.split.engine import Key, PartEngine, Statistics, Unknown, Wondering
 
 SHOWN = 20
 """So many of the best come with what a result shows."""

@@ -1,4 +1,4 @@
-"""The captures of all parts as one: the port `emulator.ports.Shelf` over parts that are elsewhere.
+"""The captures of all parts as one: the port `webemu.emulator.ports.Shelf` over parts that are elsewhere.
 
 A URL's own captures and their content are asked of its part alone; looser keys, hosts and lists of all parts.
 """
@@ -10,11 +10,11 @@ from functools import lru_cache
 from heapq import merge
 from itertools import groupby
 
-from emulator.types import Archive, Capture, Payload
-from index.open import Conversions
-from index.split.finder import Asker, Rows
-from index.split.holder import LISTED
-from index.split.part import elsewhere, part_of
+from webemu.emulator.types import Archive, Capture, Payload
+from webemu.index.open import Conversions
+from webemu.index.split.finder import Asker, Rows
+from webemu.index.split.holder import LISTED
+from webemu.index.split.part import elsewhere, part_of
 
 Listed = tuple[str, list[Capture]]
 

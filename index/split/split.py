@@ -17,21 +17,21 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from emulator.errors import SnapshotError
-from emulator.world import World
-from index.analysis import STEMMERS
-from index.builders import SPLIT, fingerprint
-from index.catalog import Catalog
-from index.columns import Columns
-from index.conditions import months_of
-from index.manifest import Manifest, read_manifest, switch
-from index.rank import Weights
-from index.snapshot import Given, Progress, build_of, counted
-from index.split.engine import Statistics
-from index.split.finder import Asker, Parts, Rows, SplitFinder
-from index.split.part import Part
-from index.split.shelf import SplitShelf
-from index.text import open_index
+from webemu.emulator.errors import SnapshotError
+from webemu.emulator.world import World
+from webemu.index.analysis import STEMMERS
+from webemu.index.builders import SPLIT, fingerprint
+from webemu.index.catalog import Catalog
+from webemu.index.columns import Columns
+from webemu.index.conditions import months_of
+from webemu.index.manifest import Manifest, read_manifest, switch
+from webemu.index.rank import Weights
+from webemu.index.snapshot import Given, Progress, build_of, counted
+from webemu.index.split.engine import Statistics
+from webemu.index.split.finder import Asker, Parts, Rows, SplitFinder
+from webemu.index.split.part import Part
+from webemu.index.split.shelf import SplitShelf
+from webemu.index.text import open_index
 
 FILE = "split.json"
 ENGINES = ("full", "plain", "weak")

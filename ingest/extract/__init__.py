@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import date
 
-from index.markup import MAX_CHARACTERS
-from ingest.extract.charset import sniff
-from ingest.extract.html import extract_html
-from ingest.extract.kind import HTML, kind_of
-from ingest.extract.other import extract_json, extract_pdf, extract_plain, extract_xml
-from ingest.extract.types import Extracted
+from webemu.index.markup import MAX_CHARACTERS
+from webemu.ingest.extract.charset import sniff
+from webemu.ingest.extract.html import extract_html
+from webemu.ingest.extract.kind import HTML, kind_of
+from webemu.ingest.extract.other import extract_json, extract_pdf, extract_plain, extract_xml
+from webemu.ingest.extract.types import Extracted
 
 __all__ = ["Extracted", "extract", "extract_html", "kind_of", "sniff"]
 

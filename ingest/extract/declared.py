@@ -11,9 +11,9 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
-from ingest.extract.dates import parse_day
-from ingest.extract.language import iso_639_1
-from ingest.extract.links import join
+from webemu.ingest.extract.dates import parse_day
+from webemu.ingest.extract.language import iso_639_1
+from webemu.ingest.extract.links import join
 
 MAX_TITLE = 1000
 MAX_DESCRIPTION = 2000

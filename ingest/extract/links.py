@@ -8,8 +8,8 @@ from itertools import chain, repeat
 import ada_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from index.content import size_of, texts_of
-from ingest.extract.types import Link
+from webemu.index.content import size_of, texts_of
+from webemu.ingest.extract.types import Link
 
 MAX_LINKS = 5000
 MAX_ANCHOR = 300

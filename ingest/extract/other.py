@@ -11,11 +11,11 @@ from typing import Any
 
 import pypdfium2
 
-from index.content import tidy
-from index.markup import MAX_CHARACTERS
-from ingest.extract.html import words
-from ingest.extract.language import detected
-from ingest.extract.types import Extracted
+from webemu.index.content import tidy
+from webemu.index.markup import MAX_CHARACTERS
+from webemu.ingest.extract.html import words
+from webemu.ingest.extract.language import detected
+from webemu.ingest.extract.types import Extracted
 
 MAX_PDF_BYTES = 64 << 20
 MAX_PDF_PAGES = 200

@@ -1,7 +1,7 @@
 """Records of a per-record gzip or plain WARC file, whatever its state; every byte is a record's or a named skip's.
 
 FastWARC reads ahead and each of its records is checked against the file. Where a check or FastWARC itself fails, the
-careful reader takes over from the last good offset for a stretch. Other containers: `ingest.repack`.
+careful reader takes over from the last good offset for a stretch. Other containers: `webemu.ingest.repack`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.readers.careful import read_carefully
-from ingest.readers.fast import read_fast
-from ingest.readers.members import SHARED
-from ingest.records import MAX_BLOCK, Record, Skip
+from webemu.ingest.readers.careful import read_carefully
+from webemu.ingest.readers.fast import read_fast
+from webemu.ingest.readers.members import SHARED
+from webemu.ingest.records import MAX_BLOCK, Record, Skip
 
 __all__ = ["SHARED", "Torn", "read"]
 

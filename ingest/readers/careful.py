@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.readers.members import read_member
-from ingest.readers.stretches import read_stretch
-from ingest.records import Record, Skip
+from webemu.ingest.readers.members import read_member
+from webemu.ingest.readers.stretches import read_stretch
+from webemu.ingest.records import Record, Skip
 
 
 def read_carefully(fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record | Skip]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
-from ingest.records import MAX_HEAD, Record
+from webemu.ingest.records import MAX_HEAD, Record
 
 _VERSION_LINE = len(b"WARC/1.0\r\n")
 

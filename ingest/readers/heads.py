@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from index import payload_digests
-from index.http import head_span
-from index.record_head import record_headers
-from ingest.records import MAX_HEAD
+from webemu.index import payload_digests
+from webemu.index.http import head_span
+from webemu.index.record_head import record_headers
+from webemu.ingest.records import MAX_HEAD
 
 _VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
 # A text mode that was on by mistake writes \r\r\n.

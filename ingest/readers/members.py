@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 
-from ingest.readers.heads import (
+from webemu.ingest.readers.heads import (
     VERSION_SIZE,
     Unreadable,
     agrees,
@@ -20,7 +20,7 @@ from ingest.readers.heads import (
     take_head,
     without_returns,
 )
-from ingest.records import Record, Skip
+from webemu.ingest.records import Record, Skip
 
 _MAGIC = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
 _ANOTHER = re.compile(rb"\n\r*\nWARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)

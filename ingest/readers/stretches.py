@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from ingest.readers.heads import (
+from webemu.ingest.readers.heads import (
     VERSION_SIZE,
     Unreadable,
     agrees,
@@ -18,7 +18,7 @@ from ingest.readers.heads import (
     take_head,
     without_returns,
 )
-from ingest.records import MAX_BLOCK, MAX_HEAD, Record, Skip
+from webemu.ingest.records import MAX_BLOCK, MAX_HEAD, Record, Skip
 
 _BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r*\n", re.MULTILINE | re.IGNORECASE)
 _WINDOW = 1 << 20

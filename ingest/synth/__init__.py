@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.synth.atlas import draw_atlas
-from ingest.synth.crawl import visits
-from ingest.synth.folder import TASKS, writing
-from ingest.synth.invent import invent
-from ingest.synth.sites import all_sites
-from ingest.synth.tasks import graph_lines, task_lines
-from ingest.synth.warcs import write_crawl
+from webemu.ingest.synth.atlas import draw_atlas
+from webemu.ingest.synth.crawl import visits
+from webemu.ingest.synth.folder import TASKS, writing
+from webemu.ingest.synth.invent import invent
+from webemu.ingest.synth.sites import all_sites
+from webemu.ingest.synth.tasks import graph_lines, task_lines
+from webemu.ingest.synth.warcs import write_crawl
 
 GRAPH = "graph.jsonl"
 STORIES = 0.18

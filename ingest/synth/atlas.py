@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import quote
 
-from ingest.synth.dice import dice
-from ingest.synth.graph import Company, Entity, Graph, Town, University, Work
-from ingest.synth.names import slug
-from ingest.synth.stories import Paper, Story, chronicle, papers_of
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import Company, Entity, Graph, Town, University, Work
+from webemu.ingest.synth.names import slug
+from webemu.ingest.synth.stories import Paper, Story, chronicle, papers_of
 
 LEXICON = "en.openlexicon.org"
 NOVEL_HOST, FILM_HOST = "www.shelfmark-index.org", "www.reelcatalogue.net"

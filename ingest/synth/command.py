@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
-from ingest.synth import generate as write_web
-from ingest.synth.folder import TASKS
-from ingest.synth.toy import generate_toy
+from webemu.ingest.synth import generate as write_web
+from webemu.ingest.synth.folder import TASKS
+from webemu.ingest.synth.toy import generate_toy
 
 
 def generate(

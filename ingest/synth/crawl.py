@@ -10,9 +10,9 @@ from html import escape
 from typing import Literal
 from urllib.parse import urljoin
 
-from ingest.synth.dice import dice
-from ingest.synth.templates import page
-from ingest.synth.web import Answer, Leaf, Site
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.templates import page
+from webemu.ingest.synth.web import Answer, Leaf, Site
 
 Subset = Literal["warc", "crawldiagnostics", "robotstxt"]
 NAME = "WEBEMU-2024-49"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ingest.synth.atlas import GAZETTEER, Atlas, some_towns
-from ingest.synth.dice import dice
-from ingest.synth.facts import Fact, number
-from ingest.synth.graph import Company, Entity, Town, University
-from ingest.synth.names import family, slug
-from ingest.synth.places import tongue_of
+from webemu.ingest.synth.atlas import GAZETTEER, Atlas, some_towns
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.facts import Fact, number
+from webemu.ingest.synth.graph import Company, Entity, Town, University
+from webemu.ingest.synth.names import family, slug
+from webemu.ingest.synth.places import tongue_of
 
 YEAR = 2018
 DAY = f"{YEAR}-01-01"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ingest.synth.graph import (
+from webemu.ingest.synth.graph import (
     Company,
     Country,
     Entity,
@@ -21,7 +21,7 @@ from ingest.synth.graph import (
     University,
     Work,
 )
-from ingest.synth.prose import long_date
+from webemu.ingest.synth.prose import long_date
 
 
 @dataclass(frozen=True, slots=True)

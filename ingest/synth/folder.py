@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulator.errors import SourceError
+from webemu.emulator.errors import SourceError
 
 TASKS = "tasks.jsonl"
 

@@ -169,7 +169,7 @@ class Festival(Entity):
 
 @dataclass
 class Graph:
-    """The world. Lists are filled by `ingest.synth.invent` and not changed afterwards."""
+    """The world. Lists are filled by `webemu.ingest.synth.invent` and not changed afterwards."""
 
     seed: int
     pages: int

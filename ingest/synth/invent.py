@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ingest.synth.graph import PRIZE_YEARS, Graph
-from ingest.synth.names import Register
-from ingest.synth.people import Cast, invent_people
-from ingest.synth.places import invent_places
-from ingest.synth.things import (
+from webemu.ingest.synth.graph import PRIZE_YEARS, Graph
+from webemu.ingest.synth.names import Register
+from webemu.ingest.synth.people import Cast, invent_people
+from webemu.ingest.synth.places import invent_places
+from webemu.ingest.synth.things import (
     invent_companies,
     invent_festivals,
     invent_landmarks,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from ingest.synth.dice import dice
-from ingest.synth.graph import Graph, Person
-from ingest.synth.names import family
-from ingest.synth.places import tongue_of
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import Graph, Person
+from webemu.ingest.synth.names import family
+from webemu.ingest.synth.places import tongue_of
 
 SCHOLARS = ("chemist", "botanist", "physicist", "geologist", "historian", "linguist", "marine biologist", "astronomer")
 ARTISTS = ("cellist", "painter", "cyclist", "singer", "poet", "photographer", "chess player", "ceramicist", "pianist")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from random import Random
 
-from ingest.synth.dice import dice
-from ingest.synth.graph import Country, Graph, Region, River, Town
-from ingest.synth.names import TONGUES, Register, Tongue, place
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import Country, Graph, Region, River, Town
+from webemu.ingest.synth.names import TONGUES, Register, Tongue, place
 
 COUNTRY_NAMES = (
     ("Velmora", "Kaldria", "Ostvara", "Brennia", "Skelda", "Thulmara"),

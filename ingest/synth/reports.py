@@ -6,14 +6,14 @@ from collections.abc import Callable
 from datetime import date
 from html import escape
 
-from ingest.synth.atlas import Atlas, anchor
-from ingest.synth.dice import dice
-from ingest.synth.graph import PRIZE_YEARS, Entity, Town
-from ingest.synth.names import family
-from ingest.synth.places import tongue_of
-from ingest.synth.prose import Voice, long_date, paragraph
-from ingest.synth.stories import PLANS, TOPICS, Story
-from ingest.synth.things import YEARS_OF_FESTIVALS
+from webemu.ingest.synth.atlas import Atlas, anchor
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import PRIZE_YEARS, Entity, Town
+from webemu.ingest.synth.names import family
+from webemu.ingest.synth.places import tongue_of
+from webemu.ingest.synth.prose import Voice, long_date, paragraph
+from webemu.ingest.synth.stories import PLANS, TOPICS, Story
+from webemu.ingest.synth.things import YEARS_OF_FESTIVALS
 
 LEADS: dict[str, tuple[str, ...]] = {
     "launch": ("{company} has [presented|introduced] a new {what}, the {product}.", "With the {product}, {company} brings a new {what} to the shops this {season}.",

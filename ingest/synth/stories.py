@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from random import Random
 
-from ingest.synth.dice import dice
-from ingest.synth.graph import PRIZE_YEARS, Entity, Graph
-from ingest.synth.names import slug
-from ingest.synth.prose import expand
-from ingest.synth.things import YEARS_OF_FESTIVALS
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import PRIZE_YEARS, Entity, Graph
+from webemu.ingest.synth.names import slug
+from webemu.ingest.synth.prose import expand
+from webemu.ingest.synth.things import YEARS_OF_FESTIVALS
 
 SECTIONS = ("politics", "business", "culture", "region", "sport", "science")
 FIRST_DAY, DAYS = date(2019, 1, 3), 2145

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from ingest.synth import edition
-from ingest.synth.atlas import Atlas
-from ingest.synth.dice import dice
-from ingest.synth.facts import Fact, fact, facts_of
-from ingest.synth.graph import PRIZE_YEARS, YEARS, Entity, Prize, Town
-from ingest.synth.things import YEARS_OF_FESTIVALS
+from webemu.ingest.synth import edition
+from webemu.ingest.synth.atlas import Atlas
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.facts import Fact, fact, facts_of
+from webemu.ingest.synth.graph import PRIZE_YEARS, YEARS, Entity, Prize, Town
+from webemu.ingest.synth.things import YEARS_OF_FESTIVALS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
-from ingest.synth.atlas import anchor
-from ingest.synth.web import Site
+from webemu.ingest.synth.atlas import anchor
+from webemu.ingest.synth.web import Site
 
 Layout = Callable[[Site, str, str, str], tuple[str, str]]
 """(site, title, main, aside) to (style sheet, body)."""

@@ -5,20 +5,10 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
-from ingest.synth.dice import dice
-from ingest.synth.graph import (
-    PRIZE_YEARS,
-    Company,
-    Festival,
-    Graph,
-    Landmark,
-    Prize,
-    Product,
-    University,
-    Work,
-)
-from ingest.synth.names import Register, family
-from ingest.synth.places import tongue_of
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import PRIZE_YEARS, Company, Festival, Graph, Landmark, Prize, Product, University, Work
+from webemu.ingest.synth.names import Register, family
+from webemu.ingest.synth.places import tongue_of
 
 INDUSTRIES: dict[str, tuple[str, ...]] = {
     "household appliances": ("kettle", "toaster", "hand mixer", "vacuum cleaner", "steam iron"),

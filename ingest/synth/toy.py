@@ -14,12 +14,12 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from emulator.errors import SourceError
-from ingest.synth.crawl import visits
-from ingest.synth.dice import dice
-from ingest.synth.folder import TASKS, writing
-from ingest.synth.warcs import write_crawl
-from ingest.synth.web import Leaf, Site
+from webemu.emulator.errors import SourceError
+from webemu.ingest.synth.crawl import visits
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.folder import TASKS, writing
+from webemu.ingest.synth.warcs import write_crawl
+from webemu.ingest.synth.web import Leaf, Site
 
 SYLLABLES = tuple(
     "Bak Bam Bel Bil Bor Bud Dam Dat Del Dem Dip Dor Fam Fel Fer Fid Fir Fop Gam Gat Ger Gik Gol Gur Hal Hed"

@@ -22,9 +22,9 @@ from warcio.recordloader import ArcWarcRecord
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from ingest.synth.crawl import BEGIN, END, NAME, REASONS, Subset, Visit
-from ingest.synth.dice import dice, number
-from ingest.synth.web import Answer
+from webemu.ingest.synth.crawl import BEGIN, END, NAME, REASONS, Subset, Visit
+from webemu.ingest.synth.dice import dice, number
+from webemu.ingest.synth.web import Answer
 
 PER_FILE = 1_250
 """Visits in one file, as far as the number of visits allows."""

@@ -11,11 +11,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from agent_client import Client, ClientError
-from agent_client.client import DEFAULT_URL
-from agent_client.errors import InfrastructureError
-from rl.adapters.place import Place
-from rl.tasks import Task, TaskError, load
+from webemu.agent_client import Client, ClientError
+from webemu.agent_client.client import DEFAULT_URL
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.adapters.place import Place
+from webemu.rl.tasks import Task, TaskError, load
 
 
 def episodes(
@@ -57,7 +57,7 @@ def episodes(
 def _serve(chosen: Sequence[Task], place: Place, host: str, port: int, most: int, idle: float) -> None:
     import uvicorn  # of the extra `server`; not needed to say --help
 
-    from rl.adapters.http import app
+    from webemu.rl.adapters.http import app
 
     config = uvicorn.Config(app(chosen, place, most, idle), host, port, log_level="warning", access_log=False)
     try:  # listening, so that the address holds from the moment it is told

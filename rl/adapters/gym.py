@@ -7,13 +7,13 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from rl.adapters.place import Place, result
-from rl.adapters.said import calls
-from rl.tasks import Task
+from webemu.rl.adapters.place import Place, result
+from webemu.rl.adapters.said import calls
+from webemu.rl.tasks import Task
 
 
 class SearchEnv:
-    """An action is `{"tool": …, "arguments": …}`, or a model's text (`rl.adapters.said`). Observations are text.
+    """An action is `{"tool": …, "arguments": …}`, or a model's text (`webemu.rl.adapters.said`). Observations are text.
 
     `info` has the `kind` of the observation, and at the end `reward`, `terms`, `masked` and `end`. A masked episode is
     truncated with reward 0, since a reward must be a number: leave it out by `info["masked"]`.

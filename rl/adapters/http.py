@@ -19,11 +19,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agent_client.errors import WebError
-from rl.adapters.place import Place, leave, result, unpacked
-from rl.environment import AsyncEpisode
-from rl.state import Observation
-from rl.tasks import Task
+from webemu.agent_client.errors import WebError
+from webemu.rl.adapters.place import Place, leave, result, unpacked
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.state import Observation
+from webemu.rl.tasks import Task
 
 MOST, IDLE = 4096, 1800.0
 """Episodes that are kept at once, and the seconds after which one that nobody asks for is forgotten."""

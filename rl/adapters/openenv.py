@@ -10,8 +10,8 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 from pydantic import Field
 
-from rl.adapters.place import Place, result
-from rl.tasks import Task
+from webemu.rl.adapters.place import Place, result
+from webemu.rl.tasks import Task
 
 MOST = 4096
 """Sessions at once; OpenEnv's own default is 1."""

@@ -11,13 +11,13 @@ from functools import cache
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
-from agent_client import AsyncClient, Client
-from agent_client.client import DEFAULT_URL
-from rl.environment import AsyncEpisode, Episode
-from rl.record import Record
-from rl.rewards import rubric_of
-from rl.state import Limits, limits_of
-from rl.tasks import Task, from_row, line
+from webemu.agent_client import AsyncClient, Client
+from webemu.agent_client.client import DEFAULT_URL
+from webemu.rl.environment import AsyncEpisode, Episode
+from webemu.rl.record import Record
+from webemu.rl.rewards import rubric_of
+from webemu.rl.state import Limits, limits_of
+from webemu.rl.tasks import Task, from_row, line
 
 PATIENCE = 90.0
 """Seconds for one answer of the web, which a policy's weather may hold back."""

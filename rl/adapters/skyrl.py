@@ -1,4 +1,4 @@
-"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `rl.adapters.said`.
+"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `webemu.rl.adapters.said`.
 
 A reward must be a number there: a masked episode earns 0, and says `masked` in its metadata and metrics.
 """
@@ -11,11 +11,11 @@ from typing import Any
 import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from rl.adapters.place import Place, packed, result, unpacked
-from rl.adapters.said import calls, manual
-from rl.arguments import tools
-from rl.chat import rules
-from rl.tasks import Task
+from webemu.rl.adapters.place import Place, packed, result, unpacked
+from webemu.rl.adapters.said import calls, manual
+from webemu.rl.arguments import tools
+from webemu.rl.chat import rules
+from webemu.rl.tasks import Task
 
 ID = "webemu"
 
@@ -58,7 +58,7 @@ class SearchTextEnv(BaseTextEnv):
 def register() -> None:
     """Make the id known; call it before the trainer starts, in the same process."""
     if ID not in skyrl_gym.envs.registration.registry:
-        skyrl_gym.register(id=ID, entry_point="rl.adapters.skyrl:SearchTextEnv")
+        skyrl_gym.register(id=ID, entry_point="webemu.rl.adapters.skyrl:SearchTextEnv")
 
 
 def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:

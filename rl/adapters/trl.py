@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from rl.adapters.place import Place, packed, result, unpacked
-from rl.chat import rules
-from rl.tasks import Task
+from webemu.rl.adapters.place import Place, packed, result, unpacked
+from webemu.rl.chat import rules
+from webemu.rl.tasks import Task
 
 if TYPE_CHECKING:
     from datasets import Dataset

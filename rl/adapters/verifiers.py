@@ -13,15 +13,15 @@ from typing import Any
 import verifiers.v1 as vf
 from pydantic import Field
 
-from agent_client.client import DEFAULT_URL
-from rl import chat
-from rl.adapters.place import Place, packed, result, unpacked
-from rl.endpoint import Endpoint
-from rl.neutral import neutral
-from rl.policies.attempt import Attempt
-from rl.policies.model import Speaker, agent
-from rl.reply import Reply
-from rl.tasks import load
+from webemu.agent_client.client import DEFAULT_URL
+from webemu.rl import chat
+from webemu.rl.adapters.place import Place, packed, result, unpacked
+from webemu.rl.endpoint import Endpoint
+from webemu.rl.neutral import neutral
+from webemu.rl.policies.attempt import Attempt
+from webemu.rl.policies.model import Speaker, agent
+from webemu.rl.reply import Reply
+from webemu.rl.tasks import load
 
 INFO = "webemu"
 """Where a trace keeps what the episode earned."""

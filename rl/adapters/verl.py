@@ -16,13 +16,13 @@ from weakref import WeakKeyDictionary
 from verl.tools.base_tool import BaseTool
 from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 
-from rl.adapters.place import Place, packed, result, unpacked
-from rl.arguments import tools
-from rl.chat import rules
-from rl.environment import AsyncEpisode
-from rl.neutral import neutral
-from rl.rewards import LONG, SHORT
-from rl.tasks import Task
+from webemu.rl.adapters.place import Place, packed, result, unpacked
+from webemu.rl.arguments import tools
+from webemu.rl.chat import rules
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.neutral import neutral
+from webemu.rl.rewards import LONG, SHORT
+from webemu.rl.tasks import Task
 
 FIELD = "webemu"
 TERMS = tuple(dict.fromkeys(term.name for term in (*SHORT.terms, *LONG.terms)))

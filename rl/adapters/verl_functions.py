@@ -1,7 +1,7 @@
 """verl's stateless `function_tool`s: search, open and find of the server that `WEBEMU_SERVER` names.
 
 verl gives such tools no trajectory, so there is no session, no ledger, no mask, and no grounding: `compute_score` marks
-the text alone. The tools of `rl.adapters.verl` have all of them. Load by `multi_turn.function_tool_path`.
+the text alone. The tools of `webemu.rl.adapters.verl` have all of them. Load by `multi_turn.function_tool_path`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from weakref import WeakKeyDictionary
 
 from verl.tools.function_tool import function_tool
 
-from agent_client import AsyncClient
-from agent_client.client import DEFAULT_URL
-from agent_client.tools import TOOLS, acall
-from rl import rewards
-from rl.adapters.place import unpacked
-from rl.neutral import neutral
-from rl.record import Record
+from webemu.agent_client import AsyncClient
+from webemu.agent_client.client import DEFAULT_URL
+from webemu.agent_client.tools import TOOLS, acall
+from webemu.rl import rewards
+from webemu.rl.adapters.place import unpacked
+from webemu.rl.neutral import neutral
+from webemu.rl.record import Record
 
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _MEASURES = (rewards.format_of, rewards.length, rewards.single, rewards.own_words, rewards.correct)

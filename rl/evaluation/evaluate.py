@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_client import AsyncClient
-from rl.evaluation import report
-from rl.evaluation.folder import Folder
-from rl.evaluation.manifest import manifest
-from rl.evaluation.probes import probes
-from rl.evaluation.rows import Row, outcome
-from rl.evaluation.run import Setting, keys, run
-from rl.evaluation.summary import summary
-from rl.evaluation.who import Who
-from rl.tasks import Task
+from webemu.agent_client import AsyncClient
+from webemu.rl.evaluation import report
+from webemu.rl.evaluation.folder import Folder
+from webemu.rl.evaluation.manifest import manifest
+from webemu.rl.evaluation.probes import probes
+from webemu.rl.evaluation.rows import Row, outcome
+from webemu.rl.evaluation.run import Setting, keys, run
+from webemu.rl.evaluation.summary import summary
+from webemu.rl.evaluation.who import Who
+from webemu.rl.tasks import Task
 
 TIMEOUT = 90
 """Seconds that the web has for one answer."""

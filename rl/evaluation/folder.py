@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from rl.evaluation.rows import Row
+from webemu.rl.evaluation.rows import Row
 
 Key = tuple[str, int]
 """Task and sample."""

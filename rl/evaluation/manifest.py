@@ -9,9 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import agent_client
-import rl
-from rl.evaluation.run import Setting
+from webemu import agent_client, rl
+from webemu.rl.evaluation.run import Setting
 
 
 def manifest(chosen: Mapping[str, Any], who: Mapping[str, Any], snapshot: str, setting: Setting) -> dict[str, Any]:

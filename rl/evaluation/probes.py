@@ -1,4 +1,4 @@
-"""Whether an agent reads: passed tasks are asked again of a web that says another answer (`rl.probe`)."""
+"""Whether an agent reads: passed tasks are asked again of a web that says another answer (`webemu.rl.probe`)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import asdict, replace
 from math import ceil
 from random import Random
 
-from agent_client import AsyncClient
-from rl.evaluation.folder import Folder
-from rl.evaluation.rows import PASS
-from rl.evaluation.run import Setting, attempted
-from rl.policies import Policy
-from rl.probe import Probed, probe, summary
-from rl.record import Record
-from rl.tasks import Task
+from webemu.agent_client import AsyncClient
+from webemu.rl.evaluation.folder import Folder
+from webemu.rl.evaluation.rows import PASS
+from webemu.rl.evaluation.run import Setting, attempted
+from webemu.rl.policies import Policy
+from webemu.rl.probe import Probed, probe, summary
+from webemu.rl.record import Record
+from webemu.rl.tasks import Task
 
 FIRST = 0
 """The sample whose passing counts, and whose seed is used again."""

@@ -12,11 +12,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
-from rl.evaluation.look import look, policy
-from rl.evaluation.rows import PASS, Row
-from rl.evaluation.statistics import LEVEL
-from rl.evaluation.summary import DIMENSIONS, NAMES
-from rl.rewards import LONG, SHORT
+from webemu.rl.evaluation.look import look, policy
+from webemu.rl.evaluation.rows import PASS, Row
+from webemu.rl.evaluation.statistics import LEVEL
+from webemu.rl.evaluation.summary import DIMENSIONS, NAMES
+from webemu.rl.rewards import LONG, SHORT
 
 SHOWN, LEAST, IN_ALL = 4_000, 400, 40_000_000
 """Characters of one observation that are shown, at the most and at the least, and of all together."""
@@ -28,7 +28,7 @@ _KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.te
 
 def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
     """The report of an evaluation's figures and lines."""
-    loader = PackageLoader("rl.evaluation", ".")
+    loader = PackageLoader("webemu.rl.evaluation", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

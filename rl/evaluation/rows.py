@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rl.ledger import opened
-from rl.policies import Attempt
-from rl.record import Record, key
-from rl.rewards import rubric_of
+from webemu.rl.ledger import opened
+from webemu.rl.policies import Attempt
+from webemu.rl.record import Record, key
+from webemu.rl.rewards import rubric_of
 
 PASS = 0.5
 """The reward from which an attempt counts as passed: a right answer with good citations (half of them at

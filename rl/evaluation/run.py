@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from agent_client import AsyncClient
-from agent_client.errors import InfrastructureError
-from rl.environment import AsyncEpisode
-from rl.evaluation.folder import Folder, Key
-from rl.evaluation.rows import Row, row
-from rl.policies import Attempt, Policy
-from rl.record import Record
-from rl.state import Limits
-from rl.tasks import Task
+from webemu.agent_client import AsyncClient
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.evaluation.folder import Folder, Key
+from webemu.rl.evaluation.rows import Row, row
+from webemu.rl.policies import Attempt, Policy
+from webemu.rl.record import Record
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
 
 OUTAGES = 16
 """Attempts in a row that may be masked before the run is given up."""

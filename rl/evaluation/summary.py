@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rl.evaluation.rows import Outcome
-from rl.evaluation.statistics import Figure, figure, pass_at_k
+from webemu.rl.evaluation.rows import Outcome
+from webemu.rl.evaluation.statistics import Figure, figure, pass_at_k
 
 DIMENSIONS = ("hops", "recipe", "answer type")
 TOLD = ("em", "f1", "grounded", "reward", "recall", "coverage", "precision")

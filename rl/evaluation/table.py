@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rl.evaluation.summary import DIMENSIONS, NAMES
+from webemu.rl.evaluation.summary import DIMENSIONS, NAMES
 
 SHARES = ("pass@1", "em", "f1", "grounded", "coverage", "precision", "recall", "reward")
 COUNTS = ("calls", "turns", "tokens")

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from rl.chat import PROTOCOLS
-from rl.policies import Policy
-from rl.policies.chance import chance
-from rl.policies.closed_book import closed_book
-from rl.policies.oracle import oracle
-from rl.policies.rag import rag
-from rl.policies.scripted import scripted
-from rl.tasks import Task
+from webemu.rl.chat import PROTOCOLS
+from webemu.rl.policies import Policy
+from webemu.rl.policies.chance import chance
+from webemu.rl.policies.closed_book import closed_book
+from webemu.rl.policies.oracle import oracle
+from webemu.rl.policies.rag import rag
+from webemu.rl.policies.scripted import scripted
+from webemu.rl.tasks import Task
 
 
 class Name(StrEnum):
@@ -29,7 +29,7 @@ class Name(StrEnum):
 
 
 class Spoken(StrEnum):
-    """Of a protocol (`rl.chat.PROTOCOLS`)."""
+    """Of a protocol (`webemu.rl.chat.PROTOCOLS`)."""
 
     native = "native"
     react = "react"
@@ -73,8 +73,8 @@ def without_model(name: Name | None, known: Sequence[Task]) -> Who:
 
 def with_model(asked: Model, name: Name | None) -> Who:
     """A model as an agent, or under one of the policies that take one. Raises NobodyError, EndpointError."""
-    from rl.endpoint import Endpoint  # `openai` takes 0.6 s to import, is of an extra, and only models need it
-    from rl.policies import model  # as heavy
+    from webemu.rl.endpoint import Endpoint  # `openai` takes 0.6 s to import, is of an extra, and only models need it
+    from webemu.rl.policies import model  # as heavy
 
     if not asked.base_url:
         raise NobodyError(f"no address was given for the model {asked.name}", "name its endpoint with --base-url …/v1")

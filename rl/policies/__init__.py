@@ -3,6 +3,6 @@
 A policy is given an `Attempt` and plays it to its end. All but the oracle know only the question and what was shown.
 """
 
-from rl.policies.attempt import Attempt, Policy, Step, Turn
+from webemu.rl.policies.attempt import Attempt, Policy, Step, Turn
 
 __all__ = ["Attempt", "Policy", "Step", "Turn"]

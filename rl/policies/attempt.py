@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from rl.environment import AsyncEpisode
-from rl.record import Record
-from rl.state import Observation
-from rl.tasks import Task
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.record import Record
+from webemu.rl.state import Observation
+from webemu.rl.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from rl.policies import seen
-from rl.policies.attempt import Attempt
+from webemu.rl.policies import seen
+from webemu.rl.policies.attempt import Attempt
 
 STEPS = 6
 _WORD = re.compile(r"\w[\w'’-]*")

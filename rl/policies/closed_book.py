@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from rl.policies.attempt import Attempt, Policy
-from rl.tasks import Task
-from rl.verify import normalise
+from webemu.rl.policies.attempt import Attempt, Policy
+from webemu.rl.tasks import Task
+from webemu.rl.verify import normalise
 
 
 def closed_book(tasks: Sequence[Task]) -> Policy:

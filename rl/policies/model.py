@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rl import chat
-from rl.chat import Message, Protocol
-from rl.endpoint import Endpoint, EndpointError
-from rl.policies import searching
-from rl.policies.attempt import Attempt, Policy, Turn
-from rl.reply import Reply
+from webemu.rl import chat
+from webemu.rl.chat import Message, Protocol
+from webemu.rl.endpoint import Endpoint, EndpointError
+from webemu.rl.policies import searching
+from webemu.rl.policies.attempt import Attempt, Policy, Turn
+from webemu.rl.reply import Reply
 
 NUDGES = 2
 """Times that a model which calls nothing is told to."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from rl.gates import form, holds, says
-from rl.policies import seen
-from rl.policies.attempt import Attempt
-from rl.record import key
-from rl.tasks import Evidence
-from rl.verify import normalise
+from webemu.rl.gates import form, holds, says
+from webemu.rl.policies import seen
+from webemu.rl.policies.attempt import Attempt
+from webemu.rl.record import key
+from webemu.rl.tasks import Evidence
+from webemu.rl.verify import normalise
 
 TRIES = 3
 """Searches for one page, before it is opened by its address."""

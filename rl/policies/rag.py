@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rl.policies import reader, searching, seen
-from rl.policies.attempt import Attempt
+from webemu.rl.policies import reader, searching, seen
+from webemu.rl.policies.attempt import Attempt
 
 
 async def rag(attempt: Attempt) -> None:

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from rl.gates import form, holds
-from rl.verify import normalise
+from webemu.rl.gates import form, holds
+from webemu.rl.verify import normalise
 
 _STOP = frozenset(
     "what which who whom whose when where how many much is was are were did does do in on of at to for by with from and"

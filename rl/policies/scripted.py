@@ -1,7 +1,7 @@
 """A searcher without a model, which knows nothing of the gold.
 
-Questions of known forms are answered by the script of `agent_client.scripted`, hop by hop; for others the first pages
-that the question finds are read, and the best that `rl.policies.reader` sees on any of them is the answer. Addresses of
+Questions of known forms are answered by the script of `webemu.agent_client.scripted`, hop by hop; for others the first pages
+that the question finds are read, and the best that `webemu.rl.policies.reader` sees on any of them is the answer. Addresses of
 links are not shown in an episode, so the script is given ones made of their numbers.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
-from agent_client import scripted as script
-from agent_client.agent import Step
-from agent_client.questions import understand
-from rl.policies import reader, searching, seen
-from rl.policies.attempt import Attempt
-from rl.state import Observation
+from webemu.agent_client import scripted as script
+from webemu.agent_client.agent import Step
+from webemu.agent_client.questions import understand
+from webemu.rl.policies import reader, searching, seen
+from webemu.rl.policies.attempt import Attempt
+from webemu.rl.state import Observation
 
 PAGES = 3
 """Read where the form of the question is not known."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rl.policies import seen
-from rl.policies.attempt import Attempt
+from webemu.rl.policies import seen
+from webemu.rl.policies.attempt import Attempt
 
 
 async def results(attempt: Attempt) -> list[tuple[str, str, str]]:

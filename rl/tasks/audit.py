@@ -14,15 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from agent_client import reading
-from emulator import urls
-from emulator.errors import BadRequest
-from rl.gates import holds
-from rl.tasks.fields import Asked, Names, asked
-from rl.tasks.filters.answerable import rank_of, ranks, recall
-from rl.tasks.phrases import content, names
-from rl.tasks.served import Served, Shown
-from rl.verify import normalise
+from webemu.agent_client import reading
+from webemu.emulator import urls
+from webemu.emulator.errors import BadRequest
+from webemu.rl.gates import holds
+from webemu.rl.tasks.fields import Asked, Names, asked
+from webemu.rl.tasks.filters.answerable import rank_of, ranks, recall
+from webemu.rl.tasks.phrases import content, names
+from webemu.rl.tasks.served import Served, Shown
+from webemu.rl.verify import normalise
 
 READ = 10
 """Results of a question that are read for its answers."""

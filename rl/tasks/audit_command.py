@@ -11,15 +11,15 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
-from emulator.config import load as configured
-from emulator.errors import BadRequest
-from emulator.folders import existing
-from rl.outputs import writable
-from rl.serving import serving
-from rl.tasks.audit import Row, as_row, audit, figures, missing, questions
-from rl.tasks.fields import Asked, Names
-from rl.tasks.options import Collection, Quiet, Root, Server, told
-from rl.tasks.served import Served
+from webemu.emulator.config import load as configured
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import existing
+from webemu.rl.outputs import writable
+from webemu.rl.serving import serving
+from webemu.rl.tasks.audit import Row, as_row, audit, figures, missing, questions
+from webemu.rl.tasks.fields import Asked, Names
+from webemu.rl.tasks.options import Collection, Quiet, Root, Server, told
+from webemu.rl.tasks.served import Served
 
 
 def audit_questions(

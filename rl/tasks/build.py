@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 
-from rl.tasks.difficulty import difficulty
-from rl.tasks.filters import FILTERS, Filter, Means
-from rl.tasks.filters.answerable import recall
-from rl.tasks.filters.duplicates import Kept
-from rl.tasks.filters.filter import Verdict
-from rl.tasks.task import Task
+from webemu.rl.tasks.difficulty import difficulty
+from webemu.rl.tasks.filters import FILTERS, Filter, Means
+from webemu.rl.tasks.filters.answerable import recall
+from webemu.rl.tasks.filters.duplicates import Kept
+from webemu.rl.tasks.filters.filter import Verdict
+from webemu.rl.tasks.task import Task
 
 BATCH = 64
 """Tasks that are judged at once."""

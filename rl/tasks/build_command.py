@@ -16,29 +16,29 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from agent_client import Client
-from emulator.config import Config
-from emulator.config import load as configured
-from emulator.errors import BadRequest
-from emulator.folders import existing
-from index.manifest import current_id
-from rl.endpoint import Endpoint
-from rl.ledger import opening
-from rl.outputs import writable
-from rl.serving import serving
-from rl.tasks import tables
-from rl.tasks.build import Built, build
-from rl.tasks.catalogue import RECIPES, chosen, listed
-from rl.tasks.crawl import Crawl
-from rl.tasks.difficulty import pass_rates
-from rl.tasks.filters import Means
-from rl.tasks.graph import Graph
-from rl.tasks.options import Collection, Quiet, Root, Server, told
-from rl.tasks.overlap import benchmarks
-from rl.tasks.recipe import Needs, Sources
-from rl.tasks.served import AT_ONCE, PLAIN, Served
-from rl.tasks.splits import NAMES, By, split
-from rl.tasks.task import Task, TaskError, load, save
+from webemu.agent_client import Client
+from webemu.emulator.config import Config
+from webemu.emulator.config import load as configured
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import existing
+from webemu.index.manifest import current_id
+from webemu.rl.endpoint import Endpoint
+from webemu.rl.ledger import opening
+from webemu.rl.outputs import writable
+from webemu.rl.serving import serving
+from webemu.rl.tasks import tables
+from webemu.rl.tasks.build import Built, build
+from webemu.rl.tasks.catalogue import RECIPES, chosen, listed
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.difficulty import pass_rates
+from webemu.rl.tasks.filters import Means
+from webemu.rl.tasks.graph import Graph
+from webemu.rl.tasks.options import Collection, Quiet, Root, Server, told
+from webemu.rl.tasks.overlap import benchmarks
+from webemu.rl.tasks.recipe import Needs, Sources
+from webemu.rl.tasks.served import AT_ONCE, PLAIN, Served
+from webemu.rl.tasks.splits import NAMES, By, split
+from webemu.rl.tasks.task import Task, TaskError, load, save
 
 WANTED = 100
 """Tasks, unless one says."""

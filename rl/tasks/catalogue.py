@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.errors import BadRequest
-from rl.tasks.model import MODEL
-from rl.tasks.recipe import Needs, Recipe
-from rl.tasks.recipes import CRAWL
-from rl.tasks.reports import REPORTS
-from rl.tasks.world import WORLD
+from webemu.emulator.errors import BadRequest
+from webemu.rl.tasks.model import MODEL
+from webemu.rl.tasks.recipe import Needs, Recipe
+from webemu.rl.tasks.recipes import CRAWL
+from webemu.rl.tasks.reports import REPORTS
+from webemu.rl.tasks.world import WORLD
 
 RECIPES: tuple[Recipe, ...] = (*WORLD, *CRAWL, *REPORTS, *MODEL)
 FAMILIES: dict[str, tuple[Recipe, ...]] = {

@@ -1,6 +1,6 @@
 """Atomic claims of a page: sentences that stand alone, each with the part that can be checked by string.
 
-A claim is one only if `rl.longform`, which marks reports, finds its sentence supported by the page.
+A claim is one only if `webemu.rl.longform`, which marks reports, finds its sentence supported by the page.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rl import longform
-from rl.gates import holds
-from rl.ledger import Request
-from rl.record import Record, key
-from rl.rewards import LONG
-from rl.tasks.crawl import CrawlPage
-from rl.tasks.recipes import prose
-from rl.tasks.recipes.values import DATE, NUMBER, UNIT
-from rl.tasks.task import Evidence, Task
-from rl.verify import normalise
+from webemu.rl import longform
+from webemu.rl.gates import holds
+from webemu.rl.ledger import Request
+from webemu.rl.record import Record, key
+from webemu.rl.rewards import LONG
+from webemu.rl.tasks.crawl import CrawlPage
+from webemu.rl.tasks.recipes import prose
+from webemu.rl.tasks.recipes.values import DATE, NUMBER, UNIT
+from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.verify import normalise
 
 FARTHEST = 20_000
 """Characters of a page that are read for claims: an agent reads no further without many turns."""

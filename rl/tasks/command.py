@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from rl.tasks.audit_command import audit_questions
-from rl.tasks.build_command import build_tasks
-from rl.tasks.subset_command import cut_subset
+from webemu.rl.tasks.audit_command import audit_questions
+from webemu.rl.tasks.build_command import build_tasks
+from webemu.rl.tasks.subset_command import cut_subset
 
 app = typer.Typer(
     no_args_is_help=True,

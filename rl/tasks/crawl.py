@@ -13,12 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
-from emulator.errors import EmulatorError
-from emulator.query import Parsed
-from emulator.types import Capture, PageRequest
-from index.catalog import Catalog
-from index.columns import FOREVER
-from index.open import open_world
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.query import Parsed
+from webemu.emulator.types import Capture, PageRequest
+from webemu.index.catalog import Catalog
+from webemu.index.columns import FOREVER
+from webemu.index.open import open_world
 
 _BATCH = 200
 

@@ -12,10 +12,10 @@ from collections import defaultdict
 from math import log
 from pathlib import Path
 
-from emulator.errors import BadRequest
-from rl.tasks.filters.filter import Verdict
-from rl.tasks.served import DEPTH, PLAIN
-from rl.tasks.task import Task
+from webemu.emulator.errors import BadRequest
+from webemu.rl.tasks.filters.filter import Verdict
+from webemu.rl.tasks.served import DEPTH, PLAIN
+from webemu.rl.tasks.task import Task
 
 MOST_HOPS = 5
 PASS = 0.5

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rl.tasks.task import TaskError
+from webemu.rl.tasks.task import TaskError
 
 _ACTION = "`webemu generate` writes graph.jsonl beside its WARC files"
 K = TypeVar("K")

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from agent_client.errors import ClientError
-from emulator.errors import BadRequest, EmulatorError
-from rl.tasks.task import TaskError
+from webemu.agent_client.errors import ClientError
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.rl.tasks.task import TaskError
 
 Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from emulator.errors import BadRequest
-from emulator.ngrams import WORDS, plain
-from rl.tasks.fields import QUESTIONS, named
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.ngrams import WORDS, plain
+from webemu.rl.tasks.fields import QUESTIONS, named
 
 SHORTEST = 5
 _WORD = re.compile(r"\w+")

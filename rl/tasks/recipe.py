@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from rl.tasks.task import Task
+from webemu.rl.tasks.task import Task
 
 if TYPE_CHECKING:
-    from rl.endpoint import Endpoint
-    from rl.tasks.crawl import Crawl
-    from rl.tasks.graph import Graph
+    from webemu.rl.endpoint import Endpoint
+    from webemu.rl.tasks.crawl import Crawl
+    from webemu.rl.tasks.graph import Graph
 
 Needs = Literal["crawl", "graph", "model"]
 

@@ -1,6 +1,6 @@
 """Long-form tasks without a model: a page, or a page and some that it links to, is the hidden report.
 
-The task names the subject and its aspects, never the claims, and asks for a cited synthesis (`rl.longform` marks it).
+The task names the subject and its aspects, never the claims, and asks for a cited synthesis (`webemu.rl.longform` marks it).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rl.gates import holds
-from rl.tasks.claims import Claim, claims, is_reachable, written
-from rl.tasks.crawl import Crawl, CrawlPage
-from rl.tasks.recipe import Recipe, Sources
-from rl.tasks.recipes.reading import read
-from rl.tasks.task import Evidence, Task
-from rl.verify import normalise
+from webemu.rl.gates import holds
+from webemu.rl.tasks.claims import Claim, claims, is_reachable, written
+from webemu.rl.tasks.crawl import Crawl, CrawlPage
+from webemu.rl.tasks.recipe import Recipe, Sources
+from webemu.rl.tasks.recipes.reading import read
+from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.verify import normalise
 
 FEWEST, MOST = 4, 12
 """Claims of a report."""

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-from agent_client import AsyncClient
-from agent_client.errors import WebError
-from agent_client.types import View
+from webemu.agent_client import AsyncClient
+from webemu.agent_client.errors import WebError
+from webemu.agent_client.types import View
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal
 
-from emulator import urls
-from rl.tasks.task import Task
+from webemu.emulator import urls
+from webemu.rl.tasks.task import Task
 
 NAMES = ("train", "dev", "test")
 By = Literal["domain", "host", "page"]

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from emulator.errors import BadRequest, EmulatorError, NotCaptured, PayloadError
-from emulator.types import Capture, PageRequest, Query
-from emulator.world import World
-from index.catalog import Catalog
-from index.files import Files
-from index.open import open_world
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, PayloadError
+from webemu.emulator.types import Capture, PageRequest, Query
+from webemu.emulator.world import World
+from webemu.index.catalog import Catalog
+from webemu.index.files import Files
+from webemu.index.open import open_world
 
 FILE = "subset.warc.gz"
 """In the new collection's folder, which reads its payloads there."""
@@ -133,7 +133,7 @@ def _write(path: Path, spans: Iterable[Span], files: Files) -> None:
 
 def _ingest(target: Path) -> None:
     place = ["--root", str(target.parent), "--collection", target.name]
-    command = [sys.executable, "-P", "-m", "emulator.cli", "ingest", str(target / FILE), *place, "-q"]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", str(target / FILE), *place, "-q"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise EmulatorError(

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from emulator.config import load as configured
-from emulator.errors import BadRequest
-from emulator.folders import existing
-from rl.outputs import writable
-from rl.tasks.options import Collection, Root, told
-from rl.tasks.subset import subset
-from rl.tasks.task import load
+from webemu.emulator.config import load as configured
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.folders import existing
+from webemu.rl.outputs import writable
+from webemu.rl.tasks.options import Collection, Root, told
+from webemu.rl.tasks.subset import subset
+from webemu.rl.tasks.task import load
 
 
 def cut_subset(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from rl.tasks.build import Built
-from rl.tasks.splits import NAMES, Split
+from webemu.rl.tasks.build import Built
+from webemu.rl.tasks.splits import NAMES, Split
 
 TOO_LARGE = 0.5
 """Share of all tasks that one component may hold without a word."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import islice
 from random import Random
 
-from rl.curriculum import Curriculum
-from rl.rubric import Score
-from rl.tasks import Task
-from rl.train.rollout import Rollout
+from webemu.rl.curriculum import Curriculum
+from webemu.rl.rubric import Score
+from webemu.rl.tasks import Task
+from webemu.rl.train.rollout import Rollout
 
 Play = Callable[[Sequence[tuple[Task, int]]], list[Rollout]]
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from agent_client import ClientError
-from rl.tasks import TaskError
-from rl.train.recipe import Control, Recipe, RecipeError, Stage, read, shipped
+from webemu.agent_client import ClientError
+from webemu.rl.tasks import TaskError
+from webemu.rl.train.recipe import Control, Recipe, RecipeError, Stage, read, shipped
 
 SHOWN = {"loss": "loss", "reward": "reward", "grounded": "grounded", "entropy": "entropy", "masked": "masked"}
 
@@ -71,8 +71,8 @@ def _run(
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     for bars_of in ("HF_HUB", "HF_DATASETS"):
         os.environ.setdefault(f"{bars_of}_DISABLE_PROGRESS_BARS", "1")
-    from rl.train.run import Given  # torch and trl, which take seconds
-    from rl.train.run import train as run
+    from webemu.rl.train.run import Given  # torch and trl, which take seconds
+    from webemu.rl.train.run import train as run
 
     bars: dict[str, Any] = {}
 

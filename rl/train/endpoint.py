@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from rl.adapters.http import Refused, bounded
-from rl.train.rollout import Ids
-from rl.train.speak import Voice
+from webemu.rl.adapters.http import Refused, bounded
+from webemu.rl.train.rollout import Ids
+from webemu.rl.train.speak import Voice
 
 AT_ONCE = 64
 WAIT = 0.005

@@ -29,8 +29,8 @@ def serve_model(
         _stop(f"{model} holds no model", "name the folder `model` of a stage: ls runs/*/*/model")
     import uvicorn  # these take seconds
 
-    from rl.train.endpoint import app
-    from rl.train.run import loaded
+    from webemu.rl.train.endpoint import app
+    from webemu.rl.train.run import loaded
 
     try:  # listening, so that the address holds from the moment it is told
         sock = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)

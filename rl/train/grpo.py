@@ -1,4 +1,4 @@
-"""A stage of GRPO: TRL makes the steps, `rl.train.rollout` plays the episodes, a curriculum chooses them."""
+"""A stage of GRPO: TRL makes the steps, `webemu.rl.train.rollout` plays the episodes, a curriculum chooses them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from agent_client.errors import InfrastructureError
-from rl.curriculum import Curriculum, horizon, noise
-from rl.state import Limits
-from rl.tasks import Task
-from rl.train import ranks
-from rl.train.choose import groups, outcome
-from rl.train.journal import Journal, figures
-from rl.train.recipe import Control, Stage
-from rl.train.rollout import Rollout, Timing, play
-from rl.train.room import Room
-from rl.train.sft import go_on, machine, parts
-from rl.train.speak import TrainerVoice
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.curriculum import Curriculum, horizon, noise
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
+from webemu.rl.train import ranks
+from webemu.rl.train.choose import groups, outcome
+from webemu.rl.train.journal import Journal, figures
+from webemu.rl.train.recipe import Control, Stage
+from webemu.rl.train.rollout import Rollout, Timing, play
+from webemu.rl.train.room import Room
+from webemu.rl.train.sft import go_on, machine, parts
+from webemu.rl.train.speak import TrainerVoice
 
 CURRICULUM = "curriculum-{}.json"
 PATIENCE = 10
@@ -86,7 +86,7 @@ class Rounds:
         if self._control == "random-reward":
             return Random(f"{step}:{one.task.id}:{one.seed}").random()
         if self._control == "shuffled-gold" and not outcome(one.score):
-            return 0.0  # a control of the answer: an attempt that is read and cited earns a little too (`rl.rewards`)
+            return 0.0  # a control of the answer: an attempt that is read and cited earns a little too (`webemu.rl.rewards`)
         return one.score.reward * (1 - self.stage.length * min(1.0, sum(one.mask) / self.stage.context))
 
 

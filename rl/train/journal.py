@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rl.rubric import Score
-from rl.train.rollout import Rollout, Timing
+from webemu.rl.rubric import Score
+from webemu.rl.train.rollout import Rollout, Timing
 
 STEPS, TRAJECTORIES = "steps.jsonl", "trajectories"
 COLUMNS = pa.schema(

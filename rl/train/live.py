@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from rl.train.report import page, state
+from webemu.rl.train.report import page, state
 
 HOST, SECONDS = "127.0.0.1", 3.0
 """`SECONDS` between two looks of an open page."""

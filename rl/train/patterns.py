@@ -11,11 +11,11 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from agent_client.errors import InfrastructureError
-from rl.environment import AsyncEpisode
-from rl.state import Limits
-from rl.tasks import Task
-from rl.train.room import Room
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
+from webemu.rl.train.room import Room
 
 Call = Callable[[str, dict[str, Any]], Coroutine[Any, Any, str]]
 Pattern = Callable[[Call, Task, Random, Sequence[Task]], Coroutine[Any, Any, None]]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from rl.curriculum import Plan
-from rl.state import Limits
+from webemu.rl.curriculum import Plan
+from webemu.rl.state import Limits
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Model:
     lora: int = 0
     """Rank of LoRA adapters (peft) on all linear layers; 0 trains all weights."""
     system: str = ""
-    """`rules` puts `rl.chat.rules` before the question."""
+    """`rules` puts `webemu.rl.chat.rules` before the question."""
     vllm: str = ""
     """In GRPO, vLLM speaks in place of `transformers`: `colocate`, or the URL of its server."""
 
@@ -63,7 +63,7 @@ class Stage:
     rows: str = "patterns"
     """SFT on `patterns`, or on the `best` episodes of all stages before."""
     mix: Mapping[str, float] = field(default_factory=dict)
-    """Shares of `rl.train.patterns`; of `best`, the share of patterns that are mixed in."""
+    """Shares of `webemu.rl.train.patterns`; of `best`, the share of patterns that are mixed in."""
     group: int = 8
     """Rollouts of one task."""
     loss: str = "dapo"
@@ -74,11 +74,11 @@ class Stage:
     length: float = 0.0
     """Share of its reward that an episode loses where its own tokens fill `context`; less where they are fewer."""
     entropy: float = 0.0
-    """Nats per token; below it for `rl.train.grpo.PATIENCE` steps on end the stage ends: nothing is tried any more."""
+    """Nats per token; below it for `webemu.rl.train.grpo.PATIENCE` steps on end the stage ends: nothing is tried any more."""
     resample: int = 2
     """How often groups of one and the same reward are drawn again (DAPO's dynamic sampling)."""
     horizon: tuple[tuple[int, int], ...] = ()
-    """(step, turns): see `rl.curriculum.horizon`."""
+    """(step, turns): see `webemu.rl.curriculum.horizon`."""
     noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Rates of weather at the first and at the last step."""
     plan: Plan = field(default_factory=Plan)

@@ -16,13 +16,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from rl.evaluation.look import look, policy
-from rl.evaluation.statistics import LEVEL
-from rl.rewards import LONG, SHORT
-from rl.train import trajectories
-from rl.train.curves import Chart, Drawing, Step, drawn, short
-from rl.train.journal import STEPS, TRAJECTORIES, read_steps
-from rl.train.trajectories import Kinds, Told
+from webemu.rl.evaluation.look import look, policy
+from webemu.rl.evaluation.statistics import LEVEL
+from webemu.rl.rewards import LONG, SHORT
+from webemu.rl.train import trajectories
+from webemu.rl.train.curves import Chart, Drawing, Step, drawn, short
+from webemu.rl.train.journal import STEPS, TRAJECTORIES, read_steps
+from webemu.rl.train.trajectories import Kinds, Told
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"
 REST = "seconds/rest"
@@ -79,7 +79,7 @@ class StageView:
 
 def page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
     """The page of a run folder; `steps` are those whose episodes are shown, `live` the seconds between two looks."""
-    loader = PackageLoader("rl.train", ".")
+    loader = PackageLoader("webemu.rl.train", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

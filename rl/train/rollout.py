@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from rl.environment import AsyncEpisode
-from rl.rewards import rubric_of
-from rl.rubric import Score
-from rl.state import Limits
-from rl.tasks import Task
-from rl.train.room import Room
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.rewards import rubric_of
+from webemu.rl.rubric import Score
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
+from webemu.rl.train.room import Room
 
 Ids = list[int]
 

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from agent_client import AsyncClient
+from webemu.agent_client import AsyncClient
 
 T = TypeVar("T")
 

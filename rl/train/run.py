@@ -20,20 +20,20 @@ from typing import Any
 
 from transformers import set_seed
 
-from rl.arguments import tools
-from rl.chat import rules
-from rl.evaluation.statistics import figure
-from rl.tasks import Task
-from rl.train import choose, journal, ranks, scratch, speak
-from rl.train.best import best
-from rl.train.grpo import CURRICULUM, grpo
-from rl.train.patterns import traces
-from rl.train.recipe import Recipe, Stage
-from rl.train.rollout import Rollout, play
-from rl.train.room import Room
-from rl.train.sft import sft
-from rl.train.speak import Voice
-from rl.train.webs import Place, place
+from webemu.rl.arguments import tools
+from webemu.rl.chat import rules
+from webemu.rl.evaluation.statistics import figure
+from webemu.rl.tasks import Task
+from webemu.rl.train import choose, journal, ranks, scratch, speak
+from webemu.rl.train.best import best
+from webemu.rl.train.grpo import CURRICULUM, grpo
+from webemu.rl.train.patterns import traces
+from webemu.rl.train.recipe import Recipe, Stage
+from webemu.rl.train.rollout import Rollout, play
+from webemu.rl.train.room import Room
+from webemu.rl.train.sft import sft
+from webemu.rl.train.speak import Voice
+from webemu.rl.train.webs import Place, place
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"
 VERSIONS = ("webemu", "trl", "transformers", "torch", "peft", "datasets")

@@ -11,9 +11,9 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from rl.train import ranks
-from rl.train.journal import Journal
-from rl.train.recipe import RecipeError, Stage
+from webemu.rl.train import ranks
+from webemu.rl.train.journal import Journal
+from webemu.rl.train.recipe import RecipeError, Stage
 
 
 class Keeper(TrainerCallback):

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from trl.chat_template_utils import add_response_schema, get_training_chat_template, parse_response
 
-from rl.neutral import neutral
-from rl.tasks import Task
-from rl.train.rollout import Ids
+from webemu.rl.neutral import neutral
+from webemu.rl.tasks import Task
+from webemu.rl.train.rollout import Ids
 
 
 def prepared(tokenizer: Any) -> Any:

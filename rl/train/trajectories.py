@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rl.rubric import Score
-from rl.train.journal import TRAJECTORIES, is_grounded_score
+from webemu.rl.rubric import Score
+from webemu.rl.train.journal import TRAJECTORIES, is_grounded_score
 
 EPISODES = 60
 """Of a stage that are shown."""
@@ -198,7 +198,7 @@ def _one(row: Mapping[str, Any], group: tuple[float | None, ...], place: int) ->
 
 
 def _verdict(score: Score, over: str) -> str:
-    """In one word, those of `rl.evaluation.report` and `partial` for a report."""
+    """In one word, those of `webemu.rl.evaluation.report` and `partial` for a report."""
     if score.reward is None:
         return "masked"
     if is_grounded_score(score):

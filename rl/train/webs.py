@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_client import Client
-from rl.serving import serving
-from rl.tasks import Task, load
-from rl.train.recipe import Web
+from webemu.agent_client import Client
+from webemu.rl.serving import serving
+from webemu.rl.tasks import Task, load
+from webemu.rl.train.recipe import Web
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _make(web: Web, name: str, folder: Path) -> None:
 
 def _webemu(*arguments: str) -> None:
     # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-    command = [sys.executable, "-P", "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise ValueError(f"`webemu {arguments[0]}` failed: {done.stderr.strip() or done.stdout.strip()}")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agent_client import BROWSER_TOOLS, AsyncBrowser, AsyncClient, Browser, Client, InfrastructureError
-from agent_client.tokens import approximate
 from tests.agent_client.conftest import Web
+from webemu.agent_client import BROWSER_TOOLS, AsyncBrowser, AsyncClient, Browser, Client, InfrastructureError
+from webemu.agent_client.tokens import approximate
 
 PORT, FERRY = "https://a.example/port", "https://b.example/ferry"
 CONTENT = (

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_client import (
+from webemu.agent_client import (
     AsyncClient,
     BadRequest,
     Client,
@@ -25,7 +25,7 @@ from agent_client import (
     SearchAnswer,
     WebError,
 )
-from agent_client.replies import problem
+from webemu.agent_client.replies import problem
 
 URL = "https://example.org/a?b=c%2Bd&e=ü#f"
 SHAPE = {"Content-Type": "application/json"}

@@ -14,7 +14,7 @@ URL = "https://example.org/a"
 
 
 def webemu(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     return subprocess.run(command, capture_output=True, env=os.environ | environment, check=False, timeout=60)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 
-import agent_client
+from webemu import agent_client
 
 
 def test_all_names_exist_and_nothing_else_is_public() -> None:

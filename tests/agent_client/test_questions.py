@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_client.questions import FORMS, Look, Plan, understand
+from webemu.agent_client.questions import FORMS, Look, Plan, understand
 
 
 @pytest.mark.parametrize(

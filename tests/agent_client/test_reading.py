@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from agent_client.reading import Cell, content, in_sentence, in_table, is_titled, largest, next_start, results, value
+from webemu.agent_client.reading import (
+    Cell,
+    content,
+    in_sentence,
+    in_table,
+    is_titled,
+    largest,
+    next_start,
+    results,
+    value,
+)
 
 ADDRESSES = "\n\nLinks:\n[1] https://example.org/a\n[12] https://example.org/Ada_(painter)\n"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from agent_client.errors import InfrastructureError
-from agent_client.retry import LONGEST_PAUSE, Patience, jitter
+from webemu.agent_client.errors import InfrastructureError
+from webemu.agent_client.retry import LONGEST_PAUSE, Patience, jitter
 
 REQUEST = httpx.Request("GET", "http://127.0.0.1/v1/search?q=x")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent_client import Action, Client, InfrastructureError, Step, run
-from agent_client.scripted import scripted
+from webemu.agent_client import Action, Client, InfrastructureError, Step, run
+from webemu.agent_client.scripted import scripted
 
 WIKI = "https://lexicon.example/wiki/"
 PAGES = {

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_client.marks import Marks, marked
-from agent_client.tokens import approximate, best
+from webemu.agent_client.marks import Marks, marked
+from webemu.agent_client.tokens import approximate, best
 
 HERE = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_client import TOOLS, AsyncClient, Client, InfrastructureError, acall, call
+from webemu.agent_client import TOOLS, AsyncClient, Client, InfrastructureError, acall, call
 
 URL = "https://example.org/a"
 See = Callable[..., str]

@@ -5,13 +5,13 @@ from functools import partial
 from hashlib import sha1
 from pathlib import Path
 
-from api.archives import places
-from api.origin import Reply
-from api.request import Request
-from emulator.session import Session
-from emulator.world import World
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.archives import places
+from webemu.api.origin import Reply
+from webemu.api.request import Request
+from webemu.emulator.session import Session
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 HARBOUR = "https://www.harbour.example/"
 BODY = html("Harbour", "The harbour of Aldmere.", '<a href="/ships?b=2&amp;a=1#top">Ships</a>')

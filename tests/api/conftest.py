@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from api.app import App, create_app
-from emulator.config import Config
-from emulator.errors import NotCaptured, NoView, PayloadError
-from emulator.types import Capture, Hit, Match, Page, PageRequest, Payload, Query, Results
-from emulator.world import World
-from index.catalog import Catalog
-from index.schema import MARKER, TABLES
-from index.snapshot import build
+from webemu.api.app import App, create_app
+from webemu.emulator.config import Config
+from webemu.emulator.errors import NotCaptured, NoView, PayloadError
+from webemu.emulator.types import Capture, Hit, Match, Page, PageRequest, Payload, Query, Results
+from webemu.emulator.world import World
+from webemu.index.catalog import Catalog
+from webemu.index.schema import MARKER, TABLES
+from webemu.index.snapshot import build
 
 TEXT = 'Überschrift\n\nThe river port of Aldmere.\nIt opened in 1887.\nShips "and" barges\tcall there.\n\nThe end'
 TIME = int(datetime(2024, 11, 30, 12, tzinfo=UTC).timestamp())

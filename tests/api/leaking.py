@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from api.app import App, create_app
-from emulator.config import Config
-from emulator.ngrams import ngrams
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.emulator.config import Config
+from webemu.emulator.ngrams import ngrams
+from webemu.index.open import open_world
 
 TOKEN = "quillmarble"
 """Stands in the address, the title and the text of everything that is blocked, and of nothing else."""

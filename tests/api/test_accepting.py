@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 import pytest
 
-from api import turns
-from api.doors.accepting import AcceptingLoop
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
+from webemu.api import turns
+from webemu.api.doors.accepting import AcceptingLoop
 
 CLIENTS = 100
 TURNS = 8
@@ -87,7 +87,7 @@ def test_all_connections_that_wait_are_accepted_in_few_turns(listener: socket.so
 
 EXHAUSTED = """
 import asyncio, resource, socket, sys
-from api.doors.accepting import AcceptingLoop
+from webemu.api.doors.accepting import AcceptingLoop
 from tests.api.test_accepting import Greeter
 
 async def main():
@@ -111,7 +111,7 @@ with asyncio.Runner(loop_factory=AcceptingLoop) as runner:
 
 
 def test_without_descriptors_the_log_says_so_and_waiting_connections_are_accepted_later() -> None:
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     command = [sys.executable, "-c", EXHAUSTED]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -20,9 +20,9 @@ import requests
 from playwright.sync_api import sync_playwright
 from warcio.archiveiterator import ArchiveIterator
 
-from api.doors.programs import for_cdx_toolkit
 from tests.api.archived import BODY, FILES, HARBOUR, collection
 from tests.crawls import Seen, html
+from webemu.api.doors.programs import for_cdx_toolkit
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SHOWN = "https://shown.example/"
@@ -82,7 +82,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         Seen(f"{SHOWN}f.woff2", b"wOF2", mime="font/woff2"),
     ]
     collection(root, *shown)
-    command = [sys.executable, "-m", "emulator.cli"]
+    command = [sys.executable, "-m", "webemu.emulator.cli"]
     with ExitStack() as ends:
         process = ends.enter_context(
             subprocess.Popen([*command, "serve", "--root", str(root), "--port", "0"], stdout=subprocess.PIPE, text=True)

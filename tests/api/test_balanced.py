@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_client import Client
-from api.doors.authority import CERTIFICATE, ensure
 from tests.crawls import Seen, html, ingest, write
+from webemu.agent_client import Client
+from webemu.api.doors.authority import CERTIFICATE, ensure
 
 FILE = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 NAMES = ("WEBEMU_COPY_1", "WEBEMU_COPY_2", "WEBEMU_COPY_3")
@@ -64,7 +64,7 @@ class Place:
 
 @contextmanager
 def copy(root: Path, collection: str, state: Path) -> Iterator[Place]:
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--wait", "--root", str(root)]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--wait", "--root", str(root)]
     command += ["--collection", collection]
     env = {**os.environ, "WEBEMU_STATE": str(state)}
     process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True, env=env)

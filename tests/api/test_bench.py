@@ -17,19 +17,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from api.bench import cold
-from api.bench.asks import KINDS, Asking
-from api.bench.figures import described, joined, lines, quantile
-from api.bench.load import Request
-from api.bench.measure import Traffic, measured
-from api.bench.run import Settings, run, shares
-from api.bench.sequence import Drawing, Pools, drawn, sequence
-from api.bench.server import Server, started
-from emulator.config import Config
-from emulator.errors import BadRequest, Overloaded
-from emulator.trace import Trace
-from index.traces import TraceWriter
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.bench import cold
+from webemu.api.bench.asks import KINDS, Asking
+from webemu.api.bench.figures import described, joined, lines, quantile
+from webemu.api.bench.load import Request
+from webemu.api.bench.measure import Traffic, measured
+from webemu.api.bench.run import Settings, run, shares
+from webemu.api.bench.sequence import Drawing, Pools, drawn, sequence
+from webemu.api.bench.server import Server, started
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest, Overloaded
+from webemu.emulator.trace import Trace
+from webemu.index.traces import TraceWriter
 
 PAGES = 60
 SETTINGS = Settings(
@@ -114,7 +114,7 @@ def test_all_kinds_are_answered_and_told(config: Config) -> None:
 def test_the_command_writes_what_it_found(config: Config, tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     words = ["--root", str(config.root), "--collection", "small", "--requests", "30", "--json", str(out), "-q"]
-    command = [sys.executable, "-P", "-m", "emulator.cli", "bench", *words, "--group", "3", "--cache-mb", "8"]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "bench", *words, "--group", "3", "--cache-mb", "8"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     told = json.loads(out.read_text())
     assert told["about"]["documents"] == PAGES

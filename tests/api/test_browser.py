@@ -100,7 +100,7 @@ class Watched:
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     root = tmp_path_factory.mktemp("browser")
     real = [Path(SHARED) / "data/warc" / name for name in REAL] if SHARED else []
-    webemu = [sys.executable, "-m", "emulator.cli"]
+    webemu = [sys.executable, "-m", "webemu.emulator.cli"]
     subprocess.run([*webemu, "generate", str(root / "web"), "--pages", "400", "--seed", "3", "-q"], check=True)
     ingest(root / "default", write(root / "a.warc.gz", crawl()), root / "web", *real)
     command = [*webemu, "serve", "--root", str(root), "--port", "0"]

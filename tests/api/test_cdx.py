@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 import pytest
 
-from api.archives import listing
-from emulator.errors import BadRequest
-from emulator.world import World
-from index.open import open_world
 from tests.api.archived import DIGEST, HARBOUR, asked, header, index, wayback, world_of
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.archives import listing
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 CDX = "/cdx/search/cdx?url="
 LONG = "https://long.example/" + "x" * 600

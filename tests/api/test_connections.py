@@ -8,12 +8,12 @@ from pathlib import Path
 
 import uvicorn
 
-from api.app import create_app
-from api.doors.gate import Gate
-from api.doors.listener import listen
-from api.doors.wire import Wire, WireCycle
-from emulator.config import Config
 from tests.api.conftest import SmallWorld
+from webemu.api.app import create_app
+from webemu.api.doors.gate import Gate
+from webemu.api.doors.listener import listen
+from webemu.api.doors.wire import Wire, WireCycle
+from webemu.emulator.config import Config
 
 
 def held() -> int:

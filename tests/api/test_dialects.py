@@ -15,18 +15,18 @@ import orjson
 import pytest
 from lxml import html as lxml_html
 
-import api.dialects
-from api.app import create_app
-from api.bench.asks import ASKS
-from api.dialects import DIALECTS
-from api.dialects.dialect import Dialect
-from emulator.config import Config
-from emulator.errors import SnapshotError
-from emulator.ports import Finder
-from emulator.types import Query
-from emulator.world import World
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api import dialects
+from webemu.api.app import create_app
+from webemu.api.bench.asks import ASKS
+from webemu.api.dialects import DIALECTS
+from webemu.api.dialects.dialect import Dialect
+from webemu.emulator.config import Config
+from webemu.emulator.errors import SnapshotError
+from webemu.emulator.ports import Finder
+from webemu.emulator.types import Query
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 QUERY = "lighthouse harbour"
 NOTHING = "zzyzzyx"
@@ -95,7 +95,7 @@ LINKS = {
     "deepresearchgym": in_base64,
     "nemo-gym": in_text,
 }
-"""Where the links are in the answer to each of `api.bench.asks.ASKS`."""
+"""Where the links are in the answer to each of `webemu.api.bench.asks.ASKS`."""
 WITHOUT_SEARCH = {"jina"}
 ANY_PATH = {"jina", "jina-search"}
 """Whose path is what is asked for."""
@@ -162,7 +162,7 @@ def test_every_dialect_is_asked() -> None:
 
 
 def test_a_file_and_a_line_are_all_that_a_dialect_is() -> None:
-    modules = [import_module(f"api.dialects.{one.name}") for one in iter_modules(api.dialects.__path__)]
+    modules = [import_module(f"webemu.api.dialects.{one.name}") for one in iter_modules(dialects.__path__)]
     defined = [value for one in modules for value in vars(one).values() if isinstance(value, Dialect)]
     assert {one.name for one in defined} == BY_NAME.keys()
 

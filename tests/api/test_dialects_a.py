@@ -9,28 +9,20 @@ import httpx
 import orjson
 import pytest
 
-from api.app import App, create_app
-from api.dialects import DIALECTS
-from api.dialects.dialect import Dialect
-from api.dialects.metas import icon, language, metas
-from api.dialects.site import is_within, pages
-from api.dialects.walk import Bounds, Walk, links
-from api.request import Request
-from emulator.config import Config
-from emulator.errors import (
-    BadRequest,
-    EmulatorError,
-    NotCaptured,
-    NoView,
-    Overloaded,
-    PayloadError,
-    Refused,
-)
-from emulator.session import Session
-from emulator.world import World
-from index.open import open_world
 from tests.api.conftest import Ask, asking
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.api.dialects import DIALECTS
+from webemu.api.dialects.dialect import Dialect
+from webemu.api.dialects.metas import icon, language, metas
+from webemu.api.dialects.site import is_within, pages
+from webemu.api.dialects.walk import Bounds, Walk, links
+from webemu.api.request import Request
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Overloaded, PayloadError, Refused
+from webemu.emulator.session import Session
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 PORT = "https://www.aldmere.example/"
 MENU = (

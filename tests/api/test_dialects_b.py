@@ -14,16 +14,16 @@ import pytest
 from lxml import etree
 from lxml import html as lxml_html
 
-from api.app import App, create_app
-from api.dialects import DIALECTS
-from api.request import Request
-from api.services import services
-from emulator.config import Config
-from emulator.errors import BadRequest, EmulatorError, Overloaded, Refused
-from emulator.session import Session
-from emulator.world import World
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.api.dialects import DIALECTS
+from webemu.api.request import Request
+from webemu.api.services import services
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded, Refused
+from webemu.emulator.session import Session
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 EVIL = '</a></title><script>alert(1)</script>"\' onmouseover="alert(2)'
 EVIL_URL = "https://evil.example/a%22onmouseover=%22alert(3)?x='><script>alert(4)</script>&y=1"

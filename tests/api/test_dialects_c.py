@@ -10,16 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
-from api.app import App, create_app
-from api.dialects import DIALECTS
-from api.dialects.dialect import Dialect
-from api.request import Request
-from emulator.config import Config
-from emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Overloaded, PayloadError, Refused
-from emulator.session import Session
-from emulator.world import World
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.api.dialects import DIALECTS
+from webemu.api.dialects.dialect import Dialect
+from webemu.api.request import Request
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Overloaded, PayloadError, Refused
+from webemu.emulator.session import Session
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 PORT = "https://www.aldmere.example/"
 HISTORY = [

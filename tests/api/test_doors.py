@@ -23,7 +23,7 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 from warcio.archiveiterator import ArchiveIterator
 
-from api.doors.command import exports
+from webemu.api.doors.command import exports
 
 WIKI = "https://en.openlexicon.org"
 SHOP = "https://www.hearth-and-spoke.shop"
@@ -64,7 +64,7 @@ class Door:
 
 
 def webemu(*arguments: str) -> str:
-    command = [sys.executable, "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -73,7 +73,18 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     root = tmp_path_factory.mktemp("doors")
     webemu("generate", str(root / "web"), "--pages", "400", "--seed", "3", "-q")
     webemu("ingest", str(root / "web"), "--root", str(root), "-q")
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--port", "0", "--workers", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        "--root",
+        str(root),
+        "--port",
+        "0",
+        "--workers",
+        "2",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -8,12 +8,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from api.answer import all_headers
-from api.app import App, create_app
-from emulator.config import Config
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
 from tests.fuzzed import TEXTS, VALUES, Asked, Place, places, requests
+from webemu.api.answer import all_headers
+from webemu.api.app import App, create_app
+from webemu.emulator.config import Config
+from webemu.index.open import open_world
 
 EACH = 1
 """Odd texts for each name of each route."""
@@ -197,9 +197,9 @@ def test_what_is_raised_outside_of_all_handlers_is_marked(app: App, monkeypatch:
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("api.app.carries", fail)
-    monkeypatch.setattr("api.web._read", fail)
-    monkeypatch.setattr("api.web.read_plain", fail)
+    monkeypatch.setattr("webemu.api.app.carries", fail)
+    monkeypatch.setattr("webemu.api.web._read", fail)
+    monkeypatch.setattr("webemu.api.web.read_plain", fail)
     for door, kind in ((app, b"application/json"), (app.doors.web, b"text/plain; charset=utf-8")):
         status, headers, _ = asyncio.run(ask(door, Asked("GET", "a.example", "/v1/search")))
         assert (status, headers[b"x-webemu-failure"], headers[b"content-type"]) == (500, b"infrastructure", kind)

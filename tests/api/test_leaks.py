@@ -9,8 +9,6 @@ import httpx
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from api.app import App
-from api.dialects import DIALECTS
 from tests.api.leaking import (
     BLOCKED,
     CLEAN,
@@ -27,6 +25,8 @@ from tests.api.leaking import (
     shows,
     wiki,
 )
+from webemu.api.app import App
+from webemu.api.dialects import DIALECTS
 
 HERE = "http://webemu"
 

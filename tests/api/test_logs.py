@@ -17,14 +17,14 @@ from typing import Any
 import psutil
 import pytest
 
-from api.app import create_app
-from emulator.config import Config
-from emulator.logs import PER_SECOND, JsonLines, TextLines
-from emulator.trace import Trace
-from index.manifest import switch
-from index.open import open_world
-from index.traces import TraceWriter, read_traces
 from tests.api.conftest import Ask, SmallWorld, asking
+from webemu.api.app import create_app
+from webemu.emulator.config import Config
+from webemu.emulator.logs import PER_SECOND, JsonLines, TextLines
+from webemu.emulator.trace import Trace
+from webemu.index.manifest import switch
+from webemu.index.open import open_world
+from webemu.index.traces import TraceWriter, read_traces
 
 Grow = Callable[[Path, int, str], str]
 PATIENCE = 20.0
@@ -43,7 +43,7 @@ class Logged:
         self._log = log
         where = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", "--log-format", "json"]
         with log.open("w") as stderr:
-            command = [sys.executable, "-m", "emulator.cli", "serve", *where, *arguments]
+            command = [sys.executable, "-m", "webemu.emulator.cli", "serve", *where, *arguments]
             self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
 
     def lines(self, *names: str) -> list[dict[str, Any]]:

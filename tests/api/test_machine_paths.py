@@ -37,7 +37,18 @@ class Server:
 
 @contextmanager
 def serving(root: Path) -> Iterator[Server]:
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--collection", "c", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        "--root",
+        str(root),
+        "--collection",
+        "c",
+        "--port",
+        "0",
+    ]
     log = root.parent / f"{root.name}.log"
     with log.open("wb") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=dict(os.environ))

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_client import tools as client_tools
-from agent_client.replies import find_answer, page_answer, search_answer
-from api.mcp.versions import HANDSHAKE, MEMBERS
-from emulator.session import OPENED
 from tests.api.conftest import Ask
+from webemu.agent_client import tools as client_tools
+from webemu.agent_client.replies import find_answer, page_answer, search_answer
+from webemu.api.mcp.versions import HANDSHAKE, MEMBERS
+from webemu.emulator.session import OPENED
 
 Golden = Callable[[str, Any], None]
 MODERN = "2026-07-28"

@@ -10,21 +10,21 @@ from zlib import crc32
 import httpx
 import pytest
 
-from api.app import App, create_app
-from emulator.config import Config
-from emulator.world import World
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.emulator.config import Config
+from webemu.emulator.world import World
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("usearch", reason="the extra dense is not installed")
 
-from index.dense import build  # noqa: E402
-from index.dense.encoder import Encoder  # noqa: E402
-from index.dense.finder import HybridFinder  # noqa: E402
-from index.dense.store import Dense, Store  # noqa: E402
-from index.engine import Engine  # noqa: E402
-from index.manifest import current_id, read_manifest  # noqa: E402
-from index.open import open_snapshot  # noqa: E402
+from webemu.index.dense import build  # noqa: E402
+from webemu.index.dense.encoder import Encoder  # noqa: E402
+from webemu.index.dense.finder import HybridFinder  # noqa: E402
+from webemu.index.dense.store import Dense, Store  # noqa: E402
+from webemu.index.engine import Engine  # noqa: E402
+from webemu.index.manifest import current_id, read_manifest  # noqa: E402
+from webemu.index.open import open_snapshot  # noqa: E402
 
 QUERIES = [f"street {number}" for number in range(24)]
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api import dashboard
-from api.counters import BUCKETS, Counters
-from api.tally import Tally, living, requests, times, total
 from tests.api.conftest import Ask
+from webemu.api import dashboard
+from webemu.api.counters import BUCKETS, Counters
+from webemu.api.tally import Tally, living, requests, times, total
 
 
 def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

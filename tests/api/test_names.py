@@ -18,14 +18,14 @@ from dnslib import EDNS0, QTYPE, RCODE, DNSHeader, DNSQuestion, DNSRecord
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.app import create_app
-from api.doors.authority import ensure
-from api.doors.listener import _first_free
-from api.doors.names import MAX_PACKET, Address, answer
-from api.doors.resolver import Resolver, check
-from emulator.config import Config
-from emulator.errors import BadRequest
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import create_app
+from webemu.api.doors.authority import ensure
+from webemu.api.doors.listener import _first_free
+from webemu.api.doors.names import MAX_PACKET, Address, answer
+from webemu.api.doors.resolver import Resolver, check
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest
 
 HERE = IPv4Address("10.88.0.53")
 SIX = IPv6Address("fd00::53")
@@ -204,7 +204,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root = tmp_path_factory.mktemp("names")
     ingest(root / "c", write(root / "a.warc.gz", [Seen("https://a.example/", html("Harbour", "The river port."))]))
     dns = free_port()
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--collection", "c", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        "--root",
+        str(root),
+        "--collection",
+        "c",
+        "--port",
+        "0",
+    ]
     command += ["--host", "0.0.0.0", "--web-ports", "0, 0", "--dns-port", str(dns), "--workers", "2"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -290,7 +301,17 @@ def test_a_port_that_is_taken_is_refused_at_the_start(place: Place) -> None:
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="no setpriv to drop the privilege with")
 @pytest.mark.skipif(_first_free() <= 53, reason="port 53 is free for all here")
 def test_a_privileged_port_is_explained() -> None:
-    command = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", sys.executable, "-m", "emulator.cli", "serve"]
+    command = [
+        "setpriv",
+        "--bounding-set",
+        "-all",
+        "--inh-caps",
+        "-all",
+        sys.executable,
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+    ]
     done = subprocess.run([*command, "--port", "0", "--dns-port", "53"], capture_output=True, text=True)
     assert done.returncode == 1
     assert "Permission denied" in done.stderr

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from api.app import create_app
-from emulator.config import Config
-from emulator.types import Page, PageRequest
 from tests.api.conftest import SmallWorld, asking
+from webemu.api.app import create_app
+from webemu.emulator.config import Config
+from webemu.emulator.types import Page, PageRequest
 
 Ask = Callable[..., httpx.Response]
 Golden = Callable[[str, Any], None]

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from api.doors.command import exports
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.doors.command import exports
 
 HERE = Path(__file__)
 SERVER, AGENT = "10.53.80.53", "10.53.80.2"
@@ -157,7 +157,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
 def serving(name: str, root: Path) -> Iterator[None]:
     """As the container does it: on all addresses, with two workers."""
     place = ["--root", str(root), "--collection", "c", "--host", "0.0.0.0", "--workers", "2"]
-    serve = [sys.executable, "-m", "emulator.cli", "serve", *place, "--web-ports", "80,443", "--dns-port", "53"]
+    serve = [sys.executable, "-m", "webemu.emulator.cli", "serve", *place, "--web-ports", "80,443", "--dns-port", "53"]
     process = subprocess.Popen(["ip", "netns", "exec", name, *NO_POWERS, *serve], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -4,10 +4,10 @@ import gzip
 
 import pytest
 
-from api.head import fitted
-from api.origin import Reply, replay
-from emulator.errors import PayloadError
-from emulator.types import Payload
+from webemu.api.head import fitted
+from webemu.api.origin import Reply, replay
+from webemu.emulator.errors import PayloadError
+from webemu.emulator.types import Payload
 
 BODY = b"<p>" + b"a lighthouse keeper's log " * 40
 RECORDED = (

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from api.app import App, create_app
-from api.own import PROXIED, is_here
-from emulator.config import Config
-from index.open import open_world
 from tests.api.test_fuzz import Asked, ask
 from tests.attacked import Attacked, attacked, received
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.api.own import PROXIED, is_here
+from webemu.emulator.config import Config
+from webemu.index.open import open_world
 
 CAPTURED = [
     Seen("http://93.184.216.34/", html("By address", "captured at an address")),

@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from api.app import create_app
-from api.pages.addresses import crumbs, readable, replay
-from emulator.config import Config
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import create_app
+from webemu.api.pages.addresses import crumbs, readable, replay
+from webemu.emulator.config import Config
+from webemu.index.open import open_world
 
 Get = Callable[..., httpx.Response]
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from api.app import create_app
-from api.doors import gate, waiting
-from api.doors.authority import CERTIFICATE, ensure
-from api.doors.gate import Gate
-from emulator.config import Config
-from index.open import open_world
 from tests.attacked import HOST, crawled, received, until
+from webemu.api.app import create_app
+from webemu.api.doors import gate, waiting
+from webemu.api.doors.authority import CERTIFICATE, ensure
+from webemu.api.doors.gate import Gate
+from webemu.emulator.config import Config
+from webemu.index.open import open_world
 
 SHORT = 0.3
 H = b" HTTP/1.1\r\nHost: a.example\r\n"

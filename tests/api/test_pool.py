@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from api import pool as pools
-from api.pool import BATCH, Pool
-from emulator.errors import Overloaded
+from webemu.api import pool as pools
+from webemu.api.pool import BATCH, Pool
+from webemu.emulator.errors import Overloaded
 
 
 def test_answers_come_in_the_order_asked_whatever_ends_first() -> None:

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from api.doors.authority import ensure
-from emulator.errors import EmulatorError
-from index.traces import read_traces
+from webemu.api.doors.authority import ensure
+from webemu.emulator.errors import EmulatorError
+from webemu.index.traces import read_traces
 
 AS_ROOT, AS_USER = ["unshare", "--mount", "--"], ["unshare", "--user", "--map-root-user", "--mount", "--"]
 SEALED = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
 VISIT = """
 import json, signal, subprocess, sys, urllib.request as web
-server = subprocess.Popen([sys.executable, "-m", "emulator.cli", "serve", "--port", "0"], stdout=subprocess.PIPE)
+server = subprocess.Popen([sys.executable, "-m", "webemu.emulator.cli", "serve", "--port", "0"], stdout=subprocess.PIPE)
 place = server.stdout.readline().decode().partition("http://")[2].partition(" ")[0]
 def ask(path, body=None):
     return json.load(web.urlopen(f"http://{place}{path}", json.dumps(body).encode() if body else None))

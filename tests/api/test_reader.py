@@ -13,13 +13,13 @@ import pytest
 
 from tests.attacked import crawled
 
-START = "import sys; {}; sys.argv[0] = 'webemu'; from emulator.cli import main; main()"
+START = "import sys; {}; sys.argv[0] = 'webemu'; from webemu.emulator.cli import main; main()"
 READERS = {
-    "compiled": START.format("import index._reading"),
-    "python": START.format("sys.modules['index._reading'] = None"),
+    "compiled": START.format("import webemu.index._reading"),
+    "python": START.format("sys.modules['webemu.index._reading'] = None"),
 }
 """How `webemu` is started with each; None keeps a module from being imported, as where there was no compiler."""
-pytest.importorskip("index._reading", reason="there was no compiler where this was installed")
+pytest.importorskip("webemu.index._reading", reason="there was no compiler where this was installed")
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from api.archives import crawl_data
-from emulator.errors import BadRequest
-from emulator.world import World
 from tests.api.archived import BODY, FILES, HARBOUR, SHEET, data, header, index, wayback, world_of
 from tests.crawls import Seen, html
+from webemu.api.archives import crawl_data
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.world import World
 
 SELF = "https://web.archive.org"
 HOSTILE = html(

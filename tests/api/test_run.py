@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from api.doors.run import possible
-from api.doors.sealed import obey
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.doors.run import possible
+from webemu.api.doors.sealed import obey
 
 PAGE = html("Harbour", "The river port.")
-WEBEMU = [sys.executable, "-m", "emulator.cli"]
+WEBEMU = [sys.executable, "-m", "webemu.emulator.cli"]
 AS_USER = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
 """Root who may make a network only in a user namespace of his own, as all others may."""
 PROBLEM = possible()[2]
@@ -153,7 +153,9 @@ def test_the_end_of_the_command_is_seen_where_another_thread_takes_its_signal(mo
 def test_signals_are_passed_on(number: int) -> None:
     waiting = f"signal.signal({int(number)}, lambda *_: sys.exit(7)); print(0, flush=True); time.sleep(60)"
     command = python("import signal, sys, time", waiting)
-    outer = python("import os, sys", "from api.doors.sealed import obey", f"sys.exit(obey({command}, os.environ))")
+    outer = python(
+        "import os, sys", "from webemu.api.doors.sealed import obey", f"sys.exit(obey({command}, os.environ))"
+    )
     with subprocess.Popen(outer, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"0\n"
@@ -203,7 +205,7 @@ def is_alive(pid: int) -> bool:
 @needs_setpriv
 def test_where_user_namespaces_are_off_it_says_so() -> None:
     off = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set -sys_admin "
-    code = "from api.doors.run import possible; print(possible())"
+    code = "from webemu.api.doors.run import possible; print(possible())"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", off + f'{sys.executable} -c "{code}"']
     said = run(command).stdout
     assert "user.max_user_namespaces is 0" in said

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from api.app import App, create_app
-from emulator.config import Config
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.emulator.config import Config
+from webemu.index.open import open_world
 
 LEADING_OUT = {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg"}
 PAGE = html("Harbour", '<a href="https://other.example/">out</a>', '<img src="https://cdn.example/x.png">')

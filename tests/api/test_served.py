@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from index.manifest import switch
+from webemu.index.manifest import switch
 
 Grow = Callable[[Path, int, str], str]
 SEARCH = "/v1/search?q=river+port&size=7"
@@ -64,7 +64,7 @@ def until(happened: Callable[[], bool], meanwhile: Callable[[], object] = lambda
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "emulator.cli", "serve", *arguments]
+    return [sys.executable, "-m", "webemu.emulator.cli", "serve", *arguments]
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from emulator.session import inline
-from index.exports import clickstream, conversations, lines
-from index.traces import read_traces
+from webemu.emulator.session import inline
+from webemu.index.exports import clickstream, conversations, lines
+from webemu.index.traces import read_traces
 
 Grow = Callable[[Path, int, str], str]
 PATIENCE = 30.0
@@ -76,7 +76,7 @@ class Server:
 @contextmanager
 def serving(folder: Path, *arguments: str) -> Iterator[Server]:
     where = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", *arguments]
-    command = [sys.executable, "-m", "emulator.cli", "serve", *where]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", *where]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -396,7 +396,9 @@ def test_traces_are_written_and_exported(tmp_path: Path, grow: Grow) -> None:
         f"other-search\t{found[1]['url']}\texternal\t1", f"{found[1]['url']}\t{found[0]['url']}\tlink\t1",
     }  # fmt: skip
     where = ["--root", str(tmp_path), "--collection", "c", "--format", "clickstream"]
-    out = subprocess.run([sys.executable, "-m", "emulator.cli", "traces", *where], capture_output=True, text=True)
+    out = subprocess.run(
+        [sys.executable, "-m", "webemu.emulator.cli", "traces", *where], capture_output=True, text=True
+    )
     assert out.stdout.splitlines() == list(clickstream(rows))
 
 

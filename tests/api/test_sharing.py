@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from emulator.session import inline
 from tests.api.test_sessions import HEAVY, Server, serving
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.session import inline
 
 WORDS = "river port harbour bridge ferry quay lock mill".split()
 PAGES = 24

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from api.siblings import PIECE, Siblings
-from emulator.errors import SnapshotError
-from emulator.types import Query
-from emulator.world import MANY, World
-from index.open import open_world
+from webemu.api.siblings import PIECE, Siblings
+from webemu.emulator.errors import SnapshotError
+from webemu.emulator.types import Query
+from webemu.emulator.world import MANY, World
+from webemu.index.open import open_world
 
 Grow = Callable[[Path, int, str], str]
 WORDS = ["lighthouse", "harbour", "pier", "number", "page", "tells"]
@@ -77,7 +77,7 @@ def retrieve(url: str, count: int) -> Any:
 
 
 def test_workers_of_a_server_share_a_batch(collection: Path) -> None:
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(collection.parent), "--port", "0"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(collection.parent), "--port", "0"]
     with subprocess.Popen([*command, "--workers", "3"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())

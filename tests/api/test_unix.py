@@ -17,10 +17,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agent_client import Client
-from api.doors.unix import listening
-from emulator.config import Config, load
-from emulator.errors import BadRequest
+from webemu.agent_client import Client
+from webemu.api.doors.unix import listening
+from webemu.emulator.config import Config, load
+from webemu.emulator.errors import BadRequest
 
 PATIENCE = 30.0
 
@@ -41,7 +41,7 @@ def path() -> Iterator[Path]:
 
 def command(collection: Path, path: Path, *arguments: str) -> list[str]:
     where = ["--root", str(collection.parent), "--collection", collection.name, "--port", "0", "--uds", str(path)]
-    return [sys.executable, "-m", "emulator.cli", "serve", *where, *arguments]
+    return [sys.executable, "-m", "webemu.emulator.cli", "serve", *where, *arguments]
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def test_the_socket_is_this_users_answers_as_the_port_does_and_goes_with_the_ser
 def test_the_commands_ask_over_it(collection: Path, path: Path) -> None:
     def webemu(*words: str, asked: str = "") -> "subprocess.CompletedProcess[str]":
         said = os.environ | {"WEBEMU_SERVER": local}
-        whole = [sys.executable, "-m", "emulator.cli", *words]
+        whole = [sys.executable, "-m", "webemu.emulator.cli", *words]
         return subprocess.run(whole, input=asked, capture_output=True, text=True, env=said, timeout=PATIENCE)
 
     with serving(collection, path) as (_, _, local):
@@ -199,7 +199,7 @@ def test_the_file_of_a_later_server_is_left(path: Path) -> None:
 
 def test_of_many_that_start_at_once_one_listens(path: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from api.doors.unix import listening\n"
+        "import sys, time; from pathlib import Path; from webemu.api.doors.unix import listening\n"
         "with listening(Path(sys.argv[1])): print('up', flush=True); sys.stdin.read()"
     )
     with socket.socket(socket.AF_UNIX) as dead:

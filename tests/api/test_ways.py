@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 import uvicorn
 
-from agent_client import AsyncClient, Client, calls
-from agent_client.replies import Response
-from api.app import App, create_app
-from api.doors.gate import Gate
-from api.doors.listener import listen
-from api.doors.unix import listening
-from emulator.config import Config
-from rl.environment import Episode
-from rl.tasks import Task
+from webemu.agent_client import AsyncClient, Client, calls
+from webemu.agent_client.replies import Response
+from webemu.api.app import App, create_app
+from webemu.api.doors.gate import Gate
+from webemu.api.doors.listener import listen
+from webemu.api.doors.unix import listening
+from webemu.emulator.config import Config
+from webemu.rl.environment import Episode
+from webemu.rl.tasks import Task
 
 QUERIES = ["river port", "port -page", '"river port"', "nothing of the kind", "", "ü \x00 %2B&=#", "x" * 9000]
 PAGES = ["https://site1-1.example/1", "https://site0-1.example/0", "https://gone.example/", "no URL", ""]

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from api import sitemap
-from api.app import create_app
-from emulator.config import Config
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.api import sitemap
+from webemu.api.app import create_app
+from webemu.emulator.config import Config
+from webemu.index.open import open_world
 
 SITE = "https://a.example"
 SEEN = [

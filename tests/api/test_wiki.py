@@ -9,11 +9,11 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from api.app import App, create_app
-from emulator.config import Config
-from index.open import open_world
-from index.wiki import article
 from tests.crawls import Seen, html, ingest, write
+from webemu.api.app import App, create_app
+from webemu.emulator.config import Config
+from webemu.index.open import open_world
+from webemu.index.wiki import article
 
 HOST = "https://en.wikipedia.org"
 HEAD = '<meta name="generator" content="MediaWiki 1.43.0-wmf.5">'

@@ -13,10 +13,10 @@ import wikipedia
 from bs4 import GuessedAtParserWarning
 from wikipedia.exceptions import DisambiguationError, PageError, RedirectError
 
-from ingest.synth.atlas import draw_atlas
-from ingest.synth.graph import Graph, Town
-from ingest.synth.invent import invent
 from tests.crawls import Seen, write
+from webemu.ingest.synth.atlas import draw_atlas
+from webemu.ingest.synth.graph import Graph, Town
+from webemu.ingest.synth.invent import invent
 
 PAGES, SEED = 400, 3
 LEXICON = "http://en.openlexicon.org/w/api.php"
@@ -32,7 +32,7 @@ WIKIPEDIA = [
 
 
 def webemu(*arguments: str) -> str:
-    command = [sys.executable, "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -43,7 +43,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     webemu("generate", str(root / "web"), "--pages", str(PAGES), "--seed", str(SEED), "-q")
     write(root / "web" / "wikipedia.warc.gz", WIKIPEDIA)
     webemu("ingest", str(root / "web"), "--root", str(root), "-q")
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--port", "0"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(root), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

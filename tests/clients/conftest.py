@@ -23,7 +23,7 @@ LEXICON = "https://en.openlexicon.org/wiki/Main_Page"
 
 
 def webemu(*arguments: str) -> str:
-    command = [sys.executable, "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -66,7 +66,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def serving(root: Path, keys: str = "any") -> Iterator[Server]:
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--port", "0"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(root), "--port", "0"]
     environment = {**os.environ, "WEBEMU_API_KEYS": keys}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:

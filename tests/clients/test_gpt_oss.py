@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent_client import AsyncClient, Browser, Client
-from agent_client.gpt_oss import Backend
-from agent_client.tokens import approximate, best
 from tests.clients.conftest import LEXICON, Server
+from webemu.agent_client import AsyncClient, Browser, Client
+from webemu.agent_client.gpt_oss import Backend
+from webemu.agent_client.tokens import approximate, best
 
 simple = pytest.importorskip("gpt_oss.tools.simple_browser", reason="gpt-oss is not installed (it needs Python 3.12)")
 harmony = pytest.importorskip("openai_harmony", reason="openai-harmony is not installed")

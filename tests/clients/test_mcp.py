@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agent_client import Client, call
 from tests.clients.conftest import LEXICON, Server
+from webemu.agent_client import Client, call
 
 mcp = pytest.importorskip("mcp", reason="the MCP SDK is not installed")
 stdio = pytest.importorskip("mcp.client.stdio", reason="the MCP SDK is not installed")
@@ -23,7 +23,7 @@ def over_http(server: Server, tools: str) -> Any:
 
 
 def over_pipes(server: Server, tools: str) -> Any:
-    arguments = ["-m", "emulator.cli", "mcp", "--server", server.url, "--tools", tools]
+    arguments = ["-m", "webemu.emulator.cli", "mcp", "--server", server.url, "--tools", tools]
     return stdio.stdio_client(stdio.StdioServerParameters(command=sys.executable, args=arguments))
 
 

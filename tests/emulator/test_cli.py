@@ -20,9 +20,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from emulator import config, ending
-from emulator.cli import COMMANDS, app
-from emulator.extras import EXTRAS, install
+from webemu.emulator import config, ending
+from webemu.emulator.cli import COMMANDS, app
+from webemu.emulator.extras import EXTRAS, install
 
 HOUSE = Path(__file__).parents[2]
 ROOMS = ("emulator", "index", "ingest", "api", "agent_client", "rl")
@@ -47,7 +47,7 @@ BARE = {"refusing": REFUSING, "hiding": HIDING}
 EACH = """
 import io, json, os, sys
 from contextlib import redirect_stderr, redirect_stdout
-from emulator.cli import main
+from webemu.emulator.cli import main
 results = []
 for words in json.loads(sys.argv[1]):
     sys.argv = ["webemu", *words]
@@ -136,7 +136,9 @@ def test_a_missing_extra_is_the_one_that_is_named(words: list[str], extra: str, 
 
 def test_windows_has_the_client_and_every_help(tmp_path: Path) -> None:
     posix = ["fcntl", "grp", "pwd", "termios"]
-    code = REFUSING.format(modules=posix, body="import agent_client, rl.environment, rl.tasks\n" + EACH)
+    code = REFUSING.format(
+        modules=posix, body="import webemu.agent_client, webemu.rl.environment, webemu.rl.tasks\n" + EACH
+    )
     (tmp_path / "a.warc").write_bytes(b"")
     runs = [["--help"], *([*words, "--help"] for words in leaves())]
     runs.append(["ingest", str(tmp_path / "a.warc"), "--root", str(tmp_path)])
@@ -172,7 +174,7 @@ def test_every_package_that_is_imported_is_in_the_table() -> None:
                 found |= {name.name.partition(".")[0] for name in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.partition(".")[0])
-    left = found - set(OPTIONAL) - base - set(ROOMS) - set(sys.stdlib_module_names)
+    left = found - set(OPTIONAL) - base - {"webemu"} - set(sys.stdlib_module_names)
     assert left <= {"tiktoken"}, "tiktoken is used where it is there, and never asked for"
 
 
@@ -184,7 +186,7 @@ def test_the_install_line_goes_to_the_clone(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def webemu(*words: str, **environ: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-P", "-m", "emulator.cli", *words]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **environ})
     return done.returncode, done.stdout, done.stderr
 
@@ -289,7 +291,7 @@ def test_a_damaged_catalog_is_no_traceback(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_is_no_traceback() -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        command = [sys.executable, "-P", "-m", "emulator.cli", "--help"]
+        command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "--help"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert "Traceback" not in done.stderr
     assert done.returncode
@@ -297,7 +299,7 @@ def test_a_disk_that_is_full_is_no_traceback() -> None:
 
 def test_an_interrupted_command_ends_with_130_and_a_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        command = [sys.executable, "-P", "-m", "emulator.cli", "search", "x"]
+        command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "search", "x"]
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         process = subprocess.Popen([*command, "--server", address], stderr=subprocess.PIPE, text=True)
         silent.accept()

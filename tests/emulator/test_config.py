@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.config import Config, load
-from emulator.errors import BadRequest
+from webemu.emulator.config import Config, load
+from webemu.emulator.errors import BadRequest
 
 
 def test_flags_win_over_environment_over_file(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from emulator.dates import day_number, day_text, parse_span, parse_time
-from emulator.errors import BadRequest
+from webemu.emulator.dates import day_number, day_text, parse_span, parse_time
+from webemu.emulator.errors import BadRequest
 
 
 @pytest.mark.parametrize(

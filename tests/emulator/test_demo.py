@@ -24,7 +24,7 @@ SMALL = ("--pages", "300", "--seed", "3")
 def demo(root: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """A demo whose processes can be told from all others by a mark in their environment."""
     environment = {**os.environ, MARK: uuid.uuid4().hex, "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "emulator.cli", "demo", "--root", str(root), *SMALL, *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "demo", "--root", str(root), *SMALL, *arguments]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True
     )

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from emulator.logs import PER_SECOND, JsonLines, Seldom, TextLines, event
+from webemu.emulator.logs import PER_SECOND, JsonLines, Seldom, TextLines, event
 
 HOSTILE = "a\r\n2026-01-01T00:00:00.000Z ERROR 1 webemu: forged\x1b[2J\x9b\u2028\u202e\u200b\ud83d ünï \x00"
 FIRST = ["time", "level", "logger", "pid", "event", "message"]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.passage import SIZE, passage
-from emulator.relevance import relevance
-from index.records import passages
+from webemu.emulator.passage import SIZE, passage
+from webemu.emulator.relevance import relevance
+from webemu.index.records import passages
 
 SENTENCES = [
     f"In the year {year} the council built bridge number {year - 1700} over the river." for year in range(1700, 1800)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.blocklist import Blocklist
-from emulator.errors import BadRequest
-from emulator.ngrams import WORDS, ngrams
-from emulator.policy import Blocked, Policy, as_json, identity, make_policy, read_policy
-from emulator.session import inline, parse
-from emulator.warc_range import Unreadable, records
-from emulator.weather import RATES, Latency
+from webemu.emulator.blocklist import Blocklist
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.ngrams import WORDS, ngrams
+from webemu.emulator.policy import Blocked, Policy, as_json, identity, make_policy, read_policy
+from webemu.emulator.session import inline, parse
+from webemu.emulator.warc_range import Unreadable, records
+from webemu.emulator.weather import RATES, Latency
 
 
 def test_nothing_said_is_the_usual() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.groups import MAX_WAYS
-from emulator.query import MAX_CHARS, Group, Parsed, conditions, narrowed, parse
+from webemu.emulator.groups import MAX_WAYS
+from webemu.emulator.query import MAX_CHARS, Group, Parsed, conditions, narrowed, parse
 
 
 def test_words_keep_their_order_and_repeats() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.questions import asks_for_new, unasked
+from webemu.emulator.questions import asks_for_new, unasked
 
 
 @pytest.mark.parametrize(

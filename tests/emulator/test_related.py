@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.related import related
+from webemu.emulator.related import related
 
 TITLES = [
     "Harbour lighthouse - The Daily",

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from emulator.errors import BadRequest
-from emulator.session import Session, parse
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.session import Session, parse
 
 
 @pytest.mark.parametrize(

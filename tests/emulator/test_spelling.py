@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.highlight import spans
-from emulator.query import conditions
-from emulator.spelling import correct
+from webemu.emulator.highlight import spans
+from webemu.emulator.query import conditions
+from webemu.emulator.spelling import correct
 
 KNOWN = {"lantern": 9, "fair": 3, "rare": 0, "the": 900, "strucutre": 2, "structure": 800, "ogr": 9, "org": 800}
 KNOWN |= {"fire": 50, "proof": 40, "fireplace": 7, "place": 70}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator import urls
+from webemu.emulator import urls
 
 
 @pytest.mark.parametrize(

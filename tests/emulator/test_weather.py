@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from emulator.draws import Draws
-from emulator.noise import another, is_noisy, noisy
-from emulator.types import Hit
-from emulator.weather import FAIR, STATUSES, Latency, Weather, curriculum, fault, refusal
+from webemu.emulator.draws import Draws
+from webemu.emulator.noise import another, is_noisy, noisy
+from webemu.emulator.types import Hit
+from webemu.emulator.weather import FAIR, STATUSES, Latency, Weather, curriculum, fault, refusal
 
 DRAWS = [Draws(f"seed {number}") for number in range(4000)]
 

@@ -1,7 +1,7 @@
 """The law of the world over small hand-made ports: which capture answers, which hits are shown.
 
-The ports are plain objects passed in through the seam that `emulator.ports` declares; the same law over real files is
-tested in tests/index.
+The ports are plain objects passed in through the seam that `webemu.emulator.ports` declares; tests/index tests the
+same rules over real files.
 """
 
 from collections import defaultdict
@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from emulator import ranking, urls
-from emulator.errors import NotCaptured, NoView
-from emulator.ports import Entry
-from emulator.ranking import FOREVER
-from emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query
-from emulator.world import World
+from webemu.emulator import ranking, urls
+from webemu.emulator.errors import NotCaptured, NoView
+from webemu.emulator.ports import Entry
+from webemu.emulator.ranking import FOREVER
+from webemu.emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query
+from webemu.emulator.world import World
 
 
 def capture(url: str, *, status: int = 200, time: int = 1000, redirect: str = "", mime: str = "text/html") -> Capture:

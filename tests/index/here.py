@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from index.split.engine import Key
-from index.split.holder import Holder
-from index.split.split import Split, home
+from webemu.index.split.engine import Key
+from webemu.index.split.holder import Holder
+from webemu.index.split.split import Split, home
 
 
 class Here:
-    """`index.split.finder.Parts` over open parts; `asked` counts the questions."""
+    """`webemu.index.split.finder.Parts` over open parts; `asked` counts the questions."""
 
     def __init__(self, collection: Path, made: Split) -> None:
         count = len(made.snapshots)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.analysis import STEMMERS, plain, stemmed, terms, words
+from webemu.index.analysis import STEMMERS, plain, stemmed, terms, words
 
 
 @pytest.mark.parametrize(

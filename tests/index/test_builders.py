@@ -16,18 +16,17 @@ import orjson
 import pytest
 import zstandard
 
-import index
-from emulator.errors import SnapshotError
-from emulator.types import Query
-from index.blobs import Blobs
-from index.builders import DENSE, SHARD, SNAPSHOT, SPLIT, fingerprint
-from index.manifest import current_id, read_manifest
-from index.open import open_world
-from index.records import texts
-from index.text import open_index
 from tests.crawls import ingest
+from webemu.emulator.errors import SnapshotError
+from webemu.emulator.types import Query
+from webemu.index.blobs import Blobs
+from webemu.index.builders import DENSE, SHARD, SNAPSHOT, SPLIT, fingerprint
+from webemu.index.manifest import current_id, read_manifest
+from webemu.index.open import open_world
+from webemu.index.records import texts
+from webemu.index.text import open_index
 
-HOUSE = Path(index.__file__).parents[1]
+HOUSE = Path(__file__).parents[2]
 DECIDES_NOTHING = {
     "emulator/article.py": "what is read of a wiki's page",
     "emulator/errors.py": "texts of errors",
@@ -54,7 +53,7 @@ def imported(source: str) -> set[str]:
             names |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
-    paths = {name.replace(".", "/") + ".py" for name in names}
+    paths = {name.removeprefix("webemu.").replace(".", "/") + ".py" for name in names}
     return {path for path in paths if path.startswith(("index/", "emulator/")) and (HOUSE / path).exists()}
 
 
@@ -77,8 +76,8 @@ def test_all_that_a_builder_imports_is_in_its_fingerprint() -> None:
 def test_every_source_counts(tmp_path: Path) -> None:
     """A copy of the code with one byte more in a source has another fingerprint."""
     for room in ("index", "emulator"):
-        shutil.copytree(HOUSE / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from index.builders import *; print(fingerprint(SHARD), fingerprint(SNAPSHOT))"
+        shutil.copytree(HOUSE / room, tmp_path / "webemu" / room, ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from webemu.index.builders import *; print(fingerprint(SHARD), fingerprint(SNAPSHOT))"
 
     def found() -> list[str]:
         env = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -88,12 +87,12 @@ def test_every_source_counts(tmp_path: Path) -> None:
     before = found()
     assert before == [fingerprint(SHARD), fingerprint(SNAPSHOT)]
     for source, changes in (("index/records.py", (True, True)), ("index/titles.py", (False, True))):
-        text = (tmp_path / source).read_bytes()
-        (tmp_path / source).write_bytes(text.replace(b"\n", b"\r\n"))
+        text = (tmp_path / "webemu" / source).read_bytes()
+        (tmp_path / "webemu" / source).write_bytes(text.replace(b"\n", b"\r\n"))
         assert found() == before, "line ends of another system are no change"
-        (tmp_path / source).write_bytes(text + b"\n")
+        (tmp_path / "webemu" / source).write_bytes(text + b"\n")
         assert tuple(one != other for one, other in zip(before, found(), strict=True)) == changes
-        (tmp_path / source).write_bytes(text)
+        (tmp_path / "webemu" / source).write_bytes(text)
 
 
 def record(number: int, url: str, title: str, body: str) -> bytes:
@@ -179,12 +178,12 @@ def test_a_changed_builder_gives_another_id_and_builds_anew(built: Path, tmp_pat
     """The same sources with shorter passages: other bytes, so another id."""
     shutil.copytree(built, tmp_path / "c")
     for room in ("index", "emulator"):
-        shutil.copytree(HOUSE / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
-    source = tmp_path / "index/records.py"
+        shutil.copytree(HOUSE / room, tmp_path / "webemu" / room, ignore=shutil.ignore_patterns("__pycache__"))
+    source = tmp_path / "webemu/index/records.py"
     source.write_text(source.read_text(encoding="utf-8").replace("PASSAGE_CHARS = 260", "PASSAGE_CHARS = 160"))
 
     def build(code: Path) -> str:
-        command = [sys.executable, "-m", "emulator.cli", "snapshots", "build", "--root", str(tmp_path)]
+        command = [sys.executable, "-m", "webemu.emulator.cli", "snapshots", "build", "--root", str(tmp_path)]
         env = {**os.environ, "PYTHONPATH": str(code)}
         done = subprocess.run([*command, "--collection", "c"], capture_output=True, text=True, env=env, cwd="/")
         assert done.returncode == 0, done.stderr
@@ -194,7 +193,7 @@ def test_a_changed_builder_gives_another_id_and_builds_anew(built: Path, tmp_pat
     shortened = build(tmp_path)
     assert shortened != before
     assert build(tmp_path) == shortened
-    assert build(HOUSE) == before
+    assert build(HOUSE / "src") == before
     records = [path.read_bytes() for path in sorted((tmp_path / "c").glob("shards/*/records.bin"))]
     assert len(set(records)) == 2
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from emulator.query import parse
-from emulator.types import Query
-from emulator.world import World
-from index.conditions import number_patterns
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.query import parse
+from webemu.emulator.types import Query
+from webemu.emulator.world import World
+from webemu.index.conditions import number_patterns
+from webemu.index.open import open_world
 
 PAGES = {
     "a": ("https://a.example/", 1, "Harbour", "The old town by the sea, built in 1994."),

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from index.views import MIN_RECALL, links, markdown
-from ingest.extract import extract_html
+from webemu.index.views import MIN_RECALL, links, markdown
+from webemu.ingest.extract import extract_html
 
 URL = "http://x.example/d/page"
 WORDS = "The river town was founded in 1987 by merchants who traded salt and amber along the northern coast"

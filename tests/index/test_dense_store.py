@@ -7,9 +7,9 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("usearch", reason="the extra dense is not installed")
 
-from index.dense.fusion import fused  # noqa: E402
-from index.dense.passages import WINDOW, mask, windows  # noqa: E402
-from index.dense.store import GRAPH, Store, quantised, recall, write, write_part  # noqa: E402
+from webemu.index.dense.fusion import fused  # noqa: E402
+from webemu.index.dense.passages import WINDOW, mask, windows  # noqa: E402
+from webemu.index.dense.store import GRAPH, Store, quantised, recall, write, write_part  # noqa: E402
 
 PAGES, DIMENSIONS = 900, 48
 RANDOM = np.random.default_rng(7)

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.errors import BadRequest
-from index.evaluation import beir
-from index.evaluation.judged import Judged, ids, read_judgments, read_queries, read_tasks
-from index.evaluation.ranker import Setting, ranker
-from index.evaluation.score import differences, figures, groups, measures, score
-from index.evaluation.statistics import difference, figure
-from index.manifest import current_id
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.cli import app
+from webemu.emulator.errors import BadRequest
+from webemu.index.evaluation import beir
+from webemu.index.evaluation.judged import Judged, ids, read_judgments, read_queries, read_tasks
+from webemu.index.evaluation.ranker import Setting, ranker
+from webemu.index.evaluation.score import differences, figures, groups, measures, score
+from webemu.index.evaluation.statistics import difference, figure
+from webemu.index.manifest import current_id
 
 SHARED = Path(os.environ.get("WEBEMU_SHARED", "/nowhere"))
 

@@ -9,12 +9,12 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.query import parse
-from index.evaluation.held_out import held_out, held_out_sql
-from index.evaluation.known_items import half_of, is_telling, quote_of, title_words
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.cli import app
+from webemu.emulator.query import parse
+from webemu.index.evaluation.held_out import held_out, held_out_sql
+from webemu.index.evaluation.known_items import half_of, is_telling, quote_of, title_words
+from webemu.index.open import open_world
 
 TOWNS = "Aldmere Brisk Corvain Dunmore Eskdale Farrow Galloway Hexham Ilford Jarrow Kelso Lanark".split()
 TEXT = "Nobody knows when the first stone of {0} was laid beside the river. Its harbour opened again in the spring."

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from emulator.errors import NotCaptured
-from emulator.types import PageRequest, Query
-from index import records, unindexable
-from index.catalog import Catalog
-from index.open import open_world
-from index.schema import MAX_URL, is_url_too_large
-from index.snapshot import build
-from index.text import Entry, keys
-from ingest import capture
-from ingest.worker import Job, work
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.errors import NotCaptured
+from webemu.emulator.types import PageRequest, Query
+from webemu.index import records, unindexable
+from webemu.index.catalog import Catalog
+from webemu.index.open import open_world
+from webemu.index.schema import MAX_URL, is_url_too_large
+from webemu.index.snapshot import build
+from webemu.index.text import Entry, keys
+from webemu.ingest import capture
+from webemu.ingest.worker import Job, work
 
 HOST = "http://long.example/"
 LARGEST = HOST + "u" * (MAX_URL - len(HOST))

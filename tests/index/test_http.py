@@ -9,8 +9,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.errors import PayloadError
-from index.http import Message, content_coding, dechunk, decode_content, parse
+from webemu.emulator.errors import PayloadError
+from webemu.index.http import Message, content_coding, dechunk, decode_content, parse
 
 LIMIT = 1 << 20
 TEXT = b"<!doctype html><title>Harbour</title><p>Boats come in at noon.</p>" * 20

@@ -4,12 +4,12 @@ import unicodedata
 
 import pytest
 
-from emulator.types import Query
-from emulator.world import World
-from index.analysis import plain, words
-from index.languages import Reader, guess
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.types import Query
+from webemu.emulator.world import World
+from webemu.index.analysis import plain, words
+from webemu.index.languages import Reader, guess
+from webemu.index.open import open_world
 
 PAGES = {
     "zh/tea": ("龙井茶的制作", "龙井茶产于杭州西湖，新鲜的茶叶在铁锅里手工炒制，每年春天采摘。"),

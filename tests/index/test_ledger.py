@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator.ledger import Place, Tally
-from emulator.trace import Trace
-from index.exports import clickstream
-from index.ledger import LedgerError, SessionLedger
-from index.traces import SCHEMA, TraceWriter, read_traces
+from webemu.emulator.ledger import Place, Tally
+from webemu.emulator.trace import Trace
+from webemu.index.exports import clickstream
+from webemu.index.ledger import LedgerError, SessionLedger
+from webemu.index.traces import SCHEMA, TraceWriter, read_traces
 
 
 @pytest.fixture
@@ -83,8 +83,8 @@ ALONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-pro
 HOLD = """
 import sys
 from pathlib import Path
-from emulator.errors import EmulatorError
-from index.ledger import SessionLedger
+from webemu.emulator.errors import EmulatorError
+from webemu.index.ledger import SessionLedger
 ledger = SessionLedger(Path(sys.argv[1]))
 try:
     ledger.tally("s")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from emulator.types import Capture, PageRequest
-from emulator.world import World
-from index import files as files_module
-from index import lookup
-from index.files import Files
-from index.lookup import MAX_SURT
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.types import Capture, PageRequest
+from webemu.emulator.world import World
+from webemu.index import files as files_module
+from webemu.index import lookup
+from webemu.index.files import Files
+from webemu.index.lookup import MAX_SURT
+from webemu.index.open import open_world
 
 LONG = "https://long.example/" + "a" * MAX_SURT
 URLS = [

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.config import Config
-from emulator.errors import BadRequest, SnapshotError
-from emulator.folders import collections, existing
+from webemu.emulator.cli import app
+from webemu.emulator.config import Config
+from webemu.emulator.errors import BadRequest, SnapshotError
+from webemu.emulator.folders import collections, existing
 
 READERS = [
     ["sql", "SELECT 1"],

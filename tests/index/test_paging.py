@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulator.types import Query
-from emulator.world import World
-from index.open import open_world
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.types import Query
+from webemu.emulator.world import World
+from webemu.index.open import open_world
 
 PAGES = 230
 

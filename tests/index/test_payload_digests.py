@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from emulator.errors import PayloadError
-from emulator.types import Capture, PageRequest
-from emulator.world import World
-from index.open import open_world
-from index.payload_digests import agrees, digest_key
 from tests.crawls import ingest
 from tests.ingest import flawed
+from webemu.emulator.errors import PayloadError
+from webemu.emulator.types import Capture, PageRequest
+from webemu.emulator.world import World
+from webemu.index.open import open_world
+from webemu.index.payload_digests import agrees, digest_key
 
 BODY = b"<p>Boats and nets of the harbour town, in enough words to be a page of its own."
 FIRST, AGAIN = "http://a.example/first", "http://b.example/again"

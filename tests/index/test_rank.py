@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from emulator.errors import BadRequest
-from emulator.policy import make_policy
-from emulator.query import parse
-from emulator.types import Query
-from emulator.world import World
-from index.analysis import terms
-from index.catalog import Catalog
-from index.evaluation.held_out import held_out
-from index.manifest import read_manifest
-from index.open import open_snapshot, open_world
-from index.rank import DEPTH, PLAIN, Weights, factor, placed
-from index.records import agreements, encode, said, term_hash
-from index.snapshot import build
 from tests.crawls import Seen, ingest, write
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.policy import make_policy
+from webemu.emulator.query import parse
+from webemu.emulator.types import Query
+from webemu.emulator.world import World
+from webemu.index.analysis import terms
+from webemu.index.catalog import Catalog
+from webemu.index.evaluation.held_out import held_out
+from webemu.index.manifest import read_manifest
+from webemu.index.open import open_snapshot, open_world
+from webemu.index.rank import DEPTH, PLAIN, Weights, factor, placed
+from webemu.index.records import agreements, encode, said, term_hash
+from webemu.index.snapshot import build
 
 FILLER = "Nothing of note happened there for a long time, and nobody wrote anything down about the place. " * 4
 

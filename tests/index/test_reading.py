@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator import ranking
-from emulator.ranking import FOREVER
-from index import reading, records
-from index.analysis import terms
-from index.records import encode, hit, said, term_hash
+from webemu.emulator import ranking
+from webemu.emulator.ranking import FOREVER
+from webemu.index import reading, records
+from webemu.index.analysis import terms
+from webemu.index.records import encode, hit, said, term_hash
 
 WORDS = 'river port bridge mayor opened Überfahrt 港 "quoted" the of a.b C++ naïve'.split()
-compiled = pytest.importorskip("index._reading", reason="there was no compiler where this was installed")
+compiled = pytest.importorskip("webemu.index._reading", reason="there was no compiler where this was installed")
 
 texts = st.lists(st.sampled_from([*WORDS, "filler " * 30, "\n"]), max_size=60).map(" ".join)
 

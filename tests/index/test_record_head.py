@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator.types import PageRequest
-from index.catalog import Catalog
-from index.open import open_world
 from tests.crawls import ingest
 from tests.ingest import flawed
+from webemu.emulator.types import PageRequest
+from webemu.index.catalog import Catalog
+from webemu.index.open import open_world
 
 BODY = b"<title>Boats</title><p>Boats and nets of the harbour town, in enough words to be a page of its own.</p>"
 TARGETS = {

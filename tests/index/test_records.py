@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index import records
-from index.analysis import terms
-from index.records import MAX_PASSAGES, PASSAGE_CHARS, encode, hit, passages, said, term_hash
+from webemu.index import records
+from webemu.index.analysis import terms
+from webemu.index.records import MAX_PASSAGES, PASSAGE_CHARS, encode, hit, passages, said, term_hash
 
 TEXT = (
     "Velmora lies on the river Tash.\nIt was founded in 1204 by merchants. "

@@ -2,8 +2,8 @@
 
 import random
 
-from index.rank import Weights
-from index.shard import plan, shard_id
+from webemu.index.rank import Weights
+from webemu.index.shard import plan, shard_id
 
 SOURCES = {random.Random(n).getrandbits(63): 30 + n for n in range(40)}
 

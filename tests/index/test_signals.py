@@ -8,19 +8,19 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from emulator.errors import SourceError
-from emulator.guard import guarded
-from emulator.policy import Blocked, Policy
-from emulator.types import Query
-from index.catalog import Catalog
-from index.columns import Columns
-from index.evaluation.held_out import held_out, held_out_sql
-from index.open import current_id, open_world
-from index.shard import END
-from index.signals import anchors, duplicates, hosts
-from ingest.run import run
-from ingest.sources import expand
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.errors import SourceError
+from webemu.emulator.guard import guarded
+from webemu.emulator.policy import Blocked, Policy
+from webemu.emulator.types import Query
+from webemu.index.catalog import Catalog
+from webemu.index.columns import Columns
+from webemu.index.evaluation.held_out import held_out, held_out_sql
+from webemu.index.open import current_id, open_world
+from webemu.index.shard import END
+from webemu.index.signals import anchors, duplicates, hosts
+from webemu.ingest.run import run
+from webemu.ingest.sources import expand
 
 RIVER = "https://tash.net/river"
 TELLERS = [f"https://teller{number}.org/" for number in range(12)]

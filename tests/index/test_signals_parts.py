@@ -3,11 +3,11 @@
 import duckdb
 import pytest
 
-from index.signals import duplicates, hosts
-from index.signals.quality import QUALITY
-from index.signals.urls import ADDRESS
-from ingest.extract.html import words
-from ingest.measures import MIN_WORDS, measured
+from webemu.index.signals import duplicates, hosts
+from webemu.index.signals.quality import QUALITY
+from webemu.index.signals.urls import ADDRESS
+from webemu.ingest.extract.html import words
+from webemu.ingest.measures import MIN_WORDS, measured
 
 PROSE = (
     "The council met on Tuesday and spoke about roads, bridges and the price of bread in the valley with the mayor. "

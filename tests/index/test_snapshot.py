@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.errors import NotCaptured, NoView, PayloadError, SnapshotError
-from emulator.types import PageRequest, Query
-from emulator.world import World
-from index import shard
-from index.manifest import read_manifest, switch
-from index.open import current_id, open_world
-from index.snapshot import build
-from index.verify import verify_snapshot
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.errors import NotCaptured, NoView, PayloadError, SnapshotError
+from webemu.emulator.types import PageRequest, Query
+from webemu.emulator.world import World
+from webemu.index import shard
+from webemu.index.manifest import read_manifest, switch
+from webemu.index.open import current_id, open_world
+from webemu.index.snapshot import build
+from webemu.index.verify import verify_snapshot
 
 FILLER = "The council met on Tuesday and spoke about roads, bridges and the price of bread in the valley. " * 3
 JAPANESE = "日本の首都は東京都です。人口は千四百万人です。" * 5

@@ -7,8 +7,8 @@ import random
 import duckdb
 import pytest
 
-from index import sorter
-from index.sorter import Sorter
+from webemu.index import sorter
+from webemu.index.sorter import Sorter
 
 
 @pytest.mark.parametrize("at_once", [3, 100_000])

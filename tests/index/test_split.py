@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from emulator.errors import EmulatorError, NotCaptured, SnapshotError
-from emulator.guard import guarded
-from emulator.policy import Blocked, Policy
-from emulator.query import Parsed
-from emulator.types import PageRequest, Query
-from emulator.world import World
-from index.catalog import Catalog
-from index.manifest import current_id
-from index.open import open_world
-from index.split.part import Part, part_of
-from index.split.split import Split, home, read_split, split, split_world
-from ingest.run import run
-from ingest.sources import expand
-from ingest.synth import generate
 from tests.crawls import Seen, html, write
 from tests.index.here import Here
+from webemu.emulator.errors import EmulatorError, NotCaptured, SnapshotError
+from webemu.emulator.guard import guarded
+from webemu.emulator.policy import Blocked, Policy
+from webemu.emulator.query import Parsed
+from webemu.emulator.types import PageRequest, Query
+from webemu.emulator.world import World
+from webemu.index.catalog import Catalog
+from webemu.index.manifest import current_id
+from webemu.index.open import open_world
+from webemu.index.split.part import Part, part_of
+from webemu.index.split.split import Split, home, read_split, split, split_world
+from webemu.ingest.run import run
+from webemu.ingest.sources import expand
+from webemu.ingest.synth import generate
 
 PARTS = 3
 NEWS = " ".join(

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from emulator.query import parse
-from index import text
-from index.engine import Engine
-from index.rank import PLAIN
-from index.text import Entry, open_index, segment_bases, write_index
+from webemu.emulator.query import parse
+from webemu.index import text
+from webemu.index.engine import Engine
+from webemu.index.rank import PLAIN
+from webemu.index.text import Entry, open_index, segment_bases, write_index
 
 RANDOM = Random(3)
 TEXTS = [" ".join(f"w{RANDOM.randrange(10**7)}" for _ in range(200)) for _ in range(800)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from index.titles import MAX_TITLE, Titles, write_titles
+from webemu.index.titles import MAX_TITLE, Titles, write_titles
 
 SITES = [f"Page {number} - The Big Site" for number in range(3)]
 WORDS = ["Lighthouse museum", "The old lighthouse of Aldmere", "Light", "Lighthouses | Aldmere", "Élan vital"]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.markup import MAX_DEPTH, bounded
-from index.views import MAX_LINKS, links, markdown
+from webemu.index.markup import MAX_DEPTH, bounded
+from webemu.index.views import MAX_LINKS, links, markdown
 
 PAGE = (
     '<html><head><title>T</title><base href="/d/"><style>p{}</style></head><body><nav><a href="/menu">Menu</a></nav>'

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from index.markup import MAX_NESTED, MAX_TAGS, bounded, flattened
-from index.parts import narrowed, pictures, targets
-from index.views import links, markdown
-from ingest.extract import extract_html
+from webemu.index.markup import MAX_NESTED, MAX_TAGS, bounded, flattened
+from webemu.index.parts import narrowed, pictures, targets
+from webemu.index.views import links, markdown
+from webemu.ingest.extract import extract_html
 
 URL = "http://x.example/d/page"
 LIMIT = 2.0

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from index.blobs import BlobWriter
-from index.vocabulary import CHARS, Vocabulary, sampled, write_words
+from webemu.index.blobs import BlobWriter
+from webemu.index.vocabulary import CHARS, Vocabulary, sampled, write_words
 
 TITLES = ["Lighthouse museum", "The lighthouse of Aldmere", "Łódź"]
 
@@ -48,6 +48,6 @@ def test_texts_are_chosen_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         shards.append((tmp_path / name, pages))
     assert [text[:2] for text in sampled(shards)] == ["a0", "a1", "a2", *(f"c{page}" for page in range(7))]
     assert {len(text) for text in sampled(shards)} == {CHARS}
-    monkeypatch.setattr("index.vocabulary.SAMPLE", 4)
+    monkeypatch.setattr("webemu.index.vocabulary.SAMPLE", 4)
     assert [text[:2] for text in sampled(shards)] == ["a0", "a2", "c2", "c4"]
     assert list(sampled([])) == []

@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import zstandard
 from fastwarc.stream_io import Lz4Writer
 
-from emulator.errors import SourceError
-from ingest.readers import read
-from ingest.records import Record, Skip
-from ingest.repack import detect, readable
 from tests.ingest import flawed
+from webemu.emulator.errors import SourceError
+from webemu.ingest.readers import read
+from webemu.ingest.records import Record, Skip
+from webemu.ingest.repack import detect, readable
 
 WORDS = [b"archive", b"crawl", b"desert", b"engine", b"forest", b"garden", b"harbor", b"island", b"jungle"]
 

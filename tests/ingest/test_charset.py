@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.extract import extract_html, sniff
-from ingest.extract.charset import PRESCAN_BYTES, canonical
+from webemu.ingest.extract import extract_html, sniff
+from webemu.ingest.extract.charset import PRESCAN_BYTES, canonical
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 BYTES = b"<p>\xc3\xbd\xc3\xa4"

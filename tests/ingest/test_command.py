@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from emulator.types import PageRequest
-from index.catalog import Catalog
-from index.manifest import current_id
-from index.open import open_world
-from ingest.synth import generate
 from tests.ingest import flawed
 from tests.ingest.containers import CONTAINERS
+from webemu.emulator.types import PageRequest
+from webemu.index.catalog import Catalog
+from webemu.index.manifest import current_id
+from webemu.index.open import open_world
+from webemu.ingest.synth import generate
 
 
 def ingest(root: Path, *sources: Path, largest_file: int | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "emulator.cli", "ingest", *map(str, sources), "--root", str(root)]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "ingest", *map(str, sources), "--root", str(root)]
     return subprocess.run(
         [*command, "--collection", "c", "--workers", "1", "-q"],
         capture_output=True, text=True, timeout=300,

@@ -14,17 +14,17 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from benchmarks.views import html_pages, shown
-from emulator import urls
-from emulator.types import PageRequest, Payload
-from emulator.world import World
-from index.catalog import Catalog
-from index.http import dechunk
-from index.open import open_world
-from index.payloads import MAX_PAYLOAD
-from index.views import MIN_RECALL, links, markdown
-from ingest.run import Report, run
-from ingest.sources import expand
-from ingest.times import warc_time
+from webemu.emulator import urls
+from webemu.emulator.types import PageRequest, Payload
+from webemu.emulator.world import World
+from webemu.index.catalog import Catalog
+from webemu.index.http import dechunk
+from webemu.index.open import open_world
+from webemu.index.payloads import MAX_PAYLOAD
+from webemu.index.views import MIN_RECALL, links, markdown
+from webemu.ingest.run import Report, run
+from webemu.ingest.sources import expand
+from webemu.ingest.times import warc_time
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 pytestmark = pytest.mark.skipif(SHARED is None, reason="WEBEMU_SHARED does not name the folder of real archives")

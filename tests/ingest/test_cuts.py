@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.records import Record, Skip
 from tests.ingest.containers import CONTAINERS, Account, Container, account
+from webemu.ingest.records import Record, Skip
 
 CUTS = 200
 TINY = 64

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from emulator.types import PageRequest
-from index.open import open_world
-from ingest.capture import Joined, read_capture
-from ingest.readers import read
-from ingest.records import Record
 from tests.crawls import ingest
 from tests.ingest import flawed
+from webemu.emulator.types import PageRequest
+from webemu.index.open import open_world
+from webemu.ingest.capture import Joined, read_capture
+from webemu.ingest.readers import read
+from webemu.ingest.records import Record
 
 BODY = b"<title>Boats</title><p>Boats and nets of the harbour town, in enough words to be a page of its own.</p>"
 URL = "http://a.example/"

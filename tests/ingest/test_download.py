@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.errors import SourceError
-from ingest.download import ends_whole, fetch
-from ingest.sources import expand
 from tests.ingest import flawed
+from webemu.emulator.errors import SourceError
+from webemu.ingest.download import ends_whole, fetch
+from webemu.ingest.sources import expand
 
 LISTED = "/crawl-data/CC-MAIN-2024-51/warc.paths.gz"
 WARC = "crawl-data/CC-MAIN-2024-51/segments/1733.1/warc/CC-MAIN-20241201-00000.warc.gz"

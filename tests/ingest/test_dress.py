@@ -6,12 +6,12 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from emulator.types import PageRequest
-from index.open import open_world
-from ingest.run import run
-from ingest.sources import Source
 from tests.ingest import flawed
 from tests.ingest.containers import account
+from webemu.emulator.types import PageRequest
+from webemu.index.open import open_world
+from webemu.ingest.run import run
+from webemu.ingest.sources import Source
 
 PAGE = flawed.HTTP + b"<p>some words of a page</p>"
 

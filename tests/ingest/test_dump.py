@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from emulator.errors import SourceError
-from emulator.types import PageRequest, Query
-from index.catalog import Catalog
-from index.open import open_world
-from ingest.dump import host_of, read
-from ingest.repack import detect
-from ingest.rows import Row
-from ingest.run import Report
-from ingest.sources import expand
 from tests.crawls import Seen, html, ingest, write
+from webemu.emulator.errors import SourceError
+from webemu.emulator.types import PageRequest, Query
+from webemu.index.catalog import Catalog
+from webemu.index.open import open_world
+from webemu.ingest.dump import host_of, read
+from webemu.ingest.repack import detect
+from webemu.ingest.rows import Row
+from webemu.ingest.run import Report
+from webemu.ingest.sources import expand
 
 WIKI = [
     {"id": "0", "contents": '"Evan Morris"\nEvan Morris was a lawyer of Aldmere.\nHe built the "opera".'},
@@ -137,8 +137,8 @@ def test_a_cut_parquet_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.rows.MAX_BLOCK", 200)
-    from ingest.rows import rows  # after the bound is set
+    monkeypatch.setattr("webemu.ingest.rows.MAX_BLOCK", 200)
+    from webemu.ingest.rows import rows  # after the bound is set
 
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines([{"text": "x" * 3_000_000}, {"text": "after"}]))

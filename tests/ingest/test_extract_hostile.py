@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index.markup import MAX_CHARACTERS
-from ingest.extract import Extracted, extract, extract_html
+from webemu.index.markup import MAX_CHARACTERS
+from webemu.ingest.extract import Extracted, extract, extract_html
 
 FETCHED = date(2024, 11, 30)
 BEARABLE = 20

@@ -12,17 +12,28 @@ from pathlib import Path
 import psutil
 import pytest
 
-from index.catalog import Catalog
-from index.manifest import current_id
-from index.schema import TABLES
-from ingest.synth import generate
+from webemu.index.catalog import Catalog
+from webemu.index.manifest import current_id
+from webemu.index.schema import TABLES
+from webemu.ingest.synth import generate
 
 KILLS = int(os.environ.get("WEBEMU_KILLS", "5"))
 """How many moments are tried."""
 
 
 def ingest(web: Path, root: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "emulator.cli", "ingest", str(web), "--root", str(root), "--workers", "2", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "webemu.emulator.cli",
+        "ingest",
+        str(web),
+        "--root",
+        str(root),
+        "--workers",
+        "2",
+        "-q",
+    ]
     marked = {**os.environ, "WEBEMU_KILL_TEST": str(root)}
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True, env=marked)
 

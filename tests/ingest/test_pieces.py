@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from index.catalog import Catalog
-from index.schema import TABLES
-from ingest.pieces import split
-from ingest.readers import Torn, read
-from ingest.records import Record
-from ingest.run import Report, run
-from ingest.sources import Source
-from ingest.synth import generate
-from ingest.worker import Job
 from tests.ingest import flawed
+from webemu.index.catalog import Catalog
+from webemu.index.schema import TABLES
+from webemu.ingest.pieces import split
+from webemu.ingest.readers import Torn, read
+from webemu.ingest.records import Record
+from webemu.ingest.run import Report, run
+from webemu.ingest.sources import Source
+from webemu.ingest.synth import generate
+from webemu.ingest.worker import Job
 
 WHOLE = 1 << 40
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.kinds import detect
-from ingest.readers import read
-from ingest.records import MAX_HEAD, Record, Skip
 from tests.ingest import flawed
+from webemu.ingest.kinds import detect
+from webemu.ingest.readers import read
+from webemu.ingest.records import MAX_HEAD, Record, Skip
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 LIMIT = 4 << 20

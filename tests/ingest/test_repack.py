@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator.errors import SourceError
-from ingest.readers import read
-from ingest.records import Record, Skip
-from ingest.repack import detect, readable
 from tests.ingest import flawed
+from webemu.emulator.errors import SourceError
+from webemu.ingest.readers import read
+from webemu.ingest.records import Record, Skip
+from webemu.ingest.repack import detect, readable
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 
@@ -288,8 +288,8 @@ def test_a_bomb_in_a_wacz_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/a.warc", flawed.BEFORE + flawed.record(bytes(30 << 20)))
         archive.writestr("archive/b.warc", flawed.AFTER)
-    monkeypatch.setattr("ingest.repack.MAX_UNPACKED", 1 << 20)
-    monkeypatch.setattr("ingest.repack._MAX_RATIO", 2)
+    monkeypatch.setattr("webemu.ingest.repack.MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr("webemu.ingest.repack._MAX_RATIO", 2)
     records, skips = repacked(target.getvalue(), tmp_path, "x.wacz")
     assert records[0].get("WARC-Target-URI") == "http://before.example/"
     assert "oversized-archive" in skips

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator.errors import SourceError
-from index.digests import fingerprint
-from ingest.sources import Found, expand
 from tests.crawls import Seen, html, ingest, write
 from tests.ingest import flawed
+from webemu.emulator.errors import SourceError
+from webemu.index.digests import fingerprint
+from webemu.ingest.sources import Found, expand
 
 CRAWL = "crawl-data/CC-MAIN-2024-51/segments/1733.1/warc"
 

@@ -13,15 +13,15 @@ from selectolax.lexbor import LexborHTMLParser
 from warcio.archiveiterator import ArchiveIterator
 from warcio.recordloader import ArcWarcRecord
 
-from agent_client.questions import understand
-from emulator.errors import SourceError
-from ingest.synth import Summary, generate
-from ingest.synth.atlas import GAZETTEER, draw_atlas
-from ingest.synth.invent import invent
-from ingest.synth.names import Register
-from ingest.synth.places import _numbered
-from ingest.synth.sites.encyclopedia import LEXICON, infobox
-from ingest.synth.tasks import DEMO, OTHERS
+from webemu.agent_client.questions import understand
+from webemu.emulator.errors import SourceError
+from webemu.ingest.synth import Summary, generate
+from webemu.ingest.synth.atlas import GAZETTEER, draw_atlas
+from webemu.ingest.synth.invent import invent
+from webemu.ingest.synth.names import Register
+from webemu.ingest.synth.places import _numbered
+from webemu.ingest.synth.sites.encyclopedia import LEXICON, infobox
+from webemu.ingest.synth.tasks import DEMO, OTHERS
 
 PAGES = 600
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from emulator.types import PageRequest, Query
-from emulator.world import World
-from index.catalog import Catalog
-from index.open import open_world
-from ingest.times import UNKNOWN, capture_time, warc_time
 from tests.crawls import ingest
 from tests.ingest import flawed
 from tests.ingest.test_pieces import same
+from webemu.emulator.types import PageRequest, Query
+from webemu.emulator.world import World
+from webemu.index.catalog import Catalog
+from webemu.index.open import open_world
+from webemu.ingest.times import UNKNOWN, capture_time, warc_time
 
 NOON = datetime(2024, 11, 30, 12)
 SENT = datetime(2024, 11, 29, 8, 30)

@@ -12,7 +12,7 @@ import yaml
 from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
-from emulator.cli import COMMANDS, app
+from webemu.emulator.cli import COMMANDS, app
 
 ray = pytest.importorskip("ray")
 

@@ -11,20 +11,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from index.catalog import Catalog
-from index.manifest import current_id
-from index.schema import TABLES
-from ingest.cluster import work
-from ingest.synth import generate
-from ingest.worker import Job
 from tests.crawls import Seen, html, write
 from tests.ray.nodes import Cluster, Node, until
+from webemu.index.catalog import Catalog
+from webemu.index.manifest import current_id
+from webemu.index.schema import TABLES
+from webemu.ingest.cluster import work
+from webemu.ingest.synth import generate
+from webemu.ingest.worker import Job
 
 pytestmark = pytest.mark.ray
 
 
 def ingest(web: Path, root: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "emulator.cli", "ingest", str(web), "--root", str(root), *options]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "ingest", str(web), "--root", str(root), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from emulator.types import Query
-from index.split.split import split, split_world
-from ingest.run import run
-from ingest.sources import expand
-from ingest.synth import generate
 from tests.index.here import Here
 from tests.ray.nodes import Cluster, Node, free_port, until
+from webemu.emulator.types import Query
+from webemu.index.split.split import split, split_world
+from webemu.ingest.run import run
+from webemu.ingest.sources import expand
+from webemu.ingest.synth import generate
 
 pytestmark = pytest.mark.ray
 
@@ -38,7 +38,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def serving(root: Path, *options: str) -> Iterator[httpx.Client]:
     """A server in a process of its own, and a client of it."""
     port = free_port()
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--port", str(port), *options]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(root), "--port", str(port), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout

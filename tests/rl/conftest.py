@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rl.environment import Episode
-from rl.tasks import load
 from tests.crawls import Seen, html, write
 from tests.rl.worlds import HOSTILE, INJECTED, TOKENS, World, serving, webemu
+from webemu.rl.environment import Episode
+from webemu.rl.tasks import load
 
 
 @pytest.fixture(scope="session")

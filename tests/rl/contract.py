@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rl.adapters.place import Place, result
-from rl.ledger import Request
-from rl.state import Limits
-from rl.tasks import Reply, Task
 from tests.rl.worlds import World
+from webemu.rl.adapters.place import Place, result
+from webemu.rl.ledger import Request
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Reply, Task
 
 Calls = tuple[tuple[Any, Any], ...]
 SEED = 5
@@ -44,7 +44,7 @@ class Played:
     seen: tuple[str, ...]
     """The question and each observation."""
     earned: Mapping[str, Any]
-    """`rl.adapters.place.result`: reward, terms, masked, end."""
+    """`webemu.rl.adapters.place.result`: reward, terms, masked, end."""
     requests: tuple[Request, ...] | None = None
     """The ledger; None where the adapter keeps its episode to itself, whose terms count it."""
 

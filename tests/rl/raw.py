@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rl.tasks import Task
-from rl.tasks.crawl import Crawl
-from rl.tasks.graph import Graph
-from rl.tasks.recipe import Sources
-from rl.tasks.world import WORLD
+from webemu.rl.tasks import Task
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.graph import Graph
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.world import WORLD
 
 EACH = 40
 Tasks = dict[str, list[Task]]

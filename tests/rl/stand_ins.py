@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rl.tasks import Task
 from tests.rl.openai_server import Fault, Said, Script
+from webemu.rl.tasks import Task
 
 Body = Mapping[str, Any]
 Step = tuple[str, dict[str, Any]]

@@ -13,15 +13,15 @@ from typing import Any
 import httpx
 import pytest
 
-from rl.adapters import gym, trl
-from rl.adapters.http import Seats, app
-from rl.adapters.place import Place, leave, packed, unpacked
-from rl.adapters.said import calls, manual
-from rl.arguments import tools
-from rl.state import Limits
-from rl.tasks import save
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
+from webemu.rl.adapters import gym, trl
+from webemu.rl.adapters.http import Seats, app
+from webemu.rl.adapters.place import Place, leave, packed, unpacked
+from webemu.rl.adapters.said import calls, manual
+from webemu.rl.arguments import tools
+from webemu.rl.state import Limits
+from webemu.rl.tasks import save
 
 
 def by_trl(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
@@ -260,7 +260,7 @@ def test_episodes_are_bounded_and_idle_ones_forgotten(world: World) -> None:
 
 def test_the_command_serves_episodes(world: World, tmp_path: Path) -> None:
     save(tmp_path / "tasks.jsonl", world.tasks[:3])
-    command = [sys.executable, "-m", "emulator.cli", "episodes", "--tasks", str(tmp_path / "tasks.jsonl")]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "episodes", "--tasks", str(tmp_path / "tasks.jsonl")]
     process = subprocess.Popen([*command, "--server", world.url, "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -287,7 +287,7 @@ def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments
     save(tmp_path / "tasks.jsonl", world.tasks[:1])
     (tmp_path / "bad.json").write_text('{"weathr": {}}')
     (tmp_path / "list.json").write_text("[1]")
-    command = [sys.executable, "-m", "emulator.cli", "episodes", "--tasks", "tasks.jsonl"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "episodes", "--tasks", "tasks.jsonl"]
     where = ["--server", world.url, *(world.url.rpartition(":")[2] if word == "taken" else word for word in arguments)]
     done = subprocess.run([*command, *where], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -297,7 +297,8 @@ def test_the_command_tells_what_is_wrong(world: World, tmp_path: Path, arguments
 
 def test_adapters_load_without_their_trainers() -> None:
     heavy = "{'trl', 'torch', 'datasets', 'gymnasium', 'verifiers', 'openai', 'numpy', 'duckdb'}"
-    names = "rl.adapters.trl, rl.adapters.gym, rl.adapters.http, rl.adapters.command, rl.curriculum"
+    modules = ("adapters.trl", "adapters.gym", "adapters.http", "adapters.command", "curriculum")
+    names = ", ".join(f"webemu.rl.{module}" for module in modules)
     code = f"import sys, {names}; print(sorted({heavy} & sys.modules.keys()))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"

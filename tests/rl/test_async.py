@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from agent_client import AsyncClient
-from rl.environment import AsyncEpisode, Episode
-from rl.record import Record
-from rl.rewards import SHORT
-from rl.state import Limits, Observation
-from rl.tasks import Task
 from tests.rl.worlds import World, serving
+from webemu.agent_client import AsyncClient
+from webemu.rl.environment import AsyncEpisode, Episode
+from webemu.rl.record import Record
+from webemu.rl.rewards import SHORT
+from webemu.rl.state import Limits, Observation
+from webemu.rl.tasks import Task
 
 POLICIES: tuple[dict[str, Any], ...] = (
     {},

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from agent_client import Client
-from rl.environment import Episode
-from rl.rewards import ATTEMPT, COST_FLOOR, SHORT
-from rl.rubric import Score
-from rl.state import Limits
-from rl.tasks import NOT_FOUND, Evidence, Task
 from tests.rl.worlds import HOSTILE, World
+from webemu.agent_client import Client
+from webemu.rl.environment import Episode
+from webemu.rl.rewards import ATTEMPT, COST_FLOOR, SHORT
+from webemu.rl.rubric import Score
+from webemu.rl.state import Limits
+from webemu.rl.tasks import NOT_FOUND, Evidence, Task
 
 KINDS = ("founded_by", "born_in", "population", "founded_in_year", "opened_on", "length", "founded_by > born_in")
 """Names, places, numbers, years, dates, quantities, and two hops."""

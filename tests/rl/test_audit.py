@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.errors import BadRequest
-from emulator.types import PageRequest
-from index.open import open_world
-from rl.tasks import Evidence, Task, save
-from rl.tasks.audit import questions
-from rl.tasks.fields import Names, asked
-from rl.tasks.subset import subset
 from tests.crawls import Seen, html, write
 from tests.rl.worlds import serving, webemu
+from webemu.emulator.cli import app
+from webemu.emulator.errors import BadRequest
+from webemu.emulator.types import PageRequest
+from webemu.index.open import open_world
+from webemu.rl.tasks import Evidence, Task, save
+from webemu.rl.tasks.audit import questions
+from webemu.rl.tasks.fields import Names, asked
+from webemu.rl.tasks.subset import subset
 
 SITE = "https://facts.example"
 PAGES = {

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from emulator.errors import BadRequest, EmulatorError
-from rl.tasks import Evidence, Task, line, load, save, tables
-from rl.tasks.build import TRIES, Built, build, identity, refused
-from rl.tasks.catalogue import FAMILIES, RECIPES, chosen, listed
-from rl.tasks.filters import FILTERS, Filter, Means, Verdict
-from rl.tasks.served import Served
-from rl.tasks.splits import components, split
 from tests.rl.openai_server import openai_server
 from tests.rl.worlds import World
+from webemu.emulator.cli import app
+from webemu.emulator.errors import BadRequest, EmulatorError
+from webemu.rl.tasks import Evidence, Task, line, load, save, tables
+from webemu.rl.tasks.build import TRIES, Built, build, identity, refused
+from webemu.rl.tasks.catalogue import FAMILIES, RECIPES, chosen, listed
+from webemu.rl.tasks.filters import FILTERS, Filter, Means, Verdict
+from webemu.rl.tasks.served import Served
+from webemu.rl.tasks.splits import components, split
 
 
 def of(recipe: str, number: int, **more: Any) -> Task:

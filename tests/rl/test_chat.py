@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from rl import arguments, chat, react
-from rl.chat import NATIVE, REACT
-from rl.reply import Reply, ToolCall
+from webemu.rl import arguments, chat, react
+from webemu.rl.chat import NATIVE, REACT
+from webemu.rl.reply import Reply, ToolCall
 
 WRITTEN = [
     ('Thought: I look.\nAction: search\nAction Input: {"query": "a b"}', "search", {"query": "a b"}),

@@ -70,7 +70,7 @@ def tasks(tmp_path: Path) -> str:
 
 
 def quiz(*arguments: str) -> tuple[int, list[str], list[str]]:
-    command = [sys.executable, "-m", "emulator.cli", "quiz", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "quiz", *arguments]
     done = subprocess.run(command, capture_output=True, env=dict(os.environ), check=False, timeout=60)
     return done.returncode, done.stdout.decode().splitlines(), done.stderr.decode().splitlines()
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from agent_client import Client
-from emulator.errors import CatalogError
-from rl.environment import Episode
-from rl.rewards import SHORT
-from rl.tasks import Task
-from rl.tasks.crawl import Crawl
-from rl.tasks.recipe import Recipe, Sources
-from rl.tasks.recipes import CRAWL, gaps, prose, titles, values
 from tests.crawls import Seen, html, ingest, write
 from tests.rl.worlds import serving
+from webemu.agent_client import Client
+from webemu.emulator.errors import CatalogError
+from webemu.rl.environment import Episode
+from webemu.rl.rewards import SHORT
+from webemu.rl.tasks import Task
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.recipe import Recipe, Sources
+from webemu.rl.tasks.recipes import CRAWL, gaps, prose, titles, values
 
 FILL = (
     "The valley has been settled for a long time and is known for its orchards. Most of the people work in the mills "

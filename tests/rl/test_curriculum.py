@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from rl.curriculum import Curriculum, Plan, growth, horizon, noise, with_a_hop_told
-from rl.state import Limits
-from rl.tasks import Evidence, Task
+from webemu.rl.curriculum import Curriculum, Plan, growth, horizon, noise, with_a_hop_told
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Evidence, Task
 
 ALONE = Plan(replay=0, mutate=0)
 
@@ -170,7 +170,7 @@ def test_the_horizon_grows_by_steps() -> None:
 
 
 def test_noise_rises_as_the_servers_own_formula_says() -> None:
-    from emulator.weather import curriculum as served
+    from webemu.emulator.weather import curriculum as served
 
     for progress in (0.0, 0.3, 1.0):
         assert growth(0.1, 0.6, progress) == pytest.approx(served(0.1, 0.6, progress))

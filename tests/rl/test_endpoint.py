@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rl.endpoint import Endpoint, EndpointError
-from rl.reply import Reply, message
 from tests.rl.openai_server import Fault, Said, Script, openai_server
+from webemu.rl.endpoint import Endpoint, EndpointError
+from webemu.rl.reply import Reply, message
 
 ASKED = [{"role": "user", "content": "Who?"}]
 TOOL = {"type": "function", "function": {"name": "search", "parameters": {"type": "object", "properties": {}}}}

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from agent_client import Client
-from agent_client.errors import WebError
-from rl.environment import Episode
-from rl.neutral import framed, has_tokens, neutral
-from rl.rewards import SHORT
-from rl.state import Limits
-from rl.tasks import Task
 from tests.rl.worlds import HOSTILE, INJECTED, TOKENS, World, serving
+from webemu.agent_client import Client
+from webemu.agent_client.errors import WebError
+from webemu.rl.environment import Episode
+from webemu.rl.neutral import framed, has_tokens, neutral
+from webemu.rl.rewards import SHORT
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
 
 
 def played(episode: Episode, task: Task, seed: int = 1) -> list[str]:

@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agent_client import AsyncClient
-from agent_client.errors import InfrastructureError
-from emulator.cli import app
-from rl.evaluation.folder import Folder, FolderError
-from rl.evaluation.run import OUTAGES, Setting, keys, run, seed_of
-from rl.policies import Attempt, Policy
-from rl.policies.oracle import oracle
-from rl.tasks import Task, save
 from tests.rl.openai_server import Fault, openai_server
 from tests.rl.stand_ins import failing, gold, question, searcher
 from tests.rl.worlds import World
+from webemu.agent_client import AsyncClient
+from webemu.agent_client.errors import InfrastructureError
+from webemu.emulator.cli import app
+from webemu.rl.evaluation.folder import Folder, FolderError
+from webemu.rl.evaluation.run import OUTAGES, Setting, keys, run, seed_of
+from webemu.rl.policies import Attempt, Policy
+from webemu.rl.policies.oracle import oracle
+from webemu.rl.tasks import Task, save
 
-EVAL = [sys.executable, "-m", "emulator.cli", "eval", "-q"]
+EVAL = [sys.executable, "-m", "webemu.emulator.cli", "eval", "-q"]
 
 
 def evaluate(world: World, out: Path, *arguments: str, quiet: bool = True) -> tuple[int, str, list[str]]:

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from emulator.errors import BadRequest
-from rl.endpoint import Endpoint, EndpointError
-from rl.evaluation import rows
-from rl.tasks import Evidence, Task
-from rl.tasks.difficulty import PASS, difficulty, pass_rates
-from rl.tasks.filters import FILTERS, Filter, Means, Verdict
-from rl.tasks.filters.duplicates import Kept
-from rl.tasks.filters.unique import label_of
-from rl.tasks.overlap import benchmarks
-from rl.tasks.phrases import content, names, queries
-from rl.tasks.served import Served
 from tests.crawls import Seen, html, write
 from tests.rl.openai_server import Fault, openai_server
 from tests.rl.worlds import serving, webemu
+from webemu.emulator.errors import BadRequest
+from webemu.rl.endpoint import Endpoint, EndpointError
+from webemu.rl.evaluation import rows
+from webemu.rl.tasks import Evidence, Task
+from webemu.rl.tasks.difficulty import PASS, difficulty, pass_rates
+from webemu.rl.tasks.filters import FILTERS, Filter, Means, Verdict
+from webemu.rl.tasks.filters.duplicates import Kept
+from webemu.rl.tasks.filters.unique import label_of
+from webemu.rl.tasks.overlap import benchmarks
+from webemu.rl.tasks.phrases import content, names, queries
+from webemu.rl.tasks.served import Served
 
 LEXICON, ATLAS = "https://lexicon.example/wiki", "https://atlas.example"
 DEFINED = "A drumlin is an elongated hill in the shape of an inverted spoon, formed by glacial ice."

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from rl.endpoint import Endpoint
-from rl.judge import Judge, judged
-from rl.ledger import Request
-from rl.record import Record, key
-from rl.rewards import LONG, SHORT
-from rl.rubric import Score
-from rl.tasks import Evidence, Task
 from tests.rl.openai_server import Fault, OpenAIServer, Said, Script, openai_server
+from webemu.rl.endpoint import Endpoint
+from webemu.rl.judge import Judge, judged
+from webemu.rl.ledger import Request
+from webemu.rl.record import Record, key
+from webemu.rl.rewards import LONG, SHORT
+from webemu.rl.rubric import Score
+from webemu.rl.tasks import Evidence, Task
 
 URL = "https://a.example/wick"
 TASK = Task(

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from rl.endpoint import Endpoint, EndpointError
-from rl.json_text import last_with, objects
-from rl.tasks import Task, TaskError
-from rl.tasks.crawl import Crawl
-from rl.tasks.model import MODEL
-from rl.tasks.recipe import Sources
-from rl.verify import normalise
 from tests.crawls import Seen, html, ingest, write
 from tests.rl.openai_server import Fault, Said, openai_server
+from webemu.rl.endpoint import Endpoint, EndpointError
+from webemu.rl.json_text import last_with, objects
+from webemu.rl.tasks import Task, TaskError
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.model import MODEL
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.verify import normalise
 
 AT = "https://atlas.example/"
 OPENED = "The long pier of Wick was opened on 12 March 1987 by the engineer Ada Holm, who had drawn it herself."

@@ -12,26 +12,26 @@ from pathlib import Path
 
 import pytest
 
-from agent_client import Client
-from agent_client.errors import InfrastructureError
-from agent_client.replies import problem
-from rl import web
-from rl.environment import Episode
-from rl.ledger import account
-from rl.state import Limits
-from rl.tasks import Task
-from rl.train.patterns import traces
-from rl.train.room import AT_ONCE, Room
-from rl.web import Pause, begin
 from tests.rl.front import Trouble, before
 from tests.rl.worlds import World
+from webemu.agent_client import Client
+from webemu.agent_client.errors import InfrastructureError
+from webemu.agent_client.replies import problem
+from webemu.rl import web
+from webemu.rl.environment import Episode
+from webemu.rl.ledger import account
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
+from webemu.rl.train.patterns import traces
+from webemu.rl.train.room import AT_ONCE, Room
+from webemu.rl.web import Pause, begin
 
 TROUBLES: list[Trouble] = ["503", "reset", "lost", "slow"]
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent_client.retry.FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("webemu.agent_client.retry.FIRST_PAUSE", 0.02)
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
@@ -150,12 +150,12 @@ def test_the_first_error_ends_the_others_before_it_is_raised(world: World) -> No
 DEAD = """
 import sys
 from pathlib import Path
-from rl.state import Limits
-from rl.tasks import load
-from rl.train.patterns import traces
-from rl.train.room import Room
-import agent_client.retry
-agent_client.retry.FIRST_PAUSE = 0.01
+from webemu.rl.state import Limits
+from webemu.rl.tasks import load
+from webemu.rl.train.patterns import traces
+from webemu.rl.train.room import Room
+import webemu.agent_client.retry
+webemu.agent_client.retry.FIRST_PAUSE = 0.01
 with Room(sys.argv[1]) as room:
     traces(room, load(Path(sys.argv[2]))[:2000], {"unread": 1.0}, Limits(), 1)
 """
@@ -175,9 +175,9 @@ def test_an_outage_for_good_leaves_one_error_and_no_complaints_of_the_loop(root:
 
 
 def test_an_evaluation_begins_at_a_server_that_is_busy(world: World, root: Path, tmp_path: Path) -> None:
-    from rl.evaluation.evaluate import Evaluation, evaluate
-    from rl.evaluation.run import Setting
-    from rl.evaluation.who import Name, without_model
+    from webemu.rl.evaluation.evaluate import Evaluation, evaluate
+    from webemu.rl.evaluation.run import Setting
+    from webemu.rl.evaluation.who import Name, without_model
 
     asked = Evaluation([world.tasks[0]], {}, without_model(Name.oracle, world.tasks), Setting(), tmp_path / "out")
     with before(world.url, "503", 4) as front:
@@ -207,7 +207,7 @@ def test_commands_bear_a_server_that_fails_for_a_while(
                 str(tmp_path / "tasks.jsonl"),
             ],
         }[words[-1]]
-        command = [sys.executable, "-P", "-m", "emulator.cli", *words, *more, "--server", front.url]
+        command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *words, *more, "--server", front.url]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "masked    " not in done.stdout

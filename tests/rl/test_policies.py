@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from agent_client import AsyncClient
-from rl.chat import CUT, NATIVE, NUDGE, REACT
-from rl.endpoint import Endpoint, EndpointError
-from rl.environment import AsyncEpisode
-from rl.policies import Attempt, Policy, model, reader, seen
-from rl.policies.chance import chance
-from rl.policies.closed_book import _guess, closed_book
-from rl.policies.model import Speaker
-from rl.policies.oracle import oracle
-from rl.policies.rag import rag
-from rl.policies.scripted import scripted
-from rl.record import Record
-from rl.rewards import rubric_of
-from rl.state import Limits
-from rl.tasks import NOT_FOUND, Evidence, Reply, Task
 from tests.rl.openai_server import Fault, Said, Script, openai_server
 from tests.rl.stand_ins import gold, replies, said, searcher
 from tests.rl.worlds import HOSTILE, World
+from webemu.agent_client import AsyncClient
+from webemu.rl.chat import CUT, NATIVE, NUDGE, REACT
+from webemu.rl.endpoint import Endpoint, EndpointError
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.policies import Attempt, Policy, model, reader, seen
+from webemu.rl.policies.chance import chance
+from webemu.rl.policies.closed_book import _guess, closed_book
+from webemu.rl.policies.model import Speaker
+from webemu.rl.policies.oracle import oracle
+from webemu.rl.policies.rag import rag
+from webemu.rl.policies.scripted import scripted
+from webemu.rl.record import Record
+from webemu.rl.rewards import rubric_of
+from webemu.rl.state import Limits
+from webemu.rl.tasks import NOT_FOUND, Evidence, Reply, Task
 
 
 def play(

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from agent_client import AsyncClient
-from rl.environment import AsyncEpisode
-from rl.gates import form
-from rl.probe import Probed, counterfactual, probe, summary, swap
-from rl.record import Record
-from rl.tasks import Evidence, Task
-from rl.tasks.claims import claims
-from rl.tasks.crawl import Crawl
-from rl.verify import exact
 from tests.rl.worlds import World
+from webemu.agent_client import AsyncClient
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.gates import form
+from webemu.rl.probe import Probed, counterfactual, probe, summary, swap
+from webemu.rl.record import Record
+from webemu.rl.tasks import Evidence, Task
+from webemu.rl.tasks.claims import claims
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.verify import exact
 
 Player = Callable[[AsyncEpisode, Task], Awaitable[str]]
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from rl.evaluation import report
-from rl.evaluation.rows import outcome
-from rl.evaluation.summary import summary
+from webemu.rl.evaluation import report
+from webemu.rl.evaluation.rows import outcome
+from webemu.rl.evaluation.summary import summary
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")

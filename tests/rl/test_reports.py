@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from rl import longform
-from rl.environment import Episode
-from rl.rewards import rubric_of
-from rl.tasks import Task
-from rl.tasks.claims import claims, values
-from rl.tasks.crawl import Crawl
-from rl.tasks.recipe import Sources
-from rl.tasks.reports import REPORTS
-from rl.verify import normalise
 from tests.crawls import Seen, html, ingest, write
+from webemu.rl import longform
+from webemu.rl.environment import Episode
+from webemu.rl.rewards import rubric_of
+from webemu.rl.tasks import Task
+from webemu.rl.tasks.claims import claims, values
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.reports import REPORTS
+from webemu.rl.verify import normalise
 
 EACH = 4
 Player = Callable[[Episode, Task], None]

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from rl import gates
-from rl.ledger import Request, repeats
-from rl.longform import coverage, facts, names, precision, sentences
-from rl.record import Record, key
-from rl.rewards import ATTEMPT, LONG, SHORT
-from rl.rubric import Rubric, Term
-from rl.tasks import Evidence, Task
+from webemu.rl import gates
+from webemu.rl.ledger import Request, repeats
+from webemu.rl.longform import coverage, facts, names, precision, sentences
+from webemu.rl.record import Record, key
+from webemu.rl.rewards import ATTEMPT, LONG, SHORT
+from webemu.rl.rubric import Rubric, Term
+from webemu.rl.tasks import Evidence, Task
 
 URL = "https://a.example/wick"
 REPORT = Task(

@@ -11,14 +11,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agent_client import Client
-from agent_client.errors import InfrastructureError
-from rl.serving import serving
+from webemu.agent_client import Client
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.serving import serving
 
 PARENT = """
 import sys, time
 from pathlib import Path
-from rl.serving import serving
+from webemu.rl.serving import serving
 with serving(None, Path(sys.argv[1])) as address:
     print(address, flush=True)
     time.sleep(600)

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from rl import sft
-from rl.chat import rules
-from rl.sft import EpisodesError, Wanted
-from rl.tasks import Task, save
 from tests.rl.worlds import World
+from webemu.emulator.cli import app
+from webemu.rl import sft
+from webemu.rl.chat import rules
+from webemu.rl.sft import EpisodesError, Wanted
+from webemu.rl.tasks import Task, save
 
 TEMPLATE = """{%- for message in messages -%}
 <|{{ message.role }}|>{{ message.content }}
@@ -26,7 +26,7 @@ TEMPLATE = """{%- for message in messages -%}
  {{ name }}={{ value }}{% endfor %}</call>
 {%- endfor -%}<|end|>
 {%- endfor -%}"""
-"""As small templates for training have it: in the words of rl.chat, with every argument that is there."""
+"""As small templates for training have it: in the words of webemu.rl.chat, with every argument that is there."""
 
 
 def step(tool: str, given: dict[str, Any] | str, seen: str = "nothing", kind: str = "results") -> dict[str, Any]:

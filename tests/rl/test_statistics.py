@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from rl.evaluation.rows import Outcome
-from rl.evaluation.statistics import Figure, figure, interval, pass_at_k
-from rl.evaluation.summary import summary
-from rl.evaluation.table import table
+from webemu.rl.evaluation.rows import Outcome
+from webemu.rl.evaluation.statistics import Figure, figure, interval, pass_at_k
+from webemu.rl.evaluation.summary import summary
+from webemu.rl.evaluation.table import table
 
 NAMES = ("pass", "em", "f1", "grounded", "reward", "recall", "calls", "tokens")
 

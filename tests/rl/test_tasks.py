@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rl.tasks import Evidence, Reply, Task, TaskError, load, save
+from webemu.rl.tasks import Evidence, Reply, Task, TaskError, load, save
 
 
 def test_load(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from rl.curriculum import Curriculum, Plan
-from rl.rubric import Score
-from rl.tasks import Evidence, Task
-from rl.train.best import best
-from rl.train.choose import groups, is_telling, outcome, shuffled
-from rl.train.journal import Journal, figures, is_grounded, read_steps
-from rl.train.recipe import RecipeError, parse, read, shipped
-from rl.train.rollout import Rollout, Timing
+from webemu.rl.curriculum import Curriculum, Plan
+from webemu.rl.rubric import Score
+from webemu.rl.tasks import Evidence, Task
+from webemu.rl.train.best import best
+from webemu.rl.train.choose import groups, is_telling, outcome, shuffled
+from webemu.rl.train.journal import Journal, figures, is_grounded, read_steps
+from webemu.rl.train.recipe import RecipeError, parse, read, shipped
+from webemu.rl.train.rollout import Rollout, Timing
 
 STAGE = '[[stages]]\nname = "one"\nkind = "grpo"\nsteps = 2\nrate = 1e-3\n'
 WHOLE = f'summary = "x"\n{STAGE}'
@@ -40,7 +40,8 @@ def scored(one: Task, seed: int, reward: float | None) -> Rollout:
 
 
 def test_the_torch_free_part_is_free_of_torch() -> None:
-    rooms = "rl.train.recipe, rl.train.choose, rl.train.journal, rl.train.best, rl.train.patterns, rl.train.command"
+    modules = ("recipe", "choose", "journal", "best", "patterns", "command")
+    rooms = ", ".join(f"webemu.rl.train.{module}" for module in modules)
     code = f"import sys, {rooms}; print({{'torch', 'trl', 'transformers', 'datasets'}} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -25,14 +25,14 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from selectolax.lexbor import LexborHTMLParser as Html
 from typer.testing import CliRunner
 
-from emulator.cli import app
-from rl.rubric import Score
-from rl.tasks import Task
-from rl.train import curves, trajectories
-from rl.train.journal import STEPS, TRAJECTORIES, Journal, figures
-from rl.train.live import Live
-from rl.train.report import MANIFEST, RECIPE, page, state
-from rl.train.rollout import Rollout, Timing
+from webemu.emulator.cli import app
+from webemu.rl.rubric import Score
+from webemu.rl.tasks import Task
+from webemu.rl.train import curves, trajectories
+from webemu.rl.train.journal import STEPS, TRAJECTORIES, Journal, figures
+from webemu.rl.train.live import Live
+from webemu.rl.train.report import MANIFEST, RECIPE, page, state
+from webemu.rl.train.rollout import Rollout, Timing
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
@@ -245,9 +245,8 @@ def test_nothing_of_the_web_is_markup(tmp_path: Path) -> None:
 
 
 def test_it_needs_no_torch() -> None:
-    code = (
-        "import sys, rl.train.report_command as r; print([m for m in ('torch', 'trl', 'duckdb') if m in sys.modules])"
-    )
+    heavy = "[name for name in ('torch', 'trl', 'duckdb') if name in sys.modules]"
+    code = f"import sys, webemu.rl.train.report_command; print({heavy})"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -295,7 +294,7 @@ def test_it_is_served_to_this_machine_alone(live: Live) -> None:
 
 
 def test_it_is_served_until_ctrl_c(own: Path) -> None:
-    command = [sys.executable, "-m", "emulator.cli", "report", str(own), "--serve", "--port", "0"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "report", str(own), "--serve", "--port", "0"]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

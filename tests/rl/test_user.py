@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from agent_client import Client
-from rl.environment import Episode
-from rl.rewards import LONG, SHORT, rubric_of
-from rl.tasks import NOT_FOUND, Evidence, Reply, Task
-from rl.user import NO_HELP
 from tests.rl.worlds import World
+from webemu.agent_client import Client
+from webemu.rl.environment import Episode
+from webemu.rl.rewards import LONG, SHORT, rubric_of
+from webemu.rl.tasks import NOT_FOUND, Evidence, Reply, Task
+from webemu.rl.user import NO_HELP
 
 KNOWN = (Reply(("region", "which one", "where"), "The one in Kellmark."), Reply(("year",), "In 2011."))
 

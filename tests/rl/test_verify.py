@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rl.verify import exact, f1, normalise
+from webemu.rl.verify import exact, f1, normalise
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from rl.gates import holds
-from rl.verify import normalise
 from tests.rl.raw import Raw, Tasks, make, raw_of
+from webemu.rl.gates import holds
+from webemu.rl.verify import normalise
 
 
 @pytest.fixture(scope="module")

@@ -11,17 +11,17 @@ from typing import Any, cast
 
 import pytest
 
-from agent_client import PageAnswer, SearchAnswer
-from index.catalog import Catalog
-from rl.gates import holds
-from rl.tasks import NOT_FOUND, Task, TaskError, from_row, line
-from rl.tasks.graph import Graph
-from rl.tasks.recipe import Sources
-from rl.tasks.world import WORLD
-from rl.user import reply
-from rl.verify import normalise
 from tests.rl.raw import EACH, Raw, Tasks, make, raw_of
 from tests.rl.worlds import World
+from webemu.agent_client import PageAnswer, SearchAnswer
+from webemu.index.catalog import Catalog
+from webemu.rl.gates import holds
+from webemu.rl.tasks import NOT_FOUND, Task, TaskError, from_row, line
+from webemu.rl.tasks.graph import Graph
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.world import WORLD
+from webemu.rl.user import reply
+from webemu.rl.verify import normalise
 
 
 @pytest.fixture(scope="module")

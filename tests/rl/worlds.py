@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_client import Client
-from rl.tasks import Task
+from webemu.agent_client import Client
+from webemu.rl.tasks import Task
 
 HOSTILE = "https://hostile.example/reward"
 TOKENS = (
@@ -34,13 +34,15 @@ class World:
 
 
 def webemu(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "emulator.cli", *arguments], capture_output=True, text=True, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "webemu.emulator.cli", *arguments], capture_output=True, text=True, check=True
+    )
 
 
 @contextmanager
 def serving(root: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A server's address, and its process."""
-    command = [sys.executable, "-m", "emulator.cli", "serve", "--root", str(root), "--port", "0"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "serve", "--root", str(root), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

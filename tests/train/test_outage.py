@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("trl")
 
-from rl.train.webs import Place
 from tests.rl.front import before
+from webemu.rl.train.webs import Place
 
 RECIPE = """\
 summary = "for tests"
@@ -42,7 +42,16 @@ def test_an_outage_ends_a_run_in_one_line(toy: Place, tmp_path: Path) -> None:
     held_out = Path(shutil.copy(toy.file, tmp_path / "held-out.jsonl"))
     with before(toy.server, "503", 10**6) as front:
         front.free = {"GET health"}  # the run begins, and its traces do not
-        command = [sys.executable, "-P", "-m", "emulator.cli", "train", "--recipe", str(tmp_path / "r.toml"), "--quiet"]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "webemu.emulator.cli",
+            "train",
+            "--recipe",
+            str(tmp_path / "r.toml"),
+            "--quiet",
+        ]
         command += ["--server", front.url, "--tasks", str(toy.file), "--held-out", str(held_out)]
         done = subprocess.run(
             [*command, "--out", str(tmp_path / "run")],

@@ -16,18 +16,18 @@ import pytest
 
 pytest.importorskip("trl")
 
-from agent_client import Client
-from agent_client.errors import ClientError
-from rl.environment import Episode
-from rl.rewards import rubric_of
-from rl.state import Limits
-from rl.tasks import Task
-from rl.train.journal import figures
-from rl.train.rollout import Ids, Rollout, Timing, play
-from rl.train.room import Room
-from rl.train.speak import Tongue
-from rl.train.webs import Place
 from tests.train.toy import BRIEF, FULL, TOOLS, WORDS, Said, good, of, turn
+from webemu.agent_client import Client
+from webemu.agent_client.errors import ClientError
+from webemu.rl.environment import Episode
+from webemu.rl.rewards import rubric_of
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
+from webemu.rl.train.journal import figures
+from webemu.rl.train.rollout import Ids, Rollout, Timing, play
+from webemu.rl.train.room import Room
+from webemu.rl.train.speak import Tongue
+from webemu.rl.train.webs import Place
 
 Script = Sequence[Sequence[Said] | Ids]
 Scripts = Sequence[tuple[Task, Script]]
@@ -172,7 +172,7 @@ def test_all_tools_of_a_round_are_called_at_once(toy: Place) -> None:
 def served(place: Place, port: int) -> Iterator[subprocess.Popen[str]]:
     """The toy web on a port, until it is killed."""
     root = place.file.parent.parent
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--root", str(root), "--collection", "train"]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", "--root", str(root), "--collection", "train"]
     process = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -216,10 +216,10 @@ def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: Place, words: A
 
 
 def test_a_step_of_grpo_waits_for_its_web(toy: Place, tmp_path: Path) -> None:
-    from rl.train import scratch
-    from rl.train.grpo import grpo
-    from rl.train.journal import read_steps
-    from rl.train.recipe import Stage
+    from webemu.rl.train import scratch
+    from webemu.rl.train.grpo import grpo
+    from webemu.rl.train.journal import read_steps
+    from webemu.rl.train.recipe import Stage
 
     words, port = WORDS["scratch"](), free_port()
     model = scratch.model(scratch.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
@@ -253,9 +253,9 @@ def test_a_step_of_grpo_waits_for_its_web(toy: Place, tmp_path: Path) -> None:
 def test_a_web_that_never_comes_back_ends_the_stage(
     toy: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rl.train import grpo as module
-    from rl.train import scratch
-    from rl.train.recipe import Stage
+    from webemu.rl.train import grpo as module
+    from webemu.rl.train import scratch
+    from webemu.rl.train.recipe import Stage
 
     monkeypatch.setattr(module, "PAUSES", (0, 0))
     words, port = WORDS["scratch"](), free_port()

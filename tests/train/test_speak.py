@@ -18,12 +18,12 @@ from trl.chat_template_utils import (
     supports_tool_calling,
 )
 
-from rl.arguments import read
-from rl.tasks import Task
-from rl.train import scratch
-from rl.train.speak import Tongue, prepared
 from tests.train.toy import TOOLS, WORDS, turn
 from tests.trainers import tiny
+from webemu.rl.arguments import read
+from webemu.rl.tasks import Task
+from webemu.rl.train import scratch
+from webemu.rl.train.speak import Tongue, prepared
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search", {"query": "Nem Sal"}),

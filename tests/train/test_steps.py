@@ -19,27 +19,27 @@ import torch
 from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
 from trl import GRPOConfig
 
-from rl.arguments import tools
-from rl.curriculum import Curriculum
-from rl.environment import AsyncEpisode
-from rl.rewards import rubric_of
-from rl.rubric import Score
-from rl.tasks import Task
-from rl.train import grpo as module
-from rl.train import scratch
-from rl.train.grpo import PATIENCE, Rounds, config, grpo
-from rl.train.journal import read_steps
-from rl.train.patterns import PATTERNS, traces
-from rl.train.recipe import RecipeError, Stage
-from rl.train.rollout import Rollout, play
-from rl.train.room import Room
-from rl.train.run import _lora, _save, loaded
-from rl.train.sft import dataset, sft
-from rl.train.speak import Tongue, Voice, prepared
-from rl.train.webs import Place
 from tests.train.test_rollout import played
 from tests.train.toy import BRIEF, FULL, WORDS, good, of
 from tests.trainers import tiny
+from webemu.rl.arguments import tools
+from webemu.rl.curriculum import Curriculum
+from webemu.rl.environment import AsyncEpisode
+from webemu.rl.rewards import rubric_of
+from webemu.rl.rubric import Score
+from webemu.rl.tasks import Task
+from webemu.rl.train import grpo as module
+from webemu.rl.train import scratch
+from webemu.rl.train.grpo import PATIENCE, Rounds, config, grpo
+from webemu.rl.train.journal import read_steps
+from webemu.rl.train.patterns import PATTERNS, traces
+from webemu.rl.train.recipe import RecipeError, Stage
+from webemu.rl.train.rollout import Rollout, play
+from webemu.rl.train.room import Room
+from webemu.rl.train.run import _lora, _save, loaded
+from webemu.rl.train.sft import dataset, sft
+from webemu.rl.train.speak import Tongue, Voice, prepared
+from webemu.rl.train.webs import Place
 
 SFT = Stage("skills", "sft", 2, 1e-3, batch=4)
 GRPO = Stage("grpo", "grpo", 2, 1e-3, batch=8, group=4, resample=0, turn=8, context=64)

@@ -1,4 +1,4 @@
-"""A web of few words behind a real server, for what `rl.train` plays, and tokenizers to play it with."""
+"""A web of few words behind a real server, for what `webemu.rl.train` plays, and tokenizers to play it with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from rl.arguments import tools
-from rl.state import Limits
-from rl.tasks import Task
-from rl.train.recipe import Web
-from rl.train.rollout import Ids
-from rl.train.webs import Place, place
+from webemu.rl.arguments import tools
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
+from webemu.rl.train.recipe import Web
+from webemu.rl.train.rollout import Ids
+from webemu.rl.train.webs import Place, place
 
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 TOOLS = tools(has_user=True)
@@ -33,15 +33,15 @@ def of(place: Place, recipe: str, count: int = 1) -> list[Task]:
 
 
 def scratch_words() -> Any:
-    from rl.train import scratch
+    from webemu.rl.train import scratch
 
     return scratch.tokenizer(["Key of Nem Sal search query open link r1 finish answer citations Xa Qui"] * 3, 420)
 
 
 def qwen_words() -> Any:
     """With the stock template of Qwen3, prepared as a run does it."""
-    from rl.train.speak import prepared
     from tests.trainers import tiny
+    from webemu.rl.train.speak import prepared
 
     return prepared(tiny.tokenizer())
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import httpx
 
-from rl.adapters import gym, trl
-from rl.adapters.http import app
-from rl.adapters.place import Place, leave, packed
-from rl.state import Limits
-from rl.tasks import Task, load
+from webemu.rl.adapters import gym, trl
+from webemu.rl.adapters.http import app
+from webemu.rl.adapters.place import Place, leave, packed
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task, load
 
 CALLS = 2000
 FIND = {"pattern": "the"}
@@ -71,7 +71,7 @@ def measured(server: str, task: Task) -> dict[str, float]:
 
 
 def _skyrl(server: str, task: Task, page: dict[str, str]) -> float:
-    from rl.adapters.skyrl import SearchTextEnv
+    from webemu.rl.adapters.skyrl import SearchTextEnv
 
     def tagged(name: str, given: dict[str, str]) -> str:
         return f"<tool_call>{json.dumps({'name': name, 'arguments': given})}</tool_call>"
@@ -101,7 +101,7 @@ async def _awaited(place: Place, task: Task, page: dict[str, str]) -> dict[str, 
 async def _verl(place: Place, task: Task, page: dict[str, str]) -> float:
     from verl.experimental.agent_loop.tool_agent_loop import AgentData
 
-    from rl.adapters.verl import EpisodeTool
+    from webemu.rl.adapters.verl import EpisodeTool
 
     made = {
         name: EpisodeTool({"tool": name, "server": place.server, "limits": LIMITS}, None) for name in ("open", "find")

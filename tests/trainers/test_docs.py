@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rl.tasks import save
 from tests.rl.worlds import World
+from webemu.rl.tasks import save
 
 HERE = Path(__file__).parent.parent.parent
 FENCED = re.compile(r"```(\w+) ([\w-]+)\n(.*?)```", re.DOTALL)
@@ -81,8 +81,8 @@ def test_the_tools_of_verl_load(world: World, tmp_path: Path) -> None:
 
 def test_openenv_serves(world: World, tmp_path: Path) -> None:
     pytest.importorskip("openenv")
-    from rl.adapters.place import Place
     from tests.trainers.test_openenv import serving
+    from webemu.rl.adapters.place import Place
 
     assert "uvicorn.run(app(load(" in code(world, tmp_path, "python", "openenv")
     with serving(world.tasks, Place(world.url)) as address:
@@ -96,7 +96,7 @@ def test_http_is_asked(world: World, tmp_path: Path) -> None:
     import json
 
     code(world, tmp_path, "sh", "http")
-    command = [sys.executable, "-m", "emulator.cli", "episodes", "--tasks", "tasks.jsonl", "--port", "0"]
+    command = [sys.executable, "-m", "webemu.emulator.cli", "episodes", "--tasks", "tasks.jsonl", "--port", "0"]
     process = subprocess.Popen([*command, "--server", world.url], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -16,12 +16,12 @@ pytest.importorskip("openenv")
 import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 
-from rl.adapters.openenv import app
-from rl.adapters.place import Place
-from rl.state import Limits
-from rl.tasks import Task
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
+from webemu.rl.adapters.openenv import app
+from webemu.rl.adapters.place import Place
+from webemu.rl.state import Limits
+from webemu.rl.tasks import Task
 
 
 @contextmanager

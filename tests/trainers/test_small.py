@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from rl.adapters.place import Place
-from rl.state import Limits
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
+from webemu.rl.adapters.place import Place
+from webemu.rl.state import Limits
 
 
 def tagged(name: Any, given: Any) -> str:
@@ -26,7 +26,7 @@ def by_skyrl(url: str, one: Case, cut: Any = lambda: None) -> Played:
     skyrl_gym = pytest.importorskip("skyrl_gym")
     from omegaconf import OmegaConf
 
-    from rl.adapters import skyrl
+    from webemu.rl.adapters import skyrl
 
     skyrl.register()
     where = place(url, one)
@@ -65,7 +65,7 @@ def test_gymnasium_checks_the_environment(world: World) -> None:
     pytest.importorskip("gymnasium")
     from gymnasium.utils.env_checker import check_env
 
-    from rl.adapters.gym import gymnasium_env
+    from webemu.rl.adapters.gym import gymnasium_env
 
     env = gymnasium_env(world.tasks, Place(world.url))
     check_env(env)

@@ -18,11 +18,11 @@ pytest.importorskip("trl")
 pytest.importorskip("peft")
 pytest.importorskip("tensorboard")
 
-from rl.tasks import Task
-from rl.train.journal import read_steps
-from rl.train.recipe import parse
-from rl.train.run import Given, RunError, _checkpoint, _parted, _take_over, train
-from rl.train.webs import Place
+from webemu.rl.tasks import Task
+from webemu.rl.train.journal import read_steps
+from webemu.rl.train.recipe import parse
+from webemu.rl.train.run import Given, RunError, _checkpoint, _parted, _take_over, train
+from webemu.rl.train.webs import Place
 
 RECIPE = """\
 summary = "for tests"
@@ -71,7 +71,18 @@ TIMES = ("seconds/", "tool_ms/", "trl/step_time", "trl/train_", "trl/num_tokens"
 
 
 def command(recipe: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-P", "-m", "emulator.cli", "train", "--recipe", str(recipe), "--out", str(out), *more]
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.emulator.cli",
+        "train",
+        "--recipe",
+        str(recipe),
+        "--out",
+        str(out),
+        *more,
+    ]
 
 
 def environment() -> dict[str, str]:

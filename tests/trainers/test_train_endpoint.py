@@ -18,13 +18,13 @@ pytest.importorskip("openai")
 
 import openai
 
-from rl.arguments import tools
-from rl.train.run import _save
-from rl.train.webs import Place
 from tests.train.test_steps import qwen, small
 from tests.train.toy import WORDS
+from webemu.rl.arguments import tools
+from webemu.rl.train.run import _save
+from webemu.rl.train.webs import Place
 
-COMMAND = [sys.executable, "-P", "-m", "emulator.cli"]
+COMMAND = [sys.executable, "-P", "-m", "webemu.emulator.cli"]
 ASKED = [{"role": "user", "content": "Key of Nem Sal"}]
 
 

@@ -15,8 +15,8 @@ pytest.importorskip("trl")
 pytest.importorskip("peft")
 pytest.importorskip("tensorboard")
 
-from rl.train.journal import read_steps
 from tests.trainers.test_train_command import NOISY
+from webemu.rl.train.journal import read_steps
 
 LAUNCH = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
 
@@ -24,7 +24,7 @@ LAUNCH = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"
 def test_two_processes_share_the_episodes_and_make_one_model(tmp_path: Path) -> None:
     recipe, out = tmp_path / "noisy.toml", tmp_path / "run"
     recipe.write_text(NOISY.replace("steps = 40", "steps = 4").replace("steps = 7", "steps = 2"), encoding="utf-8")
-    command = [*LAUNCH, "-m", "emulator.cli", "train", "--recipe", str(recipe), "--out", str(out), "--quiet"]
+    command = [*LAUNCH, "-m", "webemu.emulator.cli", "train", "--recipe", str(recipe), "--out", str(out), "--quiet"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

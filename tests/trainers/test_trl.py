@@ -15,13 +15,13 @@ os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 from transformers.utils import get_json_schema
 from trl import GRPOConfig, GRPOTrainer
 
-from rl.adapters import trl
-from rl.adapters.place import Place
-from rl.arguments import tools
-from rl.state import Limits
 from tests.rl.contract import SEED, Case, case, expected
 from tests.rl.worlds import World
 from tests.trainers import tiny
+from webemu.rl.adapters import trl
+from webemu.rl.adapters.place import Place
+from webemu.rl.arguments import tools
+from webemu.rl.state import Limits
 
 LIMITS = Limits(characters=300, retries=0)
 

@@ -15,13 +15,13 @@ import pytest
 
 pytest.importorskip("verifiers")
 
-from rl.state import Limits
-from rl.tasks import save
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, same
 from tests.rl.openai_server import Said, openai_server
 from tests.rl.worlds import World
+from webemu.rl.state import Limits
+from webemu.rl.tasks import save
 
-PLUGIN = """from rl.adapters.verifiers import WebHarness, WebTaskset
+PLUGIN = """from webemu.rl.adapters.verifiers import WebHarness, WebTaskset
 __all__ = ["WebHarness", "WebTaskset"]
 """
 

@@ -17,12 +17,12 @@ from verl.experimental.agent_loop.tool_agent_loop import AgentData, ToolAgentLoo
 from verl.experimental.agent_loop.tool_parser import FunctionCall
 from verl.tools.tool_registry import load_all_tools
 
-from rl.adapters import verl
-from rl.adapters.place import leave
-from rl.arguments import tools
-from rl.state import Limits
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
+from webemu.rl.adapters import verl
+from webemu.rl.adapters.place import leave
+from webemu.rl.arguments import tools
+from webemu.rl.state import Limits
 
 FUNCTIONS = Path(verl.__file__).with_name("verl_functions.py")
 
@@ -41,7 +41,7 @@ def configured(folder: Path, url: str, one: Case) -> list[Any]:
     limits = {name: getattr(where.limits, name) for name in ("turns", "calls", "retries")}
     config = {"type": "native", "server": url, "limits": limits, "policy": where.policy}
     named = [tool["function"]["name"] for tool in tools(has_user=True)]
-    told = [{"class_name": "rl.adapters.verl.EpisodeTool", "config": config | {"tool": name}} for name in named]
+    told = [{"class_name": "webemu.rl.adapters.verl.EpisodeTool", "config": config | {"tool": name}} for name in named]
     OmegaConf.save({"tools": told}, folder / "tools.yaml")
     return load_all_tools(str(folder / "tools.yaml"), None)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ingest.synth.atlas import Atlas
-from ingest.synth.sites.catalogues import catalogues
-from ingest.synth.sites.encyclopedia import encyclopedia
-from ingest.synth.sites.firms import firms, universities
-from ingest.synth.sites.gatherings import gatherings
-from ingest.synth.sites.gazetteer import gazetteers
-from ingest.synth.sites.guides import guides
-from ingest.synth.sites.listings import listings
-from ingest.synth.sites.news import newspapers
-from ingest.synth.sites.official import councils, statistics
-from ingest.synth.web import Site
+from webemu.ingest.synth.atlas import Atlas
+from webemu.ingest.synth.sites.catalogues import catalogues
+from webemu.ingest.synth.sites.encyclopedia import encyclopedia
+from webemu.ingest.synth.sites.firms import firms, universities
+from webemu.ingest.synth.sites.gatherings import gatherings
+from webemu.ingest.synth.sites.gazetteer import gazetteers
+from webemu.ingest.synth.sites.guides import guides
+from webemu.ingest.synth.sites.listings import listings
+from webemu.ingest.synth.sites.news import newspapers
+from webemu.ingest.synth.sites.official import councils, statistics
+from webemu.ingest.synth.web import Site
 
 KINDS = (
     encyclopedia,

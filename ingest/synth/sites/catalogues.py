@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from ingest.synth.atlas import FILM_HOST, NOVEL_HOST, SHOP, Atlas, anchor
-from ingest.synth.dice import dice
-from ingest.synth.graph import PRIZE_YEARS, Prize, Product, Work
-from ingest.synth.names import slug
-from ingest.synth.prose import Voice, expand, paragraph
-from ingest.synth.sites.common import common, paged
-from ingest.synth.templates import bullets, page, table
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.atlas import FILM_HOST, NOVEL_HOST, SHOP, Atlas, anchor
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import PRIZE_YEARS, Prize, Product, Work
+from webemu.ingest.synth.names import slug
+from webemu.ingest.synth.prose import Voice, expand, paragraph
+from webemu.ingest.synth.sites.common import common, paged
+from webemu.ingest.synth.templates import bullets, page, table
+from webemu.ingest.synth.web import Leaf, Site
 
 REMARKS = (
     "[Read|Took] it in one night and was tired at work.", "The middle drags, the end [does not|repays everything].", "My [aunt|neighbour] gave it to me and wants it back.",

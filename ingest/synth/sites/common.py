@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import escape
 
-from ingest.synth.dice import dice
-from ingest.synth.names import TONGUES, family
-from ingest.synth.prose import Voice, paragraph
-from ingest.synth.templates import bullets, page, pager
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.names import TONGUES, family
+from webemu.ingest.synth.prose import Voice, paragraph
+from webemu.ingest.synth.templates import bullets, page, pager
+from webemu.ingest.synth.web import Leaf, Site
 
 ABOUT = (
     "{name} has been online since {year}.", "The site is run by [two people and a cat|a small team|volunteers|three friends who met at school] and paid for by [its readers|a few sponsors|those who run it].",

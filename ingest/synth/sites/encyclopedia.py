@@ -8,14 +8,14 @@ from functools import partial
 from html import escape
 from itertools import islice
 
-from ingest.synth.atlas import LEXICON, Atlas, anchor, wiki_path
-from ingest.synth.dice import dice
-from ingest.synth.facts import facts_of, number
-from ingest.synth.graph import Entity, Person, Town
-from ingest.synth.sites.common import common
-from ingest.synth.sites.entries import entry
-from ingest.synth.templates import bullets, page, pager, table
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.atlas import LEXICON, Atlas, anchor, wiki_path
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.facts import facts_of, number
+from webemu.ingest.synth.graph import Entity, Person, Town
+from webemu.ingest.synth.sites.common import common
+from webemu.ingest.synth.sites.entries import entry
+from webemu.ingest.synth.templates import bullets, page, pager, table
+from webemu.ingest.synth.web import Leaf, Site
 
 NAV = (
     ("/wiki/Main_Page", "Main page"), ("/wiki/Category:Towns", "Towns"), ("/wiki/Category:People", "People"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 
-from ingest.synth import articles as bank
-from ingest.synth.atlas import Atlas, anchor, wiki_path
-from ingest.synth.dice import dice
-from ingest.synth.facts import number
-from ingest.synth.graph import (
+from webemu.ingest.synth import articles as bank
+from webemu.ingest.synth.atlas import Atlas, anchor, wiki_path
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.facts import number
+from webemu.ingest.synth.graph import (
     PRIZE_YEARS,
     YEARS,
     Company,
@@ -26,12 +26,12 @@ from ingest.synth.graph import (
     University,
     Work,
 )
-from ingest.synth.names import an, listing
-from ingest.synth.people import SCHOLARS
-from ingest.synth.prose import MONTHS, Voice, long_date, paragraph
-from ingest.synth.stories import TOPICS
-from ingest.synth.templates import table
-from ingest.synth.things import YEARS_OF_FESTIVALS
+from webemu.ingest.synth.names import an, listing
+from webemu.ingest.synth.people import SCHOLARS
+from webemu.ingest.synth.prose import MONTHS, Voice, long_date, paragraph
+from webemu.ingest.synth.stories import TOPICS
+from webemu.ingest.synth.templates import table
+from webemu.ingest.synth.things import YEARS_OF_FESTIVALS
 
 
 class Pen(Voice):

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from ingest.synth.atlas import SHOP, Atlas, anchor
-from ingest.synth.dice import dice
-from ingest.synth.facts import number
-from ingest.synth.graph import Company, Product, University
-from ingest.synth.names import slug
-from ingest.synth.prose import Voice, long_date, paragraph
-from ingest.synth.sites.common import common
-from ingest.synth.stories import TOPICS
-from ingest.synth.templates import bullets, page, table
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.atlas import SHOP, Atlas, anchor
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.facts import number
+from webemu.ingest.synth.graph import Company, Product, University
+from webemu.ingest.synth.names import slug
+from webemu.ingest.synth.prose import Voice, long_date, paragraph
+from webemu.ingest.synth.sites.common import common
+from webemu.ingest.synth.stories import TOPICS
+from webemu.ingest.synth.templates import bullets, page, table
+from webemu.ingest.synth.web import Leaf, Site
 
 SLOGANS = (
     "Made to be repaired",

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from ingest.synth.atlas import FORUMS, RECIPES, SHOP, Atlas, anchor
-from ingest.synth.dice import dice
-from ingest.synth.graph import Product, Town
-from ingest.synth.names import TONGUES, family, slug
-from ingest.synth.prose import Voice, long_date, paragraph
-from ingest.synth.sites.common import common, paged
-from ingest.synth.templates import bullets, page, table
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.atlas import FORUMS, RECIPES, SHOP, Atlas, anchor
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.graph import Product, Town
+from webemu.ingest.synth.names import TONGUES, family, slug
+from webemu.ingest.synth.prose import Voice, long_date, paragraph
+from webemu.ingest.synth.sites.common import common, paged
+from webemu.ingest.synth.templates import bullets, page, table
+from webemu.ingest.synth.web import Leaf, Site
 
 ASK_PLACE = (
     "Anyone fished the {river} below {town} this [spring|autumn]? Is the towpath open?", "Thinking of a weekend in {town}. Where does one sleep for little money?", "Is the weir at {town} still closed for repairs?",

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from ingest.synth import edition
-from ingest.synth.atlas import GAZETTEER, Atlas, anchor
-from ingest.synth.graph import Company, Town, University
-from ingest.synth.names import an
-from ingest.synth.prose import long_date, paragraph
-from ingest.synth.sites.common import common, paged
-from ingest.synth.templates import page
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth import edition
+from webemu.ingest.synth.atlas import GAZETTEER, Atlas, anchor
+from webemu.ingest.synth.graph import Company, Town, University
+from webemu.ingest.synth.names import an
+from webemu.ingest.synth.prose import long_date, paragraph
+from webemu.ingest.synth.sites.common import common, paged
+from webemu.ingest.synth.templates import page
+from webemu.ingest.synth.web import Leaf, Site
 
 CLOSED = f"This entry was closed on {long_date(edition.DAY)} and has not been revised."
 

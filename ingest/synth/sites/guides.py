@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from ingest.synth.atlas import TRAVEL, Atlas, anchor, some_towns
-from ingest.synth.dice import dice
-from ingest.synth.facts import number
-from ingest.synth.graph import Region, Town
-from ingest.synth.names import slug
-from ingest.synth.prose import MONTHS, Voice, long_date, paragraph
-from ingest.synth.sites.common import common, paged
-from ingest.synth.templates import bullets, page, table
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.atlas import TRAVEL, Atlas, anchor, some_towns
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.facts import number
+from webemu.ingest.synth.graph import Region, Town
+from webemu.ingest.synth.names import slug
+from webemu.ingest.synth.prose import MONTHS, Voice, long_date, paragraph
+from webemu.ingest.synth.sites.common import common, paged
+from webemu.ingest.synth.templates import bullets, page, table
+from webemu.ingest.synth.web import Leaf, Site
 
 WALK = (
     "Start at the station and [turn left|follow the smell of bread].", "{sight} is worth [the climb|an hour|a second look].", "{town} lives slowly, except on market day.", "Sleep in one of the [four|six] small inns; the large hotel is closed.",

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from ingest.synth.atlas import DIRECTORY, HOMEPAGES, JOBS, LEXICON, Atlas, anchor, some_towns
-from ingest.synth.dice import dice
-from ingest.synth.facts import number
-from ingest.synth.graph import Company, Person, Town
-from ingest.synth.names import family, slug
-from ingest.synth.places import tongue_of
-from ingest.synth.prose import Voice, paragraph
-from ingest.synth.sites.common import common, paged
-from ingest.synth.templates import bullets, page, table
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.atlas import DIRECTORY, HOMEPAGES, JOBS, LEXICON, Atlas, anchor, some_towns
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.facts import number
+from webemu.ingest.synth.graph import Company, Person, Town
+from webemu.ingest.synth.names import family, slug
+from webemu.ingest.synth.places import tongue_of
+from webemu.ingest.synth.prose import Voice, paragraph
+from webemu.ingest.synth.sites.common import common, paged
+from webemu.ingest.synth.templates import bullets, page, table
+from webemu.ingest.synth.web import Leaf, Site
 
 TRADES = (
     "Bakery",

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from ingest.synth.atlas import Atlas, anchor
-from ingest.synth.dice import dice
-from ingest.synth.names import family, slug
-from ingest.synth.places import tongue_of
-from ingest.synth.prose import long_date
-from ingest.synth.reports import body
-from ingest.synth.sites.common import common, paged
-from ingest.synth.stories import SECTIONS, Story
-from ingest.synth.templates import bullets, page
-from ingest.synth.web import Leaf, Site
+from webemu.ingest.synth.atlas import Atlas, anchor
+from webemu.ingest.synth.dice import dice
+from webemu.ingest.synth.names import family, slug
+from webemu.ingest.synth.places import tongue_of
+from webemu.ingest.synth.prose import long_date
+from webemu.ingest.synth.reports import body
+from webemu.ingest.synth.sites.common import common, paged
+from webemu.ingest.synth.stories import SECTIONS, Story
+from webemu.ingest.synth.templates import bullets, page
+from webemu.ingest.synth.web import Leaf, Site
 
 ACCENTS = ("#7b1e1e", "#1d3b5c", "#2f4f3a", "#5b3a6b", "#8a5a00", "#333333")
 

@@ -1,12 +1,12 @@
 """Filters, in the order they are asked: what costs least first. The first that says no is the last one asked."""
 
-from rl.tasks.filters.answerable import answerable
-from rl.tasks.filters.closed_book import closed_book
-from rl.tasks.filters.filter import Filter, Means, Verdict
-from rl.tasks.filters.measured import in_band, new
-from rl.tasks.filters.quote import quoted
-from rl.tasks.filters.unique import unique
-from rl.tasks.filters.wording import not_given_away, self_contained
+from webemu.rl.tasks.filters.answerable import answerable
+from webemu.rl.tasks.filters.closed_book import closed_book
+from webemu.rl.tasks.filters.filter import Filter, Means, Verdict
+from webemu.rl.tasks.filters.measured import in_band, new
+from webemu.rl.tasks.filters.quote import quoted
+from webemu.rl.tasks.filters.unique import unique
+from webemu.rl.tasks.filters.wording import not_given_away, self_contained
 
 __all__ = ["FILTERS", "Filter", "Means", "Verdict"]
 

@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from emulator import urls
-from rl.tasks.filters.filter import Means, Verdict, untold
-from rl.tasks.filters.quote import flat
-from rl.tasks.phrases import content, queries
-from rl.tasks.served import DEPTH, PLAIN, Found, Served
-from rl.tasks.task import Evidence, Task
+from webemu.emulator import urls
+from webemu.rl.tasks.filters.filter import Means, Verdict, untold
+from webemu.rl.tasks.filters.quote import flat
+from webemu.rl.tasks.phrases import content, queries
+from webemu.rl.tasks.served import DEPTH, PLAIN, Found, Served
+from webemu.rl.tasks.task import Evidence, Task
 
 FIRST = 10
 """Results that a step looks at, and that twins are looked for among."""

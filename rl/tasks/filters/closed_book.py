@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from hashlib import blake2b
 
-from agent_client.errors import InfrastructureError
-from rl.tasks.filters.filter import Means, Verdict, untold
-from rl.tasks.task import Task
-from rl.verify import exact
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.tasks.filters.filter import Means, Verdict, untold
+from webemu.rl.tasks.task import Task
+from webemu.rl.verify import exact
 
 PROMPT = (
     "Answer the question from memory. Reply with the answer alone, as short as it can be:"

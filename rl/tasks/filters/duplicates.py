@@ -6,11 +6,11 @@ from collections import defaultdict
 
 from rapidfuzz import fuzz
 
-from rl.tasks.filters.filter import Verdict
-from rl.tasks.filters.quote import flat
-from rl.tasks.phrases import names
-from rl.tasks.task import Task
-from rl.verify import normalise
+from webemu.rl.tasks.filters.filter import Verdict
+from webemu.rl.tasks.filters.quote import flat
+from webemu.rl.tasks.phrases import names
+from webemu.rl.tasks.task import Task
+from webemu.rl.verify import normalise
 
 NAMED, NAMELESS = 80.0, 92.0
 """How alike (rapidfuzz `token_set_ratio`) two questions of one answer may be, that name the same things, or nothing."""

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rl.tasks.served import AT_ONCE, Served
-from rl.tasks.task import Task
+from webemu.rl.tasks.served import AT_ONCE, Served
+from webemu.rl.tasks.task import Task
 
 if TYPE_CHECKING:
-    from rl.endpoint import Endpoint
-    from rl.tasks.overlap import Benchmarks
+    from webemu.rl.endpoint import Endpoint
+    from webemu.rl.tasks.overlap import Benchmarks
 
 Verdict = dict[str, Any]
 """`ok`: true, false, or null with `why` where the filter could not tell; and what it saw."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rl.tasks.filters.filter import Means, Verdict, untold
-from rl.tasks.task import Task
+from webemu.rl.tasks.filters.filter import Means, Verdict, untold
+from webemu.rl.tasks.task import Task
 
 
 async def new(task: Task, means: Means) -> Verdict:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from rl.tasks.filters.filter import Means, Verdict, untold
-from rl.tasks.task import Evidence, Task
+from webemu.rl.tasks.filters.filter import Means, Verdict, untold
+from webemu.rl.tasks.task import Evidence, Task
 
 
 async def quoted(task: Task, means: Means) -> Verdict:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import asyncio
 import re
 
-from agent_client import reading
-from emulator import urls
-from rl.gates import form
-from rl.tasks.filters.filter import Means, Verdict, untold
-from rl.tasks.filters.quote import flat
-from rl.tasks.phrases import content, quoted
-from rl.tasks.served import Found, Shown
-from rl.tasks.task import Evidence, Task
-from rl.verify import exact
+from webemu.agent_client import reading
+from webemu.emulator import urls
+from webemu.rl.gates import form
+from webemu.rl.tasks.filters.filter import Means, Verdict, untold
+from webemu.rl.tasks.filters.quote import flat
+from webemu.rl.tasks.phrases import content, quoted
+from webemu.rl.tasks.served import Found, Shown
+from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.verify import exact
 
 FEWEST, ASKED = 4, 0.5
 """A question is of a quote that has so many words, and so many of them stand in it."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from rl.gates import holds
-from rl.tasks.filters.filter import Means, Verdict
-from rl.tasks.phrases import MARK, content, unquoted
-from rl.tasks.task import Task
-from rl.verify import normalise
+from webemu.rl.gates import holds
+from webemu.rl.tasks.filters.filter import Means, Verdict
+from webemu.rl.tasks.phrases import MARK, content, unquoted
+from webemu.rl.tasks.task import Task
+from webemu.rl.verify import normalise
 
 _THINGS = (
     r"(?:web ?page|web ?site|page|site|article|text|passage|excerpt|paragraph|section|chapter|document|table|figure"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rl.tasks.model import reports, translate
-from rl.tasks.recipe import Recipe
+from webemu.rl.tasks.model import reports, translate
+from webemu.rl.tasks.recipe import Recipe
 
 MODEL: tuple[Recipe, ...] = (
     Recipe("back-translation", "model", translate.one_page, "a passage made into a question, an answer and its quote"),

@@ -11,14 +11,14 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent_client.errors import InfrastructureError
-from rl.json_text import last_with
-from rl.tasks.model.prompts import SYSTEM
-from rl.tasks.recipe import Sources
-from rl.tasks.task import Task, TaskError
+from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.json_text import last_with
+from webemu.rl.tasks.model.prompts import SYSTEM
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.task import Task, TaskError
 
 if TYPE_CHECKING:
-    from rl.endpoint import Endpoint
+    from webemu.rl.endpoint import Endpoint
 
 D = TypeVar("D")
 

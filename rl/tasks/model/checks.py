@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from rl import longform
-from rl.gates import holds, is_plain, parts
-from rl.tasks.filters.wording import leans
-from rl.tasks.model.asking import Dropped
-from rl.tasks.phrases import content
-from rl.verify import exact, normalise
+from webemu.rl import longform
+from webemu.rl.gates import holds, is_plain, parts
+from webemu.rl.tasks.filters.wording import leans
+from webemu.rl.tasks.model.asking import Dropped
+from webemu.rl.tasks.phrases import content
+from webemu.rl.verify import exact, normalise
 
 LONGEST, MOST_WORDS = 60, 6
 """Characters and words of an answer."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from rl.gates import holds
-from rl.tasks.claims import values
-from rl.tasks.crawl import Crawl, CrawlPage
-from rl.tasks.phrases import names
-from rl.tasks.recipes.prose import is_english
-from rl.tasks.recipes.reading import read
-from rl.verify import normalise
+from webemu.rl.gates import holds
+from webemu.rl.tasks.claims import values
+from webemu.rl.tasks.crawl import Crawl, CrawlPage
+from webemu.rl.tasks.phrases import names
+from webemu.rl.tasks.recipes.prose import is_english
+from webemu.rl.tasks.recipes.reading import read
+from webemu.rl.verify import normalise
 
 SHORTEST, LONGEST = 120, 1500
 """Characters of a passage."""

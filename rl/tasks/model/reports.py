@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rl.json_text import line
-from rl.tasks.claims import FARTHEST, is_stated
-from rl.tasks.crawl import Crawl
-from rl.tasks.model import checks, prompts
-from rl.tasks.model.asking import Dropped, asked, made
-from rl.tasks.model.draws import Draw, pages
-from rl.tasks.recipe import Sources
-from rl.tasks.reports import HOW, MOST, checked
-from rl.tasks.task import Evidence, Task
+from webemu.rl.json_text import line
+from webemu.rl.tasks.claims import FARTHEST, is_stated
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.model import checks, prompts
+from webemu.rl.tasks.model.asking import Dropped, asked, made
+from webemu.rl.tasks.model.draws import Draw, pages
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.reports import HOW, MOST, checked
+from webemu.rl.tasks.task import Evidence, Task
 
 if TYPE_CHECKING:
-    from rl.endpoint import Endpoint
+    from webemu.rl.endpoint import Endpoint
 
 NAME = "report-by-model"
 SHORTEST = 800

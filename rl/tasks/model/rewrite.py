@@ -10,17 +10,17 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from rl.gates import holds
-from rl.json_text import line
-from rl.tasks.crawl import Crawl, CrawlPage
-from rl.tasks.model import checks, prompts
-from rl.tasks.model.asking import Dropped, asked
-from rl.tasks.model.draws import excerpt, replaceable, telling
-from rl.tasks.task import Evidence
-from rl.verify import normalise
+from webemu.rl.gates import holds
+from webemu.rl.json_text import line
+from webemu.rl.tasks.crawl import Crawl, CrawlPage
+from webemu.rl.tasks.model import checks, prompts
+from webemu.rl.tasks.model.asking import Dropped, asked
+from webemu.rl.tasks.model.draws import excerpt, replaceable, telling
+from webemu.rl.tasks.task import Evidence
+from webemu.rl.verify import normalise
 
 if TYPE_CHECKING:
-    from rl.endpoint import Endpoint
+    from webemu.rl.endpoint import Endpoint
 
 T = TypeVar("T")
 

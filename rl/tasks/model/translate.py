@@ -1,6 +1,6 @@
 """Back-translation: from a passage to a question, its answer and the quote that states it, each borne out by the page.
 
-Then, round by round, a name of the question gives way to a description (`rl.tasks.model.rewrite`).
+Then, round by round, a name of the question gives way to a description (`webemu.rl.tasks.model.rewrite`).
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rl.json_text import line
-from rl.tasks.crawl import Crawl
-from rl.tasks.model import checks, prompts
-from rl.tasks.model.asking import Dropped, asked, made
-from rl.tasks.model.draws import Draw, passages
-from rl.tasks.model.rewrite import WAYS, Version
-from rl.tasks.recipe import Sources
-from rl.tasks.recipes.values import spellings
-from rl.tasks.task import Evidence, Task
+from webemu.rl.json_text import line
+from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.model import checks, prompts
+from webemu.rl.tasks.model.asking import Dropped, asked, made
+from webemu.rl.tasks.model.draws import Draw, passages
+from webemu.rl.tasks.model.rewrite import WAYS, Version
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.recipes.values import spellings
+from webemu.rl.tasks.task import Evidence, Task
 
 if TYPE_CHECKING:
-    from rl.endpoint import Endpoint
+    from webemu.rl.endpoint import Endpoint
 
 ROUNDS = 3
 MOST_ALIKE = 2

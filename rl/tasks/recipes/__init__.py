@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rl.tasks.recipe import Recipe
-from rl.tasks.recipes import columns, definitions, finding, gaps, rows, structured
-from rl.tasks.recipes.chains import CHAINS
-from rl.tasks.recipes.reading import about_pages
+from webemu.rl.tasks.recipe import Recipe
+from webemu.rl.tasks.recipes import columns, definitions, finding, gaps, rows, structured
+from webemu.rl.tasks.recipes.chains import CHAINS
+from webemu.rl.tasks.recipes.reading import about_pages
 
 CRAWL: tuple[Recipe, ...] = (
     about_pages("infobox", rows.boxes, "keys and values of infoboxes and lists of terms"),

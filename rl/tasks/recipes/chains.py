@@ -14,14 +14,14 @@ from functools import partial
 
 from selectolax.lexbor import LexborHTMLParser
 
-from index.views import anchors
-from rl import gates
-from rl.tasks.crawl import CrawlPage
-from rl.tasks.recipe import Recipe, Sources
-from rl.tasks.recipes import gaps, prose, rows
-from rl.tasks.recipes.reading import PER_PAGE, Reading, asked, evidence, is_sound, read, readings, task
-from rl.tasks.task import Evidence, Task
-from rl.verify import normalise
+from webemu.index.views import anchors
+from webemu.rl import gates
+from webemu.rl.tasks.crawl import CrawlPage
+from webemu.rl.tasks.recipe import Recipe, Sources
+from webemu.rl.tasks.recipes import gaps, prose, rows
+from webemu.rl.tasks.recipes.reading import PER_PAGE, Reading, asked, evidence, is_sound, read, readings, task
+from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.verify import normalise
 
 FACTS = (rows.boxes, rows.cells, gaps.quantities, gaps.names)
 """What the last page may be asked for."""

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from rl.tasks.recipes import grid, values
-from rl.tasks.recipes.reading import PAGE, Fact, Reading
-from rl.tasks.recipes.rows import label_trouble, place
+from webemu.rl.tasks.recipes import grid, values
+from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.rows import label_trouble, place
 
 FEWEST, MOST, MOST_SUMMED = 4, 60, 12
 _CELL = re.compile(rf"[$€£~+]?\s?({values.NUMBER})\s?([^\d\s]\S{{0,8}})?")

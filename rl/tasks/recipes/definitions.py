@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rl.tasks.recipes import grid, prose, values
-from rl.tasks.recipes.reading import PAGE, Fact, Reading
-from rl.tasks.recipes.rows import label_trouble
+from webemu.rl.tasks.recipes import grid, prose, values
+from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.rows import label_trouble
 
 FEWEST, MOST = 6, 40
 """Words of a definition."""

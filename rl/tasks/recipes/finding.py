@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rl.tasks.recipe import Sources
-from rl.tasks.recipes.reading import Fact, Reading, asked, evidence, is_sound, read, task
-from rl.tasks.task import Task
-from rl.verify import normalise
+from webemu.rl.tasks.recipe import Sources
+from webemu.rl.tasks.recipes.reading import Fact, Reading, asked, evidence, is_sound, read, task
+from webemu.rl.tasks.task import Task
+from webemu.rl.verify import normalise
 
 _CONTROLS = re.compile(
     r"(?:click|read|learn|see|view|show|go|back|next|prev(?:ious)?|up|home|top|index|contents?|edit|source|download|more"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rl.tasks.recipes import values
-from rl.tasks.recipes.reading import PAGE, Fact, Reading
-from rl.tasks.task import AnswerType
+from webemu.rl.tasks.recipes import values
+from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl.tasks.task import AnswerType
 
 GAP = "____"
 SHORTEST = 5

@@ -11,13 +11,13 @@ from weakref import WeakKeyDictionary
 
 from selectolax.lexbor import LexborHTMLParser
 
-from index.markup import bounded
-from rl import gates
-from rl.tasks.crawl import Crawl, CrawlPage
-from rl.tasks.recipe import Recipe, Sources
-from rl.tasks.recipes import prose, titles
-from rl.tasks.task import AnswerType, Evidence, Task
-from rl.verify import normalise
+from webemu.index.markup import bounded
+from webemu.rl import gates
+from webemu.rl.tasks.crawl import Crawl, CrawlPage
+from webemu.rl.tasks.recipe import Recipe, Sources
+from webemu.rl.tasks.recipes import prose, titles
+from webemu.rl.tasks.task import AnswerType, Evidence, Task
+from webemu.rl.verify import normalise
 
 PAGE = "\ue000"
 """Stands for the page in the words of a question."""

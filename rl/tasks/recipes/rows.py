@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from rl import gates
-from rl.tasks.recipes import grid, values
-from rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl import gates
+from webemu.rl.tasks.recipes import grid, values
+from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
 
 MOST_KEY = 40
 _CONTROLS = frozenset(

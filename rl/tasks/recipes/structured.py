@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from emulator.extras import absence
-from rl import gates
-from rl.tasks.recipes import values
-from rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.emulator.extras import absence
+from webemu.rl import gates
+from webemu.rl.tasks.recipes import values
+from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
 
 MOST = 400_000
 """Characters of a document that is read."""

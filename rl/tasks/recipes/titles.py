@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from emulator import urls
-from rl.verify import normalise
+from webemu.emulator import urls
+from webemu.rl.verify import normalise
 
 SHARED = 3
 """An ending of so many titles of a host is the name of the site; a beginning of a fifth of them."""

@@ -1,6 +1,6 @@
 """What of a page can be an answer: a short name, a number, a quantity or a date, with the spellings that are accepted.
 
-Separators, cases and the spellings of dates are `rl.verify`'s; what is added here are the names of units.
+Separators, cases and the spellings of dates are `webemu.rl.verify`'s; what is added here are the names of units.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from datetime import date
 from decimal import Decimal
 
-from rl import gates
-from rl.tasks.task import AnswerType
+from webemu.rl import gates
+from webemu.rl.tasks.task import AnswerType
 
 MOST, MOST_WORDS = 60, 6
 MONTHS = "January February March April May June July August September October November December".split()

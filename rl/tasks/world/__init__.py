@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from rl.tasks.recipe import Recipe
-from rl.tasks.world.compare import comparison, superlative
-from rl.tasks.world.dates import date_arithmetic
-from rl.tasks.world.draw import recipe
-from rl.tasks.world.missing import no_such_thing
-from rl.tasks.world.namesakes import ambiguous, namesakes
-from rl.tasks.world.sets import counting, intersection
-from rl.tasks.world.stale import stale
-from rl.tasks.world.veiled import obfuscated
-from rl.tasks.world.walks import bridge
+from webemu.rl.tasks.recipe import Recipe
+from webemu.rl.tasks.world.compare import comparison, superlative
+from webemu.rl.tasks.world.dates import date_arithmetic
+from webemu.rl.tasks.world.draw import recipe
+from webemu.rl.tasks.world.missing import no_such_thing
+from webemu.rl.tasks.world.namesakes import ambiguous, namesakes
+from webemu.rl.tasks.world.sets import counting, intersection
+from webemu.rl.tasks.world.stale import stale
+from webemu.rl.tasks.world.veiled import obfuscated
+from webemu.rl.tasks.world.walks import bridge
 
 WORLD: tuple[Recipe, ...] = (
     recipe("bridge", "a chain of 1 to 5 pages, each naming what the next is about", bridge),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.task import Evidence, Task
-from rl.tasks.world.draw import names, size, spellings, stated, task
-from rl.tasks.world.groups import MOST_IN_TABLE, MOST_READ, in_table, made_by, on_banks, on_river, towns_of
-from rl.tasks.world.walks import reached, walk
-from rl.tasks.world.words import Phrase, ask, named, way
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.tasks.world.draw import names, size, spellings, stated, task
+from webemu.rl.tasks.world.groups import MOST_IN_TABLE, MOST_READ, in_table, made_by, on_banks, on_river, towns_of
+from webemu.rl.tasks.world.walks import reached, walk
+from webemu.rl.tasks.world.words import Phrase, ask, named, way
 
 LESS, MORE = False, True
 COMPARED: tuple[tuple[str, str, str, bool], ...] = (

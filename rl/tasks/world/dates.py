@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import date
 from random import Random
 
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.task import Task
-from rl.tasks.world.draw import counted, day_of, task
-from rl.tasks.world.walks import reached
-from rl.tasks.world.words import named, sentence
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.task import Task
+from webemu.rl.tasks.world.draw import counted, day_of, task
+from webemu.rl.tasks.world.walks import reached
+from webemu.rl.tasks.world.words import named, sentence
 
 EVENTS = {
     ("company", "founded_in_year"): "the founding of {}",

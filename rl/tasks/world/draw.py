@@ -9,14 +9,14 @@ from datetime import date, datetime
 from random import Random
 from typing import TYPE_CHECKING
 
-from rl.gates import holds
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.recipe import Recipe, Sources
-from rl.tasks.task import AnswerType, Evidence, Reply, Task
-from rl.verify import normalise
+from webemu.rl.gates import holds
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.recipe import Recipe, Sources
+from webemu.rl.tasks.task import AnswerType, Evidence, Reply, Task
+from webemu.rl.verify import normalise
 
 if TYPE_CHECKING:
-    from rl.tasks.crawl import Crawl
+    from webemu.rl.tasks.crawl import Crawl
 
 Draw = Callable[[Graph, Random], Task | None]
 """One attempt at a task; None where the dice fell badly."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.task import Evidence
-from rl.tasks.world.draw import size
-from rl.tasks.world.words import listing
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.task import Evidence
+from webemu.rl.tasks.world.draw import size
+from webemu.rl.tasks.world.words import listing
 
 MOST_READ = 6
 """Pages of a group that a task may need."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from random import Random
 
-from rl.tasks.graph import Entity, Graph
-from rl.tasks.task import NOT_FOUND, Evidence, Task
-from rl.tasks.world.draw import GUESSABLE, task
-from rl.tasks.world.words import WAYS, Way, named, sentence, way
+from webemu.rl.tasks.graph import Entity, Graph
+from webemu.rl.tasks.task import NOT_FOUND, Evidence, Task
+from webemu.rl.tasks.world.draw import GUESSABLE, task
+from webemu.rl.tasks.world.words import WAYS, Way, named, sentence, way
 
 SILENT: tuple[tuple[str, str, str], ...] = (
     ("town", "on_river", "Which river flows through {X}?"),

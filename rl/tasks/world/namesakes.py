@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.task import Reply, Task
-from rl.tasks.world.draw import is_telling, spellings, task
-from rl.tasks.world.walks import asked, walk
-from rl.tasks.world.words import Phrase, named, way
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.task import Reply, Task
+from webemu.rl.tasks.world.draw import is_telling, spellings, task
+from webemu.rl.tasks.world.walks import asked, walk
+from webemu.rl.tasks.world.words import Phrase, named, way
 
 TOLD_BY = {
     "town": (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.task import Evidence, Task
-from rl.tasks.world.draw import counted, names, size, stated, task
-from rl.tasks.world.groups import (
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.task import Evidence, Task
+from webemu.rl.tasks.world.draw import counted, names, size, stated, task
+from webemu.rl.tasks.world.groups import (
     MOST_IN_TABLE,
     MOST_ON_BANKS,
     MOST_READ,
@@ -18,8 +18,8 @@ from rl.tasks.world.groups import (
     on_river,
     towns_of,
 )
-from rl.tasks.world.walks import reached
-from rl.tasks.world.words import named, sentence
+from webemu.rl.tasks.world.walks import reached
+from webemu.rl.tasks.world.words import named, sentence
 
 MEETINGS: tuple[tuple[str, str, str, str], ...] = (
     ("town", "in_region", "on_river", "Which town in {A} stands on {B}?"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from rl.tasks.graph import Fact, Graph
-from rl.tasks.task import Task
-from rl.tasks.world.draw import counted, size, spellings, task
-from rl.tasks.world.walks import asked, walk
-from rl.tasks.world.words import Phrase, named, sentence
+from webemu.rl.tasks.graph import Fact, Graph
+from webemu.rl.tasks.task import Task
+from webemu.rl.tasks.world.draw import counted, size, spellings, task
+from webemu.rl.tasks.world.walks import asked, walk
+from webemu.rl.tasks.world.words import Phrase, named, sentence
 
 NOW = {
     "mayor": ("Who is the present mayor of {X}?", "Who is mayor of {X} today?"),

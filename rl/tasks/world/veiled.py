@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.task import Task
-from rl.tasks.world.draw import day_of, names, task
-from rl.tasks.world.walks import asked, reached, walk
-from rl.tasks.world.words import Phrase, an, kind, listing, named, sentence
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.task import Task
+from webemu.rl.tasks.world.draw import day_of, names, task
+from webemu.rl.tasks.world.walks import asked, reached, walk
+from webemu.rl.tasks.world.words import Phrase, an, kind, listing, named, sentence
 
 Test = Callable[[Fact], bool]
 Blur = Callable[[Fact], tuple[str, Test]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from rl.tasks.graph import Entity, Fact, Graph
-from rl.tasks.task import Reply, Task
-from rl.tasks.world.draw import is_telling, spellings, task
-from rl.tasks.world.words import WAYS, Phrase, ask, follow, kind, named, way
+from webemu.rl.tasks.graph import Entity, Fact, Graph
+from webemu.rl.tasks.task import Reply, Task
+from webemu.rl.tasks.world.draw import is_telling, spellings, task
+from webemu.rl.tasks.world.words import WAYS, Phrase, ask, follow, kind, named, way
 
 HOPS = (1, 2, 3, 4, 5)
 TRIES = 20

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from rl.tasks.graph import Entity, Fact
-from rl.tasks.task import AnswerType
+from webemu.rl.tasks.graph import Entity, Fact
+from webemu.rl.tasks.task import AnswerType
 
 
 @dataclass(frozen=True, slots=True)
