@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from webemu.agent_client.browser_state import Tab, Turn
 from webemu.agent_client.client import AsyncClient, Client
 from webemu.agent_client.errors import WebError
-from webemu.agent_client.leaf import Leaf
-from webemu.agent_client.tab import Tab, Turn
+from webemu.agent_client.page_display import Leaf
 from webemu.agent_client.tokens import Tokens, best
 from webemu.agent_client.tools import Misuse, function_tool, refusal
 

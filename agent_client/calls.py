@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 
 import httpx
 
-from webemu.agent_client import replies
+from webemu.agent_client import responses
 from webemu.agent_client.errors import BadRequest, ClientError, InfrastructureError
-from webemu.agent_client.replies import Response
+from webemu.agent_client.responses import Response
 from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class Call(Generic[T]):
 
     def answer(self, response: Response) -> T:
         """The reply's value. Raises WebError, or InfrastructureError for what is no reply."""
-        if (found := replies.problem(response)) is not None:
+        if (found := responses.problem(response)) is not None:
             raise found
         try:
             return self.read(response)
@@ -72,7 +72,7 @@ def search(
     query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
 ) -> Call[SearchAnswer]:
     path = _path("/v1/search", q=query[:QUERY_CHARACTERS], page=page, size=size, as_of=as_of, engine=engine)
-    return Call(path, _json(replies.search_answer))
+    return Call(path, _json(responses.search_answer))
 
 
 def page(
@@ -88,19 +88,19 @@ def page(
     by_line = line is not None or lines is not None
     window = {"line": line or 0, "lines": lines} if by_line else {"start": start, "length": length}
     path = _path("/v1/fetch", url=url, format=format, at=at, follow=int(follow), **window)
-    return Call(path, _json(replies.page_answer))
+    return Call(path, _json(responses.page_answer))
 
 
 def raw(url: str, at: str | None = None) -> Call[RawAnswer]:
-    return Call(_path("/v1/fetch", url=url, format="raw", at=at), replies.raw_answer)
+    return Call(_path("/v1/fetch", url=url, format="raw", at=at), responses.raw_answer)
 
 
 def find(url: str, pattern: str, at: str | None = None, limit: int = 20) -> Call[FindAnswer]:
-    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(replies.find_answer))
+    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(responses.find_answer))
 
 
 def health() -> Call[Health]:
-    return Call("/health", _json(replies.health))
+    return Call("/health", _json(responses.health))
 
 
 def search_many(
@@ -110,7 +110,7 @@ def search_many(
     shared = {"page": page, "size": size, "as_of": as_of, "engine": engine}
     asks = [{"q": _clean(query[:QUERY_CHARACTERS]), **shared} for query in queries]
     for batch in _batches(asks, min(BATCH_QUERIES, BATCH_RESULTS // max(size, 1))):
-        yield _post("/v1/search", {"queries": batch}, len(batch), replies.search_answer)
+        yield _post("/v1/search", {"queries": batch}, len(batch), responses.search_answer)
 
 
 def open_many(
@@ -119,7 +119,7 @@ def open_many(
     """Batches the server accepts, in order."""
     asks = [{"url": _clean(url), "at": at} for url in urls]
     for batch in _batches(asks, BATCH_URLS):
-        yield _post("/v1/fetch", {"urls": batch, "format": format, "length": length}, len(batch), replies.page_answer)
+        yield _post("/v1/fetch", {"urls": batch, "format": format, "length": length}, len(batch), responses.page_answer)
 
 
 def _path(route: str, **parameters: object) -> str:
@@ -140,8 +140,8 @@ def _post(
     path: str, body: Mapping[str, object], count: int, read: Callable[[Mapping[str, Any]], T]
 ) -> Call[list[T | ClientError]]:
     def entries(shape: Mapping[str, Any]) -> list[T | ClientError]:
-        found = replies.answers(shape, count)
-        return [replies.error(entry["error"]) if "error" in entry else read(entry) for entry in found]
+        found = responses.answers(shape, count)
+        return [responses.error(entry["error"]) if "error" in entry else read(entry) for entry in found]
 
     return Call(path, _json(entries), json.dumps(body, ensure_ascii=False).encode())
 

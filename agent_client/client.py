@@ -16,17 +16,17 @@ import httpx
 
 from webemu.agent_client import calls
 from webemu.agent_client.address import Address, address
-from webemu.agent_client.beside import Beside
+from webemu.agent_client.asgi import HERE, Application, Inside
+from webemu.agent_client.asgi_thread import Beside
 from webemu.agent_client.calls import Call
 from webemu.agent_client.errors import ClientError, InfrastructureError
-from webemu.agent_client.inside import HERE, Application, Inside
-from webemu.agent_client.replies import Response
+from webemu.agent_client.responses import Response
 from webemu.agent_client.retry import Patience, unanswered
 from webemu.agent_client.transport import Lines, PooledTransport, ThreadClients, lines, wire
 from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 if TYPE_CHECKING:
-    from webemu.agent_client.wire import Wire
+    from webemu.agent_client.async_pool import Wire
 
 T = TypeVar("T")
 

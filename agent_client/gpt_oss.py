@@ -11,11 +11,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from webemu.agent_client import leaf
+from webemu.agent_client import page_display
 from webemu.agent_client.calls import Call
 from webemu.agent_client.client import AsyncClient
 from webemu.agent_client.errors import InfrastructureError, WebError
-from webemu.agent_client.leaf import Leaf
+from webemu.agent_client.page_display import Leaf
 from webemu.agent_client.tools import refusal
 
 _PAGES = "gpt_oss.tools.simple_browser.page_contents"
@@ -33,10 +33,10 @@ class Backend:
 
     async def search(self, query: str, topn: int, session: Any = None) -> Any:
         """A page of results; `session` is the tool's own connection, which nothing here needs."""
-        return await self._got(leaf.results(query, topn))
+        return await self._got(page_display.results(query, topn))
 
     async def fetch(self, url: str, session: Any = None) -> Any:
-        return await self._got(leaf.page(url))
+        return await self._got(page_display.page(url))
 
     async def _got(self, call: Call[Leaf]) -> Any:
         try:

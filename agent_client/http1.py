@@ -13,7 +13,7 @@ import httpx
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from webemu.agent_client.address import Address
-from webemu.agent_client.received import Fields, Received
+from webemu.agent_client.raw_response import Fields, Received
 
 HEADER_BYTES = 1 << 20
 """Of an answer's head: recorded headers go along in it."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from webemu.agent_client import reading
+from webemu.agent_client import observation_parsing
 from webemu.agent_client.agent import Action, Step
+from webemu.agent_client.observation_parsing import Cell
 from webemu.agent_client.questions import Look, understand
-from webemu.agent_client.reading import Cell
 
 MAX_STEPS = 16
 """Enough for three hops with a wrong turn on each."""
@@ -59,9 +59,9 @@ def _by_title(title: str, look: Look) -> Generator[Action, str, Cell | None]:
     """What the page with a title says: searched for in plain words, then as a phrase, then with what is looked for."""
     tried: list[str] = []
     for query in (title, f'"{title}"', f"{title} {look.label}"):
-        shown = reading.results((yield Action("search", {"query": query})))
-        titled = [url for name, url in shown if reading.is_titled(name, title)]
-        titled += [url for name, url in shown if reading.is_namesake(name, title)]
+        shown = observation_parsing.results((yield Action("search", {"query": query})))
+        titled = [url for name, url in shown if observation_parsing.is_titled(name, title)]
+        titled += [url for name, url in shown if observation_parsing.is_namesake(name, title)]
         for url in [url for url in titled if url not in tried][:_TRIES]:
             tried.append(url)
             found = yield from _on_page(url, look)
@@ -76,16 +76,20 @@ def _on_page(url: str, look: Look) -> Generator[Action, str, Cell | None]:
     for _ in range(_WINDOWS):
         arguments = {"url": url, "format": "links"} | ({"start": start} if start else {})
         observation = yield Action("open", arguments)
-        text += reading.content(observation)
+        text += observation_parsing.content(observation)
         found = _read(text, look)
-        following = reading.next_start(observation)
+        following = observation_parsing.next_start(observation)
         if following is None or (found and not look.largest and bool(found.url) == found.linked):
             break
         start = following
-    return found or (None if look.year else reading.in_sentence(text, look.label))
+    return found or (None if look.year else observation_parsing.in_sentence(text, look.label))
 
 
 def _read(text: str, look: Look) -> Cell | None:
     if look.largest:
-        return reading.largest(text, look.label, look.year)
-    return reading.in_table(text, look.label, look.year) if look.year else reading.value(text, look.label)
+        return observation_parsing.largest(text, look.label, look.year)
+    return (
+        observation_parsing.in_table(text, look.label, look.year)
+        if look.year
+        else observation_parsing.value(text, look.label)
+    )

@@ -17,13 +17,13 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from webemu.agent_client.address import Address
-from webemu.agent_client.turns import AT_ONCE
+from webemu.agent_client.concurrency import AT_ONCE
 
 if TYPE_CHECKING:
+    from webemu.agent_client.async_pool import Wire
+    from webemu.agent_client.blocking import Line
     from webemu.agent_client.http1 import Writer
-    from webemu.agent_client.line import Line
-    from webemu.agent_client.received import Received
-    from webemu.agent_client.wire import Wire
+    from webemu.agent_client.raw_response import Received
 
 
 class Closes(Protocol):
@@ -71,7 +71,7 @@ class PooledTransport(AiohttpTransport):
 def wire(server: Address, headers: Mapping[str, str], timeout: float) -> Wire | None:
     """Connections of our own for an event loop, where they reach."""
     try:
-        from webemu.agent_client.wire import Wire  # httptools is not everywhere
+        from webemu.agent_client.async_pool import Wire  # httptools is not everywhere
 
         made = Wire(server, headers, timeout)
         return made if made.is_plain else None
@@ -82,8 +82,8 @@ def wire(server: Address, headers: Mapping[str, str], timeout: float) -> Wire | 
 def lines(server: Address, headers: Mapping[str, str], timeout: float) -> Lines | None:
     """The same for threads."""
     try:
+        from webemu.agent_client.blocking import Line
         from webemu.agent_client.http1 import Writer
-        from webemu.agent_client.line import Line
 
         writer = Writer(server, headers)
     except (ImportError, httpx.InvalidURL):  # no `httptools`, or no `poll`

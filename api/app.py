@@ -20,32 +20,32 @@ from time import perf_counter
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from webemu.api.answer import BYTES, Answer, Header, Receive, Scope, Send, all_headers, send_answer
-from webemu.api.body import read_body
-from webemu.api.cache import Cache
-from webemu.api.coding import packed
-from webemu.api.counters import Counters
-from webemu.api.doors.authority import Contexts
-from webemu.api.doors.gate import Doors
-from webemu.api.doors.names import Address, answer
-from webemu.api.doors.resolver import Resolver
-from webemu.api.errors import error_answer, guarded, internal_error, method_not_allowed, no_such_route, ours
-from webemu.api.head import fitted
-from webemu.api.openapi import DESCRIPTION, add_docs
-from webemu.api.own import is_here, is_own
-from webemu.api.pool import Pool
-from webemu.api.routes import Route, Routes
-from webemu.api.served import READER, Served
-from webemu.api.services import services
-from webemu.api.sessions.carried import PREFIX, carries, within
-from webemu.api.sessions.desk import Desk
+from webemu.api.http.body import read_body
+from webemu.api.http.coding import packed
+from webemu.api.http.errors import error_answer, guarded, internal_error, method_not_allowed, no_such_route, ours
+from webemu.api.http.head import fitted
+from webemu.api.http.response import BYTES, Answer, Header, Receive, Scope, Send, all_headers, send_answer
+from webemu.api.observe.counters import Counters
+from webemu.api.observe.slow_requests import Watch
+from webemu.api.observe.worker_metrics import PERIOD, Tally
+from webemu.api.proxy.authority import Contexts
+from webemu.api.proxy.dns_answers import Address, answer
+from webemu.api.proxy.dns_server import Resolver
+from webemu.api.proxy.protocol_sniffer import Doors
+from webemu.api.runtime.batch_sharing import folder as siblings_folder
+from webemu.api.runtime.cache import Cache
+from webemu.api.runtime.live_snapshot import READER, Served
+from webemu.api.runtime.load_shedding import CLOCK, arrived, is_late, too_late
+from webemu.api.runtime.thread_pool import Pool
+from webemu.api.services.openapi import DESCRIPTION, add_docs
+from webemu.api.services.own_hosts import is_here, is_own
+from webemu.api.services.registry import services
+from webemu.api.services.routes import Route, Routes
+from webemu.api.services.web import Web
+from webemu.api.sessions.credentials import PREFIX, carries, within
+from webemu.api.sessions.handler import Desk
 from webemu.api.sessions.routes import PATH, SessionRoutes
 from webemu.api.sessions.worlds import Worlds
-from webemu.api.siblings import folder as siblings_folder
-from webemu.api.tally import PERIOD, Tally
-from webemu.api.turns import CLOCK, arrived, is_late, too_late
-from webemu.api.watch import Watch
-from webemu.api.web import Web
 from webemu.emulator.config import Config, load
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.ledger import Ledger

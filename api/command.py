@@ -22,15 +22,15 @@ from urllib.parse import quote
 import typer
 import uvicorn
 
-from webemu.api import siblings
-from webemu.api.cluster import serve_on
-from webemu.api.doors.authority import ensure
-from webemu.api.doors.gate import Gate
-from webemu.api.doors.listener import BACKLOG, listen
-from webemu.api.doors.resolver import check
-from webemu.api.doors.unix import listening
-from webemu.api.served import current_id, problem, reader_line
-from webemu.api.supervisor import Server, Supervisor
+from webemu.api.proxy.authority import ensure
+from webemu.api.proxy.dns_server import check
+from webemu.api.proxy.listener import BACKLOG, listen
+from webemu.api.proxy.protocol_sniffer import Gate
+from webemu.api.proxy.unix import listening
+from webemu.api.runtime import batch_sharing
+from webemu.api.runtime.live_snapshot import current_id, problem, reader_line
+from webemu.api.runtime.ray_cluster import serve_on
+from webemu.api.runtime.supervisor import Server, Supervisor
 from webemu.emulator.config import Config, load
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import existing
@@ -141,7 +141,7 @@ def _run(config: Config, listeners: list[socket.socket]) -> None:
         "webemu.api.app:from_environment",
         factory=True,
         interface="asgi3",
-        loop="webemu.api.doors.accepting:AcceptingLoop" if find_spec("uvloop") else "auto",
+        loop="webemu.api.proxy.accepting:AcceptingLoop" if find_spec("uvloop") else "auto",
         http=Gate,
         ws="none",
         lifespan="on",
@@ -158,7 +158,7 @@ def _run(config: Config, listeners: list[socket.socket]) -> None:
     _log_start(config, listeners)
     if config.workers > 1:
         with tempfile.TemporaryDirectory(prefix="webemu-") as folder:
-            os.environ[siblings.FOLDER] = folder
+            os.environ[batch_sharing.FOLDER] = folder
             Supervisor(how, listeners).run()
     else:
         Server(how).run(listeners)

@@ -30,7 +30,7 @@ from typing import Any
 import httpx
 
 from webemu.agent_client import AsyncClient, Client
-from webemu.agent_client.inside import Receive, Send
+from webemu.agent_client.asgi import Receive, Send
 
 CONNECTIONS = (1, 32, 256)
 THREADS = (1, 32)

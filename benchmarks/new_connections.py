@@ -32,7 +32,7 @@ from urllib.parse import quote, urlsplit
 
 from webemu.api.bench.server import started
 from webemu.emulator.config import Config
-from webemu.index.asked import generated
+from webemu.index.load_samples import generated
 
 KEPT = (0, 16, 32, 64)
 NEW = (64, 1024)

@@ -23,7 +23,7 @@ from benchmarks.soak_checks import percentiles
 from benchmarks.soak_traffic import Line, get, opened
 from webemu.api.bench.server import started
 from webemu.emulator.config import Config
-from webemu.index.asked import generated
+from webemu.index.load_samples import generated
 
 QUERIES, CONNECTIONS = 4000, 32
 FACTORS = (0.5, 1.0, 2.0, 4.0)

@@ -17,12 +17,12 @@ from typing import Any
 from trl import GRPOConfig, GRPOTrainer
 
 from webemu.rl.adapters import trl
-from webemu.rl.adapters.place import Place as Seat
+from webemu.rl.adapters.environment_config import Place as Seat
+from webemu.rl.train.event_loop import Room
 from webemu.rl.train.grpo import config, grpo
 from webemu.rl.train.recipe import read
-from webemu.rl.train.room import Room
 from webemu.rl.train.run import loaded
-from webemu.rl.train.webs import Place, place
+from webemu.rl.train.served_web import Place, place
 
 STEPS, LATENCIES = 3, (0, 20)
 

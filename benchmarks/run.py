@@ -39,7 +39,7 @@ def main(warcs: Path | None) -> None:
         files = sorted(map(str, warcs.rglob("*.warc.gz")), key=lambda name: -Path(name).stat().st_size)
         step("benchmarks.ingest", files[0])
         step("webemu.emulator.cli", "ingest", str(warcs), "--root", work, "--collection", "bench", "-q")
-        step("benchmarks.inside", f"{work}/bench")
+        step("benchmarks.in_process", f"{work}/bench")
         place = ["--root", work, "--collection", "bench", "-q"]
         for options in LOADS:
             step("webemu.emulator.cli", "bench", *place, *options.split())
@@ -48,7 +48,7 @@ def main(warcs: Path | None) -> None:
         named = [word for option, value in (peers | {"--pywb": pywb}).items() if value for word in (option, value)]
         step("benchmarks.peers.run", f"{work}/bench", "--work", f"{work}/peers", *named)
         if pywb:
-            step("benchmarks.peers.truth", pywb, files[0])
+            step("benchmarks.peers.replay_fidelity", pywb, files[0])
     print("\nrollouts: not run, it takes a run of `webemu train`: python -m benchmarks.rollouts RUN")
     print("soak: not run, it takes fifteen minutes: python -m benchmarks.soak")
     print("signals: not run, it takes known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")

@@ -27,8 +27,8 @@ import psutil
 
 from benchmarks.memory import own
 from benchmarks.scale_model import report
-from webemu.index.asked import generated
 from webemu.index.catalog import Catalog
+from webemu.index.load_samples import generated
 
 ASKED = 4000
 
@@ -113,7 +113,7 @@ def disk(folder: Path) -> dict[str, int]:
 
 
 def asked(folder: Path, drawn: str, how: str, seed: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.scale_asked", str(folder), how, str(seed)]
+    command = [sys.executable, "-m", "benchmarks.scale_queries", str(folder), how, str(seed)]
     told: dict[str, Any] = json.loads(
         subprocess.run(command, input=drawn, check=True, capture_output=True, text=True).stdout
     )

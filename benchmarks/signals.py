@@ -21,12 +21,12 @@ from webemu.emulator.ports import Finder
 from webemu.emulator.query import parse
 from webemu.emulator.ranking import WINDOW
 from webemu.emulator.world import World
-from webemu.index.asked import generated
 from webemu.index.engine import Engine
 from webemu.index.evaluation.judged import ids, read_judgments, read_queries
 from webemu.index.evaluation.known_items import KINDS
 from webemu.index.evaluation.ranker import ranked
 from webemu.index.evaluation.score import figures, groups, measures, score
+from webemu.index.load_samples import generated
 from webemu.index.manifest import current_id, switch
 from webemu.index.open import open_snapshot
 from webemu.index.rank import PLAIN, Weights

@@ -33,7 +33,7 @@ import psutil
 from benchmarks.memory import own
 from benchmarks.soak_checks import Check, checks
 from benchmarks.soak_traffic import Ask, Guest, Line, Seen, asks, opened
-from webemu.index.asked import generated
+from webemu.index.load_samples import generated
 
 COLLECTION = "soak"
 QUERIES, URLS = 800, 600

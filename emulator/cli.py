@@ -29,9 +29,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fetch": ("webemu.agent_client.command:fetch", "Open a page of a running server."),
     "find": ("webemu.agent_client.command:find", "Find text inside a page of a running server."),
     "mcp": ("webemu.agent_client.stdio:mcp", "Be an MCP server on standard input and output, for a running server."),
-    "env": ("webemu.api.doors.command:env", "Print the settings that put programs onto the emulated web."),
-    "run": ("webemu.api.doors.run:run", "Run a command in a network where the emulated web is all there is."),
-    "ca": ("webemu.api.doors.command:ca", "Show the certificate authority that the server ends TLS with."),
+    "env": ("webemu.api.proxy.command:env", "Print the settings that put programs onto the emulated web."),
+    "run": ("webemu.api.proxy.run:run", "Run a command in a network where the emulated web is all there is."),
+    "ca": ("webemu.api.proxy.command:ca", "Show the certificate authority that the server ends TLS with."),
     "eval": ("webemu.rl.eval_command:evaluation", "Let a model answer a task file by searching, and measure it."),
     "data": ("webemu.rl.data_command:data", "Make data for training out of episodes."),
     "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
@@ -59,7 +59,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Make queries with known answers of a crawl.",
     ),
     "embed": ("webemu.index.dense.command:embed", "Give a snapshot vectors, so that it can be searched by meaning."),
-    "generate": ("webemu.ingest.synth.command:generate", "Write a web that does not exist as WARC files, with tasks."),
+    "generate": ("webemu.worlds.command:generate", "Write a web that does not exist as WARC files, with tasks."),
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from webemu.emulator.draws import Draws
+from webemu.emulator.keyed_random import Draws
 from webemu.emulator.query import parse
 from webemu.emulator.types import Hit
 from webemu.emulator.weather import Weather

@@ -1,6 +1,6 @@
 """Bad weather: what a session's web suffers, and how often. Which request it strikes is drawn, and drawn alike again.
 
-`fault` strikes a request as a whole; dead links and captcha walls strike pages (`webemu.emulator.visit`), and noise strikes
+`fault` strikes a request as a whole; dead links and captcha walls strike pages (`webemu.emulator.request_world`), and noise strikes
 results (`webemu.emulator.noise`). Nothing here waits, answers or knows a wire.
 """
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from math import exp
 from typing import Literal
 
-from webemu.emulator.draws import Draws
 from webemu.emulator.errors import EmulatorError, Refused
+from webemu.emulator.keyed_random import Draws
 
 Kind = Literal["timeout", "error", "rate-limit", "reset", "truncated"]
 REASON = "bad-weather"

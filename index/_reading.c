@@ -1,4 +1,4 @@
-/* Reading result records as index/reading.py does, which says what each function is for. Optional: compiled where there
+/* Reading result records as index/record_reader.py does, which says what each function is for. Optional: compiled where there
  * is a compiler (hatch_build.py). A record that is cut or damaged raises ValueError; nothing outside it is read.
  */
 #define _GNU_SOURCE
@@ -446,9 +446,9 @@ static PyObject *current(PyObject *module, PyObject *const *given, Py_ssize_t co
 }
 
 static PyMethodDef methods[] = {
-    {"agreements", (PyCFunction)(void (*)(void))agreements, METH_FASTCALL, "See index/reading.py."},
+    {"agreements", (PyCFunction)(void (*)(void))agreements, METH_FASTCALL, "See index/record_reader.py."},
     {"current", (PyCFunction)(void (*)(void))current, METH_FASTCALL, "See emulator/ranking.py; rows: index/columns.py."},
-    {"shown", (PyCFunction)(void (*)(void))shown, METH_FASTCALL, "See index/reading.py."},
+    {"shown", (PyCFunction)(void (*)(void))shown, METH_FASTCALL, "See index/record_reader.py."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,11 +19,11 @@ SHARD = (
     "emulator/urls.py",
     "index/analysis.py",
     "index/blobs.py",
-    "index/reading.py",
+    "index/record_reader.py",
     "index/records.py",
     "index/shard.py",
     "index/signals/anchors.py",
-    "index/split/part.py",
+    "index/partitions/partition.py",
     "index/text.py",
 )
 """Sources that decide what a shard holds."""
@@ -47,7 +47,7 @@ SNAPSHOT = (
 """Sources that decide what a snapshot holds beside its shards."""
 DENSE = ("index/dense/build.py", "index/dense/passages.py", "index/dense/store.py", "index/records.py")
 """Sources that decide which vectors a snapshot has of given models."""
-SPLIT = ("index/split/split.py",)
+SPLIT = ("index/partitions/split.py",)
 """Source that decides what parts know of the whole."""
 LIBRARIES = ("duckdb", "rustworkx", "surt", "tantivy", "w3lib")
 """Libraries that decide what is built. Those that only write it down, such as zstandard, are none of them."""

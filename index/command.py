@@ -19,10 +19,10 @@ from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.emulator.folders import existing
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import Manifest, current_id, read_manifest, switch
+from webemu.index.partitions.split import split
 from webemu.index.rank import Weights
 from webemu.index.records import reader_line
 from webemu.index.snapshot import build
-from webemu.index.split.split import split
 from webemu.index.verify import verify_snapshot
 
 Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]

@@ -20,7 +20,7 @@ import lmdb
 
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.ledger import Begun, Kind, Place, Tally
-from webemu.index.made import maker
+from webemu.index.created_folders import maker
 
 MAP_SIZE = 64 << 30
 """Bytes that there is room for; a file grows as it fills."""

@@ -15,17 +15,17 @@ from webemu.emulator.errors import EmulatorError, PayloadError, SnapshotError
 from webemu.emulator.ports import Finder
 from webemu.emulator.types import Archive, Capture, Payload
 from webemu.emulator.world import World
-from webemu.index import parts, views, wiki
+from webemu.index import html_select, views, wiki
 from webemu.index.blobs import Blobs
 from webemu.index.columns import Columns
 from webemu.index.engine import Engine
 from webemu.index.files import Files
+from webemu.index.link_rewriting import Link, replayed, replayed_css
 from webemu.index.lookup import FILE as LOOKUP_FILE
 from webemu.index.lookup import Lookup
 from webemu.index.manifest import FORMAT, Manifest, check_contents, current_id, read_manifest
 from webemu.index.payloads import decoded, read_part, read_payload
 from webemu.index.rank import PLAIN, Weights
-from webemu.index.replayed import Link, replayed, replayed_css
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import Duplicates
 from webemu.index.text import open_index, segment_bases
@@ -58,13 +58,13 @@ class Conversions:
         return views.markdown(html, url, text, pictures=pictures, whole=whole)
 
     def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
-        return parts.narrowed(html, wanted, unwanted)
+        return html_select.narrowed(html, wanted, unwanted)
 
     def targets(self, html: str, url: str) -> list[tuple[str, str]]:
-        return parts.targets(html, url)
+        return html_select.targets(html, url)
 
     def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
-        return parts.pictures(html, url)
+        return html_select.pictures(html, url)
 
     def links(self, html: str, url: str, text: str = "") -> str:
         return views.links(html, url, text)

@@ -31,14 +31,14 @@ import orjson
 from webemu.emulator.dates import day_text
 from webemu.emulator.types import Hit
 from webemu.index.analysis import terms as analyze
-from webemu.index.reading import HEAD as _HEAD
+from webemu.index.record_reader import HEAD as _HEAD
 
 READER = "compiled"
 """Name of the reader of records that runs: `compiled`, or `python`, which is slower."""
 try:
     from webemu.index._reading import agreements, shown
 except ImportError:  # no compiler where it was installed
-    from webemu.index.reading import agreements, shown
+    from webemu.index.record_reader import agreements, shown
 
     READER = "python"
 

@@ -26,10 +26,10 @@ from webemu.index.blobs import BlobWriter
 from webemu.index.builders import SHARD, fingerprint
 from webemu.index.catalog import Catalog
 from webemu.index.digests import digests
+from webemu.index.partitions.partition import WHOLE, Part
 from webemu.index.rank import Weights
 from webemu.index.records import encode, said
 from webemu.index.signals.anchors import Anchors, anchors_of
-from webemu.index.split.part import WHOLE, Part
 from webemu.index.text import Entry, write_index
 
 SHARD_PAGES = 100_000

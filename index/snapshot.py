@@ -31,6 +31,7 @@ from webemu.index.lookup import FILE as LOOKUP_FILE
 from webemu.index.lookup import write_lookup
 from webemu.index.manifest import FORMAT, Manifest, contents_of, read_manifest, switch, write_manifest
 from webemu.index.parent import leave_with, without_interrupts
+from webemu.index.partitions.partition import WHOLE, Part
 from webemu.index.rank import Weights
 from webemu.index.signals.anchors import gather
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
@@ -39,7 +40,6 @@ from webemu.index.signals.hosts import NAME, ranks_hash, write_priors
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
 from webemu.index.sorter import Sorter
-from webemu.index.split.part import WHOLE, Part
 from webemu.index.text import unite
 from webemu.index.titles import FOLDER as TITLES_FOLDER
 from webemu.index.titles import write_titles

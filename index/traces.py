@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from webemu.emulator.logs import event
 from webemu.emulator.trace import Trace
-from webemu.index.made import maker
+from webemu.index.created_folders import maker
 
 log = logging.getLogger("webemu.traces")
 

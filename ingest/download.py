@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 
 from webemu.emulator.errors import SourceError
+from webemu.ingest.readers.gzip_members import Member
 from webemu.ingest.readers.heads import Unreadable
-from webemu.ingest.readers.members import Member
 
 Progress = Callable[[int, int], None]
 """Told bytes so far and bytes in all (0: unknown)."""

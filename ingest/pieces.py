@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from webemu.index.schema import DROPS, MARKER, SOURCES
 from webemu.ingest.capture import warc_fields
 from webemu.ingest.readers import read
-from webemu.ingest.readers.members import next_member
-from webemu.ingest.readers.stretches import next_record
+from webemu.ingest.readers.gzip_members import next_member
+from webemu.ingest.readers.plain_records import next_record
 from webemu.ingest.records import Record
 from webemu.ingest.times import FLAWS
 from webemu.ingest.worker import Job, signed, write_marker

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from webemu.emulator.errors import SourceError
 from webemu.ingest import dump, zips
 from webemu.ingest.arc import Converted, convert
-from webemu.ingest.kinds import detect
+from webemu.ingest.container_format import detect
 from webemu.ingest.readers import SHARED, read
 from webemu.ingest.records import Record, Skip
 from webemu.ingest.rows import KINDS as DUMPS

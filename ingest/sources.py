@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urljoin, urlsplit
 
 from webemu.emulator.errors import SourceError
+from webemu.ingest.container_format import detect
 from webemu.ingest.download import fetch
-from webemu.ingest.kinds import detect
 
 SUFFIX = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORECASE)
 """Names that are taken for archives inside folders and globs."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from webemu.ingest.frames import Damaged, Frame, Frames, frames_of
+from webemu.ingest.readers.gzip_members import Member, next_member
 from webemu.ingest.readers.heads import Unreadable
-from webemu.ingest.readers.members import Member, next_member
 from webemu.ingest.records import Skip
 
 _STEP = 1 << 16

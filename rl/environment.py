@@ -1,6 +1,6 @@
 """One episode over the emulated web, for threads (`Episode`) and for an event loop (`AsyncEpisode`).
 
-Knows no model, no chat template and no trainer. What happens is in `webemu.rl.play`; here it is only sent.
+Knows no model, no chat template and no trainer. What happens is in `webemu.rl.episode`; here it is only sent.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from webemu.agent_client import AsyncClient, Client
 from webemu.agent_client.errors import ClientError
 from webemu.rl import arguments
-from webemu.rl.play import Play
+from webemu.rl.episode import Play
 from webemu.rl.record import Record
+from webemu.rl.session_client import Ask, Pause, Steps
 from webemu.rl.state import Limits, Observation
 from webemu.rl.swap import Swap
 from webemu.rl.tasks import Task
-from webemu.rl.web import Ask, Pause, Steps
 
 T = TypeVar("T")
 

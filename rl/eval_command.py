@@ -15,12 +15,12 @@ import typer
 from tqdm import tqdm
 
 from webemu.agent_client import ClientError
+from webemu.rl.evaluation.agents import Model, Name, NobodyError, Spoken, with_model, without_model
 from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.folder import FolderError
 from webemu.rl.evaluation.rows import Row
 from webemu.rl.evaluation.run import Setting
 from webemu.rl.evaluation.table import table
-from webemu.rl.evaluation.who import Model, Name, NobodyError, Spoken, with_model, without_model
 from webemu.rl.serving import serving
 from webemu.rl.state import Limits, limits_of
 from webemu.rl.tasks import Task, TaskError, load

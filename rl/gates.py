@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from webemu.rl.neutral import has_tokens
+from webemu.rl.sanitizing import has_tokens
 from webemu.rl.verify import exact, folded, normalise
 
 SHORTEST_CAP = 40

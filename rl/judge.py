@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl import longform
 from webemu.rl.json_text import last_with
-from webemu.rl.neutral import framed
 from webemu.rl.record import Record
 from webemu.rl.rewards import rubric_of
 from webemu.rl.rubric import Score
+from webemu.rl.sanitizing import framed
 from webemu.rl.tasks import Evidence
 from webemu.rl.verify import normalise
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from math import ceil
 
 from webemu.rl.gates import holds, lines
-from webemu.rl.neutral import has_tokens
 from webemu.rl.record import Record
+from webemu.rl.sanitizing import has_tokens
 from webemu.rl.tasks import Evidence
 from webemu.rl.verify import normalise
 

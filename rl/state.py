@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from webemu.rl.record import End
+from webemu.rl.session_client import SessionWeb
 from webemu.rl.tasks import Task
 from webemu.rl.views import Leaf
-from webemu.rl.web import SessionWeb
 
 Kind = Literal["task", "results", "page", "matches", "user", "misuse", "refusal", "weather", "limit", "over"]
 

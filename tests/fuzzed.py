@@ -18,10 +18,11 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
-from webemu.api import archives, mcp, native, pages, wiki
+from webemu.api import archives, mcp, pages, wiki
 from webemu.api.dialects import DIALECTS
 from webemu.api.mcp.endpoint import ENDPOINTS, TOOLSETS
-from webemu.api.services import services
+from webemu.api.services import native
+from webemu.api.services.registry import services
 from webemu.emulator.policy import Blocked, Budget, Policy
 from webemu.emulator.weather import Latency, Weather
 

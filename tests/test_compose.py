@@ -17,8 +17,8 @@ import yaml
 from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
-from webemu.api.doors.command import BUNDLE
-from webemu.api.own import is_own
+from webemu.api.proxy.command import BUNDLE
+from webemu.api.services.own_hosts import is_own
 from webemu.emulator.cli import COMMANDS, app
 from webemu.emulator.config import Config
 

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 HOUSE = Path(__file__).parent.parent
-ROOMS = ("emulator", "index", "ingest", "api", "agent_client", "rl")
+ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "rl")
 MAY_IMPORT = {
     "emulator": set(),
     "index": {"emulator"},
     "ingest": {"emulator", "index"},
+    "worlds": {"emulator"},
     "api": {"emulator"},
     "agent_client": set(),
     "rl": {"agent_client"},
 }
-COMPOSES = {"api/served.py", "api/app.py", "api/cluster.py"}
+COMPOSES = {"api/runtime/live_snapshot.py", "api/app.py", "api/runtime/ray_cluster.py"}
 """Where the server is put together: these may import `index`."""
 READS_CRAWLS = "rl/tasks/"
 """Where tasks are made from a crawl: may import `emulator` and `index`."""
@@ -28,7 +29,7 @@ KNOWS = {
     "rustworkx": {"index"},
     "lmdb": {"index"},
     "pyarrow": {"index", "ingest", "rl"},
-    "warcio": {"ingest"},
+    "warcio": {"ingest", "worlds"},
     "fastwarc": {"ingest"},
     "pypdfium2": {"ingest"},
     "selectolax": {"ingest", "index", "rl"},

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from webemu.api.own import is_own
+from webemu.api.services.own_hosts import is_own
 from webemu.emulator.cli import app
 from webemu.emulator.config import Config, load
 

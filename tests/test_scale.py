@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.scale import size
-from benchmarks.scale_asked import drop, resident
 from benchmarks.scale_model import fitted, report
+from benchmarks.scale_queries import drop, resident
 
 
 def test_a_power_is_found_again() -> None:

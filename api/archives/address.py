@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from webemu.api.archives.replies import ascii_url
-from webemu.api.request import Request
+from webemu.api.archives.responses import ascii_url
+from webemu.api.http.request import Request
 
 _PARTS = re.compile(r"(/web/|/CC-MAIN-[\d-]+/)(?:(\d{1,14})([a-z]{2}_)?/|(\*)/)?(.+)", re.DOTALL)
 _ESCAPED = re.compile(r"[a-z]{3,5}%3a", re.IGNORECASE)

@@ -7,10 +7,10 @@ import re
 import orjson
 
 from webemu.api.archives.parameters import digits, one
-from webemu.api.archives.replies import ascii_url, reply
-from webemu.api.archives.stamps import moment, stamp
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.archives.responses import ascii_url, reply
+from webemu.api.archives.timestamps import moment, stamp
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 import orjson
 
 from webemu.api.archives.crawls import crawl_id, crawls_of
-from webemu.api.archives.replies import reply
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.archives.responses import reply
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.world import World
 
 LEAST = 60

@@ -12,9 +12,9 @@ from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
 from webemu.api.archives.crawls import crawls_of
-from webemu.api.archives.replies import plain, reply
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.archives.responses import plain, reply
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator.types import Archive
 from webemu.emulator.world import World
 

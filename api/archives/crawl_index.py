@@ -16,11 +16,11 @@ from webemu.api.archives.crawls import Crawls, crawls_of
 from webemu.api.archives.filters import Value
 from webemu.api.archives.listing import Belongs, Row, blocks
 from webemu.api.archives.parameters import Pairs, choice, is_on, many, one
-from webemu.api.archives.replies import reply
+from webemu.api.archives.responses import reply
 from webemu.api.archives.selection import MAX_ROWS, Selection, listed, ordered, pages, passing, reach, selection
 from webemu.api.archives.wayback_fields import REVISIT, declared, word
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

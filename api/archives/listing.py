@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from webemu.api.archives.scope import Scope
-from webemu.api.archives.stamps import stamp
+from webemu.api.archives.timestamps import stamp
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

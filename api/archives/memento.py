@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webemu.api.archives.address import Address
-from webemu.api.archives.replies import ascii_url, reply
-from webemu.api.archives.stamps import http_date, stamp
-from webemu.api.origin import Reply
+from webemu.api.archives.responses import ascii_url, reply
+from webemu.api.archives.timestamps import http_date, stamp
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import NotCaptured
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

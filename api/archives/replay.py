@@ -11,15 +11,15 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
-from webemu.api.archives.absent import calendar, not_archived
 from webemu.api.archives.address import Address, read_address
 from webemu.api.archives.memento import link_header, mementos, timemap
-from webemu.api.archives.replies import redirect, reply
-from webemu.api.archives.stamps import accepted, http_date, moment, stamp
-from webemu.api.head import reason_phrase
-from webemu.api.origin import RENAMED, Headers, Reply
-from webemu.api.origin import replay as as_recorded
-from webemu.api.request import Request
+from webemu.api.archives.not_archived import calendar, not_archived
+from webemu.api.archives.responses import redirect, reply
+from webemu.api.archives.timestamps import accepted, http_date, moment, stamp
+from webemu.api.http.head import reason_phrase
+from webemu.api.http.request import Request
+from webemu.api.services.origin import RENAMED, Headers, Reply
+from webemu.api.services.origin import replay as as_recorded
 from webemu.emulator.errors import NotCaptured, PayloadError
 from webemu.emulator.types import Capture, PageRequest, Payload
 from webemu.emulator.world import World

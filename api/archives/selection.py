@@ -12,7 +12,7 @@ from webemu.api.archives.filters import Test
 from webemu.api.archives.listing import Belongs, Row, Start, blocks, bounded, page, rows
 from webemu.api.archives.parameters import Pairs, choice, digits, number, one
 from webemu.api.archives.scope import Scope, scope_of
-from webemu.api.archives.stamps import moment
+from webemu.api.archives.timestamps import moment
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.world import World
 

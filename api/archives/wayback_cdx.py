@@ -16,7 +16,7 @@ from webemu.api.archives import filters
 from webemu.api.archives.filters import Test, Value
 from webemu.api.archives.listing import Row, blocks
 from webemu.api.archives.parameters import Pairs, choice, is_on, many, one
-from webemu.api.archives.replies import plain, reply
+from webemu.api.archives.responses import plain, reply
 from webemu.api.archives.selection import (
     MAX_ROWS,
     Selection,
@@ -30,8 +30,8 @@ from webemu.api.archives.selection import (
     selection,
 )
 from webemu.api.archives.wayback_fields import ALIASES, FIELDS, Column, originals, resolved, values_of
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

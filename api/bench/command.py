@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from webemu.api.bench.asks import KINDS
 from webemu.api.bench.figures import lines, written
+from webemu.api.bench.request_factory import KINDS
 from webemu.api.bench.run import Settings, run
 from webemu.emulator.config import load
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from webemu.api.bench.asks import KINDS
+from webemu.api.bench.connection import CONNECTING, GARBLED, LOST, SILENT
 from webemu.api.bench.load import Samples
-from webemu.api.bench.wire import CONNECTING, GARBLED, LOST, SILENT
+from webemu.api.bench.request_factory import KINDS
 
 POINTS = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1.0}
 CURVE = [*(number / 100 for number in range(100)), 0.995, 0.999, 0.9995, 0.9999, 1.0]

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection as Pipe
 from random import Random
 from typing import NamedTuple
 
-from webemu.api.bench.wire import CONNECTING, Wire, opened
+from webemu.api.bench.connection import CONNECTING, Wire, opened
 
 PERIOD = 0.2
 """Seconds between two words about progress."""
@@ -60,7 +60,7 @@ class Samples:
 
     kinds: array[int] = field(default_factory=lambda: array("B"))
     statuses: array[int] = field(default_factory=lambda: array("H"))
-    """Of HTTP; below 100: see `webemu.api.bench.wire`."""
+    """Of HTTP; below 100: see `webemu.api.bench.connection`."""
     due: array[float] = field(default_factory=lambda: array("d"))
     """Seconds after the start at which it was to be sent."""
     took: array[float] = field(default_factory=lambda: array("d"))

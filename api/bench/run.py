@@ -12,13 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from webemu.api.bench import cold
-from webemu.api.bench.asks import ASKS, DOORS, KINDS, OF_QUERIES, Asking
-from webemu.api.bench.collection import Asked, asked, engine_alone, read_lines
 from webemu.api.bench.load import Request
 from webemu.api.bench.measure import Measured, Traffic, measured
+from webemu.api.bench.request_factory import ASKS, DOORS, KINDS, OF_QUERIES, Asking
 from webemu.api.bench.sequence import Drawing, Pools, needed, sequence
 from webemu.api.bench.server import Server, running, started
-from webemu.api.doors.authority import CERTIFICATE, ensure
+from webemu.api.bench.workload import Asked, asked, engine_alone, read_lines
+from webemu.api.proxy.authority import CERTIFICATE, ensure
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
 

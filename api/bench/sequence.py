@@ -12,8 +12,8 @@ from itertools import accumulate, cycle, islice
 from random import Random
 from typing import TypeVar
 
-from webemu.api.bench.asks import OF_QUERIES, Asking
 from webemu.api.bench.load import Request
+from webemu.api.bench.request_factory import OF_QUERIES, Asking
 from webemu.emulator.errors import BadRequest
 
 T = TypeVar("T")

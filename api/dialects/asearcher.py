@@ -7,8 +7,8 @@ from typing import Any
 from webemu.api.dialects.dialect import Dialect, Route, fields, reply
 from webemu.api.dialects.retrieval import missing, refuse
 from webemu.api.dialects.search_r1 import retrieve
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, NotCaptured, NoView
 from webemu.emulator.types import PageRequest
 from webemu.emulator.world import World

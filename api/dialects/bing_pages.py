@@ -7,13 +7,13 @@ import re
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from webemu.api.dialects.day import mail_date
+from webemu.api.dialects.days import mail_date
 from webemu.api.dialects.dialect import Dialect, Route, fields, number, text
-from webemu.api.dialects.found import Wanted, search, since
-from webemu.api.dialects.sheet import HTML, RSS, sheet
-from webemu.api.dialects.shown import crumbs, linked, split, title
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.display import crumbs, linked, split, title
+from webemu.api.dialects.search import Wanted, search, since
+from webemu.api.dialects.template import HTML, RSS, sheet
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.types import Hit

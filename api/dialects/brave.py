@@ -12,10 +12,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts, uuid
-from webemu.api.dialects.found import Wanted, search, since
-from webemu.api.dialects.shown import day, marked, title
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.dialects.display import day, marked, title
+from webemu.api.dialects.search import Wanted, search, since
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

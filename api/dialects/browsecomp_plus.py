@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from webemu.api.dialects.dialect import Dialect, Route, reply
-from webemu.api.dialects.found import Wanted, search
 from webemu.api.dialects.retrieval import asked_of, refuse
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.search import Wanted, search
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 

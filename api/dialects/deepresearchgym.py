@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
-from webemu.api.dialects.found import Wanted, search
 from webemu.api.dialects.retrieval import MOST, missing, refuse
-from webemu.api.errors import is_ours
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.search import Wanted, search
+from webemu.api.http.errors import is_ours
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, EmulatorError, Refused
 from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World

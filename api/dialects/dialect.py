@@ -15,9 +15,9 @@ from uuid import UUID
 
 import orjson
 
-from webemu.api.errors import failure_marks, internal_error, ours
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.http.errors import failure_marks, internal_error, ours
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator import json_text
 from webemu.emulator.errors import BadRequest, EmulatorError, Refused
 from webemu.emulator.world import World

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from webemu.api.dialects import duckduckgo_scripts as scripts
 from webemu.api.dialects.dialect import Dialect, Route, fields, number, text
-from webemu.api.dialects.found import Wanted, search, since
-from webemu.api.dialects.sheet import sheet
-from webemu.api.dialects.shown import linked, split, title
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.display import linked, split, title
+from webemu.api.dialects.search import Wanted, search, since
+from webemu.api.dialects.template import sheet
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

@@ -16,10 +16,10 @@ from urllib.parse import urlencode
 import orjson
 
 from webemu.api.dialects.dialect import fields, number, reply, text
-from webemu.api.dialects.found import RELATED, Wanted, search, since
-from webemu.api.dialects.shown import linked, marked, title
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.display import linked, marked, title
+from webemu.api.dialects.search import RELATED, Wanted, search, since
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

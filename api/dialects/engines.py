@@ -16,12 +16,12 @@ from urllib.parse import quote, unquote
 import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
-from webemu.api.dialects.found import Wanted, search, since
-from webemu.api.dialects.sheet import sheet
-from webemu.api.dialects.shown import linked, split, title
-from webemu.api.origin import Reply
+from webemu.api.dialects.display import linked, split, title
+from webemu.api.dialects.search import Wanted, search, since
+from webemu.api.dialects.template import sheet
+from webemu.api.http.request import Request
 from webemu.api.pages import addresses
-from webemu.api.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import EmulatorError, Refused
 from webemu.emulator.types import Hit

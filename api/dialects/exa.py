@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from webemu.api.dialects.day import day, fetched, midnight
+from webemu.api.dialects.days import day, fetched, midnight
 from webemu.api.dialects.dialect import (
     Dialect,
     Route,
@@ -24,11 +24,11 @@ from webemu.api.dialects.dialect import (
     text,
     texts,
 )
-from webemu.api.dialects.found import Wanted, search, share
+from webemu.api.dialects.search import Wanted, search, share
 from webemu.api.dialects.site import icon, is_within, opened
-from webemu.api.dialects.walk import Bounds, Walk, links
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.site_crawl import Bounds, Walk, links
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, Refused
 from webemu.emulator.types import Hit, Page, PageRequest

@@ -27,13 +27,13 @@ from webemu.api.dialects.dialect import (
     uuid,
 )
 from webemu.api.dialects.firecrawl_document import document, formats
-from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.search import Wanted, search
 from webemu.api.dialects.site import is_within, pages
+from webemu.api.dialects.site_crawl import Bounds, Walk
 from webemu.api.dialects.tbs import dates
-from webemu.api.dialects.walk import Bounds, Walk
-from webemu.api.errors import is_ours
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.http.errors import is_ours
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, PayloadError
 from webemu.emulator.types import Hit, PageRequest

@@ -12,12 +12,12 @@ import orjson
 from webemu.api.archives.filters import pattern
 from webemu.api.dialects.dialect import fields, fingerprint, flag, number, reply, text, texts
 from webemu.api.dialects.firecrawl_document import document, formats
-from webemu.api.dialects.found import since
+from webemu.api.dialects.search import since
 from webemu.api.dialects.site import is_within, pages
-from webemu.api.dialects.walk import Bounds, Walk
-from webemu.api.errors import is_ours
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.site_crawl import Bounds, Walk
+from webemu.api.http.errors import is_ours
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import json_text, urls
 from webemu.emulator.errors import BadRequest, EmulatorError, Refused
 from webemu.emulator.types import Capture

@@ -11,10 +11,10 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
-from webemu.api.dialects.day import fetched
+from webemu.api.dialects.days import fetched
 from webemu.api.dialects.metas import icon, language, metas
 from webemu.api.dialects.site import opened
-from webemu.api.dialects.walk import links
+from webemu.api.dialects.site_crawl import links
 from webemu.api.pages.addresses import is_web
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture, Page, PageRequest

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, header, number, reply, text
-from webemu.api.dialects.found import Wanted, known, search, since
-from webemu.api.dialects.shown import marked, title
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.display import marked, title
+from webemu.api.dialects.search import Wanted, known, search, since
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

@@ -14,9 +14,9 @@ import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, header, reply
 from webemu.api.dialects.jina_page import FORMATS, PICTURES, Source, Wishes, page, said, titled
-from webemu.api.errors import is_ours
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.http.errors import is_ours
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, PayloadError, Refused
 from webemu.emulator.types import Capture, PageRequest

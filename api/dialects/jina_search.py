@@ -8,13 +8,13 @@ from urllib.parse import unquote
 import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, header, number, reply, text, texts
-from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.display import day, title
 from webemu.api.dialects.jina import INDEX, TEXT, accepted, enveloped, refuse, source_of, wishes
 from webemu.api.dialects.jina_page import Wishes, page
-from webemu.api.dialects.shown import day, title
-from webemu.api.errors import is_ours
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.dialects.search import Wanted, search
+from webemu.api.http.errors import is_ours
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator.errors import EmulatorError, NoView
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

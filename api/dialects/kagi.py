@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from webemu.api.dialects.day import midnight
+from webemu.api.dialects.days import midnight
 from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, header, number, reply, text
-from webemu.api.dialects.found import RELATED, Wanted, search
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.search import RELATED, Wanted, search
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from webemu.api.dialects.day import day
+from webemu.api.dialects.days import day
 from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
-from webemu.api.dialects.found import Wanted, search
+from webemu.api.dialects.search import Wanted, search
 from webemu.api.dialects.site import icon, opened
-from webemu.api.errors import is_ours
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.errors import is_ours
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Refused
 from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World

@@ -1,7 +1,7 @@
 """Read the declarations in the head of an HTML document: its language, its `meta` elements, its icon.
 
 They are read with regular expressions and only as far as declarations may stand: services show it beside a page's text,
-for which a whole parse would cost more than all the rest. What the catalog keeps of it is `webemu.ingest.extract.declared`'s.
+for which a whole parse would cost more than all the rest. What the catalog keeps of it is `webemu.ingest.extract.metadata`'s.
 """
 
 from __future__ import annotations

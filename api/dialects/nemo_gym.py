@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, members, number, reply, text
-from webemu.api.dialects.found import Wanted, search
 from webemu.api.dialects.retrieval import asked_of, refuse
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.search import Wanted, search
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import NotCaptured, NoView
 from webemu.emulator.types import Hit, Page, PageRequest

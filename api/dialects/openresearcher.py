@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from webemu.api.dialects.dialect import Dialect, Route, members, number, reply
-from webemu.api.dialects.found import Wanted, search
 from webemu.api.dialects.retrieval import MOST, asked_of, refuse
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.dialects.search import Wanted, search
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import NotCaptured, NoView, Refused
 from webemu.emulator.types import PageRequest
 from webemu.emulator.world import World

@@ -10,10 +10,10 @@ from datetime import date
 from typing import Any
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, header, members, number, reply, text, texts, uuid
-from webemu.api.dialects.found import AGES, Wanted, search, since
+from webemu.api.dialects.search import AGES, Wanted, search, since
 from webemu.api.dialects.site import opened
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

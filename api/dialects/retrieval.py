@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from webemu.api.dialects.dialect import fields, reply
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, flag, number, reply
 from webemu.api.dialects.retrieval import MOST, document, missing, refuse
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Query
 from webemu.emulator.world import World

@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, header, reply, text, texts
-from webemu.api.dialects.found import RELATED, Wanted, search, since
-from webemu.api.dialects.sheet import RSS, sheet
-from webemu.api.dialects.shown import title
-from webemu.api.origin import Reply
+from webemu.api.dialects.display import title
+from webemu.api.dialects.search import RELATED, Wanted, search, since
+from webemu.api.dialects.template import RSS, sheet
+from webemu.api.http.request import Request
 from webemu.api.pages import results as page
-from webemu.api.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

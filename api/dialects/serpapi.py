@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
-from webemu.api.dialects.found import RELATED, Wanted, known, search, since
-from webemu.api.dialects.shown import crumbs, day, split, title
+from webemu.api.dialects.display import crumbs, day, split, title
+from webemu.api.dialects.search import RELATED, Wanted, known, search, since
 from webemu.api.dialects.tbs import dates
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

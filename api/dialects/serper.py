@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
-from webemu.api.dialects.found import RELATED, Wanted, search
-from webemu.api.dialects.shown import day, title
+from webemu.api.dialects.display import day, title
+from webemu.api.dialects.search import RELATED, Wanted, search
 from webemu.api.dialects.tbs import dates
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator import json_text, urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit, PageRequest

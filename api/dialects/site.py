@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from webemu.api.errors import is_ours
+from webemu.api.http.errors import is_ours
 from webemu.emulator import urls
 from webemu.emulator.errors import EmulatorError, NotCaptured
 from webemu.emulator.types import Capture, Page, PageRequest, View

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from webemu.api.archives.filters import pattern
-from webemu.api.dialects.day import day, mail_date
+from webemu.api.dialects.days import day, mail_date
 from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, members, number, reply, text, texts, uuid
-from webemu.api.dialects.found import AGES, Wanted, search, share, since
+from webemu.api.dialects.search import AGES, Wanted, search, share, since
 from webemu.api.dialects.site import icon, is_within, opened
-from webemu.api.dialects.walk import Bounds, Walk
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.dialects.site_crawl import Bounds, Walk
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Capture, Hit, View

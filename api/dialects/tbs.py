@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from webemu.api.dialects.found import since
-from webemu.api.request import Request
+from webemu.api.dialects.search import since
+from webemu.api.http.request import Request
 from webemu.emulator.world import World
 
 _QDR = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}

@@ -6,12 +6,12 @@ import re
 from datetime import date
 from typing import Any
 
-from webemu.api.dialects.day import fetched
+from webemu.api.dialects.days import fetched
 from webemu.api.dialects.dialect import Dialect, Route, fields, header, number, reply, text, texts, uuid
-from webemu.api.dialects.found import AGES, Wanted, search, since
+from webemu.api.dialects.search import AGES, Wanted, search, since
 from webemu.api.dialects.site import icon, opened
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit, View
 from webemu.emulator.world import World

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from webemu.api.http.text_range import LINES, Window
 from webemu.api.mcp.texts import matches_text, page_text, results_text
 from webemu.api.mcp.tools import Arguments, Said, Tool, Toolset
-from webemu.api.window import LINES, Window
 from webemu.emulator.session import Session
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from webemu.api.errors import INFRASTRUCTURE, internal_error, is_ours, ours
+from webemu.api.http.errors import INFRASTRUCTURE, internal_error, is_ours, ours
+from webemu.api.http.request import Handler, Request
 from webemu.api.mcp import rpc, versions
 from webemu.api.mcp.browse import BROWSE
 from webemu.api.mcp.documents import DOCUMENTS
@@ -23,8 +24,7 @@ from webemu.api.mcp.methods import Context, respond
 from webemu.api.mcp.research import RESEARCH
 from webemu.api.mcp.rpc import INTERNAL, INVALID_REQUEST, PARSE, Message, RpcError
 from webemu.api.mcp.tools import Toolset
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Handler, Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.emulator import json_text
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
-from webemu.api.errors import is_ours
+from webemu.api.http.errors import is_ours
 from webemu.api.mcp.rpc import INVALID_PARAMS, NO_RESOURCE, RpcError
 from webemu.api.mcp.tools import refusal
 from webemu.api.mcp.versions import MODERN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webemu.api.window import Window, cut
+from webemu.api.http.text_range import Window, cut
 from webemu.emulator.types import Match, Page, Results
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from webemu.api.errors import OF_THE_CRAWL, is_ours
+from webemu.api.http.errors import OF_THE_CRAWL, is_ours
 from webemu.api.mcp.rpc import INVALID_PARAMS, RpcError
 from webemu.emulator import json_text
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView

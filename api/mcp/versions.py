@@ -6,8 +6,8 @@ import binascii
 import re
 from base64 import b64decode
 
+from webemu.api.http.request import Request
 from webemu.api.mcp.rpc import HEADER_MISMATCH, INVALID_PARAMS, NO_VERSION, Message, RpcError
-from webemu.api.request import Request
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)

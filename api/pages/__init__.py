@@ -6,9 +6,9 @@ What crawled pages say is hostile: it is escaped by the templates, bounded, and 
 import re
 from collections.abc import Sequence
 
+from webemu.api.http.request import Handler
 from webemu.api.pages import browser, results, view
-from webemu.api.pages.sheet import page
-from webemu.api.request import Handler
+from webemu.api.pages.template import page
 
 PAGES: Sequence[tuple[re.Pattern[str], Handler]] = (
     (re.compile("/"), page(results.home)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import quote, unquote, urlencode
 
-from webemu.api.request import Request
+from webemu.api.http.request import Request
 from webemu.emulator import urls
 
 OWN_NAME = "webemu"

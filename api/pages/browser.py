@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import orjson
 
-from webemu.api.origin import Reply
+from webemu.api.http.request import Request
 from webemu.api.pages import addresses
-from webemu.api.pages.sheet import fill, reply
-from webemu.api.request import Request
+from webemu.api.pages.template import fill, reply
+from webemu.api.services.origin import Reply
 from webemu.emulator.world import World
 
 LIMIT = 10

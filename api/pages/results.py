@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from zlib import crc32
 
-from webemu.api.origin import Reply
+from webemu.api.http.request import Request
 from webemu.api.pages import addresses
-from webemu.api.pages.sheet import first, sheet
-from webemu.api.request import Request
+from webemu.api.pages.template import first, sheet
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.highlight import pieces
 from webemu.emulator.query import MAX_CHARS, Group, Parsed, conditions, parse

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from webemu.api.origin import Reply
+from webemu.api.http.request import Request
 from webemu.api.pages import addresses
-from webemu.api.pages.sheet import first, sheet
-from webemu.api.request import Request
+from webemu.api.pages.template import first, sheet
+from webemu.api.services.origin import Reply
 from webemu.emulator import urls
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest, EmulatorError

@@ -12,13 +12,13 @@ from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
-from webemu.api import native
-from webemu.api.answer import Answer, all_headers
-from webemu.api.ask import read_body
-from webemu.api.errors import INFRASTRUCTURE, error_answer, internal_error, is_ours, method_not_allowed, ours
-from webemu.api.native import Visit
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.http.errors import INFRASTRUCTURE, error_answer, internal_error, is_ours, method_not_allowed, ours
+from webemu.api.http.params import read_body
+from webemu.api.http.request import Request
+from webemu.api.http.response import Answer, all_headers
+from webemu.api.services import native
+from webemu.api.services.native import Visit
+from webemu.api.services.origin import Reply
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World

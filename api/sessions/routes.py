@@ -7,11 +7,11 @@ from functools import partial
 
 import orjson
 
-from webemu.api.answer import Answer
-from webemu.api.ask import read_query, whole_number
-from webemu.api.pool import Pool
-from webemu.api.routes import Route
-from webemu.api.sessions.book import MOST, Book
+from webemu.api.http.params import read_query, whole_number
+from webemu.api.http.response import Answer
+from webemu.api.runtime.thread_pool import Pool
+from webemu.api.services.routes import Route
+from webemu.api.sessions.store import MOST, Book
 from webemu.emulator.policy import read_policy
 
 PATH = "/v1/sessions"

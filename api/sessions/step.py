@@ -9,15 +9,15 @@ from urllib.parse import unquote_plus
 
 import orjson
 
-from webemu.api.errors import INFRASTRUCTURE
-from webemu.api.origin import Reply
-from webemu.api.request import Request
-from webemu.emulator.draws import Draws
+from webemu.api.http.errors import INFRASTRUCTURE
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
+from webemu.emulator.cached_world import Shared
+from webemu.emulator.keyed_random import Draws
 from webemu.emulator.ledger import Kind, Place
 from webemu.emulator.policy import Policy, identity
-from webemu.emulator.shared import Shared
+from webemu.emulator.request_world import Seen, Visit
 from webemu.emulator.trace import Trace
-from webemu.emulator.visit import Seen, Visit
 
 MAX_URL = 2000
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from itertools import count
 from threading import Lock
 
-from webemu.emulator.guard import guarded
+from webemu.emulator.cached_world import Memory, Shared
 from webemu.emulator.policy import Policy
-from webemu.emulator.shared import Memory, Shared
+from webemu.emulator.policy_filter import guarded
 from webemu.emulator.world import World
 
 KEPT = 128

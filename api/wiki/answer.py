@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable
 from html import escape
 
-from webemu.api.origin import Headers, Reply
-from webemu.api.request import Request
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
 from webemu.api.wiki import rest
-from webemu.api.wiki.ask import ApiError, Ask, read
+from webemu.api.wiki.format_version import Tree, shaped, written
 from webemu.api.wiki.opensearch import opensearch
+from webemu.api.wiki.params import ApiError, Ask, read
 from webemu.api.wiki.parse import parse
 from webemu.api.wiki.query import query
-from webemu.api.wiki.reply import answered
-from webemu.api.wiki.shape import Tree, shaped, written
+from webemu.api.wiki.response import answered
 from webemu.api.wiki.site import is_wiki
 from webemu.emulator.world import World
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from webemu.api.wiki.ask import Ask
-from webemu.api.wiki.entry import Entry, Filled, portioned
-from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.format_version import Tree
+from webemu.api.wiki.params import Ask
+from webemu.api.wiki.property_page import Entry, Filled, portioned
 from webemu.api.wiki.titles import namespace, title_of
 from webemu.emulator import urls
 from webemu.emulator.article import Article

@@ -9,10 +9,10 @@ from hashlib import blake2b
 from random import Random
 from typing import TypeAlias
 
-from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.format_version import Tree
 from webemu.api.wiki.page import number
+from webemu.api.wiki.params import Ask
 from webemu.api.wiki.search import Match, capture_of, search, snippet, total
-from webemu.api.wiki.shape import Tree
 from webemu.api.wiki.site import completions, titles
 from webemu.api.wiki.titles import NAMESPACES, namespace, spelled
 

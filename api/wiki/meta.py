@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.format_version import Tree
 from webemu.api.wiki.page import find
-from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.params import Ask
 from webemu.api.wiki.site import titles
 from webemu.api.wiki.titles import NAMESPACES
 

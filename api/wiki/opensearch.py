@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.params import Ask
 from webemu.api.wiki.site import completions
 from webemu.api.wiki.titles import NAMESPACES, namespace, spelled
 

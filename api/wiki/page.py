@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from weakref import ref
 
-from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.params import Ask
 from webemu.api.wiki.titles import capitalized, fault, namespace, page_id, path, revision_id, spelled, title_of
 from webemu.emulator import urls
 from webemu.emulator.article import Article

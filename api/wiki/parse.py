@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from webemu.api.wiki import extracts
-from webemu.api.wiki.ask import ApiError, Ask
+from webemu.api.wiki.format_version import Tree
 from webemu.api.wiki.links import inside, outside
 from webemu.api.wiki.page import Found, find, number, proper, revisions
-from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.params import ApiError, Ask
 from webemu.api.wiki.site import titles
 from webemu.api.wiki.titles import fault
 from webemu.emulator.article import Section

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from html import escape
 
 from webemu.api.wiki import extracts, links
-from webemu.api.wiki.ask import Ask
-from webemu.api.wiki.entry import MAX_ITEMS, Entry, Filled, Property
+from webemu.api.wiki.format_version import Tree
 from webemu.api.wiki.page import Found, Revision, as_of, revisions
-from webemu.api.wiki.shape import Tree
+from webemu.api.wiki.params import Ask
+from webemu.api.wiki.property_page import MAX_ITEMS, Entry, Filled, Property
 from webemu.emulator.article import Article
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from webemu.api.wiki.ask import ApiError, Ask
-from webemu.api.wiki.entry import Entry
+from webemu.api.wiki.format_version import Tree
 from webemu.api.wiki.lists import LISTS
 from webemu.api.wiki.meta import METAS
 from webemu.api.wiki.page import find, number, proper
+from webemu.api.wiki.params import ApiError, Ask
+from webemu.api.wiki.property_page import Entry
 from webemu.api.wiki.props import PROPERTIES
-from webemu.api.wiki.shape import Tree
 from webemu.api.wiki.site import titles
 from webemu.api.wiki.titles import fault, namespace, spelled
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote, unquote
 
-from webemu.api.origin import Reply
+from webemu.api.services.origin import Reply
 from webemu.api.wiki import extracts
-from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.format_version import Tree
 from webemu.api.wiki.page import Found, find, number, proper, revisions
-from webemu.api.wiki.reply import answered, as_json, moved
+from webemu.api.wiki.params import Ask
+from webemu.api.wiki.response import answered, as_json, moved
 from webemu.api.wiki.search import search, snippet
-from webemu.api.wiki.shape import Tree
 from webemu.api.wiki.site import completions
 from webemu.api.wiki.titles import NAMESPACES, spelled
 

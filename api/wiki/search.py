@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from webemu.api.wiki.ask import Ask
+from webemu.api.wiki.params import Ask
 from webemu.api.wiki.titles import WIKI, namespace, spelled, title_of
 from webemu.emulator.types import Capture, Hit, Query
 from webemu.emulator.world import DEEPEST

@@ -21,13 +21,13 @@ from pathlib import Path
 
 from benchmarks.peers.process import NotRunning, running
 from benchmarks.peers.pywb import pywb, replayed
-from webemu.api.bench.asks import KINDS, Asking
-from webemu.api.bench.collection import Asked, asked
 from webemu.api.bench.load import Request
 from webemu.api.bench.measure import Traffic, measured
+from webemu.api.bench.request_factory import KINDS, Asking
 from webemu.api.bench.sequence import Drawing, sequence
 from webemu.api.bench.server import Server, started
-from webemu.api.doors.authority import CERTIFICATE, ensure
+from webemu.api.bench.workload import Asked, asked
+from webemu.api.proxy.authority import CERTIFICATE, ensure
 from webemu.emulator.config import Config
 from webemu.emulator.errors import EmulatorError
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from webemu.emulator.ports import Finder
 from webemu.index.dense.encoder import Encoder
-from webemu.index.dense.finder import HybridFinder, Mode
 from webemu.index.dense.model import checked, judge, query_encoder
+from webemu.index.dense.ranker import HybridFinder, Mode
 from webemu.index.dense.store import Dense, Store
 from webemu.index.engine import Engine
 from webemu.index.manifest import Manifest

@@ -8,7 +8,7 @@ from webemu.index.markup import MAX_CHARACTERS
 from webemu.ingest.extract.charset import sniff
 from webemu.ingest.extract.html import extract_html
 from webemu.ingest.extract.kind import HTML, kind_of
-from webemu.ingest.extract.other import extract_json, extract_pdf, extract_plain, extract_xml
+from webemu.ingest.extract.non_html import extract_json, extract_pdf, extract_plain, extract_xml
 from webemu.ingest.extract.types import Extracted
 
 __all__ = ["Extracted", "extract", "extract_html", "kind_of", "sniff"]

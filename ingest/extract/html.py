@@ -13,9 +13,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from webemu.index.content import readable
 from webemu.index.markup import bounded
-from webemu.ingest.extract.declared import declared
 from webemu.ingest.extract.language import spoken
 from webemu.ingest.extract.links import base_of, links_of
+from webemu.ingest.extract.metadata import declared
 from webemu.ingest.extract.types import Extracted
 
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from webemu.ingest.readers.careful import read_carefully
-from webemu.ingest.readers.fast import read_fast
-from webemu.ingest.readers.members import SHARED
+from webemu.ingest.readers.fastwarc_reader import read_fast
+from webemu.ingest.readers.gzip_members import SHARED
+from webemu.ingest.readers.resync_reader import read_carefully
 from webemu.ingest.records import MAX_BLOCK, Record, Skip
 
 __all__ = ["SHARED", "Torn", "read"]

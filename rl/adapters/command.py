@@ -14,7 +14,7 @@ import typer
 from webemu.agent_client import Client, ClientError
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.errors import InfrastructureError
-from webemu.rl.adapters.place import Place
+from webemu.rl.adapters.environment_config import Place
 from webemu.rl.tasks import Task, TaskError, load
 
 

@@ -7,13 +7,13 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from webemu.rl.adapters.place import Place, result
-from webemu.rl.adapters.said import calls
+from webemu.rl.adapters.environment_config import Place, result
+from webemu.rl.adapters.text_tool_calls import calls
 from webemu.rl.tasks import Task
 
 
 class SearchEnv:
-    """An action is `{"tool": …, "arguments": …}`, or a model's text (`webemu.rl.adapters.said`). Observations are text.
+    """An action is `{"tool": …, "arguments": …}`, or a model's text (`webemu.rl.adapters.text_tool_calls`). Observations are text.
 
     `info` has the `kind` of the observation, and at the end `reward`, `terms`, `masked` and `end`. A masked episode is
     truncated with reward 0, since a reward must be a number: leave it out by `info["masked"]`.

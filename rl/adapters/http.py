@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from webemu.agent_client.errors import WebError
-from webemu.rl.adapters.place import Place, leave, result, unpacked
+from webemu.rl.adapters.environment_config import Place, leave, result, unpacked
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.state import Observation
 from webemu.rl.tasks import Task

@@ -10,7 +10,7 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 from pydantic import Field
 
-from webemu.rl.adapters.place import Place, result
+from webemu.rl.adapters.environment_config import Place, result
 from webemu.rl.tasks import Task
 
 MOST = 4096

@@ -1,4 +1,4 @@
-"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `webemu.rl.adapters.said`.
+"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `webemu.rl.adapters.text_tool_calls`.
 
 A reward must be a number there: a masked episode earns 0, and says `masked` in its metadata and metrics.
 """
@@ -11,8 +11,8 @@ from typing import Any
 import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from webemu.rl.adapters.place import Place, packed, result, unpacked
-from webemu.rl.adapters.said import calls, manual
+from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
+from webemu.rl.adapters.text_tool_calls import calls, manual
 from webemu.rl.arguments import tools
 from webemu.rl.chat import rules
 from webemu.rl.tasks import Task

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from webemu.rl.adapters.place import Place, packed, result, unpacked
+from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
 from webemu.rl.chat import rules
 from webemu.rl.tasks import Task
 

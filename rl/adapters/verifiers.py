@@ -15,12 +15,12 @@ from pydantic import Field
 
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.rl import chat
-from webemu.rl.adapters.place import Place, packed, result, unpacked
+from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
 from webemu.rl.endpoint import Endpoint
-from webemu.rl.neutral import neutral
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.policies.model import Speaker, agent
 from webemu.rl.reply import Reply
+from webemu.rl.sanitizing import neutral
 from webemu.rl.tasks import load
 
 INFO = "webemu"

@@ -16,12 +16,12 @@ from weakref import WeakKeyDictionary
 from verl.tools.base_tool import BaseTool
 from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 
-from webemu.rl.adapters.place import Place, packed, result, unpacked
+from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
 from webemu.rl.arguments import tools
 from webemu.rl.chat import rules
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.neutral import neutral
 from webemu.rl.rewards import LONG, SHORT
+from webemu.rl.sanitizing import neutral
 from webemu.rl.tasks import Task
 
 FIELD = "webemu"

@@ -20,9 +20,9 @@ from webemu.agent_client import AsyncClient
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.tools import TOOLS, acall
 from webemu.rl import rewards
-from webemu.rl.adapters.place import unpacked
-from webemu.rl.neutral import neutral
+from webemu.rl.adapters.environment_config import unpacked
 from webemu.rl.record import Record
+from webemu.rl.sanitizing import neutral
 
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _MEASURES = (rewards.format_of, rewards.length, rewards.single, rewards.own_words, rewards.correct)

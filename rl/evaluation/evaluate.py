@@ -10,13 +10,13 @@ from typing import Any
 
 from webemu.agent_client import AsyncClient
 from webemu.rl.evaluation import report
+from webemu.rl.evaluation.agents import Who
 from webemu.rl.evaluation.folder import Folder
 from webemu.rl.evaluation.manifest import manifest
 from webemu.rl.evaluation.probes import probes
 from webemu.rl.evaluation.rows import Row, outcome
 from webemu.rl.evaluation.run import Setting, keys, run
 from webemu.rl.evaluation.summary import summary
-from webemu.rl.evaluation.who import Who
 from webemu.rl.tasks import Task
 
 TIMEOUT = 90

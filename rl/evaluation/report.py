@@ -12,9 +12,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
-from webemu.rl.evaluation.look import look, policy
 from webemu.rl.evaluation.rows import PASS, Row
 from webemu.rl.evaluation.statistics import LEVEL
+from webemu.rl.evaluation.stylesheet import look, policy
 from webemu.rl.evaluation.summary import DIMENSIONS, NAMES
 from webemu.rl.rewards import LONG, SHORT
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from webemu.rl import chat
 from webemu.rl.chat import Message, Protocol
 from webemu.rl.endpoint import Endpoint, EndpointError
-from webemu.rl.policies import searching
+from webemu.rl.policies import question_search
 from webemu.rl.policies.attempt import Attempt, Policy, Turn
 from webemu.rl.reply import Reply
 
@@ -75,7 +75,7 @@ def rag(speaker: Speaker) -> Policy:
     """Answers from the first page that the question itself finds."""
 
     async def play(attempt: Attempt) -> None:
-        found = await searching.results(attempt)
+        found = await question_search.results(attempt)
         page = (await attempt.act("open", link=found[0][0])) if found else None
         text = page.text if page and page.kind == "page" else "Nothing was found."
         await _answer(speaker, attempt, f"{text}\n\n{_FROM_PAGE}", [found[0][0]] if found else [])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
 from webemu.rl.gates import form, holds, says
-from webemu.rl.policies import seen
+from webemu.rl.policies import observation_parsing
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.record import key
 from webemu.rl.tasks import Evidence
@@ -67,11 +67,13 @@ async def _read(attempt: Attempt, link: str, url: str, wanted: list[str]) -> str
         if attempt.done or (window and (not following or all(says(text, one) for one in wanted))):
             break
         found = await (attempt.act("open", link=url, cursor=following) if following else attempt.act("open", link=link))
-        text += "\n" + seen.plain(seen.page(found.text))
-        following = seen.cursor(found.text)
+        text += "\n" + observation_parsing.plain(observation_parsing.page(found.text))
+        following = observation_parsing.cursor(found.text)
     for one in wanted if following else ():
         if not attempt.done and not says(text, one):
-            text += "\n" + seen.plain(seen.within((await attempt.act("find", pattern=one)).text))
+            text += "\n" + observation_parsing.plain(
+                observation_parsing.within((await attempt.act("find", pattern=one)).text)
+            )
     return text
 
 
@@ -96,7 +98,9 @@ def _queries(attempt: Attempt, number: int) -> Iterator[str]:
     evidence = attempt.task.evidence
     one, name = evidence[number], _name(evidence[number])
     before = evidence[number - 1].value if number and form(evidence[number - 1].value) == "words" else ""
-    known = normalise(" ".join([attempt.question, *(seen.plain(step.observation) for step in attempt.steps)]))
+    known = normalise(
+        " ".join([attempt.question, *(observation_parsing.plain(step.observation) for step in attempt.steps)])
+    )
     candidates = (
         name if holds(known, normalise(name)) else "",
         before,

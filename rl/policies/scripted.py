@@ -12,7 +12,7 @@ import re
 from webemu.agent_client import scripted as script
 from webemu.agent_client.agent import Step
 from webemu.agent_client.questions import understand
-from webemu.rl.policies import reader, searching, seen
+from webemu.rl.policies import observation_parsing, question_search, reader
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.state import Observation
 
@@ -45,11 +45,13 @@ async def _known(attempt: Attempt) -> None:
 
 async def _look(attempt: Attempt) -> None:
     most, answer, cited = 0.0, "", ""
-    found = await searching.results(attempt)
+    found = await question_search.results(attempt)
     for rank, (name, _, _) in enumerate(found[:PAGES]):
         opened = await attempt.act("open", link=name)
         if opened.kind == "page":
-            weight, candidate = reader.best(attempt.question, seen.plain(seen.page(opened.text)))
+            weight, candidate = reader.best(
+                attempt.question, observation_parsing.plain(observation_parsing.page(opened.text))
+            )
             if weight * TRUST**rank > most:
                 most, answer, cited = weight * TRUST**rank, candidate, name
     await _finish(attempt, answer, [cited])
@@ -64,20 +66,20 @@ async def _open(attempt: Attempt, url: str, start: int, opened: list[str]) -> st
     link = url.removeprefix(_PLACE)
     found = await attempt.act("open", link=link, **({"cursor": start} if start else {}))
     if found.kind == "page":
-        shown = re.search(r"^Page: (\S+)", seen.within(found.text), re.MULTILINE)
+        shown = re.search(r"^Page: (\S+)", observation_parsing.within(found.text), re.MULTILINE)
         opened.append(shown[1] if shown else link)
     return _page(found)
 
 
 def _results(found: Observation) -> str:
     """As the tools of `agent_client` show them."""
-    return "\n\n".join(f"{name[1:]}. {title}\n   {url}" for name, title, url in seen.results(found.text))
+    return "\n\n".join(f"{name[1:]}. {title}\n   {url}" for name, title, url in observation_parsing.results(found.text))
 
 
 def _page(found: Observation) -> str:
     if found.kind != "page":
         return found.text
-    text, following = seen.page(found.text), seen.cursor(found.text)
-    addresses = "".join(f"\n[{number}] {_PLACE}{number}" for number in dict.fromkeys(seen.marks(text)))
+    text, following = observation_parsing.page(found.text), observation_parsing.cursor(found.text)
+    addresses = "".join(f"\n[{number}] {_PLACE}{number}" for number in dict.fromkeys(observation_parsing.marks(text)))
     tail = f"\n\nThe page goes on: open it with start={following}." if following else ""
     return f"Page\n\n{text}\n{addresses}{tail}"

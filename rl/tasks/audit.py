@@ -14,14 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from webemu.agent_client import reading
+from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
 from webemu.rl.gates import holds
-from webemu.rl.tasks.fields import Asked, Names, asked
+from webemu.rl.tasks.cached_client import Served, Shown
 from webemu.rl.tasks.filters.answerable import rank_of, ranks, recall
 from webemu.rl.tasks.phrases import content, names
-from webemu.rl.tasks.served import Served, Shown
+from webemu.rl.tasks.question_fields import Asked, Names, asked
 from webemu.rl.verify import normalise
 
 READ = 10
@@ -151,7 +151,7 @@ async def _by_url(url: str, web: Served) -> Gold:
 async def _by_title(title: str, web: Served) -> Gold:
     for query in (title, f'intitle:"{title}"'):
         for hit in await web.search(query):
-            if reading.is_titled(hit.title, title) or normalise(hit.title) == normalise(title):
+            if observation_parsing.is_titled(hit.title, title) or normalise(hit.title) == normalise(title):
                 return Gold(hit.url, title, "found")
     return Gold("", title, "missing")
 

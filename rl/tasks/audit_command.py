@@ -17,9 +17,9 @@ from webemu.emulator.folders import existing
 from webemu.rl.outputs import writable
 from webemu.rl.serving import serving
 from webemu.rl.tasks.audit import Row, as_row, audit, figures, missing, questions
-from webemu.rl.tasks.fields import Asked, Names
+from webemu.rl.tasks.cached_client import Served
 from webemu.rl.tasks.options import Collection, Quiet, Root, Server, told
-from webemu.rl.tasks.served import Served
+from webemu.rl.tasks.question_fields import Asked, Names
 
 
 def audit_questions(

@@ -28,6 +28,7 @@ from webemu.rl.outputs import writable
 from webemu.rl.serving import serving
 from webemu.rl.tasks import tables
 from webemu.rl.tasks.build import Built, build
+from webemu.rl.tasks.cached_client import AT_ONCE, PLAIN, Served
 from webemu.rl.tasks.catalogue import RECIPES, chosen, listed
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.difficulty import pass_rates
@@ -36,7 +37,6 @@ from webemu.rl.tasks.graph import Graph
 from webemu.rl.tasks.options import Collection, Quiet, Root, Server, told
 from webemu.rl.tasks.overlap import benchmarks
 from webemu.rl.tasks.recipe import Needs, Sources
-from webemu.rl.tasks.served import AT_ONCE, PLAIN, Served
 from webemu.rl.tasks.splits import NAMES, By, split
 from webemu.rl.tasks.task import Task, TaskError, load, save
 

@@ -13,8 +13,8 @@ from math import log
 from pathlib import Path
 
 from webemu.emulator.errors import BadRequest
+from webemu.rl.tasks.cached_client import DEPTH, PLAIN
 from webemu.rl.tasks.filters.filter import Verdict
-from webemu.rl.tasks.served import DEPTH, PLAIN
 from webemu.rl.tasks.task import Task
 
 MOST_HOPS = 5

@@ -14,7 +14,7 @@ from typing import Any
 
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.ngrams import WORDS, plain
-from webemu.rl.tasks.fields import QUESTIONS, named
+from webemu.rl.tasks.question_fields import QUESTIONS, named
 
 SHORTEST = 5
 _WORD = re.compile(r"\w+")

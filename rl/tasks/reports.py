@@ -13,7 +13,7 @@ from webemu.rl.gates import holds
 from webemu.rl.tasks.claims import Claim, claims, is_reachable, written
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
-from webemu.rl.tasks.recipes.reading import read
+from webemu.rl.tasks.recipes.parsed_page import read
 from webemu.rl.tasks.task import Evidence, Task
 from webemu.rl.verify import normalise
 

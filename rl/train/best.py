@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from webemu.rl.neutral import neutral
-from webemu.rl.train.journal import TRAJECTORIES
+from webemu.rl.sanitizing import neutral
+from webemu.rl.train.step_log import TRAJECTORIES
 
 LEAST = 0.9
 """Reward of an episode that is kept."""

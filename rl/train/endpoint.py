@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from webemu.rl.adapters.http import Refused, bounded
 from webemu.rl.train.rollout import Ids
-from webemu.rl.train.speak import Voice
+from webemu.rl.train.sampling import Voice
 
 AT_ONCE = 64
 WAIT = 0.005

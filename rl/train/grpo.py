@@ -17,14 +17,14 @@ from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.curriculum import Curriculum, horizon, noise
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train import ranks
+from webemu.rl.train import distributed
 from webemu.rl.train.choose import groups, outcome
-from webemu.rl.train.journal import Journal, figures
+from webemu.rl.train.event_loop import Room
 from webemu.rl.train.recipe import Control, Stage
 from webemu.rl.train.rollout import Rollout, Timing, play
-from webemu.rl.train.room import Room
+from webemu.rl.train.sampling import TrainerVoice
 from webemu.rl.train.sft import go_on, machine, parts
-from webemu.rl.train.speak import TrainerVoice
+from webemu.rl.train.step_log import Journal, figures
 
 CURRICULUM = "curriculum-{}.json"
 PATIENCE = 10
@@ -53,19 +53,19 @@ class Rounds:
 
         def played(asked: Sequence[tuple[Task, int]]) -> list[Rollout]:
             for pause in PAUSES:
-                mine, timing = play(self._room, voice, ranks.share(asked), limits, stage.context, policy)
-                rollouts = ranks.together(mine)
+                mine, timing = play(self._room, voice, distributed.share(asked), limits, stage.context, policy)
+                rollouts = distributed.together(mine)
                 times.append(timing)
                 if any(one.score.reward is not None for one in rollouts):
                     return rollouts
                 time.sleep(pause)
             raise InfrastructureError(rollouts[0].score.mask, action="start the server, then the same command goes on")
 
-        count = len(prompts) * ranks.count() // stage.group
+        count = len(prompts) * distributed.count() // stage.group
         everyone, tried = groups(self.curriculum, played, count, stage.group, stage.resample, step)
         self.last = figures(everyone, Timing(*map(sum, zip(*map(_seconds, times), strict=True))), tried)
         self._journal.trajectories(step + 1, everyone)
-        rollouts = ranks.share(everyone)
+        rollouts = distributed.share(everyone)
         return {
             "prompt_ids": [one.prompt_ids for one in rollouts],
             # TRL wants a token of each, and divides by how many are the model's own.
@@ -108,7 +108,7 @@ class Keeper(TrainerCallback):
             control.should_training_stop = control.should_training_stop or self._quiet >= PATIENCE
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if ranks.is_first():
+        if distributed.is_first():
             path = self._folder / CURRICULUM.format(state.global_step)
             path.write_text(self._rounds.curriculum.saved(), encoding="utf-8")
 
@@ -124,7 +124,7 @@ def grpo(
     resume: int = 0, vllm: str = "", show: Any = lambda step, figures: None,
 ) -> Any:  # fmt: skip
     """Train `model` for the stage's steps, from checkpoint `resume` if that is not 0; gives the trainer."""
-    journal = Journal(folder, resume, ranks.is_first())
+    journal = Journal(folder, resume, distributed.is_first())
     curriculum = _curriculum(stage, tasks, folder, seed, resume)
     limits = replace(limits, calls=0) if control == "no-tools" else limits
     rounds = Rounds(room, stage, curriculum, limits, policy, system, control, journal)

@@ -15,7 +15,7 @@ from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train.room import Room
+from webemu.rl.train.event_loop import Room
 
 Call = Callable[[str, dict[str, Any]], Coroutine[Any, Any, str]]
 Pattern = Callable[[Call, Task, Random, Sequence[Task]], Coroutine[Any, Any, None]]

@@ -16,12 +16,12 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from webemu.rl.evaluation.look import look, policy
 from webemu.rl.evaluation.statistics import LEVEL
+from webemu.rl.evaluation.stylesheet import look, policy
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.train import trajectories
 from webemu.rl.train.curves import Chart, Drawing, Step, drawn, short
-from webemu.rl.train.journal import STEPS, TRAJECTORIES, read_steps
+from webemu.rl.train.step_log import STEPS, TRAJECTORIES, read_steps
 from webemu.rl.train.trajectories import Kinds, Told
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"

@@ -7,9 +7,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from webemu.rl.train.journal import STEPS
-from webemu.rl.train.live import Live
 from webemu.rl.train.report import RECIPE, page
+from webemu.rl.train.report_server import Live
+from webemu.rl.train.step_log import STEPS
 
 
 def report(

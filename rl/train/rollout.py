@@ -16,7 +16,7 @@ from webemu.rl.rewards import rubric_of
 from webemu.rl.rubric import Score
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train.room import Room
+from webemu.rl.train.event_loop import Room
 
 Ids = list[int]
 

@@ -24,16 +24,16 @@ from webemu.rl.arguments import tools
 from webemu.rl.chat import rules
 from webemu.rl.evaluation.statistics import figure
 from webemu.rl.tasks import Task
-from webemu.rl.train import choose, journal, ranks, scratch, speak
+from webemu.rl.train import choose, distributed, sampling, step_log, tiny_models
 from webemu.rl.train.best import best
+from webemu.rl.train.event_loop import Room
 from webemu.rl.train.grpo import CURRICULUM, grpo
 from webemu.rl.train.patterns import traces
 from webemu.rl.train.recipe import Recipe, Stage
 from webemu.rl.train.rollout import Rollout, play
-from webemu.rl.train.room import Room
+from webemu.rl.train.sampling import Voice
+from webemu.rl.train.served_web import Place, place
 from webemu.rl.train.sft import sft
-from webemu.rl.train.speak import Voice
-from webemu.rl.train.webs import Place, place
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"
 VERSIONS = ("webemu", "trl", "transformers", "torch", "peft", "datasets")
@@ -66,7 +66,7 @@ def train(
     if until and until not in [stage.name for stage in recipe.stages]:
         raise RunError(f"no stage {until!r}: there are {', '.join(stage.name for stage in recipe.stages)}")
     with ExitStack() as stack:
-        web, away = ranks.told(lambda: _places(recipe, text, out, seed, given, stack))
+        web, away = distributed.told(lambda: _places(recipe, text, out, seed, given, stack))
         run = _Run(recipe, out, seed, web, away, show)
         manifests = []
         for number, stage in enumerate(recipe.stages):
@@ -109,19 +109,19 @@ class _Run:
     def stage(self, number: int, stage: Stage) -> dict[str, Any]:
         """Done now, unless it was done before."""
         folder = self.folder(number)
-        if done := ranks.told(lambda: _read_manifest(folder)):
+        if done := distributed.told(lambda: _read_manifest(folder)):
             return done
         folder.mkdir(parents=True, exist_ok=True)
         with Room(self.web.server) as room:
-            rows = ranks.told(lambda: self._rows(number, stage, room)) if stage.kind == "sft" else []
+            rows = distributed.told(lambda: self._rows(number, stage, room)) if stage.kind == "sft" else []
             model, tokenizer, peft = self._model(number, rows)
             trainer = self._train(number, stage, room, rows, model, tokenizer, peft)
-        if ranks.is_first():
+        if distributed.is_first():
             _save(trainer.accelerator.unwrap_model(trainer.model), tokenizer, folder / "model")
         with Room(self.away.server) as room:
             held_out = self._examine(stage, room, trainer.accelerator.unwrap_model(trainer.model), tokenizer)
         steps = int(trainer.state.global_step)
-        return ranks.told(lambda: self._manifest(number, stage, steps, held_out))
+        return distributed.told(lambda: self._manifest(number, stage, steps, held_out))
 
     def _train(self, number: int, stage: Stage, room: Room, rows: Rows, model: Any, tokenizer: Any, peft: Any) -> Any:
         folder = self.folder(number)
@@ -157,12 +157,12 @@ class _Run:
         """Of the stage before, else the recipe's."""
         told = self.recipe.model
         if number == 0 and told.size:
-            size = scratch.SIZES[told.size]
-            seen = [text for row in rows for text in scratch.words(row["messages"])]
-            words = scratch.tokenizer(seen, size.vocabulary)
+            size = tiny_models.SIZES[told.size]
+            seen = [text for row in rows for text in tiny_models.words(row["messages"])]
+            words = tiny_models.tokenizer(seen, size.vocabulary)
             seed = told.seed + self.seed
             return (
-                scratch.model(size, seed, len(words), words.pad_token_id, words.eos_token_id),
+                tiny_models.model(size, seed, len(words), words.pad_token_id, words.eos_token_id),
                 words,
                 _lora(told.lora),
             )
@@ -178,11 +178,11 @@ class _Run:
         limits = replace(self.recipe.limits, calls=0) if self.recipe.control == "no-tools" else self.recipe.limits
         voice = Voice(model, tokenizer, stage.turn, stage.temperature, self._system())
         pairs = [(task, self.seed) for task in asked]
-        mine, made = ranks.share(pairs), list[Rollout]()
+        mine, made = distributed.share(pairs), list[Rollout]()
         for begin in range(0, len(mine), 128):
             part = play(room, voice, mine[begin : begin + 128], limits, stage.context, dict(self.recipe.policy))
             made += part[0]
-        made = ranks.together(made)
+        made = distributed.together(made)
         known = [one for one in made if one.score.reward is not None]
         if not known:
             raise RunError(
@@ -213,7 +213,7 @@ class _Run:
 def _figures(known: Sequence[Rollout]) -> dict[str, Any]:
     """Means with their intervals, of rollouts that are not masked."""
     values = {
-        "grounded": [float(journal.is_grounded(one)) for one in known],
+        "grounded": [float(step_log.is_grounded(one)) for one in known],
         "correct": [choose.outcome(one.score) or 0.0 for one in known],
         "reward": [one.score.reward or 0.0 for one in known],
         "coverage": [one.score.terms["coverage"] or 0.0 for one in known if "coverage" in one.score.terms],
@@ -285,7 +285,7 @@ def loaded(source: str) -> tuple[Any, Any]:
     """Model and tokenizer of a folder or hub id."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    words = speak.prepared(AutoTokenizer.from_pretrained(source))
+    words = sampling.prepared(AutoTokenizer.from_pretrained(source))
     # Small steps are lost in weights of 16 bits; the passes use them all the same (`bf16` of the trainers).
     return AutoModelForCausalLM.from_pretrained(source, dtype="float32"), words
 

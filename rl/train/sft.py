@@ -11,9 +11,9 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from webemu.rl.train import ranks
-from webemu.rl.train.journal import Journal
+from webemu.rl.train import distributed
 from webemu.rl.train.recipe import RecipeError, Stage
+from webemu.rl.train.step_log import Journal
 
 
 class Keeper(TrainerCallback):
@@ -33,7 +33,7 @@ def sft(
     peft: Any = None, resume: int = 0, show: Any = lambda step, figures: None,
 ) -> Any:  # fmt: skip
     """Train `model` on rows of `messages` and `tools`, from checkpoint `resume` if that is not 0; gives the trainer."""
-    journal = Journal(folder, resume, ranks.is_first())
+    journal = Journal(folder, resume, distributed.is_first())
     trainer = SFTTrainer(
         model=model, args=config(stage, folder, seed), train_dataset=dataset(rows), processing_class=tokenizer,
         peft_config=peft, callbacks=[Keeper(journal, show)],
@@ -72,11 +72,11 @@ def config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
 
 def parts(stage: Stage) -> tuple[int, int]:
     """Rows of a process that go through the model at once, and how often in a step. Raises RecipeError."""
-    mine = stage.batch // ranks.count()
+    mine = stage.batch // distributed.count()
     at_once = stage.micro or mine
-    if stage.batch % (ranks.count() * at_once):
+    if stage.batch % (distributed.count() * at_once):
         raise RecipeError(
-            f"stage {stage.name}: {stage.batch} rows cannot be shared by {ranks.count()} processes, {at_once} at once"
+            f"stage {stage.name}: {stage.batch} rows cannot be shared by {distributed.count()} processes, {at_once} at once"
         )
     return at_once, mine // at_once
 

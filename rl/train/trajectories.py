@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.rl.rubric import Score
-from webemu.rl.train.journal import TRAJECTORIES, is_grounded_score
+from webemu.rl.train.step_log import TRAJECTORIES, is_grounded_score
 
 EPISODES = 60
 """Of a stage that are shown."""

@@ -25,7 +25,7 @@ from webemu.agent_client import (
     SearchAnswer,
     WebError,
 )
-from webemu.agent_client.replies import problem
+from webemu.agent_client.responses import problem
 
 URL = "https://example.org/a?b=c%2Bd&e=ü#f"
 SHAPE = {"Content-Type": "application/json"}

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from webemu.agent_client import AsyncClient, BadRequest, Client, InfrastructureError
-from webemu.agent_client.inside import Running
-from webemu.agent_client.turns import AT_ONCE
+from webemu.agent_client.asgi import Running
+from webemu.agent_client.concurrency import AT_ONCE
 
 BODY = b'{"status": "ok", "snapshot": "5d0c"}'
 HEADERS = [(b"content-type", b"application/json")]
@@ -219,7 +219,7 @@ def test_who_listens_after_the_answer_is_told_that_nobody_is_there(ask: Ask) -> 
 
 
 def test_what_does_not_end_is_stopped_with_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webemu.agent_client.inside.LEAVE", 0.05)
+    monkeypatch.setattr("webemu.agent_client.asgi.LEAVE", 0.05)
     odd = Odd([[60]])
 
     async def using(client: AsyncClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webemu.agent_client.reading import (
+from webemu.agent_client.observation_parsing import (
     Cell,
     content,
     in_sentence,

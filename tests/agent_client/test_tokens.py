@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from webemu.agent_client.marks import Marks, marked
+from webemu.agent_client.link_numbering import Marks, marked
 from webemu.agent_client.tokens import approximate, best
 
 HERE = Path(__file__).parents[2]

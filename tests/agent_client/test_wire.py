@@ -22,10 +22,10 @@ import pytest
 from webemu.agent_client import AsyncClient, BadRequest, Client, InfrastructureError, WebError
 from webemu.agent_client import transport as transport_module
 from webemu.agent_client.address import address
+from webemu.agent_client.async_pool import Wire
+from webemu.agent_client.concurrency import AT_ONCE
 from webemu.agent_client.http1 import HEADER_BYTES, IDLE, Writer
 from webemu.agent_client.transport import Lines
-from webemu.agent_client.turns import AT_ONCE
-from webemu.agent_client.wire import Wire
 
 BODY = b'{"status": "ok", "snapshot": "5d0c"}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -321,7 +321,7 @@ def test_a_header_that_is_none_is_refused(web: Any) -> None:
 
 
 def test_without_httptools_all_goes_through_httpx(web: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "webemu.agent_client.wire", None)
+    monkeypatch.setitem(sys.modules, "webemu.agent_client.async_pool", None)
 
     async def asking() -> tuple[object, str]:
         async with AsyncClient(web.url) as client:
@@ -373,8 +373,8 @@ def test_long_paths_and_no_httptools_leave_a_request_to_httpx_at_the_same_place(
         return [head[:13] for head in odd.heads], [len(head) > 60_000 for head in odd.heads]
 
     if not has_wire:
-        monkeypatch.setitem(sys.modules, "webemu.agent_client.wire", None)
-        monkeypatch.setitem(sys.modules, "webemu.agent_client.line", None)
+        monkeypatch.setitem(sys.modules, "webemu.agent_client.async_pool", None)
+        monkeypatch.setitem(sys.modules, "webemu.agent_client.blocking", None)
     assert asyncio.run(asking()) == ([b"GET /v1/fetch"] * 2, [has_wire] * 2)
 
 

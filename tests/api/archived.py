@@ -6,9 +6,9 @@ from hashlib import sha1
 from pathlib import Path
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.api.archives import places
-from webemu.api.origin import Reply
-from webemu.api.request import Request
+from webemu.api.archives import routes
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Reply
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -55,7 +55,7 @@ def asked(world: World, target: str, host: str = "web.archive.org", method: str 
     """The answer of an archive, without a socket."""
     path, _, query = target.partition("?")
     named = {name.lower().replace("_", "-").encode(): value.encode() for name, value in headers.items()}
-    reply = places.HOSTS[host](world, Request(method, "https", host, host, path, query, named, Session()))
+    reply = routes.HOSTS[host](world, Request(method, "https", host, host, path, query, named, Session()))
     assert reply is not None
     return reply
 

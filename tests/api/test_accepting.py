@@ -18,8 +18,8 @@ import pytest
 
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
-from webemu.api import turns
-from webemu.api.doors.accepting import AcceptingLoop
+from webemu.api.proxy.accepting import AcceptingLoop
+from webemu.api.runtime import load_shedding
 
 CLIENTS = 100
 TURNS = 8
@@ -87,7 +87,7 @@ def test_all_connections_that_wait_are_accepted_in_few_turns(listener: socket.so
 
 EXHAUSTED = """
 import asyncio, resource, socket, sys
-from webemu.api.doors.accepting import AcceptingLoop
+from webemu.api.proxy.accepting import AcceptingLoop
 from tests.api.test_accepting import Greeter
 
 async def main():
@@ -140,7 +140,7 @@ def test_a_server_that_was_stopped_refuses_nobody_who_waited_meanwhile(server: R
         connections = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE) for _ in range(50)]
         for number, connection in enumerate(connections):
             connection.request("GET", f"/v1/search?q={quote(f'river {number}')}")
-        time.sleep(turns.PATIENCE + 1)
+        time.sleep(load_shedding.PATIENCE + 1)
     finally:
         os.kill(server.process.pid, signal.SIGCONT)
     with ThreadPoolExecutor(len(connections)) as pool:
@@ -151,7 +151,7 @@ def test_a_server_that_was_stopped_refuses_nobody_who_waited_meanwhile(server: R
 
 
 def test_work_is_told_from_waiting() -> None:
-    clock = turns.WorkClock()
+    clock = load_shedding.WorkClock()
     start = time.perf_counter()
     assert clock.worked_since(start - 5) >= 5  # nothing is known of that time
     clock.mark()

@@ -22,7 +22,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from tests.api.archived import BODY, FILES, HARBOUR, collection
 from tests.crawls import Seen, html
-from webemu.api.doors.programs import for_cdx_toolkit
+from webemu.api.proxy.programs import for_cdx_toolkit
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SHOWN = "https://shown.example/"

@@ -21,7 +21,7 @@ import pytest
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.agent_client import Client
-from webemu.api.doors.authority import CERTIFICATE, ensure
+from webemu.api.proxy.authority import CERTIFICATE, ensure
 
 FILE = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 NAMES = ("WEBEMU_COPY_1", "WEBEMU_COPY_2", "WEBEMU_COPY_3")

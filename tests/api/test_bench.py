@@ -19,10 +19,10 @@ import pytest
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.bench import cold
-from webemu.api.bench.asks import KINDS, Asking
 from webemu.api.bench.figures import described, joined, lines, quantile
 from webemu.api.bench.load import Request
 from webemu.api.bench.measure import Traffic, measured
+from webemu.api.bench.request_factory import KINDS, Asking
 from webemu.api.bench.run import Settings, run, shares
 from webemu.api.bench.sequence import Drawing, Pools, drawn, sequence
 from webemu.api.bench.server import Server, started

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webemu.api.cache import LARGEST, OVERHEAD, Cache, Key
+from webemu.api.runtime.cache import LARGEST, OVERHEAD, Cache, Key
 
 
 def key(name: str) -> Key:

@@ -10,9 +10,9 @@ import uvicorn
 
 from tests.api.conftest import SmallWorld
 from webemu.api.app import create_app
-from webemu.api.doors.gate import Gate
-from webemu.api.doors.listener import listen
-from webemu.api.doors.wire import Wire, WireCycle
+from webemu.api.proxy.http_protocol import Wire, WireCycle
+from webemu.api.proxy.listener import listen
+from webemu.api.proxy.protocol_sniffer import Gate
 from webemu.emulator.config import Config
 
 

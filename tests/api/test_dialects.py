@@ -18,7 +18,7 @@ from lxml import html as lxml_html
 from tests.crawls import Seen, html, ingest, write
 from webemu.api import dialects
 from webemu.api.app import create_app
-from webemu.api.bench.asks import ASKS
+from webemu.api.bench.request_factory import ASKS
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
 from webemu.emulator.config import Config
@@ -95,7 +95,7 @@ LINKS = {
     "deepresearchgym": in_base64,
     "nemo-gym": in_text,
 }
-"""Where the links are in the answer to each of `webemu.api.bench.asks.ASKS`."""
+"""Where the links are in the answer to each of `webemu.api.bench.request_factory.ASKS`."""
 WITHOUT_SEARCH = {"jina"}
 ANY_PATH = {"jina", "jina-search"}
 """Whose path is what is asked for."""

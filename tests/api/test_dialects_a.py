@@ -16,8 +16,8 @@ from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
 from webemu.api.dialects.metas import icon, language, metas
 from webemu.api.dialects.site import is_within, pages
-from webemu.api.dialects.walk import Bounds, Walk, links
-from webemu.api.request import Request
+from webemu.api.dialects.site_crawl import Bounds, Walk, links
+from webemu.api.http.request import Request
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Overloaded, PayloadError, Refused
 from webemu.emulator.session import Session

@@ -17,8 +17,8 @@ from lxml import html as lxml_html
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
-from webemu.api.request import Request
-from webemu.api.services import services
+from webemu.api.http.request import Request
+from webemu.api.services.registry import services
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded, Refused
 from webemu.emulator.session import Session

@@ -14,7 +14,7 @@ from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
-from webemu.api.request import Request
+from webemu.api.http.request import Request
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Overloaded, PayloadError, Refused
 from webemu.emulator.session import Session

@@ -23,7 +23,7 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 from warcio.archiveiterator import ArchiveIterator
 
-from webemu.api.doors.command import exports
+from webemu.api.proxy.command import exports
 
 WIKI = "https://en.openlexicon.org"
 SHOP = "https://www.hearth-and-spoke.shop"

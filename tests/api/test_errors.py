@@ -224,7 +224,7 @@ def test_a_panic_of_a_library_has_the_error_shape(monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise panic("index out of bounds")
 
-    monkeypatch.setattr("webemu.api.native.parse_search", fail)
+    monkeypatch.setattr("webemu.api.services.native.parse_search", fail)
     answer = ask("GET", "/v1/search?q=river")
     assert (answer.status_code, answer.headers["X-Webemu-Failure"]) == (500, "infrastructure")
     assert answer.json()["error"]["reason"] == "internal-error"

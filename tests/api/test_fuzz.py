@@ -10,8 +10,8 @@ import pytest
 
 from tests.crawls import Seen, html, ingest, write
 from tests.fuzzed import TEXTS, VALUES, Asked, Place, places, requests
-from webemu.api.answer import all_headers
 from webemu.api.app import App, create_app
+from webemu.api.http.response import all_headers
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
@@ -198,8 +198,8 @@ def test_what_is_raised_outside_of_all_handlers_is_marked(app: App, monkeypatch:
         raise ZeroDivisionError
 
     monkeypatch.setattr("webemu.api.app.carries", fail)
-    monkeypatch.setattr("webemu.api.web._read", fail)
-    monkeypatch.setattr("webemu.api.web.read_plain", fail)
+    monkeypatch.setattr("webemu.api.services.web._read", fail)
+    monkeypatch.setattr("webemu.api.services.web.read_plain", fail)
     for door, kind in ((app, b"application/json"), (app.doors.web, b"text/plain; charset=utf-8")):
         status, headers, _ = asyncio.run(ask(door, Asked("GET", "a.example", "/v1/search")))
         assert (status, headers[b"x-webemu-failure"], headers[b"content-type"]) == (500, b"infrastructure", kind)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.attacked import Attacked, attacked, received
-from webemu.api.head import MAX_HEAD, MAX_LINE, MAX_LINES, fitted
+from webemu.api.http.head import MAX_HEAD, MAX_LINE, MAX_LINES, fitted
 
 HOST = "odd.example"
 WORDS = b"<p>Boats and nets of the harbour town, in enough words to be a page of its own.</p>"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.conftest import Ask
 from webemu.agent_client import tools as client_tools
-from webemu.agent_client.replies import find_answer, page_answer, search_answer
+from webemu.agent_client.responses import find_answer, page_answer, search_answer
 from webemu.api.mcp.versions import HANDSHAKE, MEMBERS
 from webemu.emulator.session import OPENED
 

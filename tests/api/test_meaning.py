@@ -20,7 +20,7 @@ pytest.importorskip("usearch", reason="the extra dense is not installed")
 
 from webemu.index.dense import build  # noqa: E402
 from webemu.index.dense.encoder import Encoder  # noqa: E402
-from webemu.index.dense.finder import HybridFinder  # noqa: E402
+from webemu.index.dense.ranker import HybridFinder  # noqa: E402
 from webemu.index.dense.store import Dense, Store  # noqa: E402
 from webemu.index.engine import Engine  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest  # noqa: E402

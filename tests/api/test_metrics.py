@@ -14,9 +14,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.conftest import Ask
-from webemu.api import dashboard
-from webemu.api.counters import BUCKETS, Counters
-from webemu.api.tally import Tally, living, requests, times, total
+from webemu.api.observe import dashboard
+from webemu.api.observe.counters import BUCKETS, Counters
+from webemu.api.observe.worker_metrics import Tally, living, requests, times, total
 
 
 def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

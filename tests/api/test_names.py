@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import create_app
-from webemu.api.doors.authority import ensure
-from webemu.api.doors.listener import _first_free
-from webemu.api.doors.names import MAX_PACKET, Address, answer
-from webemu.api.doors.resolver import Resolver, check
+from webemu.api.proxy.authority import ensure
+from webemu.api.proxy.dns_answers import MAX_PACKET, Address, answer
+from webemu.api.proxy.dns_server import Resolver, check
+from webemu.api.proxy.listener import _first_free
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
 

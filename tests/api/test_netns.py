@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.api.doors.command import exports
+from webemu.api.proxy.command import exports
 
 HERE = Path(__file__)
 SERVER, AGENT = "10.53.80.53", "10.53.80.2"

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from webemu.api.head import fitted
-from webemu.api.origin import Reply, replay
+from webemu.api.http.head import fitted
+from webemu.api.services.origin import Reply, replay
 from webemu.emulator.errors import PayloadError
 from webemu.emulator.types import Payload
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
-from webemu.api.doors.accepting import PER_TURN
+from webemu.api.proxy.accepting import PER_TURN
 
 AT_ONCE = 500
 """For some seconds of work, however quick the machine."""

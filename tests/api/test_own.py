@@ -10,7 +10,7 @@ from tests.api.test_fuzz import Asked, ask
 from tests.attacked import Attacked, attacked, received
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
-from webemu.api.own import PROXIED, is_here
+from webemu.api.services.own_hosts import PROXIED, is_here
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 

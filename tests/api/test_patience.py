@@ -11,9 +11,9 @@ import uvicorn
 
 from tests.attacked import HOST, crawled, received, until
 from webemu.api.app import create_app
-from webemu.api.doors import gate, waiting
-from webemu.api.doors.authority import CERTIFICATE, ensure
-from webemu.api.doors.gate import Gate
+from webemu.api.proxy import idle_connections, protocol_sniffer
+from webemu.api.proxy.authority import CERTIFICATE, ensure
+from webemu.api.proxy.protocol_sniffer import Gate
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
@@ -30,8 +30,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(root: Path) -> Iterator[tuple[uvicorn.Server, int]]:
     """The server in a thread, with little patience."""
     patched = pytest.MonkeyPatch()
-    for module, name in ((waiting, "HEAD_SECONDS"), (waiting, "HANDSHAKE_SECONDS"), (gate, "STALL_SECONDS")):
-        patched.setattr(module, name, SHORT if module is waiting else 1)
+    for module, name in (
+        (idle_connections, "HEAD_SECONDS"),
+        (idle_connections, "HANDSHAKE_SECONDS"),
+        (protocol_sniffer, "STALL_SECONDS"),
+    ):
+        patched.setattr(module, name, SHORT if module is idle_connections else 1)
     app = create_app(Config(root=root, collection="c"), open_world(root / "c"))
     server = uvicorn.Server(uvicorn.Config(app, http=Gate, ws="none", proxy_headers=False, log_config=None))
     listener = socket.create_server(("127.0.0.1", 0))

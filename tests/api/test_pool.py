@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from webemu.api import pool as pools
-from webemu.api.pool import BATCH, Pool
+from webemu.api.runtime import thread_pool as pools
+from webemu.api.runtime.thread_pool import BATCH, Pool
 from webemu.emulator.errors import Overloaded
 
 

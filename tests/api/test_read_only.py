@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from webemu.api.doors.authority import ensure
+from webemu.api.proxy.authority import ensure
 from webemu.emulator.errors import EmulatorError
 from webemu.index.traces import read_traces
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.attacked import BIG, Attacked, attacked, received, reset
-from webemu.api.web import MAX_BODY
+from webemu.api.services.web import MAX_BODY
 
 H = b" HTTP/1.1\r\nHost: a.example\r\n"
 CLOSE = H + b"Connection: close\r\n\r\n"

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.attacked import BIG, HOST, Attacked, attacked, received, reset
-from webemu.api.doors.authority import CONTEXTS, Authority, ensure
-from webemu.api.doors.hello import server_name
+from webemu.api.proxy.authority import CONTEXTS, Authority, ensure
+from webemu.api.proxy.client_hello import server_name
 
 REQUEST = b"GET %s HTTP/1.1\r\nHost: a.example\r\n\r\n"
 LONG = ".".join(["y" * 60] * 4)

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.api.doors.run import possible
-from webemu.api.doors.sealed import obey
+from webemu.api.proxy.namespace_init import obey
+from webemu.api.proxy.run import possible
 
 PAGE = html("Harbour", "The river port.")
 WEBEMU = [sys.executable, "-m", "webemu.emulator.cli"]
@@ -154,7 +154,7 @@ def test_signals_are_passed_on(number: int) -> None:
     waiting = f"signal.signal({int(number)}, lambda *_: sys.exit(7)); print(0, flush=True); time.sleep(60)"
     command = python("import signal, sys, time", waiting)
     outer = python(
-        "import os, sys", "from webemu.api.doors.sealed import obey", f"sys.exit(obey({command}, os.environ))"
+        "import os, sys", "from webemu.api.proxy.namespace_init import obey", f"sys.exit(obey({command}, os.environ))"
     )
     with subprocess.Popen(outer, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -205,7 +205,7 @@ def is_alive(pid: int) -> bool:
 @needs_setpriv
 def test_where_user_namespaces_are_off_it_says_so() -> None:
     off = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set -sys_admin "
-    code = "from webemu.api.doors.run import possible; print(possible())"
+    code = "from webemu.api.proxy.run import possible; print(possible())"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", off + f'{sys.executable} -c "{code}"']
     said = run(command).stdout
     assert "user.max_user_namespaces is 0" in said

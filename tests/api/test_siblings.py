@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from webemu.api.siblings import PIECE, Siblings
+from webemu.api.runtime.batch_sharing import PIECE, Siblings
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.types import Query
 from webemu.emulator.world import MANY, World

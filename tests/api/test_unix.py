@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from webemu.agent_client import Client
-from webemu.api.doors.unix import listening
+from webemu.api.proxy.unix import listening
 from webemu.emulator.config import Config, load
 from webemu.emulator.errors import BadRequest
 
@@ -199,7 +199,7 @@ def test_the_file_of_a_later_server_is_left(path: Path) -> None:
 
 def test_of_many_that_start_at_once_one_listens(path: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from webemu.api.doors.unix import listening\n"
+        "import sys, time; from pathlib import Path; from webemu.api.proxy.unix import listening\n"
         "with listening(Path(sys.argv[1])): print('up', flush=True); sys.stdin.read()"
     )
     with socket.socket(socket.AF_UNIX) as dead:

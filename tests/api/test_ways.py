@@ -15,11 +15,11 @@ import pytest
 import uvicorn
 
 from webemu.agent_client import AsyncClient, Client, calls
-from webemu.agent_client.replies import Response
+from webemu.agent_client.responses import Response
 from webemu.api.app import App, create_app
-from webemu.api.doors.gate import Gate
-from webemu.api.doors.listener import listen
-from webemu.api.doors.unix import listening
+from webemu.api.proxy.listener import listen
+from webemu.api.proxy.protocol_sniffer import Gate
+from webemu.api.proxy.unix import listening
 from webemu.emulator.config import Config
 from webemu.rl.environment import Episode
 from webemu.rl.tasks import Task

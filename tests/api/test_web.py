@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.api import sitemap
 from webemu.api.app import create_app
+from webemu.api.services import sitemap
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 

@@ -14,9 +14,9 @@ from bs4 import GuessedAtParserWarning
 from wikipedia.exceptions import DisambiguationError, PageError, RedirectError
 
 from tests.crawls import Seen, write
-from webemu.ingest.synth.atlas import draw_atlas
-from webemu.ingest.synth.graph import Graph, Town
-from webemu.ingest.synth.invent import invent
+from webemu.worlds.graph import Graph, Town
+from webemu.worlds.invent import invent
+from webemu.worlds.site_directory import draw_atlas
 
 PAGES, SEED = 400, 3
 LEXICON = "http://en.openlexicon.org/w/api.php"

@@ -25,7 +25,7 @@ from webemu.emulator.cli import COMMANDS, app
 from webemu.emulator.extras import EXTRAS, install
 
 HOUSE = Path(__file__).parents[2]
-ROOMS = ("emulator", "index", "ingest", "api", "agent_client", "rl")
+ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "rl")
 OPTIONAL = sorted({module for modules in EXTRAS.values() for module in modules})
 
 REFUSING = """

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from webemu.emulator.draws import Draws
+from webemu.emulator.keyed_random import Draws
 from webemu.emulator.noise import another, is_noisy, noisy
 from webemu.emulator.types import Hit
 from webemu.emulator.weather import FAIR, STATUSES, Latency, Weather, curriculum, fault, refusal

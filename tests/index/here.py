@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from webemu.index.split.engine import Key
-from webemu.index.split.holder import Holder
-from webemu.index.split.split import Split, home
+from webemu.index.partitions.engine import Key
+from webemu.index.partitions.server import Holder
+from webemu.index.partitions.split import Split, home
 
 
 class Here:
-    """`webemu.index.split.finder.Parts` over open parts; `asked` counts the questions."""
+    """`webemu.index.partitions.ranker.Parts` over open parts; `asked` counts the questions."""
 
     def __init__(self, collection: Path, made: Split) -> None:
         count = len(made.snapshots)

@@ -20,7 +20,7 @@ from webemu.emulator.types import Query  # noqa: E402
 from webemu.emulator.world import World  # noqa: E402
 from webemu.index.dense import build  # noqa: E402
 from webemu.index.dense.encoder import Encoder  # noqa: E402
-from webemu.index.dense.finder import HybridFinder  # noqa: E402
+from webemu.index.dense.ranker import HybridFinder  # noqa: E402
 from webemu.index.dense.store import Dense, Store  # noqa: E402
 from webemu.index.engine import Engine  # noqa: E402
 from webemu.index.lock import only_one  # noqa: E402
@@ -163,7 +163,7 @@ def test_vectors_find_what_has_no_word_of_the_query(crawl: tuple[Path, str]) -> 
 
 def test_conditions_hold_for_what_vectors_find(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     for listed in (20_000, 3):  # a list of pages, and each candidate asked
-        monkeypatch.setattr("webemu.index.dense.finder.LISTED", listed)
+        monkeypatch.setattr("webemu.index.dense.ranker.LISTED", listed)
         for mode in ("dense", "hybrid"):
             ways = finder(crawl, mode)
             assert found(ways, "car site:two.org", 1) in (["00"], ["02"])
@@ -185,7 +185,7 @@ def test_queries_without_words_are_the_engines(crawl: tuple[Path, str]) -> None:
 def test_a_longer_ranking_begins_with_the_shorter(
     crawl: tuple[Path, str], mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webemu.index.dense.finder.POOL", 4)
+    monkeypatch.setattr("webemu.index.dense.ranker.POOL", 4)
     ways = finder(crawl, mode)
     plan = ways.plan(parse("street car"))
     longest, complete = ways.top(plan, 1000)
@@ -281,7 +281,7 @@ def test_two_do_not_embed_at_once_and_a_moved_model_is_noted(crawl: tuple[Path, 
 
 
 def test_what_was_read_again_stands_above_all_others(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webemu.index.dense.finder.RERANKED", 3)
+    monkeypatch.setattr("webemu.index.dense.ranker.RERANKED", 3)
     ways = finder(crawl, "rerank", lambda query, passages: [-99.0] * len(passages))
     scores = [score for score, _ in ways.top(ways.plan(parse("car mended street")), 20)[0]]
     assert scores == sorted(scores, reverse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from webemu.index.parts import narrowed, pictures, targets
+from webemu.index.html_select import narrowed, pictures, targets
 
 PAGE = (
     "<title>T</title><base href='https://b.example/d/'><main><p class=a>One <b class=a>two</b></p><p>Three</p>"

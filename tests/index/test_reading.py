@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from webemu.emulator import ranking
 from webemu.emulator.ranking import FOREVER
-from webemu.index import reading, records
+from webemu.index import record_reader, records
 from webemu.index.analysis import terms
 from webemu.index.records import encode, hit, said, term_hash
 
@@ -27,9 +27,9 @@ def test_both_readers_say_the_same(title: str, text: str, query: Sequence[str], 
     hashes = [term_hash(term) for word in query for term in terms(word)]
     rare = [((one, *hashes[:place:2]), 1 / 3 + 0.7 * place) for place, one in enumerate(hashes)]
     pairs = [(f"{one} {other}".lower().encode(), other.encode()) for one, other in pairwise(query)]
-    assert compiled.agreements([record] * 2, rare, pairs) == reading.agreements([record] * 2, rare, pairs)
+    assert compiled.agreements([record] * 2, rare, pairs) == record_reader.agreements([record] * 2, rare, pairs)
     for passages in (0, within & reading_mask(record)):
-        assert compiled.shown(record, hashes, passages) == reading.shown(record, hashes, passages)
+        assert compiled.shown(record, hashes, passages) == record_reader.shown(record, hashes, passages)
 
 
 def reading_mask(record: memoryview) -> int:

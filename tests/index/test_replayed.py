@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from webemu.index.replayed import replayed, replayed_css
+from webemu.index.link_rewriting import replayed, replayed_css
 
 BASE = "http://a.example/d/p.html"
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.emulator.errors import SourceError
-from webemu.emulator.guard import guarded
 from webemu.emulator.policy import Blocked, Policy
+from webemu.emulator.policy_filter import guarded
 from webemu.emulator.types import Query
 from webemu.index.catalog import Catalog
 from webemu.index.columns import Columns

@@ -10,19 +10,19 @@ import pytest
 from tests.crawls import Seen, html, write
 from tests.index.here import Here
 from webemu.emulator.errors import EmulatorError, NotCaptured, SnapshotError
-from webemu.emulator.guard import guarded
 from webemu.emulator.policy import Blocked, Policy
+from webemu.emulator.policy_filter import guarded
 from webemu.emulator.query import Parsed
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
 from webemu.index.open import open_world
-from webemu.index.split.part import Part, part_of
-from webemu.index.split.split import Split, home, read_split, split, split_world
+from webemu.index.partitions.partition import Part, part_of
+from webemu.index.partitions.split import Split, home, read_split, split, split_world
 from webemu.ingest.run import run
 from webemu.ingest.sources import expand
-from webemu.ingest.synth import generate
+from webemu.worlds import generate
 
 PARTS = 3
 NEWS = " ".join(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from webemu.index.html_select import narrowed, pictures, targets
 from webemu.index.markup import MAX_NESTED, MAX_TAGS, bounded, flattened
-from webemu.index.parts import narrowed, pictures, targets
 from webemu.index.views import links, markdown
 from webemu.ingest.extract import extract_html
 

@@ -15,7 +15,7 @@ from webemu.emulator.types import PageRequest
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
 from webemu.index.open import open_world
-from webemu.ingest.synth import generate
+from webemu.worlds import generate
 
 
 def ingest(root: Path, *sources: Path, largest_file: int | None = None) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from webemu.ingest.extract import Extracted, extract, extract_html, kind_of
-from webemu.ingest.extract.other import extract_xml
+from webemu.ingest.extract.non_html import extract_xml
 
 FETCHED = date(2024, 11, 30)
 URL = "http://x.org/a/b"

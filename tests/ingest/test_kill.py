@@ -15,7 +15,7 @@ import pytest
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
 from webemu.index.schema import TABLES
-from webemu.ingest.synth import generate
+from webemu.worlds import generate
 
 KILLS = int(os.environ.get("WEBEMU_KILLS", "5"))
 """How many moments are tried."""

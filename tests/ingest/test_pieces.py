@@ -15,8 +15,8 @@ from webemu.ingest.readers import Torn, read
 from webemu.ingest.records import Record
 from webemu.ingest.run import Report, run
 from webemu.ingest.sources import Source
-from webemu.ingest.synth import generate
 from webemu.ingest.worker import Job
+from webemu.worlds import generate
 
 WHOLE = 1 << 40
 

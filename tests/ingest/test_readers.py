@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ingest import flawed
-from webemu.ingest.kinds import detect
+from webemu.ingest.container_format import detect
 from webemu.ingest.readers import read
 from webemu.ingest.records import MAX_HEAD, Record, Skip
 

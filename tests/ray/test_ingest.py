@@ -17,8 +17,8 @@ from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
 from webemu.index.schema import TABLES
 from webemu.ingest.cluster import work
-from webemu.ingest.synth import generate
 from webemu.ingest.worker import Job
+from webemu.worlds import generate
 
 pytestmark = pytest.mark.ray
 

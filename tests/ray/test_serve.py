@@ -15,10 +15,10 @@ import pytest
 from tests.index.here import Here
 from tests.ray.nodes import Cluster, Node, free_port, until
 from webemu.emulator.types import Query
-from webemu.index.split.split import split, split_world
+from webemu.index.partitions.split import split, split_world
 from webemu.ingest.run import run
 from webemu.ingest.sources import expand
-from webemu.ingest.synth import generate
+from webemu.worlds import generate
 
 pytestmark = pytest.mark.ray
 

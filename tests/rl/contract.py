@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.rl.worlds import World
-from webemu.rl.adapters.place import Place, result
+from webemu.rl.adapters.environment_config import Place, result
 from webemu.rl.ledger import Request
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Reply, Task
@@ -44,7 +44,7 @@ class Played:
     seen: tuple[str, ...]
     """The question and each observation."""
     earned: Mapping[str, Any]
-    """`webemu.rl.adapters.place.result`: reward, terms, masked, end."""
+    """`webemu.rl.adapters.environment_config.result`: reward, terms, masked, end."""
     requests: tuple[Request, ...] | None = None
     """The ledger; None where the adapter keeps its episode to itself, whose terms count it."""
 

@@ -16,9 +16,9 @@ import pytest
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
 from webemu.rl.adapters import gym, trl
+from webemu.rl.adapters.environment_config import Place, leave, packed, unpacked
 from webemu.rl.adapters.http import Seats, app
-from webemu.rl.adapters.place import Place, leave, packed, unpacked
-from webemu.rl.adapters.said import calls, manual
+from webemu.rl.adapters.text_tool_calls import calls, manual
 from webemu.rl.arguments import tools
 from webemu.rl.state import Limits
 from webemu.rl.tasks import save

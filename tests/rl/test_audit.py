@@ -18,7 +18,7 @@ from webemu.emulator.types import PageRequest
 from webemu.index.open import open_world
 from webemu.rl.tasks import Evidence, Task, save
 from webemu.rl.tasks.audit import questions
-from webemu.rl.tasks.fields import Names, asked
+from webemu.rl.tasks.question_fields import Names, asked
 from webemu.rl.tasks.subset import subset
 
 SITE = "https://facts.example"

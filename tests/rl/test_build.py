@@ -18,9 +18,9 @@ from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.rl.tasks import Evidence, Task, line, load, save, tables
 from webemu.rl.tasks.build import TRIES, Built, build, identity, refused
+from webemu.rl.tasks.cached_client import Served
 from webemu.rl.tasks.catalogue import FAMILIES, RECIPES, chosen, listed
 from webemu.rl.tasks.filters import FILTERS, Filter, Means, Verdict
-from webemu.rl.tasks.served import Served
 from webemu.rl.tasks.splits import components, split
 
 

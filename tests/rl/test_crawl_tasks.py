@@ -17,7 +17,7 @@ from webemu.rl.rewards import SHORT
 from webemu.rl.tasks import Task
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.recipe import Recipe, Sources
-from webemu.rl.tasks.recipes import CRAWL, gaps, prose, titles, values
+from webemu.rl.tasks.recipes import CRAWL, cloze, prose, titles, values
 
 FILL = (
     "The valley has been settled for a long time and is known for its orchards. Most of the people work in the mills "
@@ -232,7 +232,7 @@ def test_quantities_and_names(crawl: Crawl) -> None:
     }
     found = asked(crawl, "cloze")
     assert ("Quorrenhall",) in found.values()
-    assert all(gaps.GAP in question for question in found)
+    assert all(cloze.GAP in question for question in found)
 
 
 def test_finding_and_anchors(crawl: Crawl) -> None:

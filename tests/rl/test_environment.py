@@ -13,8 +13,8 @@ from tests.rl.worlds import HOSTILE, INJECTED, TOKENS, World, serving
 from webemu.agent_client import Client
 from webemu.agent_client.errors import WebError
 from webemu.rl.environment import Episode
-from webemu.rl.neutral import framed, has_tokens, neutral
 from webemu.rl.rewards import SHORT
+from webemu.rl.sanitizing import framed, has_tokens, neutral
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 

@@ -18,13 +18,13 @@ from webemu.emulator.errors import BadRequest
 from webemu.rl.endpoint import Endpoint, EndpointError
 from webemu.rl.evaluation import rows
 from webemu.rl.tasks import Evidence, Task
+from webemu.rl.tasks.cached_client import Served
 from webemu.rl.tasks.difficulty import PASS, difficulty, pass_rates
 from webemu.rl.tasks.filters import FILTERS, Filter, Means, Verdict
 from webemu.rl.tasks.filters.duplicates import Kept
 from webemu.rl.tasks.filters.unique import label_of
 from webemu.rl.tasks.overlap import benchmarks
 from webemu.rl.tasks.phrases import content, names, queries
-from webemu.rl.tasks.served import Served
 
 LEXICON, ATLAS = "https://lexicon.example/wiki", "https://atlas.example"
 DEFINED = "A drumlin is an elongated hill in the shape of an inverted spoon, formed by glacial ice."

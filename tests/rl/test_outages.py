@@ -16,15 +16,15 @@ from tests.rl.front import Trouble, before
 from tests.rl.worlds import World
 from webemu.agent_client import Client
 from webemu.agent_client.errors import InfrastructureError
-from webemu.agent_client.replies import problem
-from webemu.rl import web
+from webemu.agent_client.responses import problem
+from webemu.rl import session_client
 from webemu.rl.environment import Episode
 from webemu.rl.ledger import account
+from webemu.rl.session_client import Pause, begin
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
+from webemu.rl.train.event_loop import AT_ONCE, Room
 from webemu.rl.train.patterns import traces
-from webemu.rl.train.room import AT_ONCE, Room
-from webemu.rl.web import Pause, begin
 
 TROUBLES: list[Trouble] = ["503", "reset", "lost", "slow"]
 
@@ -99,7 +99,7 @@ def test_retry_after_is_read_as_a_number_and_as_a_date(header: str, least: float
 
 def test_a_request_is_not_sent_again_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that takes connections and never answers costs a bounded time, whatever the retries."""
-    monkeypatch.setattr(web, "LONGEST", 0.5)
+    monkeypatch.setattr(session_client, "LONGEST", 0.5)
     with before(world.url, "silent", 99) as front, Client(front.url, retries=0, timeout=0.4) as client:
         episode, start = Episode(client, Limits(retries=1000)), time.monotonic()
         episode.reset(world.tasks[0])
@@ -153,7 +153,7 @@ from pathlib import Path
 from webemu.rl.state import Limits
 from webemu.rl.tasks import load
 from webemu.rl.train.patterns import traces
-from webemu.rl.train.room import Room
+from webemu.rl.train.event_loop import Room
 import webemu.agent_client.retry
 webemu.agent_client.retry.FIRST_PAUSE = 0.01
 with Room(sys.argv[1]) as room:
@@ -175,9 +175,9 @@ def test_an_outage_for_good_leaves_one_error_and_no_complaints_of_the_loop(root:
 
 
 def test_an_evaluation_begins_at_a_server_that_is_busy(world: World, root: Path, tmp_path: Path) -> None:
+    from webemu.rl.evaluation.agents import Name, without_model
     from webemu.rl.evaluation.evaluate import Evaluation, evaluate
     from webemu.rl.evaluation.run import Setting
-    from webemu.rl.evaluation.who import Name, without_model
 
     asked = Evaluation([world.tasks[0]], {}, without_model(Name.oracle, world.tasks), Setting(), tmp_path / "out")
     with before(world.url, "503", 4) as front:

@@ -17,12 +17,12 @@ from webemu.agent_client import AsyncClient
 from webemu.rl.chat import CUT, NATIVE, NUDGE, REACT
 from webemu.rl.endpoint import Endpoint, EndpointError
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.policies import Attempt, Policy, model, reader, seen
-from webemu.rl.policies.chance import chance
+from webemu.rl.policies import Attempt, Policy, model, observation_parsing, reader
 from webemu.rl.policies.closed_book import _guess, closed_book
 from webemu.rl.policies.model import Speaker
 from webemu.rl.policies.oracle import oracle
 from webemu.rl.policies.rag import rag
+from webemu.rl.policies.random_policy import chance
 from webemu.rl.policies.scripted import scripted
 from webemu.rl.record import Record
 from webemu.rl.rewards import rubric_of
@@ -152,10 +152,10 @@ def test_only_the_oracle_looks_at_the_gold(world: World, policy: Policy) -> None
 
 def test_what_a_policy_reads_of_an_observation(world: World) -> None:
     ((attempt, _),) = play(world, rag, world.tasks[0])
-    found = seen.results(attempt.steps[0].observation)
+    found = observation_parsing.results(attempt.steps[0].observation)
     assert [name for name, _, _ in found][:3] == ["r1", "r2", "r3"]
     assert all(url.startswith("https://") for _, _, url in found)
-    page = seen.page(attempt.steps[1].observation)
+    page = observation_parsing.page(attempt.steps[1].observation)
     assert page
     assert "data, not instructions" not in page
     assert "end of page" not in page

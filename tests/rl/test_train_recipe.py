@@ -17,9 +17,9 @@ from webemu.rl.rubric import Score
 from webemu.rl.tasks import Evidence, Task
 from webemu.rl.train.best import best
 from webemu.rl.train.choose import groups, is_telling, outcome, shuffled
-from webemu.rl.train.journal import Journal, figures, is_grounded, read_steps
 from webemu.rl.train.recipe import RecipeError, parse, read, shipped
 from webemu.rl.train.rollout import Rollout, Timing
+from webemu.rl.train.step_log import Journal, figures, is_grounded, read_steps
 
 STAGE = '[[stages]]\nname = "one"\nkind = "grpo"\nsteps = 2\nrate = 1e-3\n'
 WHOLE = f'summary = "x"\n{STAGE}'

@@ -29,10 +29,10 @@ from webemu.emulator.cli import app
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
 from webemu.rl.train import curves, trajectories
-from webemu.rl.train.journal import STEPS, TRAJECTORIES, Journal, figures
-from webemu.rl.train.live import Live
 from webemu.rl.train.report import MANIFEST, RECIPE, page, state
+from webemu.rl.train.report_server import Live
 from webemu.rl.train.rollout import Rollout, Timing
+from webemu.rl.train.step_log import STEPS, TRAJECTORIES, Journal, figures
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("trl")
 
 from tests.rl.front import before
-from webemu.rl.train.webs import Place
+from webemu.rl.train.served_web import Place
 
 RECIPE = """\
 summary = "for tests"

@@ -23,11 +23,11 @@ from webemu.rl.environment import Episode
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train.journal import figures
+from webemu.rl.train.event_loop import Room
 from webemu.rl.train.rollout import Ids, Rollout, Timing, play
-from webemu.rl.train.room import Room
-from webemu.rl.train.speak import Tongue
-from webemu.rl.train.webs import Place
+from webemu.rl.train.sampling import Tongue
+from webemu.rl.train.served_web import Place
+from webemu.rl.train.step_log import figures
 
 Script = Sequence[Sequence[Said] | Ids]
 Scripts = Sequence[tuple[Task, Script]]
@@ -216,13 +216,13 @@ def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: Place, words: A
 
 
 def test_a_step_of_grpo_waits_for_its_web(toy: Place, tmp_path: Path) -> None:
-    from webemu.rl.train import scratch
+    from webemu.rl.train import tiny_models
     from webemu.rl.train.grpo import grpo
-    from webemu.rl.train.journal import read_steps
     from webemu.rl.train.recipe import Stage
+    from webemu.rl.train.step_log import read_steps
 
     words, port = WORDS["scratch"](), free_port()
-    model = scratch.model(scratch.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    model = tiny_models.model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
     stage = Stage("wait", "grpo", 2, 1e-3, batch=4, group=2, resample=0, turn=8, context=64)
     shown: list[float] = []
 
@@ -254,12 +254,12 @@ def test_a_web_that_never_comes_back_ends_the_stage(
     toy: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from webemu.rl.train import grpo as module
-    from webemu.rl.train import scratch
+    from webemu.rl.train import tiny_models
     from webemu.rl.train.recipe import Stage
 
     monkeypatch.setattr(module, "PAUSES", (0, 0))
     words, port = WORDS["scratch"](), free_port()
-    model = scratch.model(scratch.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    model = tiny_models.model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
     stage = Stage("never", "grpo", 2, 1e-3, batch=4, group=2, turn=8, context=64)
     with served(toy, port):
         room = Room(f"http://127.0.0.1:{port}")

@@ -22,8 +22,8 @@ from tests.train.toy import TOOLS, WORDS, turn
 from tests.trainers import tiny
 from webemu.rl.arguments import read
 from webemu.rl.tasks import Task
-from webemu.rl.train import scratch
-from webemu.rl.train.speak import Tongue, prepared
+from webemu.rl.train import tiny_models
+from webemu.rl.train.sampling import Tongue, prepared
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search", {"query": "Nem Sal"}),
@@ -152,7 +152,7 @@ def test_a_saved_tokenizer_speaks_as_before(words: Any, tmp_path: Path) -> None:
 
 
 def test_the_same_texts_give_the_same_tokenizer() -> None:
-    one, other = (scratch.tokenizer(["Key of Nem Sal", "search query"], 400) for _ in range(2))
+    one, other = (tiny_models.tokenizer(["Key of Nem Sal", "search query"], 400) for _ in range(2))
     assert one.backend_tokenizer.to_str() == other.backend_tokenizer.to_str()
 
 

@@ -29,17 +29,17 @@ from webemu.rl.rewards import rubric_of
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
 from webemu.rl.train import grpo as module
-from webemu.rl.train import scratch
+from webemu.rl.train import tiny_models
+from webemu.rl.train.event_loop import Room
 from webemu.rl.train.grpo import PATIENCE, Rounds, config, grpo
-from webemu.rl.train.journal import read_steps
 from webemu.rl.train.patterns import PATTERNS, traces
 from webemu.rl.train.recipe import RecipeError, Stage
 from webemu.rl.train.rollout import Rollout, play
-from webemu.rl.train.room import Room
 from webemu.rl.train.run import _lora, _save, loaded
+from webemu.rl.train.sampling import Tongue, Voice, prepared
+from webemu.rl.train.served_web import Place
 from webemu.rl.train.sft import dataset, sft
-from webemu.rl.train.speak import Tongue, Voice, prepared
-from webemu.rl.train.webs import Place
+from webemu.rl.train.step_log import read_steps
 
 SFT = Stage("skills", "sft", 2, 1e-3, batch=4)
 GRPO = Stage("grpo", "grpo", 2, 1e-3, batch=8, group=4, resample=0, turn=8, context=64)
@@ -47,7 +47,7 @@ PLAIN: dict[str, Any] = {"seed": 0, "policy": {}}
 
 
 def small(words: Any) -> Any:
-    return scratch.model(scratch.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    return tiny_models.model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
 
 
 def qwen(words: Any) -> Qwen3ForCausalLM:

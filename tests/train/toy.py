@@ -13,7 +13,7 @@ from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.recipe import Web
 from webemu.rl.train.rollout import Ids
-from webemu.rl.train.webs import Place, place
+from webemu.rl.train.served_web import Place, place
 
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
 TOOLS = tools(has_user=True)
@@ -33,15 +33,15 @@ def of(place: Place, recipe: str, count: int = 1) -> list[Task]:
 
 
 def scratch_words() -> Any:
-    from webemu.rl.train import scratch
+    from webemu.rl.train import tiny_models
 
-    return scratch.tokenizer(["Key of Nem Sal search query open link r1 finish answer citations Xa Qui"] * 3, 420)
+    return tiny_models.tokenizer(["Key of Nem Sal search query open link r1 finish answer citations Xa Qui"] * 3, 420)
 
 
 def qwen_words() -> Any:
     """With the stock template of Qwen3, prepared as a run does it."""
     from tests.trainers import tiny
-    from webemu.rl.train.speak import prepared
+    from webemu.rl.train.sampling import prepared
 
     return prepared(tiny.tokenizer())
 

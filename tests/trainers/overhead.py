@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 
 from webemu.rl.adapters import gym, trl
+from webemu.rl.adapters.environment_config import Place, leave, packed
 from webemu.rl.adapters.http import app
-from webemu.rl.adapters.place import Place, leave, packed
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task, load
 

@@ -82,7 +82,7 @@ def test_the_tools_of_verl_load(world: World, tmp_path: Path) -> None:
 def test_openenv_serves(world: World, tmp_path: Path) -> None:
     pytest.importorskip("openenv")
     from tests.trainers.test_openenv import serving
-    from webemu.rl.adapters.place import Place
+    from webemu.rl.adapters.environment_config import Place
 
     assert "uvicorn.run(app(load(" in code(world, tmp_path, "python", "openenv")
     with serving(world.tasks, Place(world.url)) as address:

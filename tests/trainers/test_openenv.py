@@ -18,8 +18,8 @@ from openenv.core.generic_client import GenericEnvClient
 
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
+from webemu.rl.adapters.environment_config import Place
 from webemu.rl.adapters.openenv import app
-from webemu.rl.adapters.place import Place
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
-from webemu.rl.adapters.place import Place
+from webemu.rl.adapters.environment_config import Place
 from webemu.rl.state import Limits
 
 

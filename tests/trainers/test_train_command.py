@@ -19,10 +19,10 @@ pytest.importorskip("peft")
 pytest.importorskip("tensorboard")
 
 from webemu.rl.tasks import Task
-from webemu.rl.train.journal import read_steps
 from webemu.rl.train.recipe import parse
 from webemu.rl.train.run import Given, RunError, _checkpoint, _parted, _take_over, train
-from webemu.rl.train.webs import Place
+from webemu.rl.train.served_web import Place
+from webemu.rl.train.step_log import read_steps
 
 RECIPE = """\
 summary = "for tests"

@@ -22,7 +22,7 @@ from tests.train.test_steps import qwen, small
 from tests.train.toy import WORDS
 from webemu.rl.arguments import tools
 from webemu.rl.train.run import _save
-from webemu.rl.train.webs import Place
+from webemu.rl.train.served_web import Place
 
 COMMAND = [sys.executable, "-P", "-m", "webemu.emulator.cli"]
 ASKED = [{"role": "user", "content": "Key of Nem Sal"}]

@@ -16,7 +16,7 @@ pytest.importorskip("peft")
 pytest.importorskip("tensorboard")
 
 from tests.trainers.test_train_command import NOISY
-from webemu.rl.train.journal import read_steps
+from webemu.rl.train.step_log import read_steps
 
 LAUNCH = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
 

@@ -19,7 +19,7 @@ from tests.rl.contract import SEED, Case, case, expected
 from tests.rl.worlds import World
 from tests.trainers import tiny
 from webemu.rl.adapters import trl
-from webemu.rl.adapters.place import Place
+from webemu.rl.adapters.environment_config import Place
 from webemu.rl.arguments import tools
 from webemu.rl.state import Limits
 

@@ -20,7 +20,7 @@ from verl.tools.tool_registry import load_all_tools
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
 from webemu.rl.adapters import verl
-from webemu.rl.adapters.place import leave
+from webemu.rl.adapters.environment_config import leave
 from webemu.rl.arguments import tools
 from webemu.rl.state import Limits
 

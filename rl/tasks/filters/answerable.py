@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from webemu.emulator import urls
+from webemu.rl.tasks.cached_client import DEPTH, PLAIN, Found, Served
 from webemu.rl.tasks.filters.filter import Means, Verdict, untold
 from webemu.rl.tasks.filters.quote import flat
 from webemu.rl.tasks.phrases import content, queries
-from webemu.rl.tasks.served import DEPTH, PLAIN, Found, Served
 from webemu.rl.tasks.task import Evidence, Task
 
 FIRST = 10

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from webemu.rl.tasks.served import AT_ONCE, Served
+from webemu.rl.tasks.cached_client import AT_ONCE, Served
 from webemu.rl.tasks.task import Task
 
 if TYPE_CHECKING:

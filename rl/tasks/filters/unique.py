@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import re
 
-from webemu.agent_client import reading
+from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
 from webemu.rl.gates import form
+from webemu.rl.tasks.cached_client import Found, Shown
 from webemu.rl.tasks.filters.filter import Means, Verdict, untold
 from webemu.rl.tasks.filters.quote import flat
 from webemu.rl.tasks.phrases import content, quoted
-from webemu.rl.tasks.served import Found, Shown
 from webemu.rl.tasks.task import Evidence, Task
 from webemu.rl.verify import exact
 
@@ -84,7 +84,9 @@ async def _opened(hits: list[Found], means: Means) -> list[Shown]:
 
 
 def _is_accepted(page: Shown, task: Task) -> bool:
-    return any(reading.is_titled(page.title, answer) or exact(page.title, (answer,)) for answer in task.answers)
+    return any(
+        observation_parsing.is_titled(page.title, answer) or exact(page.title, (answer,)) for answer in task.answers
+    )
 
 
 def _is_meant(url: str, one: Evidence, task: Task) -> bool:
@@ -110,7 +112,7 @@ def label_of(quote: str, value: str, subject: str) -> str:
 
 
 def _stated(text: str, label: str) -> str:
-    found = reading.value(text, label) or reading.in_sentence(text, label)
+    found = observation_parsing.value(text, label) or observation_parsing.in_sentence(text, label)
     return found.text.partition(" | ")[0] if found else ""
 
 
@@ -118,5 +120,5 @@ def _is_named(title: str, subject: str, question: str) -> bool:
     """Whether a page is of the same title, or of the same name where the question does not say which one it means."""
     bare, bracket, _ = subject.partition(" (")
     if (bracket and subject in question) or any(name.startswith(subject) for name in quoted(question)):
-        return reading.is_titled(title, subject)
-    return reading.is_titled(title, bare) or reading.is_namesake(title, bare)
+        return observation_parsing.is_titled(title, subject)
+    return observation_parsing.is_titled(title, bare) or observation_parsing.is_namesake(title, bare)

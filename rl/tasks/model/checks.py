@@ -7,7 +7,7 @@ import re
 from webemu.rl import longform
 from webemu.rl.gates import holds, is_plain, parts
 from webemu.rl.tasks.filters.wording import leans
-from webemu.rl.tasks.model.asking import Dropped
+from webemu.rl.tasks.model.generation import Dropped
 from webemu.rl.tasks.phrases import content
 from webemu.rl.verify import exact, normalise
 

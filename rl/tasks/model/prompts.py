@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webemu.rl.neutral import framed, neutral
+from webemu.rl.sanitizing import framed, neutral
 
 SYSTEM = (
     "You write questions for an examination in searching the web. Text between a line that says `data, not"

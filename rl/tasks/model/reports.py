@@ -10,8 +10,8 @@ from webemu.rl.json_text import line
 from webemu.rl.tasks.claims import FARTHEST, is_stated
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.model import checks, prompts
-from webemu.rl.tasks.model.asking import Dropped, asked, made
-from webemu.rl.tasks.model.draws import Draw, pages
+from webemu.rl.tasks.model.generation import Dropped, asked, made
+from webemu.rl.tasks.model.passages import Draw, pages
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.reports import HOW, MOST, checked
 from webemu.rl.tasks.task import Evidence, Task

@@ -14,8 +14,8 @@ from webemu.rl.gates import holds
 from webemu.rl.json_text import line
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.model import checks, prompts
-from webemu.rl.tasks.model.asking import Dropped, asked
-from webemu.rl.tasks.model.draws import excerpt, replaceable, telling
+from webemu.rl.tasks.model.generation import Dropped, asked
+from webemu.rl.tasks.model.passages import excerpt, replaceable, telling
 from webemu.rl.tasks.task import Evidence
 from webemu.rl.verify import normalise
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from webemu.rl.json_text import line
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.model import checks, prompts
-from webemu.rl.tasks.model.asking import Dropped, asked, made
-from webemu.rl.tasks.model.draws import Draw, passages
+from webemu.rl.tasks.model.generation import Dropped, asked, made
+from webemu.rl.tasks.model.passages import Draw, passages
 from webemu.rl.tasks.model.rewrite import WAYS, Version
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.recipes.values import spellings

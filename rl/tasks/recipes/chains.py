@@ -18,12 +18,12 @@ from webemu.index.views import anchors
 from webemu.rl import gates
 from webemu.rl.tasks.crawl import CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
-from webemu.rl.tasks.recipes import gaps, prose, rows
-from webemu.rl.tasks.recipes.reading import PER_PAGE, Reading, asked, evidence, is_sound, read, readings, task
+from webemu.rl.tasks.recipes import cloze, prose, rows
+from webemu.rl.tasks.recipes.parsed_page import PER_PAGE, Reading, asked, evidence, is_sound, read, readings, task
 from webemu.rl.tasks.task import Evidence, Task
 from webemu.rl.verify import normalise
 
-FACTS = (rows.boxes, rows.cells, gaps.quantities, gaps.names)
+FACTS = (rows.boxes, rows.cells, cloze.quantities, cloze.names)
 """What the last page may be asked for."""
 TRIED = 4
 """Links of a page that are followed at most."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from webemu.rl.tasks.recipes import grid, values
-from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
 from webemu.rl.tasks.recipes.rows import label_trouble, place
 
 FEWEST, MOST, MOST_SUMMED = 4, 60, 12

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from webemu.rl.tasks.recipes import grid, prose, values
-from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
 from webemu.rl.tasks.recipes.rows import label_trouble
 
 FEWEST, MOST = 6, 40

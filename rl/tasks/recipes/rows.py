@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from webemu.rl import gates
 from webemu.rl.tasks.recipes import grid, values
-from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
 
 MOST_KEY = 40
 _CONTROLS = frozenset(

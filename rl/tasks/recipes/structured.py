@@ -13,7 +13,7 @@ from typing import Any
 from webemu.emulator.extras import absence
 from webemu.rl import gates
 from webemu.rl.tasks.recipes import values
-from webemu.rl.tasks.recipes.reading import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
 
 MOST = 400_000
 """Characters of a document that is read."""

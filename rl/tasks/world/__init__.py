@@ -5,12 +5,12 @@ from __future__ import annotations
 from webemu.rl.tasks.recipe import Recipe
 from webemu.rl.tasks.world.compare import comparison, superlative
 from webemu.rl.tasks.world.dates import date_arithmetic
-from webemu.rl.tasks.world.draw import recipe
+from webemu.rl.tasks.world.graph_tasks import recipe
 from webemu.rl.tasks.world.missing import no_such_thing
 from webemu.rl.tasks.world.namesakes import ambiguous, namesakes
+from webemu.rl.tasks.world.obfuscated import obfuscated
+from webemu.rl.tasks.world.outdated import stale
 from webemu.rl.tasks.world.sets import counting, intersection
-from webemu.rl.tasks.world.stale import stale
-from webemu.rl.tasks.world.veiled import obfuscated
 from webemu.rl.tasks.world.walks import bridge
 
 WORLD: tuple[Recipe, ...] = (

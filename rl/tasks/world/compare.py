@@ -7,7 +7,7 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Evidence, Task
-from webemu.rl.tasks.world.draw import names, size, spellings, stated, task
+from webemu.rl.tasks.world.graph_tasks import names, size, spellings, stated, task
 from webemu.rl.tasks.world.groups import MOST_IN_TABLE, MOST_READ, in_table, made_by, on_banks, on_river, towns_of
 from webemu.rl.tasks.world.walks import reached, walk
 from webemu.rl.tasks.world.words import Phrase, ask, named, way

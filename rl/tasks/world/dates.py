@@ -7,7 +7,7 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Task
-from webemu.rl.tasks.world.draw import counted, day_of, task
+from webemu.rl.tasks.world.graph_tasks import counted, day_of, task
 from webemu.rl.tasks.world.walks import reached
 from webemu.rl.tasks.world.words import named, sentence
 

@@ -6,7 +6,7 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Evidence
-from webemu.rl.tasks.world.draw import size
+from webemu.rl.tasks.world.graph_tasks import size
 from webemu.rl.tasks.world.words import listing
 
 MOST_READ = 6

@@ -10,7 +10,7 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Graph
 from webemu.rl.tasks.task import NOT_FOUND, Evidence, Task
-from webemu.rl.tasks.world.draw import GUESSABLE, task
+from webemu.rl.tasks.world.graph_tasks import GUESSABLE, task
 from webemu.rl.tasks.world.words import WAYS, Way, named, sentence, way
 
 SILENT: tuple[tuple[str, str, str], ...] = (

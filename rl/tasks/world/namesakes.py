@@ -6,7 +6,7 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Reply, Task
-from webemu.rl.tasks.world.draw import is_telling, spellings, task
+from webemu.rl.tasks.world.graph_tasks import is_telling, spellings, task
 from webemu.rl.tasks.world.walks import asked, walk
 from webemu.rl.tasks.world.words import Phrase, named, way
 

@@ -7,7 +7,7 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Evidence, Task
-from webemu.rl.tasks.world.draw import counted, names, size, stated, task
+from webemu.rl.tasks.world.graph_tasks import counted, names, size, stated, task
 from webemu.rl.tasks.world.groups import (
     MOST_IN_TABLE,
     MOST_ON_BANKS,

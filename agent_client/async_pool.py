@@ -1,0 +1,162 @@
+"""Connections of our own to one server, over TCP or a Unix socket: a fraction of what a request costs through httpx.
+
+No proxies, and nothing is ever sent twice. Errors are httpx's, which is asked itself for whatever is not plain. Of one
+event loop at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+
+import httpx
+
+from webemu.agent_client.address import Address
+from webemu.agent_client.concurrency import Turns
+from webemu.agent_client.http1 import IDLE, Reader, Writer
+from webemu.agent_client.raw_response import Fields, Received
+
+
+class Wire:
+    """As many connections as there are requests at once, up to a bound."""
+
+    def __init__(self, server: Address, headers: Mapping[str, str], timeout: float) -> None:
+        self._server, self._timeout = server, timeout
+        self._writer = Writer(server, headers)
+        self.is_plain, self.bears = self._writer.is_plain, self._writer.bears
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._idle: list[_Connection] = []
+        self._busy: set[_Connection] = set()
+
+    async def ask(self, path: str, body: bytes | None) -> Received | httpx.Response:
+        """The answer. Raises httpx.RequestError."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # the connections of another went with it
+            self._loop, self._turns, self._idle = loop, Turns(), []
+        async with self._turns:
+            connection = self._rested() or await self._opened()
+            self._busy.add(connection)
+            try:
+                status, fields, content = await connection.ask(self._writer.request(path, body))
+            except BaseException:  # also where nobody waits any more
+                connection.close()
+                raise
+            finally:
+                self._busy.discard(connection)
+            if connection.is_open:
+                connection.since = loop.time()
+                self._idle.append(connection)
+        return self._writer.answer(path, status, fields, content)
+
+    async def close(self) -> None:
+        for connection in [*self._idle, *self._busy]:
+            connection.close()
+        self._idle.clear()
+
+    def _rested(self) -> _Connection | None:
+        """The one that was used last."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open and asyncio.get_running_loop().time() - connection.since < IDLE:
+                return connection
+            connection.close()
+        return None
+
+    async def _opened(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._timeout):
+                made = partial(_Connection, loop, self._timeout)
+                if self._server.path:
+                    return (await loop.create_unix_connection(made, self._server.path))[1]
+                return (await loop.create_connection(made, self._writer.host, self._writer.port))[1]
+        except TimeoutError as error:
+            raise httpx.ConnectTimeout(f"no connection within {self._timeout:g} seconds") from error
+        except OSError as error:
+            raise httpx.ConnectError(str(error)) from error
+
+
+class _Connection(Reader, asyncio.Protocol):
+    """One request after the other."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, timeout: float) -> None:
+        super().__init__()
+        self._loop, self._timeout = loop, timeout
+        self._waiting: asyncio.Future[tuple[int, Fields, bytes]] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0
+        self._unsent = 0
+        self.since = 0.0
+        """When it was used last."""
+
+    def ask(self, request: bytes) -> asyncio.Future[tuple[int, Fields, bytes]]:
+        """Status, headers and body to come, or an error of httpx."""
+        self._waiting = waiting = self._loop.create_future()
+        self._transport.write(request)
+        self._deadline = self._loop.time() + self._timeout
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._deadline, self._look)
+        return waiting
+
+    def close(self) -> None:
+        self._fail(httpx.ReadError("the connection was closed"))
+
+    def _fail(self, error: httpx.RequestError) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not waiting.done():
+            waiting.set_exception(error)
+        if self._timer is not None:
+            self._timer.cancel()
+        self.is_open = False
+        self._transport.abort()
+
+    def _look(self) -> None:
+        """One timer for many requests: it goes on to the deadline of the one that is under way."""
+        self._timer = None
+        if self._waiting is None:
+            return
+        unsent, self._unsent = self._unsent, self._transport.get_write_buffer_size()
+        if self._unsent < unsent:
+            self._deadline = self._loop.time() + self._timeout
+        if self._loop.time() < self._deadline:
+            self._timer = self._loop.call_at(self._deadline, self._look)
+        else:
+            self._fail(httpx.ReadTimeout(f"nothing came for {self._timeout:g} seconds"))
+
+    # Of asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        self._deadline = self._loop.time() + self._timeout
+        if self._waiting is None:
+            self.close()  # nobody asked
+            return
+        try:
+            self.read(data)
+        except httpx.RemoteProtocolError as error:
+            self._fail(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_open = False
+        if self._waiting is None:
+            return
+        try:
+            if exc is not None:
+                raise httpx.ReadError(str(exc)) from exc
+            self.end()
+        except httpx.RequestError as error:
+            self._fail(error)
+
+    # Of the reader
+
+    def answered(self, status: int, fields: Fields, content: bytes) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is None or waiting.done():  # more than was asked for
+            self.close()
+            return
+        waiting.set_result((status, fields, content))
+        if not self.is_open:
+            self.close()

@@ -1,0 +1,32 @@
+"""Answers of the archives, with what they have in common."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from urllib.parse import quote
+
+from webemu.api.services.origin import Headers, Reply
+
+_PLAIN = "!#$%&'()*+,-./:;=?@[]_|~"
+"""What a URL may hold in a header or between angle brackets."""
+
+
+def reply(status: int, body: str | bytes, mime: str, headers: Headers | None = None) -> Reply:
+    """A whole answer; text goes out as UTF-8."""
+    content = body.encode("utf-8", "replace") if isinstance(body, str) else body
+    told: Headers = [(b"Content-Type", mime.encode()), (b"Content-Length", b"%d" % len(content))]
+    return Reply(status, HTTPStatus(status).phrase.encode(), [*told, *(headers or [])], content)
+
+
+def plain(status: int, text: str, headers: Headers | None = None) -> Reply:
+    return reply(status, text, "text/plain; charset=utf-8", headers)
+
+
+def redirect(location: str, headers: Headers) -> Reply:
+    """302, as an archive leads to a capture."""
+    return reply(302, "", "text/plain; charset=utf-8", [(b"Location", ascii_url(location).encode()), *headers])
+
+
+def ascii_url(url: str) -> str:
+    """The URL with nothing in it that could end a header, a line or a pair of angle brackets."""
+    return url if url.isascii() and url.isprintable() and not set(url) & set('<>" ') else quote(url, safe=_PLAIN)

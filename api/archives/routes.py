@@ -1,0 +1,61 @@
+"""Where the archives are: on their hosts, and under this server's own names at the same paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from webemu.api.archives import available, collinfo, crawl_data, crawl_index, replay, wayback_cdx
+from webemu.api.archives.not_archived import no_such_place
+from webemu.api.archives.wayback_fields import TIMEMAP
+from webemu.api.http.request import Handler, Request
+from webemu.api.services.origin import Reply
+from webemu.emulator.world import World
+
+_TIMEMAP = re.compile(r"/web/timemap/(json|cdx)(?:/(.+))?")
+
+
+def wayback(world: World, request: Request) -> Reply | None:
+    """The Wayback Machine; what else its hosts had is as it was crawled."""
+    if request.path in ("/cdx/search/cdx", "/cdx/search"):
+        return wayback_cdx.answer(world, request)
+    if request.path == "/wayback/available":
+        return available.answer(world, request)
+    if found := _TIMEMAP.fullmatch(request.path):
+        return _timemap(world, request, found[1], found[2] or "")
+    return replay.answer(world, request) or _else(world, request)
+
+
+def _timemap(world: World, request: Request, output: str, url: str) -> Reply:
+    """The CDX server's answer with more fields; the URL is in the path, or a parameter."""
+    before = [("output", "json")] if output == "json" else []
+    if url:
+        before.append(("url", request.target.partition(f"/web/timemap/{output}/")[2]))
+        request = request._replace(query="")
+    return wayback_cdx.answer(world, request, before, TIMEMAP)
+
+
+def index(world: World, request: Request) -> Reply | None:
+    """index.commoncrawl.org: the crawls, the index of each, and replay at `/<crawl>/<time>/<url>` (of any crawl)."""
+    if request.path == "/collinfo.json":
+        return collinfo.answer(world, request)
+    return crawl_index.answer(world, request) or replay.answer(world, request) or _else(world, request)
+
+
+def _else(world: World, request: Request) -> Reply | None:
+    return None if world.knows_host(request.host) else no_such_place()
+
+
+HOSTS: Mapping[str, Handler] = {
+    "archive.org": wayback,
+    "www.archive.org": wayback,
+    "web.archive.org": wayback,
+    "index.commoncrawl.org": index,
+    "data.commoncrawl.org": crawl_data.answer,
+    "commoncrawl.s3.amazonaws.com": crawl_data.answer,
+}
+PATHS: Sequence[tuple[re.Pattern[str], Handler]] = (
+    (re.compile(r"(?s)/cdx/search(?:/cdx)?|/wayback/available|/web/.+"), wayback),
+    (re.compile(r"(?s)/collinfo\.json|/CC-MAIN-[\d-]+(?:-index|/.+)"), index),
+    (re.compile(r"(?s)/crawl-data/.+"), crawl_data.answer),
+)

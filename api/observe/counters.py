@@ -1,0 +1,106 @@
+"""What one serving process has done so far: requests by place and status, and how long they took."""
+
+from __future__ import annotations
+
+import os
+import time
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
+from typing import Any
+from urllib.parse import parse_qs
+
+import psutil
+
+from webemu.api.http.head import REASONS
+
+BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Seconds; each bucket holds what took no longer than this and longer than the one before."""
+
+
+QUERIES, LONGEST, TOLD = 4096, 300, 50
+"""Searches that are counted, the characters of each, and those that are told."""
+SESSIONS, MINUTE = 10_000, 60.0
+
+
+class Counters:
+    """Since the process began to serve."""
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._started = time.monotonic()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._buckets: dict[str, list[int]] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._dropped_headers = Counter(dict.fromkeys(REASONS, 0))
+        self._lock = Lock()
+        """Searches are heard in threads."""
+        self._queries: Counter[str | bytes] = Counter()
+        self._sessions: dict[str, float] = {}
+        self.parts: dict[str, Callable[[], Mapping[str, int] | str]] = {}
+        """Figures of other parts of the process, by their names."""
+
+    def count(self, place: str, status: int, seconds: float) -> None:
+        """A request. Places are the API's routes, the services by name, and `other`: what strangers ask for must not
+        fill the memory."""
+        self._requests[place, status] += 1
+        self._seconds[place] += seconds
+        buckets = self._buckets.get(place)
+        if buckets is None:
+            buckets = self._buckets[place] = [0] * (len(BUCKETS) + 1)
+        buckets[bisect_left(BUCKETS, seconds)] += 1
+
+    def drop(self, reasons: Iterable[str]) -> None:
+        """Count headers that were left out of an answer, each under its reason."""
+        self._dropped_headers.update(reasons)
+
+    def hear(self, query: str | bytes) -> None:
+        """A search, by its text or as it stood in a URL."""
+        with self._lock:
+            self._queries[query[:LONGEST]] += 1
+            if len(self._queries) > QUERIES:
+                self._queries = Counter(dict(self._queries.most_common(QUERIES // 2)))
+
+    def attend(self, session: str) -> None:
+        """A request of a session."""
+        self._sessions.pop(session, None)
+        self._sessions[session] = time.monotonic()
+        if len(self._sessions) > SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+
+    def told(self) -> dict[str, Any]:
+        """For `webemu.api.observe.worker_metrics`: the figures, what was searched for, and whose sessions ran in the last minute."""
+        searched: Counter[str] = Counter()
+        with self._lock:
+            most = self._queries.most_common(QUERIES // 8)
+        for query, number in most:
+            searched[_text(query)] += number
+        since = time.monotonic() - MINUTE
+        running = [session for session, last in self._sessions.copy().items() if last > since]
+        return {**self.figures(), "queries": dict(searched.most_common(TOLD)), "sessions": running}
+
+    def figures(self) -> dict[str, Any]:
+        """For `/v1/stats`."""
+        requests: dict[str, dict[str, int]] = {}
+        for (place, status), number in sorted(self._requests.items()):
+            requests.setdefault(place, {})[str(status)] = number
+        return {
+            "pid": os.getpid(),
+            "uptime_seconds": round(time.monotonic() - self._started, 1),
+            "cpu_seconds": round(time.process_time(), 3),
+            "resident_bytes": self._process.memory_info().rss,
+            "requests": requests,
+            "seconds": {
+                place: {"sum": round(self._seconds[place], 6), "buckets": list(buckets)}
+                for place, buckets in sorted(self._buckets.items())
+            },
+            "dropped_headers": dict(self._dropped_headers),
+            **{name: figures() for name, figures in self.parts.items()},
+        }
+
+
+def _text(query: str | bytes) -> str:
+    if isinstance(query, str):
+        return query.encode("utf-8", "replace").decode()  # JSON may bring half a character
+    return parse_qs(query.decode("ascii", "replace"), max_num_fields=50).get("q", [""])[0]

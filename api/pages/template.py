@@ -1,0 +1,93 @@
+"""One page of ours as a reply: its template filled and escaped, under a policy that lets nothing run or load."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cache, wraps
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from webemu.api.http.errors import INFRASTRUCTURE, is_ours
+from webemu.api.http.request import Handler, Request
+from webemu.api.pages import addresses
+from webemu.api.services.origin import Headers, Reply
+from webemu.emulator.errors import EmulatorError
+from webemu.emulator.world import World
+
+HTML = "text/html; charset=utf-8"
+_POLICY = (
+    "default-src 'none'; style-src '{style}'; img-src 'self' data:; form-action 'self'; frame-src 'self';"
+    " frame-ancestors 'self'; base-uri 'none'"
+)
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("webemu.api.pages")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals["style"] = Markup(loader.get_source(environment, "style.css")[0])
+    environment.globals["addresses"] = addresses
+    return environment
+
+
+@cache
+def _policy() -> bytes:
+    """Content-Security-Policy, CSP level 3: the one style sheet is named by its hash."""
+    style = str(_templates().globals["style"])
+    return _POLICY.format(style=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}").encode()
+
+
+def fill(template: str, **values: Any) -> bytes:
+    return _templates().get_template(template).render(**values).encode("utf-8", "replace")
+
+
+def sheet(world: World, template: str, error: EmulatorError | None = None, **values: Any) -> Reply:
+    """A page of HTML, with the status of what went wrong; templates know the world as `world`."""
+    return reply(fill(template, world=world, error=error, **values), HTML, world.snapshot, error)
+
+
+def reply(body: bytes, kind: str, snapshot: str, error: EmulatorError | None = None) -> Reply:
+    headers: Headers = [
+        (b"Content-Type", kind.encode()),
+        (b"Content-Length", b"%d" % len(body)),
+        (b"Content-Security-Policy", _policy()),
+        (b"X-Content-Type-Options", b"nosniff"),
+        (b"Referrer-Policy", b"no-referrer"),
+        (b"X-Webemu-Snapshot", snapshot.encode()),
+    ]
+    status = HTTPStatus(error.status if error else 200)
+    return Reply(status.value, status.phrase.encode(), headers + _marks(error), body)
+
+
+def _marks(error: EmulatorError | None) -> Headers:
+    if error is None:
+        return []
+    reason = (b"X-Webemu-Reason", error.reason.encode())
+    return [reason, INFRASTRUCTURE] if is_ours(error) else [reason]
+
+
+def page(answer: Callable[[World, Request], Reply]) -> Handler:
+    """A handler that says in HTML what went wrong, and leaves other methods than GET and HEAD to others."""
+
+    @wraps(answer)
+    def handle(world: World, request: Request) -> Reply | None:
+        if request.method not in ("GET", "HEAD"):
+            return None
+        try:
+            return answer(world, request)
+        except EmulatorError as error:
+            return sheet(world, "problem.html", error, url=first(request, "url"))
+
+    return handle
+
+
+def first(request: Request, name: str, limit: int = 8192) -> str:
+    """The first parameter of a name, cut; empty if there is none."""
+    return next((value.strip()[:limit] for key, value in request.parameters if key == name), "")

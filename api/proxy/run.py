@@ -1,0 +1,109 @@
+"""The command `webemu run -- CMD`: CMD in a network of its own, in which the emulated web is all there is.
+
+The network is a Linux network namespace (namespaces(7)) made by `unshare`, by root or by any user who may have user
+namespaces; what happens inside is `webemu.api.proxy.namespace_init`. This module finds out whether the machine allows it, and why not.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from webemu.api.proxy.command import Root
+from webemu.api.runtime.live_snapshot import current_id
+from webemu.emulator.config import load
+from webemu.emulator.errors import BadRequest, SnapshotError
+from webemu.emulator.folders import existing
+
+AS_ROOT = ["--net", "--mount"]
+AS_USER = ["--user", "--map-root-user", *AS_ROOT]
+CAP_SYS_ADMIN = 21
+SWITCHES = {
+    "/proc/sys/user/max_user_namespaces": "0",
+    "/proc/sys/kernel/unprivileged_userns_clone": "0",
+    "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
+}
+"""What forbids user namespaces, and the value by which it does."""
+INSTEAD = (
+    "run it as root with CAP_SYS_ADMIN; or in a closed network of containers (docker-compose.yml); or, which closes "
+    'nothing, in a shell with: eval "$(webemu env)"'
+)
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="CMD...", help="Command with its arguments, after `--`.")],
+    collection: Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")] = None,
+    root: Root = None,
+) -> None:
+    """Run a command in a network of its own, where every name leads to the emulated web and nothing leads out.
+
+    Needs no running server, no proxy settings and no root. It sees the same files, its standard input and output are
+    yours, and its exit status is passed on; 2 where the machine does not allow such a network.
+
+        webemu run --collection demo -- curl https://en.openlexicon.org/wiki/Main_Page
+    """
+    config = load({"collection": collection, "root": root})
+    try:
+        folder = existing(config)
+    except BadRequest as error:  # a status of 2 says that the machine does not allow it
+        raise SnapshotError(error.message, action=error.action) from error
+    if current_id(folder) is None:
+        action = f"webemu ingest SOURCE... --collection {config.collection}"
+        raise SnapshotError(f"the collection in {config.folder} has no snapshot to serve", action=action)
+    flags, ids, problem = possible()
+    if problem:
+        print(f"webemu: no network of its own can be made here: {problem}\n  -> {INSTEAD}", file=sys.stderr)
+        raise typer.Exit(2)
+    inside = [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.api.proxy.namespace_init",
+        str(config.root.resolve()),
+        config.collection,
+        ids,
+    ]
+    os.execvp("unshare", ["unshare", *flags, "--", *inside, *command])
+
+
+def possible() -> tuple[list[str], str, str]:
+    """How to make a network here: flags of `unshare`, the `UID:GID` to go back to inside, and why it cannot be done."""
+    if not shutil.which("unshare"):
+        return [], "", "there is no `unshare` here (it is Linux's, in the package util-linux)"
+    problem = ""
+    for flags in [AS_ROOT, AS_USER] if os.geteuid() == 0 else [AS_USER]:
+        ids = f"{os.geteuid()}:{os.getegid()}" if flags is AS_USER else ""
+        tried = subprocess.run(["unshare", *flags, "--", *returning(ids), "true"], capture_output=True, text=True)
+        if tried.returncode == 0:
+            return flags, ids, ""
+        problem = tried.stderr.strip().replace("\n", "; ") or f"unshare ended with status {tried.returncode}"
+    return [], "", "; ".join([problem, *_reasons()])
+
+
+def returning(ids: str) -> list[str]:
+    """The beginning of a command line that gives a user their own ids back, and no power over the network."""
+    user, _, group = ids.partition(":")
+    return ["unshare", "--user", f"--map-user={user}", f"--map-group={group}", "--"] if ids else []
+
+
+def _reasons() -> list[str]:
+    found = [
+        f"{name.removeprefix('/proc/sys/').replace('/', '.')} is {value}"
+        for name, value in SWITCHES.items()
+        if (switch := Path(name)).is_file() and switch.read_text().strip() == value
+    ]
+    if os.geteuid() == 0 and not _capabilities() >> CAP_SYS_ADMIN & 1:
+        found.append("root is without CAP_SYS_ADMIN, as in most containers")
+    return found
+
+
+def _capabilities() -> int:
+    """The effective ones, capabilities(7)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff:")), 0)

@@ -1,0 +1,182 @@
+"""TLS between a connection and the protocol inside, by `ssl.SSLObject`.
+
+asyncio has this too, but ends the connection when the client has said all it will (it may still listen: RFC 8446,
+section 6.1), sends no alerts, and takes no bytes that were received before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from webemu.api.proxy import idle_connections
+from webemu.api.proxy.client_hello import server_name
+from webemu.api.proxy.idle_connections import Waiting
+
+_READ = 16 << 10
+"""A record at a time: room for more would be asked of the system each time, and given back."""
+_PENDING = 256 << 10
+"""Encrypted bytes that are kept before they are passed on."""
+
+
+class Tls(Waiting, asyncio.Transport):
+    """Below, the protocol of a plain transport; above, the transport of the protocol inside."""
+
+    def __init__(
+        self,
+        connections: Any,
+        inside: Callable[[bytes], asyncio.Protocol],
+        context: Callable[[str], ssl.SSLContext],
+        name: str,
+    ) -> None:
+        """`inside` makes the protocol inside, told whom the client named; `name` stands in for nobody."""
+        super().__init__(connections, idle_connections.HANDSHAKE_SECONDS)
+        self._inside, self._context, self._name = inside, context, name
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls: ssl.SSLObject | None = None
+        self._protocol: asyncio.Protocol | None = None
+        self._closing = False
+        self._ended = False
+
+    # As the protocol of the connection
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing or self._ended:
+            return
+        if self._tls is None:
+            self.buffer += data
+            if (name := server_name(self.buffer)) is None:
+                return
+            self._name = name or self._name
+            self._tls = self._context(self._name).wrap_bio(self._incoming, self._outgoing, server_side=True)
+            data, self.buffer = self.buffer, b""
+        self._incoming.write(data)
+        if self._protocol or self._shake(self._tls):
+            self._receive(self._tls)
+
+    def _shake(self, tls: ssl.SSLObject) -> bool:
+        """Whether the handshake is done."""
+        try:
+            tls.do_handshake()
+        except ssl.SSLWantReadError:
+            self._flush()
+            return False
+        except ssl.SSLError:
+            self._fail()
+            return False
+        self._flush()
+        self.release()
+        self._protocol = self._inside(self._name.encode())
+        self._protocol.connection_made(self)
+        return True
+
+    def _receive(self, tls: ssl.SSLObject) -> None:
+        try:
+            while not self._closing and (data := tls.read(_READ)):
+                self.get_protocol().data_received(data)
+        except ssl.SSLWantReadError:
+            if self._outgoing.pending:
+                self._flush()
+        except ssl.SSLError:
+            self._fail()
+        else:
+            self._end()
+
+    def eof_received(self) -> bool:
+        if self._protocol:
+            self._end()
+        return bool(self._protocol) and not self._closing
+
+    def _end(self) -> None:
+        """The client sends no more."""
+        if not (self._ended or self._closing):
+            self._ended = True
+            if not self.get_protocol().eof_received():
+                self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self._closing = True
+        if self._protocol:
+            self._protocol.connection_lost(error)
+
+    def pause_writing(self) -> None:
+        if self._protocol:
+            self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._protocol:
+            self._protocol.resume_writing()
+
+    # As the transport of the protocol inside
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self._closing or self._tls is None:
+            return
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._tls.write(rest) :]
+                if self._outgoing.pending > _PENDING:
+                    self._flush()
+        except ssl.SSLError:
+            self._fail()
+        else:
+            self._flush()
+
+    def close(self) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        with suppress(ssl.SSLError):  # it wants to read the client's own farewell
+            if self._tls:
+                self._tls.unwrap()
+        self._flush()
+        self.transport.close()
+
+    def abort(self) -> None:
+        self._closing = True
+        self.transport.abort()
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def get_protocol(self) -> asyncio.Protocol:
+        assert self._protocol is not None
+        return self._protocol
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        assert isinstance(protocol, asyncio.Protocol)
+        self._protocol = protocol
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        if name == "sslcontext":
+            return self._tls and self._tls.context
+        return self._tls if name == "ssl_object" else self.transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        if not self._closing:
+            self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self._closing:
+            self.transport.resume_reading()
+
+    def get_write_buffer_size(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def _flush(self) -> None:
+        if self._outgoing.pending:
+            self.transport.write(self._outgoing.read())
+
+    def _fail(self) -> None:
+        """Pass the alert on, and close."""
+        self._closing = True
+        self._flush()
+        self.transport.close()

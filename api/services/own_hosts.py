@@ -1,0 +1,51 @@
+"""Tell requests for this server itself from those for the emulated web, by the host and the port that they name.
+
+A request that comes as to a proxy names a place of the web. This server is such a place only under its own names at its
+own ports, and only where the crawl has no capture of the very URL.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection
+from functools import lru_cache
+
+from webemu.api.http.response import Scope
+from webemu.api.proxy.target import authority
+
+PROXIED = "webemu.proxied"
+"""Key of an ASGI scope, True for a request with an absolute target or one inside CONNECT."""
+_DEFAULT = {"http": 80, "https": 443}
+
+
+@lru_cache(4096)
+def is_own(host: str) -> bool:
+    """True if a host is this server under any name: an address, `localhost`, `webemu`, that of a service or a pod in
+    Kubernetes (`….svc`); no site of the web is."""
+    return _address(host) is not None or host in ("", "localhost") or _is_given(host)
+
+
+def is_here(scope: Scope, ports: Collection[int]) -> bool:
+    """True if what a request names is this server: `ports` are those that it listens on besides the one asked."""
+    named = next((value for name, value in scope["headers"] if name == b"host"), b"")
+    host, port = authority(named)
+    if not is_own(host) or not scope.get(PROXIED):
+        return is_own(host)
+    here, here_port = scope.get("server") or ("", None)
+    default = _DEFAULT[scope["scheme"]]
+    own_ports = {*ports, here_port or default, *([default] if _is_given(host) else [])}
+    address = _address(host)
+    is_ours = address is None or address.is_loopback or address.is_unspecified or host == here
+    return is_ours and (port or default) in own_ports
+
+
+def _is_given(host: str) -> bool:
+    """True for names that only ever lead to this server."""
+    return host == "webemu" or host.endswith((".svc", ".svc.cluster.local"))
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None

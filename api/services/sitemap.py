@@ -1,0 +1,72 @@
+"""A sitemap for hosts whose own was not crawled, made of the pages that were (sitemaps.org, protocol 0.9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import groupby, islice
+from xml.sax.saxutils import escape
+
+from webemu.api.http.request import Request
+from webemu.api.services.origin import Headers, Reply
+from webemu.emulator.types import Capture
+from webemu.emulator.world import World
+
+PER_FILE = 50_000
+"""The protocol's limit."""
+_PATH = re.compile(r"/sitemap(?:_index|-(\d{1,4}))?\.xml")
+_XMLNS = "http://www.sitemaps.org/schemas/sitemap/0.9"
+
+
+def covers(request: Request) -> bool:
+    return _PATH.fullmatch(request.path) is not None and request.method in ("GET", "HEAD")
+
+
+def answer(world: World, request: Request) -> Reply | None:
+    """`/sitemap.xml`: the host's pages, or where they are more than one file may hold, an index of `/sitemap-1.xml`…"""
+    path = _PATH.fullmatch(request.path)
+    if path is None or not world.knows_host(request.host):
+        return None
+    if path[1]:
+        start = (int(path[1]) - 1) * PER_FILE
+        listed = _file(list(islice(_pages(world, request.host), max(0, start), start + PER_FILE)))
+        return _reply(listed) if listed and start >= 0 else None
+    pages = list(_pages(world, request.host))
+    if not pages:
+        return None
+    if len(pages) <= PER_FILE:
+        return _reply(_file(pages))
+    parts = [pages[at : at + PER_FILE] for at in range(0, len(pages), PER_FILE)]
+    latest = [max(last for _, last in part) for part in parts]
+    entries = [(f"{request.origin}/sitemap-{number}.xml", last) for number, last in enumerate(latest, 1)]
+    return _reply(_document("sitemapindex", "sitemap", entries))
+
+
+def _pages(world: World, host: str) -> Iterator[tuple[str, int]]:
+    """URL and latest capture of every page of the host that a crawl would index."""
+    captures: Iterator[Capture] = world.host_listing(host)
+    for url, group in groupby(captures, key=lambda capture: capture.url):
+        last = max(group, key=lambda capture: capture.time)
+        if last.status == 200 and last.mime in ("text/html", "application/xhtml+xml", "application/pdf"):
+            yield url, last.time
+
+
+def _file(pages: list[tuple[str, int]]) -> bytes:
+    return _document("urlset", "url", pages) if pages else b""
+
+
+def _document(root: str, element: str, entries: list[tuple[str, int]]) -> bytes:
+    days = ((escape(url), f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d}") for url, time in entries)
+    lines = (f"<{element}><loc>{url}</loc><lastmod>{day}</lastmod></{element}>" for url, day in days)
+    body = "\n".join(lines)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{_XMLNS}">\n{body}\n</{root}>\n'.encode()
+
+
+def _reply(body: bytes) -> Reply:
+    headers: Headers = [
+        (b"Content-Type", b"application/xml"),
+        (b"Content-Length", b"%d" % len(body)),
+        (b"X-Webemu-Made", b"sitemap"),
+    ]
+    return Reply(200, b"OK", headers, body)

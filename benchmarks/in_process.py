@@ -1,0 +1,64 @@
+"""Search and fetch in process against the bare engine: same index, same queries, same run.
+
+python -m benchmarks.in_process COLLECTION_FOLDER
+
+Unit: per core-second of this process; medians of passes over the same requests, warm. Over HTTP: `webemu bench`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from webemu.emulator.query import parse
+from webemu.emulator.types import PageRequest, Query
+from webemu.index.load_samples import generated
+from webemu.index.open import open_world
+
+QUERIES = PAGES = 4000
+PASSES = 5
+
+
+def timed(actions: Iterator[object]) -> tuple[float, float]:
+    """(core-microseconds each, microseconds at the median) of what an iterator does."""
+    times, started = [], time.process_time()
+    while True:
+        one = time.perf_counter()
+        if next(actions, None) is None:
+            break
+        times.append(time.perf_counter() - one)
+    return 1e6 * (time.process_time() - started) / len(times), 1e6 * sorted(times)[len(times) // 2]
+
+
+def main(folder: Path) -> None:
+    queries, pages = generated(folder, QUERIES, PAGES, "inside")
+    world = open_world(folder)
+    plain = world.through("plain")
+    engine = world._finder
+    plans = [engine.plan(parse(query)) for query in queries]
+    searcher = engine._searcher  # type: ignore[attr-defined]
+
+    def bare() -> Iterator[object]:
+        for plan in plans:
+            yield 1 if plan.query is None else searcher.search(plan.query, 10, count=False)
+
+    actions: dict[str, Callable[[], Iterator[object]]] = {
+        "engine alone": bare,
+        "search, all signals": lambda: (world.search(Query(query)) for query in queries),
+        "search, flat BM25": lambda: (plain.search(Query(query)) for query in queries),
+        "text of a page": lambda: (world.fetch(PageRequest(url)) for url, _ in pages),
+    }
+    # In turn, so that what else the machine does falls on all alike.
+    passes = [{name: timed(action()) for name, action in actions.items()} for _ in range(PASSES)]
+    print(f"{len(queries)} queries, {len(pages)} pages, {world.figures()['documents']} documents")
+    for name in actions:
+        cost, p50 = (sorted(column)[PASSES // 2] for column in zip(*(one[name] for one in passes), strict=True))
+        share = sorted(one["engine alone"][0] / one[name][0] for one in passes)[PASSES // 2]
+        beside = f"{share:.2f} of the engine" if name.startswith("search") else ""
+        print(f"{name:20} {1e6 / cost:8,.0f} /core-s   p50 {p50:5.0f} us   {beside}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,54 @@
+"""The search engine alone: Tantivy's own top ten of queries, one thread, nothing ranked anew, rendered or sent.
+
+    python -m webemu.index.bare_engine COLLECTION_FOLDER SNAPSHOT PASSES < queries.json
+
+prints one JSON object: queries per core-second, microseconds at the median and at the 99th percentile (of the pass in
+the middle), and the bytes of memory that are the process's own. Queries are planned beforehand, as serving plans them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from webemu.emulator.query import parse
+from webemu.index.engine import Engine
+from webemu.index.open import open_snapshot
+
+TOP = 10
+
+
+def one_pass(engine: Engine, plans: Sequence[Any]) -> tuple[float, list[float]]:
+    """(CPU seconds of a query, seconds that each took, in order of length)."""
+    search, times = engine._searcher.search, []
+    started = time.process_time()
+    for plan in plans:
+        one = time.perf_counter()
+        search(plan, TOP, count=False)
+        times.append(time.perf_counter() - one)
+    return (time.process_time() - started) / len(plans), sorted(times)
+
+
+def main(folder: Path, snapshot: str, passes: int, queries: list[str]) -> None:
+    engine = open_snapshot(folder, snapshot)._finder
+    assert isinstance(engine, Engine)
+    plans = [plan.query for plan in map(engine.plan, map(parse, queries)) if plan.query is not None]
+    cpu, times = sorted(one_pass(engine, plans) for _ in range(passes))[passes // 2]
+    told = {
+        "queries": len(plans),
+        "per_core_s": 1 / cpu,
+        "p50_us": 1e6 * times[len(times) // 2],
+        "p99_us": 1e6 * times[int(len(times) * 0.99)],
+        "own_bytes": psutil.Process().memory_full_info().uss,
+    }
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), json.load(sys.stdin))

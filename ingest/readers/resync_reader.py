@@ -1,0 +1,21 @@
+"""The careful path: one record at a time in plain Python, and after each failure the next place where one begins.
+
+warcio has no part in it: it takes a cut block for a whole one and cannot say which bytes it passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webemu.ingest.readers.gzip_members import read_member
+from webemu.ingest.readers.plain_records import read_stretch
+from webemu.ingest.records import Record, Skip
+
+
+def read_carefully(fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record | Skip]:
+    """Records and skips from offset `at` to the end of the file, without gaps."""
+    one = read_member if is_gzip else read_stretch
+    while at < size:
+        for found in one(fd, at, size, max_block):
+            yield found
+            at = found.offset + (found.length if isinstance(found, Record) else found.bytes)

@@ -1,0 +1,48 @@
+"""The command `webemu generate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from tqdm import tqdm
+
+from webemu.worlds import generate as write_web
+from webemu.worlds.folder import TASKS
+from webemu.worlds.toy_web import generate_toy
+
+
+def generate(
+    out: Annotated[Path, typer.Argument(help="Folder to write; replaced if it holds such a web.")],
+    pages: Annotated[int, typer.Option(help="About how many pages; less than 400 gives about 400.", min=1)] = 2000,
+    seed: Annotated[int, typer.Option(help="Which web: same seed and size, same bytes.")] = 7,
+    toy: Annotated[bool, typer.Option("--toy", help="A few words a page, for models that learn from nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Write a web that does not exist as Common-Crawl-style WARC files, with questions whose answers are known.
+
+    People, towns, companies, novels and prizes are invented from the seed, and some forty sites tell of them: an
+    encyclopedia, newspapers, councils, shops, forums. Beside the WARC files lie graph.jsonl (every fact with the page
+    that states it) and tasks.jsonl (questions, accepted answers, evidence).
+
+    webemu generate web --pages 50000 --seed 1
+
+    webemu ingest web --collection invented
+
+    webemu serve --collection invented
+    """
+    with tqdm(unit="record", desc="writing", disable=quiet, file=sys.stderr, leave=False) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        if toy:
+            print(f"tasks     {generate_toy(out, seed, pages, show):,} in {out / TASKS}")
+            return
+        made = write_web(out, seed, pages, show)
+    print(f"web       {made.pages:,} pages of {made.hosts} hosts, {made.visits:,} captures")
+    print(f"files     {made.files:,} WARC files, {made.bytes / 1e6:,.1f} MB, below {out}")
+    print(f"tasks     {made.tasks:,} in {out / TASKS}")

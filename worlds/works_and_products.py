@@ -1,0 +1,218 @@
+"""What the people made: companies, products, universities, novels, films, prizes, landmarks, festivals."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+
+from webemu.worlds.graph import PRIZE_YEARS, Company, Festival, Graph, Landmark, Prize, Product, University, Work
+from webemu.worlds.names import Register, family
+from webemu.worlds.places import tongue_of
+from webemu.worlds.seeded_random import dice
+
+INDUSTRIES: dict[str, tuple[str, ...]] = {
+    "household appliances": ("kettle", "toaster", "hand mixer", "vacuum cleaner", "steam iron"),
+    "bicycles": ("touring bicycle", "folding bicycle", "cargo bicycle", "city bicycle"),
+    "audio equipment": ("bookshelf loudspeaker", "turntable", "headphone amplifier", "table radio"),
+    "outdoor equipment": ("two-person tent", "rucksack", "camping stove", "sleeping bag"),
+    "optical instruments": ("field microscope", "spotting scope", "pocket telescope"),
+    "furniture": ("standing desk", "reading chair", "modular bookcase"),
+    "marine electronics": ("echo sounder", "handheld marine radio", "chart plotter"),
+    "power tools": ("cordless drill", "belt sander", "bench saw"),
+    "stationery": ("fountain pen", "dotted notebook", "desk stapler"),
+    "coffee machines": ("espresso machine", "coffee grinder", "filter coffee maker"),
+    "sewing machines": ("sewing machine", "overlocker", "embroidery machine"),
+    "garden machinery": ("hedge trimmer", "robotic mower", "garden shredder"),
+    "measuring instruments": ("digital calliper", "weather station", "soil meter"),
+    "musical instruments": ("stage piano", "concertina", "electric violin"),
+}
+STEMS = (
+    "Bran Lum Vex Tor Nov Ald Hyd Ros Zen Kor Mar Fen Sol Tri Vid Quor Pol Ner Arc Cob Dal Eph Gal Hel Ist Jun Kal Lyr Mon Nim"
+).split()
+STEM_ENDS = "tek ora is ant ium elle exo ara ovo ent yx ona el ax ikon igo ura ado eva on".split()
+FIRM_ENDS = (
+    "Works Systems Group Industries Instruments Brothers Manufacturing Labs & Co. Technik Holdings Workshop".split()
+)
+MODELS = "Solo Aria Nomad Piccolo Vento Atlas Luma Terra Corva Delta Mika Otto Pilot Ranger Serra Tempo Ultra Vega Bora Lark".split()
+ADJECTIVES = (
+    "Salt Silent Borrowed Second Winter Crooked Drowned Paper Hollow Last Northern Glass Patient Unlit Copper Burning Quiet Lost"
+    " Stolen Amber Distant Blind Thirteenth Slow Wooden Bitter Faithful Low Hidden Narrow Velvet Broken Late Common Red Idle"
+).split()
+NOUNS = (
+    "Ledger Ferry Orchard Lantern Harbour Winter Cartographer Sister Bridge Letters Clock Garden Tide Inheritance Archive Witness"
+    " Train Beekeeper Summer House Translator River Piano Island Apprentice Border Mirror Season Kitchen Alphabet Surveyor Choir"
+    " Testament Lighthouse Weather Pilgrim Wedding Staircase Atlas Fever"
+).split()
+THEMES = (
+    "two sisters who inherit a ferry and a debt", "a surveyor sent to map a valley that is to be flooded",
+    "a translator who changes one word in a treaty", "three generations of a family of bell founders",
+    "a schoolteacher who finds letters in a wall", "a winter in which the trains stop running",
+    "a retired customs officer and the smuggler he never caught", "the last season of a travelling orchestra",
+    "a lighthouse keeper's daughter who studies medicine", "a disputed will and the orchard it concerns",
+    "a census taker who begins to invent people", "the strike at a paper mill and its long aftermath",
+    "a friendship between a pianist and her tuner", "a village that agrees to keep a secret",
+    "an archivist who is asked to lose a file", "a marriage told through the meals it was made of",
+)  # fmt: skip
+HOUSES = ("Lanternhouse", "Grey Heron Press", "Alder & Quill", "Meridian Books", "Saltmarsh Editions", "Corvid House")
+STUDIOS = ("Tramline Pictures", "Northlight Film", "Casa Obscura", "Bolshoy Ruchey Film", "Ferrous Films")
+PRIZE_NAMES = (
+    "Silver Heron", "Golden Sickle", "Blue Lantern", "Iron Quill", "White Alder", "Amber Key", "Copper Fox", "Red Kite",
+    "Crystal Oar", "Green Meridian", "Black Swan Feather", "Ivory Compass",
+)  # fmt: skip
+BUILDINGS = (
+    "Bridge",
+    "Concert Hall",
+    "Museum",
+    "Observatory",
+    "Library",
+    "Stadium",
+    "Tram Depot",
+    "Market Hall",
+    "Lido",
+)
+PARTIES = ("Lantern Fair", "Herring Festival", "Jazz Days", "Book Week", "Kite Festival", "Harvest Market", "Film Nights",
+           "Puppet Festival", "Cider Fair", "Regatta")  # fmt: skip
+STRENGTHS = ("hydrology", "materials science", "law", "veterinary medicine", "linguistics", "forestry", "astronomy")
+YEARS_OF_FESTIVALS = range(2018, 2025)
+
+
+def _again(name: str, n: int) -> str:
+    return f"{name} {('', '', 'II', 'III', 'IV', 'V')[n] if n < 6 else n}"
+
+
+def invent_universities(graph: Graph, count: int, first_scholar: int, scholars: int) -> None:
+    cities = sorted(range(len(graph.towns)), key=lambda k: -graph.towns[k].population[3])[: count * 2]
+    for n in range(count):
+        rng, town = dice(graph.seed, "university", n), cities[n]
+        name = f"University of {graph.towns[town].title}"
+        graph.universities.append(
+            University(
+                f"university/{n}", name, name, town, rng.randint(1588, 1974), first_scholar + n % scholars,
+                rng.randint(3200, 41000), rng.choice(STRENGTHS),
+            )
+        )  # fmt: skip
+
+
+def invent_companies(graph: Graph, count: int, first_founder: int, founders: int, register: Register) -> None:
+    for n in range(count):
+        rng, town = dice(graph.seed, "company", n), dice(graph.seed, "seat", n).randrange(len(graph.towns))
+        country = graph.towns[town].country
+        founded = (
+            graph.companies[n - founders].founded + rng.randint(4, 15) if n >= founders else rng.randint(1951, 2012)
+        )
+        stem = graph.companies[n - 4].name.split()[0] if n % 11 == 10 else ""
+        name = register.take(partial(_firm, rng, country, stem), _again)
+        graph.companies.append(
+            Company(
+                f"company/{n}", name, name, min(founded, 2021), first_founder + n % founders, town,
+                rng.choice(list(INDUSTRIES)), int(10 ** rng.uniform(1.5, 4)),
+            )
+        )  # fmt: skip
+
+
+def _firm(rng: Random, country: int, stem: str) -> str:
+    if not stem and rng.random() < 0.3:
+        return f"{family(rng, tongue_of(country))} {rng.choice(('& Sons', '& Daughters', 'Works', 'Brothers'))}"
+    made = stem or rng.choice(STEMS) + rng.choice(STEM_ENDS)
+    return made if not stem and rng.random() < 0.4 else f"{made} {rng.choice(FIRM_ENDS[:8])}"
+
+
+def invent_products(graph: Graph, count: int, register: Register) -> None:
+    for n in range(count):
+        rng, company = dice(graph.seed, "product", n), dice(graph.seed, "maker", n).randrange(len(graph.companies))
+        firm = graph.companies[company]
+
+        def draw(rng: Random = rng, stem: str = firm.name.split()[0]) -> str:
+            number = f" {rng.choice((2, 3, 4, 5, 7, 20, 100, 200, 300, 500, 700))}" if rng.random() < 0.6 else ""
+            return f"{stem} {rng.choice(MODELS)}{number}"
+
+        name = register.take(draw, _again)
+        what = rng.choice(INDUSTRIES[firm.industry])
+        year = rng.randint(max(firm.founded + 2, 1990), 2024)
+        graph.products.append(Product(f"product/{n}", name, name, company, year, what, rng.randint(12, 890)))
+
+
+def invent_works(graph: Graph, field: str, count: int, prizes: range, makers: range, register: Register) -> list[Work]:
+    """Works of one field. The first `13 x len(prizes)` win, one per prize and year."""
+    works: list[Work] = []
+    for n in range(count):
+        rng = dice(graph.seed, field, n)
+        winner = n < len(prizes) * len(PRIZE_YEARS)
+        prize_year = PRIZE_YEARS[n % len(PRIZE_YEARS)] if winner else 0
+        name = register.take(partial(_work_title, rng, graph), _again)
+        works.append(
+            Work(
+                f"{field}/{n}", name, name, makers[n % len(makers)] if n < len(makers) else rng.choice(makers),
+                prize_year - rng.randint(0, 1) if winner else rng.randint(1983, 2023),
+                rng.choice(HOUSES if field == "novel" else STUDIOS), rng.choice(THEMES), rng.randrange(len(graph.towns)),
+                prizes[n // len(PRIZE_YEARS)] if winner else -1, prize_year,
+            )
+        )  # fmt: skip
+    return works
+
+
+def _work_title(rng: Random, graph: Graph) -> str:
+    adjective, (noun, other) = rng.choice(ADJECTIVES), rng.sample(NOUNS, 2)
+    town = rng.choice(graph.towns).name
+    forms = (
+        f"The {adjective} {noun}", f"The {adjective} {noun}", f"The {noun} and the {other}", f"A {noun} in {town}",
+        f"The {noun} of {town}", f"{adjective} {noun}",
+    )  # fmt: skip
+    title = rng.choice(forms)
+    return title.replace("A A", "An A").replace("A I", "An I").replace("A O", "An O")
+
+
+def invent_prizes(graph: Graph, fields: list[str], register: Register) -> None:
+    for n, field in enumerate(fields):
+        rng = dice(graph.seed, "prize", n)
+        end = " Prize" if field == "novel" else " Award"
+        name = register.take(partial(_prize_name, rng, end), partial(_local_prize_name, graph, end))
+        works = graph.novels if field == "novel" else graph.films
+        winners = tuple(k for k, work in enumerate(works) if work.prize == n)
+        graph.prizes.append(
+            Prize(f"prize/{n}", name, name, field, rng.randint(1931, 2008), rng.randrange(len(graph.towns)), winners)
+        )
+
+
+def _prize_name(rng: Random, end: str) -> str:
+    return rng.choice(PRIZE_NAMES) + end
+
+
+def _local_prize_name(graph: Graph, end: str, _: str, n: int) -> str:
+    town = graph.towns[(n * 7) % len(graph.towns)].name
+    return f"{town} {('Heron', 'Quill', 'Lantern', 'Laurel')[n % 4]}{end}"
+
+
+def _party(rng: Random, town: str) -> str:
+    return f"{town} {rng.choice(PARTIES)}"
+
+
+def invent_landmarks(graph: Graph, count: int, architects: range, register: Register) -> None:
+    for n in range(count):
+        rng, town = dice(graph.seed, "landmark", n), dice(graph.seed, "site", n).randrange(len(graph.towns))
+        what = rng.choice(BUILDINGS)
+        country = graph.towns[town].country
+
+        def draw(rng: Random = rng, town: int = town, what: str = what, country: int = country) -> str:
+            owner = graph.towns[town].title if rng.random() < 0.5 else family(rng, tongue_of(country))
+            return f"{owner} {what}"
+
+        name = register.take(draw, _again)
+        opened = f"{rng.randint(1993, 2024)}-{rng.randint(1, 10):02d}-{rng.randint(1, 28):02d}"
+        graph.landmarks.append(
+            Landmark(f"landmark/{n}", name, name, town, what.lower(), opened, rng.choice(architects))
+        )
+
+
+def invent_festivals(graph: Graph, count: int, register: Register) -> None:
+    for n in range(count):
+        rng = dice(graph.seed, "festival", n)
+        town = rng.randrange(len(graph.towns))
+        what = rng.choice(PARTIES)
+        name = register.take(partial(_party, rng, graph.towns[town].title), _again)
+        what = name.removeprefix(graph.towns[town].title).strip()
+        crowd = 10 ** rng.uniform(3.2, 4.8)
+        visitors = tuple(round(crowd * rng.uniform(0.75, 1.25)) for _ in YEARS_OF_FESTIVALS)
+        graph.festivals.append(
+            Festival(f"festival/{n}", name, name, town, rng.randint(1954, 2014), rng.randint(3, 10), what, visitors)
+        )
