@@ -1,4 +1,10 @@
-"""A web that does not exist: an invented knowledge graph, sites that tell of it, and the crawl of them as WARC files."""
+"""Generate an invented web: a knowledge graph, the sites that describe it, and a crawl of those sites as WARC files.
+
+Tests, demos and RL training need a web that no model has seen and whose answers are known exactly. `generate` takes a
+seed and a size and writes a folder with `crawl-data/`, `graph.jsonl` and `tasks.jsonl`; the same seed and size give
+the same bytes. Nothing here reads the network or a real crawl. Read `invent.py` (the graph) and `sites/` (the pages)
+next.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +21,44 @@ from webemu.worlds.tasks import graph_lines, task_lines
 from webemu.worlds.warcs import write_crawl
 
 GRAPH = "graph.jsonl"
+"""Name of the file with all entities and facts, one JSON object a line."""
 STORIES = 0.18
 """News stories per page of the web."""
 DENSITY = 0.87
-"""Size of the graph for which entities, sites and stories together make the wanted number of pages."""
+"""Size of the graph relative to the requested pages, chosen so that entities, sites and stories together make that
+many.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was written."""
+    """Counts of what `generate` wrote."""
 
     hosts: int
+    """Hosts with a site of their own."""
     pages: int
+    """HTML pages of all sites, each counted once."""
     visits: int
-    """Pages, robots.txt, sitemaps, feeds, redirects, errors and second visits."""
+    """Recorded captures: pages, robots.txt, sitemaps, feeds, redirects, errors and revisits."""
     tasks: int
+    """Questions in `tasks.jsonl`."""
     files: int
     """WARC files."""
     bytes: int
+    """Total size of the WARC files."""
 
 
 def generate(
     out: Path, seed: int = 7, pages: int = 2000, progress: Callable[[int, int], None] | None = None
 ) -> Summary:
-    """Write the web of that seed and size (about `pages` pages, at least some 400) to the folder `out`.
+    """Write the web of a seed and size to the folder `out` and return its counts.
 
-    All or nothing: it appears under its name when it is whole, and replaces an earlier one. `progress` is called with
-    (visits written, all visits). Raises SourceError where `out` is something else.
+        summary = generate(Path("web"), seed=1, pages=5000)
+        print(summary.pages, "pages on", summary.hosts, "hosts")
+
+    The web has about `pages` pages if that is 1,000 or more; a smaller one has somewhat more, but never less than 470.
+    The folder appears under its name only when it is complete, and replaces an earlier web. `progress` is called with
+    (captures written, all captures). Raises SourceError if `out` exists and is not a generated web.
     """
     atlas = draw_atlas(invent(seed, round(pages * DENSITY)), round(pages * STORIES))
     sites = all_sites(atlas)
@@ -60,5 +77,6 @@ def generate(
         (folder / GRAPH).write_text("".join(graph_lines(atlas)), encoding="utf-8")
         (folder / TASKS).write_text("".join(tasks), encoding="utf-8")
         size = sum(path.stat().st_size for path in files)
+    # Sites yield their pages lazily, so they are counted by listing them once more; nothing is rendered.
     found = sum(len(list(site.leaves(site))) for site in sites)
     return Summary(len(sites), found, len(crawl), len(tasks), len(files), size)

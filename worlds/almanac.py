@@ -1,4 +1,8 @@
-"""What an old book of reference states: values that were true on 1 January 2018, many of which have changed since."""
+"""Facts of an outdated almanac: values that were true on 1 January 2018, many of which have changed since.
+
+The almanac is a trap for agents that trust the first page they find. `sites/gazetteer.py` renders its pages;
+`tasks.py` writes its facts to `graph.jsonl` with the date for which they hold.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,17 @@ from webemu.worlds.seeded_random import dice
 from webemu.worlds.site_directory import GAZETTEER, Atlas, some_towns
 
 YEAR = 2018
+"""Year of the almanac's edition."""
 DAY = f"{YEAR}-01-01"
+"""ISO date for which the almanac's facts hold."""
 
 
 def entries(atlas: Atlas) -> list[Town | Company | University]:
-    """Whom the book has entries on: towns (all whose mayor changed lately), companies, universities."""
+    """Return the entities with an entry: some towns (all whose mayor changed lately), some companies, all
+    universities.
+
+    Towns come first, by title; then companies, by name.
+    """
     graph = atlas.graph
     changed = [town for town in graph.towns if town.former_mayor >= 0]
     others = [town for town in some_towns(atlas, "gazetteer", 26) if town.mayor_since != YEAR]
@@ -26,15 +36,17 @@ def entries(atlas: Atlas) -> list[Town | Company | University]:
 
 
 def address(entity: Entity) -> str:
+    """Return the URL of an entity's entry in the almanac."""
     return f"https://{GAZETTEER}{path(entity)}"
 
 
 def path(entity: Entity) -> str:
+    """Return the path of an entity's entry on the almanac's site."""
     return f"/{entity.kind}/{slug(entity.title)}"
 
 
 def then(atlas: Atlas, entity: Town | Company | University) -> list[Fact]:
-    """What the entry states that has a date."""
+    """Return the facts of the entry that hold for a certain date, which are the ones that may be outdated."""
     if isinstance(entity, Town):
         return [Fact("population_2011", "Population", number(entity.population[2])), _mayor(atlas, entity)]
     now = entity.employees if isinstance(entity, Company) else entity.students
@@ -43,7 +55,7 @@ def then(atlas: Atlas, entity: Town | Company | University) -> list[Fact]:
 
 
 def _mayor(atlas: Atlas, town: Town) -> Fact:
-    """Of someone who was mayor before people with an article of their own, the name is all there is."""
+    """Return the mayor of 2018. A mayor of that time who is not in the graph is a name without an article."""
     graph = atlas.graph
     if town.former_mayor < 0 and town.mayor_since > YEAR:
         return Fact(f"mayor_{YEAR}", "Mayor", _forgotten(atlas, town))
@@ -52,6 +64,7 @@ def _mayor(atlas: Atlas, town: Town) -> Fact:
 
 
 def _forgotten(atlas: Atlas, town: Town) -> str:
+    """Invent a name that no person in the graph has."""
     rng, tongue = dice(atlas.graph.seed, "mayor then", town.key), tongue_of(town.country)
     while True:
         name = f"{rng.choice(tongue.women + tongue.men)} {family(rng, tongue)}"
@@ -60,5 +73,7 @@ def _forgotten(atlas: Atlas, town: Town) -> str:
 
 
 def _earlier(atlas: Atlas, entity: Entity, now: int) -> int:
+    """Return an earlier count, always different from the one of today."""
     share = dice(atlas.graph.seed, "earlier", entity.key).choice((0.62, 0.71, 0.83, 0.88, 1.09, 1.17, 1.31))
+    # One is added if rounding gave the same number as today.
     return max(round(now * share), 5) + (round(now * share) == now)

@@ -1,4 +1,7 @@
-"""Sentences of the encyclopedia: one bank per kind of entity and part of the article; slots are HTML."""
+"""Sentences of the encyclopedia, in one bank per kind of entity and part of the article.
+
+Templates are those of `prose.py`; the values of slots are HTML.
+"""
 
 TOWN_LEAD = (
     "<b>{name}</b> is a town in the region of {region}, {country}.",

@@ -1,4 +1,4 @@
-"""The command `webemu generate`."""
+"""Command line of the generator: `webemu generate`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from webemu.worlds.toy_web import generate_toy
 
 
 def generate(
-    out: Annotated[Path, typer.Argument(help="Folder to write; replaced if it holds such a web.")],
-    pages: Annotated[int, typer.Option(help="About how many pages; less than 400 gives about 400.", min=1)] = 2000,
-    seed: Annotated[int, typer.Option(help="Which web: same seed and size, same bytes.")] = 7,
-    toy: Annotated[bool, typer.Option("--toy", help="A few words a page, for models that learn from nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    out: Annotated[Path, typer.Argument(help="Folder to write; replaced if it holds a generated web.")],
+    pages: Annotated[
+        int, typer.Option(help="Approximate number of pages, from 1000 up; fewer gives 470 or more.", min=1)
+    ] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the web; the same seed and size give the same bytes.")] = 7,
+    toy: Annotated[
+        bool, typer.Option("--toy", help="Write pages of a few words, for models that learn from nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar.")] = False,
 ) -> None:
-    """Write a web that does not exist as Common-Crawl-style WARC files, with questions whose answers are known.
+    """Write an invented web as Common-Crawl-style WARC files, with questions whose answers are known.
 
-    People, towns, companies, novels and prizes are invented from the seed, and some forty sites tell of them: an
+    People, towns, companies, novels and prizes are invented from the seed, and some forty sites describe them: an
     encyclopedia, newspapers, councils, shops, forums. Beside the WARC files lie graph.jsonl (every fact with the page
     that states it) and tasks.jsonl (questions, accepted answers, evidence).
 

@@ -1,4 +1,8 @@
-"""What a crawler asked of the sites, when, and what it got: pages, sitemaps, feeds, redirects, errors, second visits."""
+"""Plan the crawl of the invented sites: which URL is fetched when, and what the server answers.
+
+Beside the pages there are robots.txt, sitemaps, feeds, redirects, errors, URLs with tracking parameters, and revisits
+of pages that did or did not change. `warcs.py` writes the fetches as records.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +19,41 @@ from webemu.worlds.templates import page
 from webemu.worlds.web import Answer, Leaf, Site
 
 Subset = Literal["warc", "crawldiagnostics", "robotstxt"]
+"""Folder of Common Crawl that a fetch is written to."""
 NAME = "WEBEMU-2024-49"
+"""Name of the crawl, in Common Crawl's form."""
 BEGIN, END = datetime(2024, 11, 30, tzinfo=UTC), datetime(2024, 12, 12, tzinfo=UTC)
 SECOND = datetime(2024, 12, 3, tzinfo=UTC)
-"""From here on pages are visited that were changed at the turn of the month, and pages seen before."""
+"""Start of the second pass. Pages that changed at the turn of the month, and pages to be revisited, are fetched again
+from here on; the first pass ends a day earlier.
+"""
 AGAIN = 24
-"""Of so many pages one is visited twice and found the same, by each way of saying so."""
+"""One page in this many is captured twice, for each of the four kinds of duplicate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of the crawler."""
+    """One request of the crawler and the response to it."""
 
     site: Site
     url: str
     moment: datetime
+    """UTC time of the capture."""
     fetch: Callable[[], Answer]
+    """Callable that renders the response."""
     subset: Subset = "warc"
     language: str = "en"
+    """Language that the crawler detects, ISO 639-1."""
     charset: str = "utf-8"
+    """Encoding that the crawler detects."""
     repeats: Visit | None = None
-    """On a revisit: the visit whose payload it repeats; `fetch` gives the answer's status and headers, and no body."""
+    """Fetch whose payload a revisit repeats, or None. `fetch` of a revisit gives status and headers; its body is not
+    recorded.
+    """
 
 
 def visits(seed: int, sites: list[Site]) -> Iterator[Visit]:
-    """Every visit of the crawl, site by site."""
+    """Yield every fetch of the crawl, site by site."""
     for site in sites:
         leaves = list(site.leaves(site))
         yield from _visit_doors(seed, site, leaves)
@@ -49,15 +63,17 @@ def visits(seed: int, sites: list[Site]) -> Iterator[Visit]:
 
 
 def _moment(seed: int, url: str, *, first: bool = False) -> datetime:
-    """When a URL was fetched; `first`: before the turn of the month."""
+    """Draw the time at which a URL is fetched; `first` selects the pass before the turn of the month."""
     start, end = (BEGIN, SECOND - timedelta(days=1)) if first else (SECOND, END)
     seconds = int((end - start).total_seconds())
     return start + timedelta(seconds=dice(seed, "moment", url, first).randrange(seconds))
 
 
 def _visit_leaf(seed: int, site: Site, leaf: Leaf, number: int) -> Iterator[Visit]:
+    """Yield the fetches of one page: two if it changed or is revisited, and perhaps one under a second URL."""
     url = site.base + leaf.path
     now = Visit(site, url, _moment(seed, url), partial(_html, leaf), "warc", leaf.language, leaf.charset)
+    # 0 and 1: a revisit without change, by status 304 or by equal digest; 2 and 3: a second URL of the same page.
     way = dice(seed, "visits", url).randrange(AGAIN)
     if leaf.before:
         yield Visit(site, url, _moment(seed, url, first=True), partial(_html, leaf, early=True))
@@ -75,17 +91,17 @@ def _visit_leaf(seed: int, site: Site, leaf: Leaf, number: int) -> Iterator[Visi
 
 
 def _at(seed: int, visit: Visit, url: str) -> Visit:
-    """The same page under another address."""
+    """Return a fetch of the same page under another URL."""
     return Visit(visit.site, url, _moment(seed, url), visit.fetch, "warc", visit.language, visit.charset)
 
 
 def _same(visit: Visit, first: Visit) -> Visit:
-    """The crawler noticed that it had this payload already."""
+    """Return the fetch as a revisit: the crawler noticed that it already had this payload."""
     return Visit(visit.site, visit.url, visit.moment, visit.fetch, "warc", visit.language, visit.charset, repeats=first)
 
 
 def _unchanged(visit: Visit, first: Visit) -> Visit:
-    """The server said 304."""
+    """Return the fetch as a revisit that the server answered with 304."""
     answer = partial(Answer, b"", 304, "")
     return Visit(visit.site, visit.url, visit.moment, answer, "crawldiagnostics", repeats=first)
 
@@ -98,7 +114,7 @@ def _html(leaf: Leaf, *, early: bool = False) -> Answer:
 
 
 def _visit_doors(seed: int, site: Site, leaves: list[Leaf]) -> Iterator[Visit]:
-    """robots.txt, sitemap, feed, and the addresses that lead to the site's front door."""
+    """Yield the fetches of robots.txt, sitemap and feed, and of the URLs that redirect to the site's home page."""
 
     def to(path: str, fetch: Callable[[], Answer], subset: Subset = "warc") -> Visit:
         return Visit(site, site.base + path, _moment(seed, site.base + path), fetch, subset)
@@ -114,7 +130,7 @@ def _visit_doors(seed: int, site: Site, leaves: list[Leaf]) -> Iterator[Visit]:
 
 
 def _visit_odds(seed: int, site: Site) -> Iterator[Visit]:
-    """Redirects, dead links, what is gone and what fails."""
+    """Yield the fetches of redirects, dead links, removed pages and server errors."""
     answers: list[tuple[str, Callable[[], Answer]]] = [
         (old, partial(_moved, site, new, status)) for old, new, status in site.moved
     ]
@@ -130,10 +146,11 @@ REASONS = {
     301: "Moved Permanently", 302: "Found", 304: "Not Modified", 404: "Not Found", 410: "Gone", 500: "Internal Server Error",
     502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
 }  # fmt: skip
+"""Reason phrases by status code; 200 is always `OK`."""
 
 
 def _moved(site: Site, target: str, status: int) -> Answer:
-    """Apache and kin send whole addresses, others what was written."""
+    """Return a redirect. nginx sends the target as it was configured; the other servers make it an absolute URL."""
     where = target if site.server == "nginx" else urljoin(site.base, target)
     reason = REASONS[status]
     body = f"<html><head><title>{status} {reason}</title></head><body><h1>{reason}</h1></body></html>\n"
@@ -167,10 +184,10 @@ def _sitemap(site: Site, leaves: list[Leaf]) -> Answer:
 
 
 def _feed(site: Site, leaves: list[Leaf]) -> Answer:
-    """RSS 2.0 of the dated pages changed last."""
+    """Return an RSS 2.0 feed of the 15 dated pages (those with a digit in their path) that changed last."""
     dated = sorted((leaf for leaf in leaves if any(c.isdigit() for c in leaf.path)), key=lambda leaf: leaf.modified)
     items = ""
-    for leaf in dated[:-16:-1]:
+    for leaf in dated[:-16:-1]:  # the last 15, newest first
         title = leaf.render().partition("<title>")[2].partition("</title>")[0]
         day = datetime.fromisoformat(leaf.modified).strftime("%a, %d %b %Y 08:00:00 +0100")
         link = escape(site.base + leaf.path)

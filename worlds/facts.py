@@ -1,4 +1,7 @@
-"""What each entity's encyclopedia page states: one list that feeds the infobox, `graph.jsonl` and the tasks alike."""
+"""Facts that each entity's encyclopedia article states.
+
+One list feeds the infobox, `graph.jsonl` and the tasks, so that they can never disagree.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +29,25 @@ from webemu.worlds.prose import long_date
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`label` and `text` stand in the infobox; `target` is the entity the text names, if any."""
+    """One statement about an entity, as a row of its infobox."""
 
     relation: str
+    """Name of the relation in `graph.jsonl`, such as `born_in`."""
     label: str
+    """Heading of the infobox row."""
     text: str
+    """Value of the infobox row."""
     target: Entity | None = None
+    """Entity that the text names, or None."""
 
 
 def number(value: int) -> str:
+    """Return the number with commas between thousands."""
     return f"{value:,}"
 
 
 def _to(relation: str, label: str, target: Entity) -> Fact:
+    """Return a fact whose value is the name of another entity, as it stands on pages."""
     return Fact(relation, label, target.title if target.kind in ("river", "town") else target.name, target)
 
 
@@ -174,13 +183,13 @@ _STATE: dict[str, Callable[..., list[Fact]]] = {
 
 
 def facts_of(graph: Graph, entity: Entity) -> list[Fact]:
-    """Everything the infobox of `entity` states, in its order."""
+    """Return all facts in the infobox of `entity`, in its order."""
     return _STATE[entity.kind](graph, entity)
 
 
 def fact(graph: Graph, entity: Entity, relation: str) -> Fact:
-    """The one fact of `entity` with that relation; KeyError if it has none."""
+    """Return the fact of `entity` with that relation. Raises KeyError if it has none."""
     for found in facts_of(graph, entity):
         if found.relation == relation:
             return found
-    raise KeyError(f"{entity.title} has no {relation}")
+    raise KeyError(f"{entity.title} has no fact with the relation {relation}")

@@ -1,4 +1,6 @@
-"""The folder of a generated web: it appears under its name when it is whole, and replaces only its like."""
+"""Create the folder of a generated web so that it appears only when complete and replaces nothing but another such
+web.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,21 @@ from pathlib import Path
 from webemu.emulator.errors import SourceError
 
 TASKS = "tasks.jsonl"
+"""Name of the file of tasks; its presence marks a folder as a generated web."""
 
 
 @contextmanager
 def writing(out: Path) -> Iterator[Path]:
-    """A folder to write to, which becomes `out` at the end. Raises SourceError where `out` is something else."""
+    """Yield a temporary folder to write to; it becomes `out` when the block ends without an error.
+
+    Raises SourceError if `out` exists, is not empty, and is not a generated web.
+    """
     if out.exists() and not (out / TASKS).exists() and (not out.is_dir() or any(out.iterdir())):
-        raise SourceError(f"{out} exists and is no generated web", action="name a folder that does not exist yet")
+        raise SourceError(
+            f"{out} exists and is not a generated web (it has no {TASKS})",
+            action="name a folder that is empty or does not exist yet",
+        )
+    # Written beside `out`, on the same file system, so that the last step is a rename.
     unfinished = out.with_name(f"{out.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

@@ -1,4 +1,8 @@
-"""What there is in the invented world: entities as frozen values that refer to each other by position in `Graph`."""
+"""Entities of the invented world, as frozen values that refer to each other by position in `Graph`.
+
+A field such as `Town.mayor` holds a position in `Graph.people`. `invent.py` fills the graph; `facts.py` says which
+facts pages state of each entity.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ from functools import cached_property
 YEARS = (1991, 2001, 2011, 2021)
 """Census years."""
 PRIZE_YEARS = range(2012, 2025)
+"""Years in which every prize was awarded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Anything with a page in the encyclopedia."""
+    """Anything with an article in the encyclopedia."""
 
     key: str
     """`kind/number`, unique in the graph."""
@@ -22,83 +27,110 @@ class Entity:
 
     @property
     def kind(self) -> str:
+        """Kind of the entity, such as `town`: the first part of its key."""
         return self.key.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Country(Entity):
+    """A country. `capital` is a position of a town, `president` of a person."""
+
     adjective: str
     capital: int
     president: int
     currency: str
     population: int
     founded: int
+    """Year of independence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region(Entity):
+    """A region of a country. `capital` is a position of a town."""
+
     country: int
     capital: int
     area: int
+    """Square kilometres."""
     population: int
     trait: str
+    """Noun phrase for what it is known for, such as `its slate quarries`."""
 
 
 @dataclass(frozen=True, slots=True)
 class River(Entity):
+    """A river."""
+
     country: int
     length: int
+    """Kilometres."""
     source: str
     mouth: str
     towns: tuple[int, ...]
+    """Positions of the towns on its banks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Town(Entity):
+    """A town. `region`, `country`, `river`, `mayor` and `former_mayor` are positions."""
+
     region: int
     country: int
     river: int
+    """Position of the river that flows through it, or -1."""
     population: tuple[int, ...]
-    """At the census years."""
+    """Inhabitants in each of `CENSUS_YEARS`."""
     area: float
+    """Square kilometres."""
     mentioned: int
+    """Year in which it was first mentioned."""
     mayor: int
     mayor_since: int
     former_mayor: int
-    """Who was mayor until the crawl's first capture; -1 where nothing changed."""
+    """Mayor until the crawl's first capture, or -1 if the mayor did not change during the crawl."""
     trade: str
+    """Trade on which the town grew rich, as a noun phrase."""
     sight: str
+    """Sight that it is known for, as a noun phrase."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person(Entity):
+    """A person. `birthplace` and `university` are positions."""
+
     woman: bool
     occupation: str
     born: str
-    """ISO date."""
+    """ISO date of birth."""
     died: int
-    """Year, or 0 while alive."""
+    """Year of death, or 0 while alive."""
     birthplace: int
     university: int
     employer: str
-    """Key of a company or university, or empty."""
+    """Key of a company or university; empty for none."""
 
     @property
     def surname(self) -> str:
+        """Last word of the name."""
         return self.name.rpartition(" ")[2]
 
     @property
     def he(self) -> str:
+        """Pronoun `he` or `she`."""
         return "she" if self.woman else "he"
 
     @property
     def his(self) -> str:
+        """Pronoun `his` or `her`."""
         return "her" if self.woman else "his"
 
 
 @dataclass(frozen=True, slots=True)
 class Company(Entity):
+    """A company. `founder` is a position of a person, `town` of its headquarters."""
+
     founded: int
+    """Year of foundation."""
     founder: int
     town: int
     industry: str
@@ -107,19 +139,28 @@ class Company(Entity):
 
 @dataclass(frozen=True, slots=True)
 class Product(Entity):
+    """A product of a company."""
+
     company: int
     introduced: int
+    """Year."""
     what: str
+    """Type of product in lower case, such as `fountain pen`."""
     price: int
+    """Euros."""
 
 
 @dataclass(frozen=True, slots=True)
 class University(Entity):
+    """A university. `rector` is a position of a person."""
+
     town: int
     established: int
+    """Year."""
     rector: int
     students: int
     strength: str
+    """Subject that it is known for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,31 +168,41 @@ class Work(Entity):
     """A novel or a film."""
 
     maker: int
-    """Author or director."""
+    """Position of the author or director."""
     year: int
+    """Year of publication or release."""
     house: str
     """Publisher or studio."""
     theme: str
+    """Noun phrase for what it is about."""
     setting: int
+    """Position of the town where it is set."""
     prize: int
     """Position of the prize it won, or -1."""
     prize_year: int
+    """Year in which it won the prize, or 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prize(Entity):
+    """A prize for novels or films, awarded once a year in one town."""
+
     field: str
     """`novel` or `film`."""
     established: int
+    """Year."""
     town: int
     winners: tuple[int, ...]
-    """Positions of the works that won in `PRIZE_YEARS`."""
+    """Positions of the winning works, one for each of `PRIZE_YEARS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Landmark(Entity):
+    """A building in a town. `architect` is a position of a person."""
+
     town: int
     what: str
+    """Type of building in lower case, such as `concert hall`."""
     opened: str
     """ISO date."""
     architect: int
@@ -159,20 +210,26 @@ class Landmark(Entity):
 
 @dataclass(frozen=True, slots=True)
 class Festival(Entity):
+    """A yearly festival in a town."""
+
     town: int
     since: int
+    """Year in which it was first held."""
     month: int
+    """Month in which it is held, 1 to 12."""
     what: str
+    """Name without that of the town, such as `Jazz Days`."""
     visitors: tuple[int, ...]
-    """From 2018 to 2024."""
+    """Visitors of each year from 2018 to 2024."""
 
 
 @dataclass
 class Graph:
-    """The world. Lists are filled by `webemu.worlds.invent` and not changed afterwards."""
+    """The invented world. `invent.py` fills the lists; nothing changes them afterwards."""
 
     seed: int
     pages: int
+    """Size that the counts of entities are proportional to, in pages."""
     countries: list[Country] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
     rivers: list[River] = field(default_factory=list)
@@ -189,25 +246,27 @@ class Graph:
 
     @cached_property
     def wet(self) -> list[int]:
-        """Towns at a river."""
+        """Positions of the towns on a river."""
         return [n for n, town in enumerate(self.towns) if town.river >= 0]
 
     @cached_property
     def people_names(self) -> set[str]:
+        """Names of all people."""
         return {person.name for person in self.people}
 
     @cached_property
     def scholars(self) -> list[int]:
+        """Positions of the people who work at a university."""
         return [n for n, person in enumerate(self.people) if person.employer.startswith("university")]
 
     @cached_property
     def artists(self) -> list[int]:
-        """People who live and are known for what they show."""
+        """Positions of the living people with a trade whose work is shown or performed."""
         trades = ("novelist", "film director", "cellist", "painter", "singer", "poet", "photographer", "pianist")
         return [n for n, person in enumerate(self.people) if person.occupation in trades and not person.died]
 
     def groups(self) -> dict[str, list[Entity]]:
-        """Entities by kind, in a fixed order of kinds."""
+        """Return all entities by kind, in a fixed order of kinds."""
         return {
             "country": [*self.countries], "region": [*self.regions], "river": [*self.rivers], "town": [*self.towns],
             "person": [*self.people], "company": [*self.companies], "product": [*self.products],
@@ -216,10 +275,10 @@ class Graph:
         }  # fmt: skip
 
     def entities(self) -> list[Entity]:
-        """Everything with an encyclopedia page, in a fixed order."""
+        """Return every entity, in a fixed order."""
         return [entity for group in self.groups().values() for entity in group]
 
     def employer(self, person: Person) -> Company | University:
-        """Where a person with an employer works."""
+        """Return the company or university that a person works for; the person must have an employer."""
         kind, _, position = person.employer.partition("/")
         return self.companies[int(position)] if kind == "company" else self.universities[int(position)]

@@ -1,4 +1,4 @@
-"""Builds the whole graph of a world of a given size; counts grow in proportion to the pages wanted."""
+"""Build the whole graph of an invented world. Numbers of entities grow in proportion to the pages wanted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webemu.worlds.works_and_products import (
 
 
 def invent(seed: int, pages: int) -> Graph:
-    """The graph of world (seed, pages)."""
+    """Return the graph for a seed and a size in pages."""
     graph = Graph(seed, pages)
 
     def count(per_2000: float, least: int) -> int:
@@ -55,6 +55,7 @@ def invent(seed: int, pages: int) -> Graph:
 
 
 def _spans(cast: Cast) -> dict[str, range]:
+    """Return the range of positions of the people of each role."""
     spans, at = {}, 0
     for role, count in cast:
         spans[role] = range(at, at + count)
@@ -63,7 +64,7 @@ def _spans(cast: Cast) -> dict[str, range]:
 
 
 def _first_works(graph: Graph) -> dict[int, int]:
-    """By which year a person had made something."""
+    """Return the year of the first thing that each person made, by position of the person."""
     made = [(company.founder, company.founded) for company in graph.companies]
     made += [(work.maker, work.year) for work in (*graph.novels, *graph.films)]
     made += [(mark.architect, int(mark.opened[:4])) for mark in graph.landmarks]
@@ -74,7 +75,7 @@ def _first_works(graph: Graph) -> dict[int, int]:
 
 
 def _seat(graph: Graph, spans: dict[str, range]) -> None:
-    """Put former mayors and presidents in their offices, which were drawn before there were people."""
+    """Put former mayors and presidents in their offices, which were invented before there were people."""
     former = iter(spans["former mayor"])
     for n, town in enumerate(graph.towns):
         if town.former_mayor >= 0:

@@ -1,4 +1,6 @@
-"""Invents proper names: three tongues of syllables, a register that keeps names unique, and address forms of a name."""
+"""Invent proper names: three sets of syllables, a registry that keeps names unique, and grammar for names in
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,22 @@ from random import Random
 
 @dataclass(frozen=True, slots=True)
 class Tongue:
-    """The sounds of one country."""
+    """Syllables and names that sound like one country."""
 
     places: tuple[str, ...]
+    """First parts of town names."""
     endings: tuple[str, ...]
+    """Last parts of town names."""
     women: tuple[str, ...]
+    """Female given names."""
     men: tuple[str, ...]
+    """Male given names."""
     families: tuple[str, ...]
+    """First parts of family names."""
     family_endings: tuple[str, ...]
+    """Last parts of family names."""
     rivers: tuple[str, ...]
+    """Whole names of rivers."""
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -51,6 +60,7 @@ NORTH = Tongue(
         "Tesk Orla Wenn Halse Brathe Skerne Yare Lode Mirk Thole Ulse Fenn Garra Isk Kell Nidd Sorrow Wharl Alder Eske"
     ),
 )
+"""Syllables with a Nordic and English sound."""
 SOUTH = Tongue(
     _words(
         "Val Monte Sera Ori Casta Bella Luce Torre Mira Cora Palma Arda Villa Rocca Fonte Santa Gran Alta Bosca Campi Gera Lava"
@@ -76,6 +86,7 @@ SOUTH = Tongue(
         "Arno-Vell Serra Luvia Tamara Orbe Calva Mirra Dolna Neva Sessa Torla Varra Zelia Ambra Ripa Frella Gessa Olona Prisa Bruna"
     ),
 )
+"""Syllables with an Italian and Spanish sound."""
 EAST = Tongue(
     _words(
         "Drav Kost Vel Zor Mir Pras Rud Tav Lub Bol Nov Jas Star Vish Kron Ostr Belo Dobr Grod Hlav Kam Lesk Mor Olsh Pol Rak"
@@ -99,16 +110,23 @@ EAST = Tongue(
         "Morvina Odra-Sel Vistra Drona Kamen Lubra Sazna Tisla Uhra Vlta Zbruna Bystra Dunava Iskra Jizna Nareva Opava-Lu Prutna Rabna Struma"
     ),
 )
+"""Syllables with a Slavic sound."""
 TONGUES = (NORTH, SOUTH, EAST)
+"""All sets of syllables; a country uses the one at its position modulo 3."""
 
 
 class Register:
-    """Names already given: `take` draws until a name is new, and falls back to numbering it in Roman fashion."""
+    """Names that are already in use, compared without case."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def take(self, draw: Callable[[], str], again: Callable[[str, int], str]) -> str:
+        """Return a name that is not in use yet, and record it.
+
+        Calls `draw` up to twelve times; if all those names are in use, it varies one more: `make_variant(name, n)` is
+        called with n from 2 upwards. Raises OverflowError if 10,000 variants are in use too.
+        """
         for _ in range(12):
             if (name := draw()).casefold() not in self._taken:
                 self._taken.add(name.casefold())
@@ -118,31 +136,34 @@ class Register:
             if (other := again(name, n)).casefold() not in self._taken:
                 self._taken.add(other.casefold())
                 return other
-        raise OverflowError(f"no free name near {name!r}")
+        raise OverflowError(f"every variant of the name {name!r} is in use; generate a smaller web")
 
 
 def place(rng: Random, tongue: Tongue) -> str:
+    """Return a town name, two joined syllables."""
     start, end = rng.choice(tongue.places), rng.choice(tongue.endings)
+    # Two vowels in a row would read badly: the first one goes.
     if start[-1] in "aeo" and end[0] in "aeiou":
         start = start[:-1]
     return start + end
 
 
 def family(rng: Random, tongue: Tongue) -> str:
+    """Return a family name, two joined syllables."""
     return rng.choice(tongue.families) + rng.choice(tongue.family_endings)
 
 
 def slug(text: str) -> str:
-    """The name as it stands in a web address: ASCII, lower case, hyphens."""
+    """Return the name as it stands in a URL: ASCII, lower case, hyphens between words."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain.replace("'", "")).strip("-")
 
 
 def an(words: str) -> str:
-    """`words` with its indefinite article."""
+    """Return the words with their indefinite article in front."""
     return ("an " if words[:1].lower() in "aeiou" else "a ") + words
 
 
 def listing(items: list[str]) -> str:
-    """`a, b and c`."""
+    """Return the items as `a, b and c`; empty for none."""
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""

@@ -1,4 +1,4 @@
-"""The people of the invented world: families that recur, a few namesakes, lives that fit what they made."""
+"""Invent the people: family names that recur, a few namesakes, and dates of birth that fit what each person made."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from webemu.worlds.places import tongue_of
 from webemu.worlds.seeded_random import dice
 
 SCHOLARS = ("chemist", "botanist", "physicist", "geologist", "historian", "linguist", "marine biologist", "astronomer")
+"""Occupations at universities."""
 ARTISTS = ("cellist", "painter", "cyclist", "singer", "poet", "photographer", "chess player", "ceramicist", "pianist")
+"""Occupations of people without a role that decides it."""
 
 Cast = tuple[tuple[str, int], ...]
-"""Roles with how many people have them, in the order of positions."""
+"""Pairs of a role and the number of people who have it, in the order of positions."""
 
 
 def invent_people(graph: Graph, cast: Cast, first_work: Mapping[int, int]) -> None:
-    """Fill `graph.people`. `first_work` holds the year by which a person must have been grown up."""
+    """Fill `graph.people`.
+
+    `first_work` holds, by position of a person, the year of their first work, by which they must be grown up.
+    """
     roles = [role for role, count in cast for _ in range(count)]
     homes = [_home(graph, n, role) for n, role in enumerate(roles)]
     trades = [_occupation(graph.seed, n, role) for n, role in enumerate(roles)]
@@ -38,7 +43,10 @@ def invent_people(graph: Graph, cast: Cast, first_work: Mapping[int, int]) -> No
 
 
 def _names(graph: Graph, homes: list[int]) -> list[tuple[str, bool]]:
-    """Names by position; every 31st person is a namesake of the one before in another trade, all others are alone."""
+    """Return the name and sex (True for a woman) of each person, by position.
+
+    Every 31st person, past the mayors, shares the name of an earlier one; all other names are unique.
+    """
     drawn: list[tuple[str, bool]] = []
     taken: set[str] = set()
     scholars = len(graph.towns)
@@ -85,11 +93,13 @@ def _person(
     first_work: int,
 ) -> Person:  # fmt: skip
     rng = dice(graph.seed, "person", n)
+    # Grown up by the time of their first work.
     year = (first_work - rng.randint(25, 46)) if first_work else rng.randint(1948, 1988)
     born = f"{year}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
     died = 0
     if role not in ("mayor", "former mayor", "president", "scholar") and year < 1946:
         died = min(year + rng.randint(68, 91), 2023)
+    # Most people study in their own country, if it has a university.
     anywhere = rng.random() < 0.15 or not schools
     university = rng.randrange(len(graph.universities)) if anywhere else rng.choice(schools)
     employer = ""

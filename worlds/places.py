@@ -1,4 +1,4 @@
-"""Countries, regions, rivers and towns of the invented world, with look-alike names on purpose."""
+"""Invent the countries, regions, rivers and towns, with look-alike names on purpose."""
 
 from __future__ import annotations
 
@@ -16,32 +16,40 @@ COUNTRY_NAMES = (
     ("Sarrenza", "Valdoria", "Montessa", "Lucerna Alta", "Oriana", "Castavia"),
     ("Dravenia", "Kostravia", "Morvenia", "Zelmira", "Rusalka", "Tavoria"),
 )
+"""Names of countries for each set of syllables."""
 CURRENCIES = ("krone-mark", "scudo", "talar", "florin", "dinero", "grosh")
 REGION_ENDINGS = (
     ("mark", "land", "shire", "fold"),
     ("agna", "ese", "ovia", "etta"),
     ("schina", "omorye", "ovsko", "ina"),
 )
+"""Last parts of region names for each set of syllables."""
 TRAITS = (
     "its orchards and cider presses", "its slate quarries", "a ragged coast of islands and inlets", "its peat moors",
     "broad wheat plains", "its terraced vineyards", "deep beech forests", "its lakes and reed beds", "its salt pans",
     "high summer pastures", "its glassworks and sand pits", "old silver mines", "its apple blossom in May",
 )  # fmt: skip
+"""Values of `Region.trait`."""
 TRADES = (
     "boatbuilding", "paper milling", "glassmaking", "wool and weaving", "salt trading", "herring fishing", "brewing",
     "the timber trade", "clockmaking", "tanning", "brickmaking", "printing", "cheese making",
     "ropemaking", "pottery", "quarrying", "fruit growing", "flax spinning", "bell founding",
 )  # fmt: skip
+"""Values of `Town.trade`."""
 SIGHTS = (
     "a leaning clock tower", "the arcaded market square", "a brick water tower", "the remains of a star-shaped fort",
     "a double-decked wooden bridge", "the old custom house", "a lighthouse that was moved twice", "a Baroque town hall",
     "the covered fish market", "a botanical garden", "the painted granary", "an iron funicular", "a ruined abbey",
     "the stepped riverside quay", "a windmill with six sails", "the plague column", "a row of dyers' houses",
 )  # fmt: skip
+"""Values of `Town.sight`."""
 
 
 def invent_places(graph: Graph, towns: int, rivers: int, regions: int, countries: int, register: Register) -> None:
-    """Fill the places of `graph`. People they refer to are named by position: person n is mayor of town n."""
+    """Fill the rivers, towns, regions and countries of `graph`.
+
+    Offices refer to people that are invented later, by position: person n is the mayor of town n.
+    """
     names = _town_names(graph.seed, towns, regions, countries, register)
     shared = Counter(names)
     region_names = [_region_name(graph.seed, n, n % countries, register) for n in range(regions)]
@@ -59,17 +67,22 @@ def invent_places(graph: Graph, towns: int, rivers: int, regions: int, countries
 
 
 def tongue_of(country: int) -> Tongue:
+    """Return the syllables of a country, given its position."""
     return TONGUES[country % 3]
 
 
 def _town_names(seed: int, towns: int, regions: int, countries: int, register: Register) -> list[str]:
+    """Return the names of all towns; every 23rd repeats one, and some are variants such as `Upper X` of an earlier
+    town.
+    """
     names: list[str] = []
     for n in range(towns):
         rng = dice(seed, "town name", n)
         tongue = tongue_of(n % regions % countries)
+        # Towns take their regions in turn, so the town `regions` positions earlier is in the same region.
         elder = n - regions if n >= regions else -1
         if n % 23 == 22:
-            # Of a town in another region: the region is what tells the two apart.
+            # A namesake of a town in another region: only the region tells the two apart.
             names.append(names[n - (4 if regions == 5 else 5)])
         elif elder >= 0 and n % 7 == 3 and " " not in names[elder]:
             names.append(register.take(partial(_sibling, rng, names[elder]), _numbered))
@@ -79,12 +92,14 @@ def _town_names(seed: int, towns: int, regions: int, countries: int, register: R
 
 
 def _sibling(rng: Random, name: str) -> str:
+    """Return a variant of a town name that is easily confused with it."""
     return rng.choice(("Upper {}", "Nether {}", "New {}", "{} Regis", "Little {}", "{} Marsh", "Old {}")).format(name)
 
 
 def _numbered(name: str, n: int) -> str:
+    """Return the nth variant of a name that is in use. Variants of different n differ."""
     parts = ("Upper", "Nether", "East", "West", "North", "South", "Great", "Little", "High", "Long", "Old", "New")
-    if n >= 60:  # all below are given
+    if n >= 60:  # the 60 variants below are in use
         name, n = _numbered(name, n // 60), n % 60
     return f"{parts[n % 12]} {name}" + ("" if n < 12 else f" {('Cross', 'Green', 'Marsh', 'Quay')[n // 12 % 4]}")
 
@@ -120,7 +135,7 @@ def _town(graph: Graph, n: int, name: str, title: str, region: int, country: int
     growth = rng.uniform(-0.08, 0.16)
     population = [round(size * (1 + growth) ** k * rng.uniform(0.985, 1.015)) for k in range(4)]
     river = rng.choice(rivers) if rivers and rng.random() < 0.8 else -1
-    changed = n % 40 == 17
+    changed = n % 40 == 17  # the mayor changes between the two passes of the crawl
     return Town(
         f"town/{n}", name, title, region, country, river, tuple(population), round(rng.uniform(8, 190), 1),
         rng.randint(870, 1640), n, 2024 if changed else rng.randint(2011, 2023), n if changed else -1,
@@ -129,6 +144,7 @@ def _town(graph: Graph, n: int, name: str, title: str, region: int, country: int
 
 
 def _attach_rivers(graph: Graph) -> None:
+    """Give each river the list of its towns, which were drawn after it."""
     along: dict[int, list[int]] = {}
     for n, town in enumerate(graph.towns):
         along.setdefault(town.river, []).append(n)

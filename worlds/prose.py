@@ -1,4 +1,7 @@
-"""Sentences from templates: `[this|that]` is a choice, `{name}` a slot; a voice never uses a template twice on a page."""
+"""Write sentences from templates: `[this|that]` is a random choice, `{name}` a slot.
+
+The random choices come from the generator that is passed in, so one seed always gives one text.
+"""
 
 from __future__ import annotations
 
@@ -12,44 +15,47 @@ _CHOICE = re.compile(r"\[([^\]]*)\]")
 
 @cache
 def _parse(template: str) -> tuple[tuple[str, ...], ...]:
+    """Split a template into parts, each a tuple of its alternatives; fixed text has one."""
     parts = _CHOICE.split(template)
+    # `split` returns fixed text at even and choices at odd positions.
     return tuple((part,) if n % 2 == 0 else tuple(part.split("|")) for n, part in enumerate(parts))
 
 
 def expand(rng: Random, template: str, slots: Mapping[str, object]) -> str:
-    """The template with its choices made and its slots filled."""
+    """Return the template with its choices made and its slots filled."""
     chosen = "".join(part[0] if len(part) == 1 else rng.choice(part) for part in _parse(template))
     return chosen.format_map(slots)
 
 
 class Voice:
-    """Whoever writes one page: remembers which templates were used."""
+    """Picks sentences for one page and remembers which templates it has used."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
+        """Random generator of the page."""
         self._used: set[str] = set()
 
     def say(self, bank: Sequence[str], **slots: object) -> str:
-        """One sentence (or passage) of the bank, not used on this page while another is left."""
+        """Return one sentence (or passage) from the bank; a template is repeated only after all others were used."""
         fresh = [template for template in bank if template not in self._used] or list(bank)
         template = self.rng.choice(fresh)
         self._used.add(template)
         return expand(self.rng, template, slots)
 
     def some(self, bank: Sequence[str], least: int, most: int, **slots: object) -> list[str]:
-        """Several different sentences of the bank in random order."""
+        """Return between `minimum` and `maximum` different sentences of the bank in random order."""
         count = min(self.rng.randint(least, most), len(bank))
         return [self.say(bank, **slots) for _ in range(count)]
 
 
 def paragraph(*sentences: str) -> str:
-    """`<p>` of the sentences that are not empty; sentences are HTML already."""
+    """Return a `<p>` of the sentences, which are HTML already; empty ones are left out."""
     text = " ".join(sentence for sentence in sentences if sentence)
     return f"<p>{text}</p>\n" if text else ""
 
 
 def long_date(iso: str) -> str:
-    """`14 June 2022` from `2022-06-14`."""
+    """Return `14 June 2022` for `2022-06-14`."""
     year, month, day = iso.split("-")
     return f"{int(day)} {MONTHS[int(month) - 1]} {year}"
 

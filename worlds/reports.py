@@ -1,4 +1,7 @@
-"""The text of news stories: per kind a lead that states the event, details, then quotes and background."""
+"""Write the text of news stories: a lead that states the event, then details, quotes and links.
+
+The sentences depend on the kind of event; their figures come from the graph, so that a story never contradicts it.
+"""
 
 from __future__ import annotations
 
@@ -73,6 +76,7 @@ QUOTES = (
     "“{q},” said {speaker}.", "“{q},” {speaker} told this newspaper.", "{speaker} was more cautious: “{q}.”", "“{q},” {speaker} said [on the telephone|outside|afterwards].",
     "Asked for a comment, {speaker} replied: “{q}.”",
 )  # fmt: skip
+"""Templates that frame a quote."""
 SAYINGS: dict[str, tuple[str, ...]] = {
     "business": ("We have waited long for this", "People buy what they can repair", "The order books are fuller than last winter", "We do not build for the catalogue but for use", "It is a step, no more than that"),
     "culture": ("I did not expect to be standing here", "You could have heard a pin drop", "It is a modest work, and that is its strength", "We were still hanging lamps at noon", "Nobody wanted to go home"),
@@ -81,6 +85,7 @@ SAYINGS: dict[str, tuple[str, ...]] = {
     "sport": ("We were lucky in the right moments", "The second half was ours", "I have no explanation for that goal", "We will sleep well tonight"),
     "region": ("We are used to it here", "I have never seen it like this", "The neighbours helped at once", "It could have been worse", "We will manage"),
 }  # fmt: skip
+"""Words to be quoted, by section."""
 SPEAKERS = (
     "a spokesperson for the council",
     "a shopkeeper from the market square",
@@ -93,7 +98,7 @@ WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
 
 def body(atlas: Atlas, story: Story) -> str:
-    """The paragraphs of a story, as HTML."""
+    """Return the paragraphs of a story as HTML. The same story always has the same text."""
     voice = Voice(dice(atlas.graph.seed, "report", story.path))
     rng = voice.rng
     slots: dict[str, object] = {
@@ -117,12 +122,13 @@ def body(atlas: Atlas, story: Story) -> str:
 
 
 def _quote(voice: Voice, section: str, who: str) -> str:
+    """Return a quote with its speaker; `speaker` is HTML."""
     text = voice.say(QUOTES, q=voice.say(SAYINGS[section]), speaker=who).replace(",.", ".").replace(",:", ":")
     return text[0].upper() + text[1:]
 
 
 def _links(atlas: Atlas, story: Story) -> str:
-    """A line of addresses of those the story is about, where they have a site."""
+    """Return a line of links to the entities that the story is about, for those with a site; empty if none has one."""
     links = [_home(atlas, key) for key in story.about]
     links = [link for link in links if link]
     return f'<p class="more">On the web: {", ".join(links)}</p>\n' if links else ""

@@ -1,4 +1,7 @@
-"""Every random choice comes from a generator made of what it is about, so that one page never disturbs another."""
+"""Random generators keyed by what they decide, so that a change to one page never disturbs another.
+
+Every random choice of the generator comes from `seeded_rng(seed, purpose, ...)` instead of one shared stream.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from random import Random
 
 
 def number(*about: object) -> int:
-    """64 bits that depend on `about` alone."""
+    """Return a 64-bit hash that depends on the text of the arguments alone, in every process."""
     text = "\x1f".join(map(str, about)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
 def dice(*about: object) -> Random:
-    """A generator seeded by `about`: the world's seed first, then what is decided."""
+    """Return a generator seeded by the arguments: by convention the web's seed first, then the purpose."""
     return Random(number(*about))

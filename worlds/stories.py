@@ -1,6 +1,6 @@
-"""What the newspapers reported: real events of the graph (2019-2024) and the small news of towns, each in one line.
+"""Decide what the newspapers report: events of the graph (2019-2024) and the small news of towns.
 
-Only dates, headlines and addresses are decided here; the text of a story is written by `reports.py` when it is needed.
+Only dates, headlines and URLs are decided here; `reports.py` writes the text of a story when its page is rendered.
 """
 
 from __future__ import annotations
@@ -17,23 +17,31 @@ from webemu.worlds.seeded_random import dice
 from webemu.worlds.works_and_products import YEARS_OF_FESTIVALS
 
 SECTIONS = ("politics", "business", "culture", "region", "sport", "science")
+"""Sections that every newspaper has."""
 FIRST_DAY, DAYS = date(2019, 1, 3), 2145
-"""News were published from 3 January 2019 to 17 November 2024, and on 25 November the elections of that month."""
+"""First day of the news and the number of days, to 17 November 2024; elections of that November are on the 25th."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
+    """A newspaper of one country."""
+
     host: str
     name: str
     country: int
+    """Position of the country."""
     style: int
-    """Which address scheme and look it has, 0 to 2."""
+    """Number of its URL scheme and look, 0 to 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
+    """One news story, without its text."""
+
     kind: str
+    """Kind of event: a key of `HEADLINES`."""
     paper: int
+    """Position of the newspaper that published it first."""
     day: str
     """ISO date of publication."""
     headline: str
@@ -42,13 +50,13 @@ class Story:
     about: tuple[str, ...]
     """Keys of entities, the main one first."""
     subject: tuple[int, ...]
-    """Positions and figures that the text is written from; meaning depends on `kind`."""
+    """Positions and figures that the text is written from; their meaning depends on `kind`."""
     syndicated: int = -1
-    """Another paper that printed it word for word."""
+    """Position of another newspaper that printed it word for word, or -1."""
 
 
 def papers_of(graph: Graph) -> tuple[Paper, ...]:
-    """Newspapers, country by country in turn."""
+    """Return the newspapers, for each country in turn."""
     count = max(3, round(3 * (graph.pages / 2000) ** 0.5))
     papers: list[Paper] = []
     for n in range(count):
@@ -70,12 +78,15 @@ def papers_of(graph: Graph) -> tuple[Paper, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
+    """A story before it has a newspaper, a headline and a path."""
+
     kind: str
     day: str
     country: int
     about: tuple[str, ...]
     subject: tuple[int, ...]
     slots: dict[str, str]
+    """Values for the slots of the headline."""
 
 
 HEADLINES: dict[str, tuple[str, ...]] = {
@@ -110,25 +121,32 @@ HEADLINES: dict[str, tuple[str, ...]] = {
     "exhibition": ("{person} returns to {town} with new work", "Full house in {town} for {person}",
                    "An evening with {person} in {town}"),
 }  # fmt: skip
+"""Templates of headlines by kind of event."""
 SECTION_OF = {
     "launch": "business", "results": "business", "plant": "business", "award": "culture", "festival": "culture",
     "exhibition": "culture", "election": "politics", "council": "politics", "research": "science", "match": "sport",
 }  # fmt: skip
+"""Section by kind of event; every other kind is in `region`."""
 PLANS = (
     "a car-free market square", "the new primary school", "higher parking fees", "a second footbridge", "the swimming pool repairs",
     "a wind farm on the ridge", "night buses", "the sale of the old dairy", "free library cards", "a cycle lane along the quay",
     "new rules for market stalls", "the library's longer opening hours", "LED street lamps", "the renaming of Station Road",
 )  # fmt: skip
+"""Matters that councils argue over; a story refers to them by position."""
 TOPICS = (
     "the slow retreat of river ice", "why swifts return to the same chimneys", "a forgotten dialect of raftsmen",
     "the chemistry of old bell metal", "moss as a gauge of clean air", "medieval salt roads", "eels and small dams",
     "clay that mends its own cracks", "the night sky above villages", "how orchards survive late frost",
     "microplastics in mountain lakes", "letters from a nineteenth-century pharmacy", "sleep in shift workers",
 )  # fmt: skip
+"""Topics of research; a story refers to them by position."""
 
 
 def chronicle(graph: Graph, papers: tuple[Paper, ...], count: int) -> list[Story]:
-    """`count` stories in order of publication: all elections of the crawl's own weeks, then events, then small news."""
+    """Return `count` stories in order of publication.
+
+    All elections of the crawl's own weeks are among them; a little more than half are events, the others small news.
+    """
     events = _events(graph)
     dice(graph.seed, "events").shuffle(events)
     events.sort(key=lambda draft: not (draft.kind == "election" and draft.day >= "2024-11"))
@@ -139,6 +157,7 @@ def chronicle(graph: Graph, papers: tuple[Paper, ...], count: int) -> list[Story
 
 
 def _publish(graph: Graph, papers: tuple[Paper, ...], n: int, draft: _Draft) -> Story:
+    """Give a draft its newspaper, headline and path. Every 29th story is syndicated too."""
     rng = dice(graph.seed, "story", n)
     paper = rng.choice([k for k, paper in enumerate(papers) if paper.country == draft.country % len(papers)])
     headline = expand(rng, rng.choice(HEADLINES[draft.kind]), draft.slots)
@@ -155,6 +174,7 @@ def _publish(graph: Graph, papers: tuple[Paper, ...], n: int, draft: _Draft) -> 
 
 
 def _day(rng: Random, year: int = 0) -> str:
+    """Draw an ISO date in the year, or among all days of the news if it is 0."""
     if year:
         return f"{year}-{rng.randint(1, 10 if year == 2024 else 12):02d}-{rng.randint(1, 28):02d}"
     return (FIRST_DAY + timedelta(days=rng.randrange(DAYS))).isoformat()
@@ -282,7 +302,7 @@ def _road(graph: Graph, rng: Random) -> _Draft:
 
 
 def _neighbours(graph: Graph, rng: Random) -> tuple[int, int]:
-    """Two towns of one region, which do not share a name."""
+    """Return the positions of two towns of one region with different names."""
     n, step = rng.randrange(len(graph.towns)), len(graph.regions)
     near = [k for k in range(n % step, len(graph.towns), step) if graph.towns[k].name != graph.towns[n].name]
     return n, rng.choice(near)

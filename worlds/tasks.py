@@ -1,4 +1,6 @@
-"""Questions whose answers the graph knows, with the pages where they are found: `tasks.jsonl`, and all facts: `graph.jsonl`."""
+"""Write `tasks.jsonl`, questions whose answers the graph knows with the pages that state them, and `graph.jsonl`, all
+facts.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,16 @@ from webemu.worlds.works_and_products import YEARS_OF_FESTIVALS
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A way to ask: from entities of a kind along relations to a fact."""
+    """A form of question: it leads from an entity of a kind along relations to a fact."""
 
     question: str
-    """With `{X}`, the title of the page where one begins, and `{Y}`, a year."""
+    """Text with `{X}`, the title of the first page, and perhaps `{Y}`, a year."""
     kind: str
-    """Of the entities that X can be."""
+    """Kind of the entities that X can be, perhaps narrowed, as in `changed town`."""
     path: tuple[str, ...]
-    """Relations one after another; the last one gives the answer. `year` looks into the table of X."""
+    """Relations to follow one after another; the last one gives the answer. `year` looks into the table of X,
+    `largest` at the towns of the region.
+    """
 
 
 def _form(question: str, kind: str, path: str) -> Form:
@@ -75,12 +79,14 @@ OTHERS = (
     _form("In which town was the author of the novel that won the {X} in {Y} born?", "novel prize", "year author born_in"),
     _form("What is the population of the town where the maker of the {X} is headquartered?", "product", "made_by headquartered_in population"),
 )  # fmt: skip
+"""Forms that are asked in addition to those of the demo."""
 
 
 def graph_lines(atlas: Atlas) -> Iterator[str]:
-    """Every entity with its address, and every fact as subject, relation, object, with the pages that state it.
+    """Yield the lines of `graph.jsonl`: every entity with its URL, and every fact as subject, relation, object, with
+    the pages that state it.
 
-    `label` is what stands beside the object in its row of a table; `as_of` the day for which an old page states it,
+    `label` is the text beside the object in its table row; `as_of` is the year or day for which an old page states it,
     `until` the month in which it ceased to be true.
     """
     old = {entity.key: entity for entity in almanac.entries(atlas)}
@@ -102,13 +108,15 @@ def _triple(entity: Entity, stated: Fact, url: str) -> dict[str, object]:
 
 
 def _series(atlas: Atlas, entity: Entity) -> list[Fact]:
-    """The rows of the table on the entity's page, if it has one of years."""
+    """Return the rows of the table of years on the entity's page; empty if it has none."""
     years = {"town": YEARS, "festival": YEARS_OF_FESTIVALS, "prize": PRIZE_YEARS}.get(entity.kind, ())
     return [_in_table(atlas, entity, year) for year in years]
 
 
 def task_lines(atlas: Atlas) -> Iterator[str]:
-    """The twelve of the demo, then as many of all forms as the world is large; no question twice."""
+    """Yield the lines of `tasks.jsonl`: the twelve of the demo, then more of all forms, in proportion to the size of
+    the web. No question comes twice.
+    """
     asked: set[str] = set()
     for number, form in enumerate(DEMO, 1):
         yield from _tasks(atlas, form, 1, asked, f"demo-{number:02d}")
@@ -118,6 +126,7 @@ def task_lines(atlas: Atlas) -> Iterator[str]:
 
 
 def _tasks(atlas: Atlas, form: Form, count: int, asked: set[str], name: str) -> Iterator[str]:
+    """Yield up to `count` tasks of one form, skipping questions in `seen_questions` and paths that end early."""
     rng = dice(atlas.graph.seed, "tasks", name)
     starts = _starts(atlas, form.kind)
     made = 0
@@ -140,6 +149,7 @@ def _tasks(atlas: Atlas, form: Form, count: int, asked: set[str], name: str) -> 
 
 
 def _starts(atlas: Atlas, kind: str) -> list[Entity]:
+    """Return the entities that a question of that kind can begin with."""
     graph = atlas.graph
     if kind == "changed town":
         return [town for town in graph.towns if town.former_mayor >= 0]
@@ -156,20 +166,21 @@ def _year(atlas: Atlas, form: Form, start: Entity, draw: Callable[[int], int]) -
 
 
 def _walk(atlas: Atlas, form: Form, start: Entity, year: int) -> Iterator[tuple[Entity, Fact]]:
-    """Page and fact of each step, as far as the path goes."""
+    """Yield the entity and the fact of each step, as far as the path goes."""
     at: Entity | None = start
     for relation in form.path:
         if at is None:
             return
         try:
             stated = _in_table(atlas, at, year) if relation in ("year", "largest") else fact(atlas.graph, at, relation)
-        except KeyError:
+        except KeyError:  # for example, a town without a river
             return
         yield at, stated
         at = stated.target
 
 
 def _in_table(atlas: Atlas, entity: Entity, year: int) -> Fact:
+    """Return a fact of the table on an entity's page: that of a year, or for a region its largest town."""
     graph, position = atlas.graph, int(entity.key.partition("/")[2])
     match entity.kind:
         case "town":
@@ -188,13 +199,13 @@ def _in_table(atlas: Atlas, entity: Entity, year: int) -> Fact:
 
 
 def spellings(answer: Fact) -> list[str]:
-    """The answer as the page has it, and in the other forms in which it is as right."""
+    """Return the answer as the page has it, and in the other forms that are equally right, without repeats."""
     texts = [answer.text]
     if answer.target:
         texts += [answer.target.name, answer.target.title]
     if answer.text.replace(",", "").isdigit():
         texts.append(answer.text.replace(",", ""))
-    if answer.relation.endswith("_on"):
+    if answer.relation.endswith("_on"):  # relations with a full date, such as born_on
         day = datetime.strptime(answer.text, "%d %B %Y")
         texts += [day.strftime("%Y-%m-%d"), f"{day:%B} {day.day}, {day.year}"]
     return list(dict.fromkeys(texts))

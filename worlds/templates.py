@@ -1,6 +1,6 @@
-"""The looks of the sites: one layout per kind of site, each with markup and a small style sheet of its own.
+"""Layouts of the sites: one per kind of site, each with markup and a small style sheet of its own.
 
-`main` is HTML already; everything else is text and is escaped here.
+The parameter `content` is HTML already; everything else is text and is escaped here.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from webemu.worlds.site_directory import anchor
 from webemu.worlds.web import Site
 
 Layout = Callable[[Site, str, str, str], tuple[str, str]]
-"""(site, title, main, aside) to (style sheet, body)."""
+"""Function from (site, title, content, aside) to (style sheet, body)."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "wide", caption: str = "") -> str:
-    """A table; `head` is text, cells are HTML."""
+    """Return a `<table>`. The cells of `head` and the caption are text, the cells of `rows` are HTML."""
     top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
@@ -25,12 +25,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "wide"
 
 
 def bullets(items: Iterable[str], kind: str = "") -> str:
-    """`<ul>` of HTML items."""
+    """Return a `<ul>` of items that are HTML; `css_class` is its class."""
     return f'<ul class="{kind}">\n' + "".join(f"<li>{item}</li>\n" for item in items) + "</ul>\n"
 
 
 def pager(path: str, page: int, pages: int) -> str:
-    """Links between the pages of a list; page 1 is `path` itself."""
+    """Return links between the pages of a list; page 1 is `path` itself. Empty if there is only one page."""
     if pages < 2:
         return ""
     joint = "&" if "?" in path else "?"
@@ -49,7 +49,10 @@ def page(
     site: Site, title: str, main: str, *, aside: str = "", head: str = "", description: str = "", charset: str = "UTF-8",
     language: str = "",
 ) -> str:  # fmt: skip
-    """A whole document in the look of `site`."""
+    """Return a whole document in the layout of `site`.
+
+    `aside` and `head` are HTML. `charset` is what the page declares; `language` defaults to that of the site.
+    """
     style, body = LAYOUTS[site.kind](site, title, main, aside)
     about = f'<meta name="description" content="{escape(description)}">\n' if description else ""
     made = '<meta name="generator" content="MediaWiki 1.42.3">\n' if site.kind == "lexicon" else ""
@@ -90,7 +93,7 @@ def _lexicon(site: Site, title: str, main: str, aside: str) -> tuple[str, str]:
 
 
 def _article(main: str) -> str:
-    """As MediaWiki frames it: the heading, the content with named sections, the categories."""
+    """Return the content framed as MediaWiki does: the heading, the content with ids on its sections, the categories."""
     heading, _, body = main.partition("</h1>\n")
     body, mark, categories = body.partition('<div id="catlinks"')
     body = re.sub(
@@ -225,3 +228,4 @@ LAYOUTS: dict[str, Layout] = {
     "lexicon": _lexicon, "news": _news, "council": _council, "firm": _firm, "forum": _forum, "blog": _blog, "shop": _shop,
     "database": _database, "magazine": _magazine, "office": _office, "plain": _plain,
 }  # fmt: skip
+"""Layouts by `Site.kind`."""

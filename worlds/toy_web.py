@@ -1,7 +1,9 @@
-"""A web of a few words a page, for models that learn to read from nothing: names, three facts each, and links.
+"""Generate a web of a few words a page, for models that learn to read from nothing: names, three facts each, and
+links.
 
-A page is `Tam Vor` with lines like `key Sky` and `twin Mir Dor`, a link to a page of the other kind, which has other facts.
-Names, two syllables, and facts are drawn anew for each seed, so nothing that a model remembers of one web holds in another.
+A page is `Tam Vor` with lines like `key Sky` and `twin Mir Dor`, a link to a page of the other kind, which has other
+facts. Names, two syllables, and facts are drawn anew for each seed, so nothing that a model remembers of one web holds
+in another.
 """
 
 from __future__ import annotations
@@ -27,39 +29,50 @@ SYLLABLES = tuple(
     " Mok Mum Nal Nek Nem Nil Nor Nup Pag Pal Pek Pel Pid Pol Ram Rek Rel Rir Rod Rus Sal Sar Sem Sig Sor Sul"
     " Tam Ted Tel Tir Tok Tor Vak Ved Vel Vir Vor Vuk Wam Wig Wor Zap Zel Zil Zog Zur".split()
 )
-"""Of names; facts have others, so that a search for a name finds its page before those that link to it."""
+"""Syllables of names. Facts have others, so that a search for a name finds its page before those that link to it."""
 OTHERS = tuple(
     "Ash Bri Cop Dun Elk Fyn Gri Hux Ivo Jun Kip Lyn Mop Nix Oak Pim Qui Ros Sky Tun Urn Vim Wex Yap Zip Cru"
     " Fro Sti Twi Spo Arc Bly Cyg Dra Ebb Flo Gna Hyp Ilk Jynx Kru Lux Moa Nub Opal Pry Quo Ryn Shy Thi Ulm Vya"
     " Wye Xen Yew Zym Aft Blu Cha Dwi Eft Fug Gyr Ink".split()
 )
+"""Values of facts."""
 FACTS = (("key", "seal", "mark"), ("hue", "rank", "crest"))
-"""Of the two kinds: what a linked page says is not said by the page that links."""
+"""Labels of the facts of each of the two kinds. A page links to pages of the other kind only, so that it never says
+what they say.
+"""
 LINKS = ("twin", "guard")
+"""Labels of the links on every page."""
 PER_SITE = 20
 FEWEST = 2 * len(LINKS)
+"""Smallest number of pages for which every page has different pages to link to."""
 MOST = len(SYLLABLES) * (len(SYLLABLES) - 1) // 2
+"""Largest number of pages: the number of names in which no two have the same syllables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Being:
-    """Something with a page."""
+    """An entity of the toy web, with a page of its own."""
 
     name: str
     url: str
     facts: tuple[tuple[str, str], ...]
-    """(label, value), one for each of its kind's."""
+    """Pairs of (label, value), one for each label of its kind."""
     links: tuple[int, ...]
-    """Positions, one for each of `LINKS`."""
+    """Positions of the entities it links to, one for each of `LINK_LABELS`."""
 
 
 def generate_toy(out: Path, seed: int, pages: int, progress: Callable[[int, int], None] | None = None) -> int:
-    """Write such a web and its tasks to the folder `out`; returns the number of tasks.
+    """Write a toy web and its tasks to the folder `out` and return the number of tasks.
 
-    Raises SourceError where `out` is something else, or for more pages than there are names, or too few to be linked.
+        generate_toy(Path("toy"), seed=1, pages=200)
+
+    `progress` is called with (captures written, all captures). Raises SourceError if `out` exists and is not a
+    generated web, or if `pages` is not between `MIN_PAGES` and `MAX_PAGES`.
     """
     if not FEWEST <= pages <= MOST:
-        raise SourceError(f"no web of {pages} pages can be made of few words", action=f"--pages {FEWEST} to {MOST}")
+        raise SourceError(
+            f"a toy web has {FEWEST} to {MOST} pages, not {pages}", action=f"choose --pages between {FEWEST} and {MOST}"
+        )
     beings = draw(seed, pages)
     crawl = [visit for visit in visits(seed, _sites(beings)) if visit.subset == "warc"]
     done = 0
@@ -78,11 +91,16 @@ def generate_toy(out: Path, seed: int, pages: int, progress: Callable[[int, int]
 
 
 def draw(seed: int, count: int) -> list[Being]:
-    """The world of that seed. No two names have the same words, since a search minds no order, and no two facts of a
-    page share one, since a small model copies what stood behind a word."""
+    """Return the entities for a seed.
+
+    No two names have the same words, since a search ignores their order. No two facts of a page share a value, since a
+    small model copies what stood behind a word.
+    """
     rng = dice(seed, "toy")
+    # Each pair of syllables makes one name, in one of its two orders.
     pairs = [pair if rng.random() < 0.5 else pair[::-1] for pair in combinations(SYLLABLES, 2)]
     names = [" ".join(pair) for pair in rng.sample(pairs, count)]
+    # Entities alternate between the two kinds; links lead to the other kind.
     kinds = [range(first, count, 2) for first in (0, 1)]
     return [
         Being(
@@ -120,7 +138,9 @@ def _page(beings: Sequence[Being], being: Being) -> str:
 
 
 def _tasks(seed: int, beings: Sequence[Being]) -> Iterator[dict[str, object]]:
-    """For each being a fact, a fact of what it links to, and all its facts as a report."""
+    """Yield three tasks for each entity: one of its facts, a fact of an entity it links to, and all its facts as a
+    report.
+    """
     for number, being in enumerate(beings):
         rng = dice(seed, "toy", "task", number)
         label, value = rng.choice(being.facts)

@@ -1,7 +1,11 @@
-"""Writes visits as WARC files the way Common Crawl does: one gzip member per record, warcinfo, then request, response and
-metadata of each visit; bodies decoded, headers that described their coding masked; three subsets with a list of paths each.
+"""Write the fetches as WARC files the way Common Crawl does.
 
-Ids and digests come from what is recorded, dates from the visits: same visits, same bytes (for one version of zlib).
+One gzip member per record: a warcinfo, then request, response (or revisit) and metadata of each fetch. Bodies are
+stored without content coding, and the headers that described the coding are renamed to `X-Crawler-*`. There are three
+subsets, each with a list of its paths.
+
+Ids and digests come from what is recorded, dates from the fetches: the same fetches give the same bytes (for one
+version of zlib).
 """
 
 from __future__ import annotations
@@ -27,23 +31,32 @@ from webemu.worlds.seeded_random import dice, number
 from webemu.worlds.web import Answer
 
 PER_FILE = 1_250
-"""Visits in one file, as far as the number of visits allows."""
+"""Largest number of fetches in one file."""
 LISTS: dict[Subset, str] = {"warc": "warc", "crawldiagnostics": "non200responses", "robotstxt": "robotstxt"}
+"""Name of the list of paths of each subset, as Common Crawl names it."""
 SAME = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest"
+"""WARC revisit profile (WARC 1.0): the payload has the same digest as an earlier capture."""
 UNCHANGED = "http://netpreserve.org/warc/1.0/revisit/server-not-modified"
+"""WARC revisit profile (WARC 1.0): the server answered 304 Not Modified."""
 CLD2 = {
     "en": ("eng", "ENGLISH"), "de": ("deu", "GERMAN"), "fr": ("fra", "FRENCH"), "es": ("spa", "SPANISH"),
     "ru": ("rus", "RUSSIAN"), "ja": ("jpn", "Japanese"), "zh": ("zho", "Chinese"),
 }  # fmt: skip
+"""ISO 639-3 code and name of each language, as the language detector CLD2 reports them."""
 Headers = list[tuple[str, str]]
+"""Header names and values, in order."""
 
 
 def write_crawl(out: Path, seed: int, visits: list[Visit], progress: Callable[[int], None]) -> list[Path]:
-    """Write all visits below `out`/crawl-data and say after each that it is done. Returns the WARC files."""
+    """Write all fetches below `out`/crawl-data and return the paths of the WARC files.
+
+    `progress` is called with 1 after each fetch.
+    """
     written: list[Path] = []
     for subset, name in LISTS.items():
         mine = sorted((v for v in visits if v.subset == subset), key=lambda v: (number(seed, v.url, v.moment), v.url))
-        files = max(1, -(-len(mine) // PER_FILE))
+        # Fetches are sorted by a hash first, so that each file holds a random mix of hosts.
+        files = max(1, -(-len(mine) // PER_FILE))  # rounded up
         paths = []
         for n in range(files):
             paths.append(
@@ -77,7 +90,10 @@ def _write_visit(writer: WARCWriter, seed: int, visit: Visit, info: str) -> None
     answer = visit.fetch()
     request, response, metadata = (_id(seed, visit.url, visit.moment, part) for part in ("request", "", "metadata"))
     common = [("WARC-Date", _time(visit.moment)), ("WARC-Warcinfo-ID", info), ("WARC-Target-URI", visit.url)]
-    address = ("WARC-IP-Address", f"192.0.2.{1 + number(visit.site.host) % 254}")  # RFC 5737: of nobody
+    address = (
+        "WARC-IP-Address",
+        f"192.0.2.{1 + number(visit.site.host) % 254}",
+    )  # TEST-NET-1 of RFC 5737, which nobody owns
     asked = _http(f"GET {_target(visit.url)} HTTP/1.1", _request_headers(visit))
     writer.write_record(
         _record("request", request, [*common, address], b"", "application/http; msgtype=request", asked)
@@ -123,6 +139,7 @@ def _request_headers(visit: Visit) -> Headers:
 
 
 def _headers(visit: Visit, answer: Answer) -> Headers:
+    """Return the response headers as the crawler records them."""
     site, length = visit.site, str(len(answer.body))
     headers = [("Date", _http_date(visit.moment)), ("Server", site.server)]
     if answer.status == 304:
@@ -138,7 +155,7 @@ def _headers(visit: Visit, answer: Answer) -> Headers:
     if site.server in ("nginx", "cloudflare") and answer.status == 200:
         headers += [("X-Crawler-Transfer-Encoding", "chunked"), ("X-Crawler-Content-Encoding", "gzip")]
     headers.append(("Content-Length", length))
-    if site.server == "cloudflare":  # over h2, where names are in lower case, and the crawler keeps them so
+    if site.server == "cloudflare":  # HTTP/2 has header names in lower case, and the crawler keeps them so
         return [(name if name.startswith("X-Crawler") else name.lower(), value) for name, value in headers]
     return headers
 
@@ -151,6 +168,7 @@ def _protocol(visit: Visit) -> Headers:
 
 
 def _reference(seed: int, first: Visit, answer: Answer) -> Headers:
+    """Return the headers by which a revisit record names the capture that it repeats."""
     headers = [
         ("WARC-Profile", UNCHANGED if answer.status == 304 else SAME),
         ("WARC-Refers-To", _id(seed, first.url, first.moment, "")),
@@ -160,6 +178,7 @@ def _reference(seed: int, first: Visit, answer: Answer) -> Headers:
 
 
 def _detected(visit: Visit, answer: Answer) -> dict[str, str]:
+    """Return the metadata fields with the detected charset and languages; empty for responses that are not HTML."""
     if not answer.body or not answer.content_type.startswith("text/html"):
         return {}
     code, name = CLD2[visit.language]
@@ -177,15 +196,18 @@ def _fields(fields: dict[str, str]) -> bytes:
 
 
 def _target(url: str) -> str:
+    """Return the request target of a URL: path and query."""
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def _digest(body: bytes) -> str:
+    """Return the payload digest in the form of WARC: `sha1:` and base 32."""
     return "sha1:" + b32encode(hashlib.sha1(body).digest()).decode()
 
 
 def _id(*about: object) -> str:
+    """Return a record id that depends on the arguments alone."""
     made = hashlib.blake2b("\x1f".join(map(str, about)).encode(), digest_size=16).digest()
     return f"<urn:uuid:{uuid.UUID(bytes=made, version=4)}>"
 

@@ -1,4 +1,4 @@
-"""What a web is made of before it is recorded: sites, their leaves (pages to be rendered), and the answers servers gave."""
+"""Value types of an invented web before it is recorded: sites, pages to be rendered, and HTTP responses."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One HTTP answer."""
+    """One HTTP response."""
 
     body: bytes
+    """Bytes of the body, without content coding."""
     status: int = 200
     content_type: str = "text/html; charset=UTF-8"
-    """The header as the server sends it; empty for none."""
+    """Content-Type header as the server sends it; empty for none."""
     location: str = ""
+    """Location header; empty for none."""
     modified: str = ""
-    """ISO date for Last-Modified, or empty."""
+    """ISO date for the Last-Modified header; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,45 +26,53 @@ class Leaf:
     """One page of a site, rendered only when it is written."""
 
     path: str
+    """Path and query below the site's base URL."""
     render: Callable[[], str]
+    """Callable that returns the whole HTML document."""
     modified: str = ""
-    """ISO date."""
+    """ISO date of the last change; empty for unknown."""
     language: str = "en"
+    """ISO 639-1 code of the text."""
     charset: str = "utf-8"
-    """Encoding of the bytes; declared in the header unless `quiet`."""
+    """Encoding of the bytes; declared in the header unless `omits_charset`."""
     quiet: bool = False
-    """The header names no charset: only the page itself does."""
+    """True if the header names no charset and only the page itself declares it."""
     before: Callable[[], str] | None = None
-    """What the page was when first captured, where it changed between two captures."""
+    """Callable that renders the page as it was at its first capture, if it changed between two captures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A host with its look and its pages."""
+    """A host with its look, its pages, and the paths that answer with something else than a page."""
 
     host: str
     name: str
     kind: str
+    """Layout of the pages: a key of `templates.LAYOUTS`."""
     tagline: str
     leaves: Callable[[Site], Iterator[Leaf]]
+    """Callable that yields the pages of the site it is given."""
     nav: tuple[tuple[str, str], ...] = ()
-    """(path, label) of the main navigation."""
+    """Main navigation as (path, label) pairs."""
     accent: str = "#2a5d84"
+    """CSS colour of the layout."""
     server: str = "nginx"
+    """Server header; it also decides some details of the responses, such as redirect targets."""
     feed: str = ""
-    """Path of an RSS feed of the pages last changed, or empty."""
+    """Path of an RSS feed of the pages changed last; empty for none."""
     dead: tuple[str, ...] = ()
     """Paths that pages link to and that answer 404."""
     gone: tuple[str, ...] = ()
     """Paths that answer 410."""
     broken: tuple[tuple[str, int], ...] = ()
-    """(path, 5xx)."""
+    """Paths that fail, as (path, status 5xx) pairs."""
     moved: tuple[tuple[str, str, int], ...] = ()
-    """(old path, new path or URL, 301 or 302)."""
+    """Redirects, as (old path, new path or URL, status 301 or 302)."""
     disallow: tuple[str, ...] = ()
-    """Path prefixes that robots.txt closes."""
+    """Path prefixes that robots.txt disallows."""
     language: str = "en"
 
     @property
     def base(self) -> str:
+        """Base URL of the site, without a slash at the end."""
         return f"https://{self.host}"

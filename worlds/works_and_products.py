@@ -1,4 +1,4 @@
-"""What the people made: companies, products, universities, novels, films, prizes, landmarks, festivals."""
+"""Invent what people made: companies, products, universities, novels, films, prizes, landmarks and festivals."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ INDUSTRIES: dict[str, tuple[str, ...]] = {
     "measuring instruments": ("digital calliper", "weather station", "soil meter"),
     "musical instruments": ("stage piano", "concertina", "electric violin"),
 }
+"""Types of product by industry."""
 STEMS = (
     "Bran Lum Vex Tor Nov Ald Hyd Ros Zen Kor Mar Fen Sol Tri Vid Quor Pol Ner Arc Cob Dal Eph Gal Hel Ist Jun Kal Lyr Mon Nim"
 ).split()
@@ -53,6 +54,7 @@ THEMES = (
     "a friendship between a pianist and her tuner", "a village that agrees to keep a secret",
     "an archivist who is asked to lose a file", "a marriage told through the meals it was made of",
 )  # fmt: skip
+"""Values of `Work.theme`."""
 HOUSES = ("Lanternhouse", "Grey Heron Press", "Alder & Quill", "Meridian Books", "Saltmarsh Editions", "Corvid House")
 STUDIOS = ("Tramline Pictures", "Northlight Film", "Casa Obscura", "Bolshoy Ruchey Film", "Ferrous Films")
 PRIZE_NAMES = (
@@ -74,13 +76,16 @@ PARTIES = ("Lantern Fair", "Herring Festival", "Jazz Days", "Book Week", "Kite F
            "Puppet Festival", "Cider Fair", "Regatta")  # fmt: skip
 STRENGTHS = ("hydrology", "materials science", "law", "veterinary medicine", "linguistics", "forestry", "astronomy")
 YEARS_OF_FESTIVALS = range(2018, 2025)
+"""Years for which numbers of visitors are known."""
 
 
 def _again(name: str, n: int) -> str:
+    """Return the nth variant of a name that is in use: the name with a Roman numeral, or from 6 on a number."""
     return f"{name} {('', '', 'II', 'III', 'IV', 'V')[n] if n < 6 else n}"
 
 
 def invent_universities(graph: Graph, count: int, first_scholar: int, scholars: int) -> None:
+    """Fill `graph.universities`: one in each of the largest towns, with scholars in turn as rectors."""
     cities = sorted(range(len(graph.towns)), key=lambda k: -graph.towns[k].population[3])[: count * 2]
     for n in range(count):
         rng, town = dice(graph.seed, "university", n), cities[n]
@@ -94,12 +99,17 @@ def invent_universities(graph: Graph, count: int, first_scholar: int, scholars: 
 
 
 def invent_companies(graph: Graph, count: int, first_founder: int, founders: int, register: Register) -> None:
+    """Fill `graph.companies`. Founders take turns; a founder's later company is younger than the earlier one.
+
+    Every eleventh company shares the first word of its name with another, as a trap for readers.
+    """
     for n in range(count):
         rng, town = dice(graph.seed, "company", n), dice(graph.seed, "seat", n).randrange(len(graph.towns))
         country = graph.towns[town].country
         founded = (
             graph.companies[n - founders].founded + rng.randint(4, 15) if n >= founders else rng.randint(1951, 2012)
         )
+        # A look-alike of an earlier company.
         stem = graph.companies[n - 4].name.split()[0] if n % 11 == 10 else ""
         name = register.take(partial(_firm, rng, country, stem), _again)
         graph.companies.append(
@@ -111,6 +121,7 @@ def invent_companies(graph: Graph, count: int, first_founder: int, founders: int
 
 
 def _firm(rng: Random, country: int, stem: str) -> str:
+    """Return a company name, built on `stem` if there is one and on a family name or an invented word otherwise."""
     if not stem and rng.random() < 0.3:
         return f"{family(rng, tongue_of(country))} {rng.choice(('& Sons', '& Daughters', 'Works', 'Brothers'))}"
     made = stem or rng.choice(STEMS) + rng.choice(STEM_ENDS)
@@ -118,6 +129,7 @@ def _firm(rng: Random, country: int, stem: str) -> str:
 
 
 def invent_products(graph: Graph, count: int, register: Register) -> None:
+    """Fill `graph.products`: each is named after its company and introduced after the company was founded."""
     for n in range(count):
         rng, company = dice(graph.seed, "product", n), dice(graph.seed, "maker", n).randrange(len(graph.companies))
         firm = graph.companies[company]
@@ -133,7 +145,10 @@ def invent_products(graph: Graph, count: int, register: Register) -> None:
 
 
 def invent_works(graph: Graph, field: str, count: int, prizes: range, makers: range, register: Register) -> list[Work]:
-    """Works of one field. The first `13 x len(prizes)` win, one per prize and year."""
+    """Return the works of one field, `novel` or `film`. The first `13 x len(prizes)` win, one per prize and year.
+
+    `prizes` and `makers` are ranges of positions of prizes and of people.
+    """
     works: list[Work] = []
     for n in range(count):
         rng = dice(graph.seed, field, n)
@@ -158,11 +173,12 @@ def _work_title(rng: Random, graph: Graph) -> str:
         f"The {adjective} {noun}", f"The {adjective} {noun}", f"The {noun} and the {other}", f"A {noun} in {town}",
         f"The {noun} of {town}", f"{adjective} {noun}",
     )  # fmt: skip
-    title = rng.choice(forms)
+    title = rng.choice(forms)  # the first form is listed twice: it is drawn twice as often
     return title.replace("A A", "An A").replace("A I", "An I").replace("A O", "An O")
 
 
 def invent_prizes(graph: Graph, fields: list[str], register: Register) -> None:
+    """Fill `graph.prizes`, one for each entry of `fields`, with the works that name it as their prize."""
     for n, field in enumerate(fields):
         rng = dice(graph.seed, "prize", n)
         end = " Prize" if field == "novel" else " Award"
@@ -188,6 +204,7 @@ def _party(rng: Random, town: str) -> str:
 
 
 def invent_landmarks(graph: Graph, count: int, architects: range, register: Register) -> None:
+    """Fill `graph.landmarks`. `architects` is a range of positions of people."""
     for n in range(count):
         rng, town = dice(graph.seed, "landmark", n), dice(graph.seed, "site", n).randrange(len(graph.towns))
         what = rng.choice(BUILDINGS)
@@ -205,6 +222,7 @@ def invent_landmarks(graph: Graph, count: int, architects: range, register: Regi
 
 
 def invent_festivals(graph: Graph, count: int, register: Register) -> None:
+    """Fill `graph.festivals`, with their visitors since 2018."""
     for n in range(count):
         rng = dice(graph.seed, "festival", n)
         town = rng.randrange(len(graph.towns))

@@ -172,7 +172,7 @@ def test_an_early_capture_names_the_mayor_of_that_day(records: list[Seen]) -> No
 
 def test_it_overwrites_nothing_that_is_no_generated_web(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(SourceError, match="no generated web"):
+    with pytest.raises(SourceError, match="not a generated web"):
         generate(tmp_path, pages=400)
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 

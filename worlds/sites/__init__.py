@@ -1,4 +1,4 @@
-"""The sites of the invented web, one module per kind; `all_sites` is the list of them."""
+"""Sites of the invented web, one module per kind of site; `list_sites` collects them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ KINDS = (
     listings,
     gazetteers,
 )
+"""Functions that build the sites of one kind, in the order in which they are crawled."""
 
 
 def all_sites(atlas: Atlas) -> list[Site]:
-    """Every host of the web, in a fixed order."""
+    """Return every site of the web, in a fixed order."""
     return [site for kind in KINDS for site in kind(atlas)]

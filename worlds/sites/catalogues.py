@@ -1,4 +1,4 @@
-"""The book index, the film catalogue and the online shop: a card per work or product, and shelves of cards."""
+"""The book index, the film catalogue and the online shop: a page per work or product, and lists of them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ BUYERS = (
 
 
 def catalogues(atlas: Atlas) -> list[Site]:
+    """Return the sites of the book index, the film catalogue and the shop."""
     return [_catalogue(atlas, True), _catalogue(atlas, False), _shop(atlas)]
 
 
 def _catalogue(atlas: Atlas, novels: bool) -> Site:
+    # The two catalogues share their pages but not their look.
     if novels:
         nav = (("/", "Home"), ("/books", "Books"), ("/prizes", "Prizes"))
         return Site(NOVEL_HOST, "Shelfmark Index", "database", "Every novel on one card", partial(_cards, atlas, True), nav, "#e0a030", "Caddy",

@@ -1,4 +1,4 @@
-"""Leaves that many sites have: about, contact and privacy pages, and lists that run over several pages."""
+"""Pages that many sites have: about, contact and privacy, and lists that run over several pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PRIVACY = (
 
 
 def common(site: Site) -> Iterator[Leaf]:
-    """`/about`, `/contact` and `/privacy`."""
+    """Yield `/about`, `/contact` and `/privacy`."""
     yield Leaf("/about", partial(_about, site), "2023-02-11")
     yield Leaf("/contact", partial(_contact, site), "2023-02-11")
     yield Leaf("/privacy", partial(_privacy, site), "2022-05-25")
@@ -68,7 +68,10 @@ def paged(
     modified: str = "2024-11-28",
     intro: str = "",
 ) -> Iterator[Leaf]:
-    """A list over as many pages as it needs; `items` render one entry each."""
+    """Yield a list over as many pages as it needs, `size` entries each.
+
+    `items` render one entry each, as HTML; `intro`, HTML too, stands on the first page only.
+    """
     pages = max(1, -(-len(items) // size))
     for n in range(1, pages + 1):
         part = items[(n - 1) * size : n * size]

@@ -1,4 +1,7 @@
-"""The encyclopedia: an article per entity, disambiguations, categories with pages, a main page."""
+"""The encyclopedia: an article per entity, disambiguation pages, categories over several pages, and a main page.
+
+`entries.py` writes the body of an article; this module adds what surrounds it.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,13 @@ CATEGORIES = {
     "product": "Products", "university": "Universities", "novel": "Novels", "film": "Films", "prize": "Prizes",
     "landmark": "Landmarks", "festival": "Festivals",
 }  # fmt: skip
+"""Category by kind of entity."""
 PER_PAGE = 200
+"""Entries on one page of a category."""
 
 
 def encyclopedia(atlas: Atlas) -> list[Site]:
+    """Return the site of the encyclopedia."""
     return [
         Site(
             LEXICON, "OpenLexicon", "lexicon", "The encyclopedia written by its readers", partial(_leaves, atlas), NAV,
@@ -62,6 +68,7 @@ def _leaves(atlas: Atlas, site: Site) -> Iterator[Leaf]:
 
 
 def _is_changed(atlas: Atlas, entity: Entity) -> bool:
+    """True for towns whose mayor changed during the crawl, and for their new mayors."""
     if isinstance(entity, Person):
         position = int(entity.key.partition("/")[2])
         return position < len(atlas.graph.towns) and atlas.graph.towns[position].former_mayor >= 0
@@ -69,12 +76,13 @@ def _is_changed(atlas: Atlas, entity: Entity) -> bool:
 
 
 def _edited(atlas: Atlas, entity: Entity, changed: bool) -> str:
+    """Return the ISO date of an article's last edit."""
     rng = dice(atlas.graph.seed, "edited", entity.key)
     return "2024-12-02" if changed else f"2024-{rng.randint(1, 10):02d}-{rng.randint(1, 28):02d}"
 
 
 def article(atlas: Atlas, site: Site, entity: Entity, early: bool = False) -> str:
-    """An article with its infobox; `early`: as it stood before the mayors changed."""
+    """Return an article with its infobox; `early` gives it as it stood before the mayors changed."""
     main = (
         f'<h1 id="firstHeading">{escape(entity.title)}</h1>\n{infobox(atlas, entity, early)}{_hatnote(atlas, entity)}'
     )
@@ -91,6 +99,7 @@ def _categories(label: str) -> str:
 
 
 def infobox(atlas: Atlas, entity: Entity, early: bool) -> str:
+    """Return the table of an entity's facts; `early` gives it as it stood before the mayors changed."""
     rows = ""
     for fact in facts_of(atlas.graph, entity):
         text, target = fact.text, fact.target
@@ -109,6 +118,7 @@ def infobox(atlas: Atlas, entity: Entity, early: bool) -> str:
 
 
 def _website(atlas: Atlas, entity: Entity) -> str:
+    """Return the URL of the entity's own site, or of the work's page in its catalogue; empty for none."""
     kind, _, position = entity.key.partition("/")
     base = ""
     if kind == "town":
@@ -131,6 +141,7 @@ def _hatnote(atlas: Atlas, entity: Entity) -> str:
 
 
 def _references(atlas: Atlas, entity: Entity) -> str:
+    """Return links to the four newest stories about an entity; empty if there is none."""
     cited = [atlas.stories[n] for n in atlas.about.get(entity.key, [])[:4]]
     if not cited:
         return ""
@@ -142,6 +153,7 @@ def _references(atlas: Atlas, entity: Entity) -> str:
 
 
 def _namesakes(atlas: Atlas) -> dict[str, list[Entity]]:
+    """Return the towns and people that share a name, by name."""
     named: dict[str, list[Entity]] = defaultdict(list)
     for entity in (*atlas.graph.towns, *atlas.graph.people):
         if entity.title != entity.name:

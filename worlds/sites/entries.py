@@ -1,4 +1,7 @@
-"""The body of an encyclopedia article about any entity: prose that states its facts, and tables where there are series."""
+"""The body of an encyclopedia article about any entity: prose that states its facts, and tables of its series.
+
+The sentences are in `articles.py`. `encyclopedia.py` adds title, infobox and references.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ from webemu.worlds.works_and_products import YEARS_OF_FESTIVALS
 
 
 class Pen(Voice):
-    """A voice that links an entity the first time it is named on the page."""
+    """Picks the sentences of one article and links an entity the first time the article names it."""
 
     def __init__(self, atlas: Atlas, entity: Entity, *salt: object) -> None:
         super().__init__(dice(atlas.graph.seed, "article", entity.key, *salt))
@@ -43,6 +46,7 @@ class Pen(Voice):
         self._linked = {entity.title}
 
     def ref(self, entity: Entity) -> str:
+        """Return the name of an entity as HTML, linked if this is its first mention."""
         text = entity.title if entity.kind == "river" else entity.name
         if entity.title in self._linked:
             return escape(text)
@@ -50,6 +54,7 @@ class Pen(Voice):
         return anchor(wiki_path(entity.title), text)
 
     def years(self) -> dict[str, object]:
+        """Draw two years and a century for sentences about history."""
         y1 = self.rng.randint(1480, 1790)
         return {"y1": y1, "y2": self.rng.randint(1846, 1899), "c": f"{y1 // 100 + 1}th"}
 
@@ -127,6 +132,7 @@ def _person(pen: Pen, person: Person, early: bool) -> str:
 
 
 def _roles(pen: Pen, person: Person, early: bool) -> list[str]:
+    """Return noun phrases for what a person is or founded or designed, with links."""
     graph, roles = pen.graph, []
     position = int(person.key.partition("/")[2])
     if position < len(graph.towns):
@@ -291,8 +297,9 @@ _WRITE: dict[str, Callable[..., str]] = {
     "town": _town, "person": _person, "company": _company, "product": _product, "novel": _work, "film": _work, "prize": _prize,
     "landmark": _landmark, "festival": _festival, "university": _university, "river": _river, "region": _region, "country": _country,
 }  # fmt: skip
+"""Functions that write an article's body, by kind of entity."""
 
 
 def entry(atlas: Atlas, entity: Entity, early: bool = False) -> str:
-    """The article's body as HTML; `early`: as it stood before the mayors changed."""
+    """Return the article's body as HTML; `early` gives it as it stood before the mayors changed."""
     return _WRITE[entity.kind](Pen(atlas, entity), entity, early)

@@ -1,4 +1,4 @@
-"""Forums, blogs and the recipe collection: what people write for each other, some of it about the world's places and things."""
+"""Forums, blogs and a recipe collection: what people write for each other, partly about entities of the graph."""
 
 from __future__ import annotations
 
@@ -88,10 +88,12 @@ MOODS = ("rained all day", "was colder than the forecast said", "smelled of coal
 
 
 def gatherings(atlas: Atlas) -> list[Site]:
+    """Return the sites of the two forums, the five blogs and the recipe collection."""
     return [_forum(atlas, 0), _forum(atlas, 1), *(_blog(atlas, n) for n in range(5)), _recipes(atlas)]
 
 
 def _count(atlas: Atlas, per_2000: float, least: int) -> int:
+    """Return `per_2000` for every 2,000 pages, but no fewer than `minimum`."""
     return max(least, round(per_2000 * atlas.scale))
 
 
@@ -131,6 +133,7 @@ def _board(atlas: Atlas, n: int, site: Site) -> Iterator[Leaf]:
 
 
 def _subject(atlas: Atlas, n: int, number: int) -> Town | Product:
+    """Return the entity that a thread is about: a town on a river in the first forum, a product in the second."""
     graph, rng = atlas.graph, dice(atlas.graph.seed, "thread", n, number)
     return graph.towns[rng.choice(graph.wet)] if n == 0 else rng.choice(graph.products)
 
@@ -140,6 +143,7 @@ def _thread_link(number: int, subject: Town | Product) -> str:
 
 
 def _handle(site: Site, member: int) -> str:
+    """Return the user name of a forum's member."""
     words = dice(site.host, "member", member)
     return f"{words.choice(('old', 'wet', 'slow', 'rusty', 'northern', 'left', 'quiet'))}_{words.choice(('heron', 'spanner', 'kettle', 'otter', 'fuse', 'ferry', 'pike'))}{words.randint(2, 99)}"
 
@@ -231,6 +235,7 @@ def _post(atlas: Atlas, n: int, k: int, day: str, site: Site) -> str:
     graph, town, rng = atlas.graph, _post_subject(atlas, n, k), dice(atlas.graph.seed, "post text", n, k)
     work, mark, thing = rng.choice(graph.novels + graph.films), rng.choice(graph.landmarks), rng.choice(graph.products)
     voice = Voice(rng)
+    # A post of before the change names the mayor of its day.
     mayor = graph.people[town.former_mayor if town.former_mayor >= 0 and day < "2024-12" else town.mayor]
     river = graph.rivers[town.river].title if town.river >= 0 else "canal"
     slots: dict[str, object] = {

@@ -1,4 +1,7 @@
-"""A book of reference whose last edition is of 2018: short entries that say what was so then, on what is told elsewhere."""
+"""The site of an outdated almanac: short entries on entities that other sites describe too, as they were in 2018.
+
+`almanac.py` decides its entries and facts. Every page is dated 2018, so that a careful reader can tell.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ CLOSED = f"This entry was closed on {long_date(almanac.DAY)} and has not been re
 
 
 def gazetteers(atlas: Atlas) -> list[Site]:
+    """Return the site of the almanac."""
     nav = (("/", "Entries"), ("/about", "About"))
     return [
         Site(GAZETTEER, "Pocket Gazetteer", "plain", f"Places and firms from A to Z, edition of {almanac.YEAR}", partial(_entries, atlas), nav, "#704214",
@@ -62,6 +66,9 @@ def _lead(atlas: Atlas, entity: Town | Company | University) -> str:
 
 
 def _setting(atlas: Atlas, entity: Town | Company | University) -> list[tuple[str, str]]:
+    """Return the rows of an entry that are not outdated: where the entity is, and for a town the census that is
+    quoted.
+    """
     graph = atlas.graph
     if isinstance(entity, Town):
         return [("Region", graph.regions[entity.region].name), ("Census", "2011")]

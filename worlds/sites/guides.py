@@ -28,9 +28,11 @@ FOREIGN: dict[str, tuple[str, tuple[str, ...]]] = {
     "ja": ("{town}でゆっくり過ごす週末", ("{town}は{region}にある町で、人口は{population}人です。", "この町の名前が初めて記録に現れるのは{mentioned}年です。", "{river}川が古い町並みの中をゆっくりと流れています。", "列車で行き、二泊するのがおすすめです。", "博物館は月曜日が休みです。")),
     "zh": ("{town}慢游周末", ("{town}位于{region}，人口{population}。", "这座小城最早见于{mentioned}年的文献。", "{river}河缓缓流过老城区。", "最好乘火车前往，住上两晚。", "博物馆星期一闭馆。")),
 }  # fmt: skip
+"""Title and sentences of the translated pages, by language."""
 
 
 def guides(atlas: Atlas) -> list[Site]:
+    """Return the site of the travel guide."""
     return [_travel(atlas)]
 
 
@@ -147,6 +149,7 @@ def _weekend(atlas: Atlas, town: Town, site: Site) -> str:
 
 
 def _is_translated(atlas: Atlas, code: str, town: Town) -> bool:
+    """True if the town has a page in that language; about one in six towns on a river has."""
     return town.river >= 0 and dice(atlas.graph.seed, "translated", code, town.key).random() < 0.16
 
 

@@ -1,4 +1,4 @@
-"""Local pages, job board, and private homepages of an older web, with its encodings."""
+"""A local directory, a job board, and private homepages of an older web, with its encodings."""
 
 from __future__ import annotations
 
@@ -89,6 +89,7 @@ PRIVATE = (
 
 
 def listings(atlas: Atlas) -> list[Site]:
+    """Return the sites of the local directory, the job board and the homepages."""
     return [_local(atlas), _jobs(atlas), _homepages(atlas)]
 
 
@@ -218,6 +219,7 @@ def _private(atlas: Atlas, site: Site) -> Iterator[Leaf]:
         "2009-09-09",
     )
     for n, owner in enumerate(owners):
+        # In turn; the header does not name the charset (`omits_charset`), so readers must look into the page.
         charset = ("windows-1252", "utf-8", "iso-8859-15")[n % 3]
         yield Leaf(
             f"/~{slug(owner.title)}/",

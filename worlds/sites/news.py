@@ -1,4 +1,6 @@
-"""Newspapers: a front page, sections and topics over several pages, stories with bylines and dates, syndicated ones too."""
+"""Newspapers: a front page, sections and topics over several pages, and stories with bylines and dates, some
+syndicated.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +23,7 @@ ACCENTS = ("#7b1e1e", "#1d3b5c", "#2f4f3a", "#5b3a6b", "#8a5a00", "#333333")
 
 
 def newspapers(atlas: Atlas) -> list[Site]:
+    """Return the sites of all newspapers."""
     return [_newspaper(atlas, n) for n in range(len(atlas.papers))]
 
 
@@ -40,7 +43,9 @@ def _newspaper(atlas: Atlas, n: int) -> Site:
 
 
 def _path(story: Story, paper: int) -> str:
-    """A syndicated story stands at the same path everywhere, with a mark."""
+    """Return a story's path at a newspaper. A syndicated copy has a path below `/agency/`, the same at every
+    newspaper.
+    """
     return story.path if story.paper == paper else f"/agency/{slug(story.headline)[:60].rstrip('-')}-{story.day}"
 
 
@@ -79,11 +84,12 @@ def _front(atlas: Atlas, n: int, stories: list[Story], site: Site) -> str:
 
 
 def _opening_line(atlas: Atlas, story: Story) -> str:
+    """Return the first paragraph of a story as HTML, without its `<p>`."""
     return body(atlas, story).partition("</p>")[0].removeprefix("<p>")
 
 
 def byline(atlas: Atlas, story: Story) -> str:
-    """Who wrote it; one of a handful of people per paper."""
+    """Return the name of a story's author: one of seven people per newspaper."""
     paper = atlas.papers[story.paper]
     who = dice(paper.host, "writer", dice(story.path).randrange(7))
     tongue = tongue_of(paper.country)
@@ -107,6 +113,7 @@ def _story(atlas: Atlas, n: int, stories: list[Story], place: int, site: Site) -
         f'<article><h1 class="headline">{escape(story.headline)}</h1>\n<p class="byline">By {escape(author)} · <time datetime="{stamp}">{long_date(story.day)}</time> · '
         f"{anchor(f'/section/{story.section}', story.section.capitalize())}</p>\n{body(atlas, story)}{origin}</article>\n"
     )  # fmt: skip
+    # The stories around this one, without itself.
     near = [story for k, story in enumerate(stories[max(0, place - 3) : place + 4]) if k != min(place, 3)]
     aside = "<h4>Read also</h4>" + bullets(_teaser(atlas, n, story) for story in near)
     return page(site, f"{story.headline} | {site.name}", main, aside=aside, head=head)

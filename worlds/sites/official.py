@@ -1,4 +1,7 @@
-"""Public bodies: town councils and the statistics office."""
+"""Sites of public bodies: town councils and the statistics office.
+
+A council's home page and its page about the mayor have an earlier version if the mayor changed during the crawl.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,7 @@ SERVICES = (
 
 
 def councils(atlas: Atlas) -> list[Site]:
+    """Return the sites of the towns that have one."""
     return [_council(atlas, atlas.graph.towns[n]) for n in atlas.council_towns]
 
 
@@ -168,6 +172,7 @@ def _history(atlas: Atlas, town: Town, site: Site) -> str:
 
 
 def statistics(atlas: Atlas) -> list[Site]:
+    """Return the site of the statistics office."""
     nav = (("/", "Home"), ("/tables", "Tables"), ("/methods", "Methods"))
     site = Site(
         STATISTICS, "Joint Statistical Office", "office", "Figures on regions and towns", partial(_figures, atlas), nav, "#204080", "Microsoft-IIS/10.0",
@@ -186,7 +191,7 @@ def _figures(atlas: Atlas, site: Site) -> Iterator[Leaf]:
 
 
 def table_path(region: Region) -> str:
-    """Address of the population table of a region."""
+    """Return the path of a region's population table."""
     return f"/tables/population-{slug(region.name)}.html"
 
 

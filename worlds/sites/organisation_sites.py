@@ -33,6 +33,7 @@ PITCH = (
 
 
 def firms(atlas: Atlas) -> list[Site]:
+    """Return the sites of the companies that have one."""
     return [_firm(atlas, atlas.graph.companies[n]) for n in atlas.site_companies]
 
 
@@ -169,6 +170,7 @@ def _careers(atlas: Atlas, company: Company, site: Site) -> str:
 
 
 def universities(atlas: Atlas) -> list[Site]:
+    """Return the sites of the universities that have one."""
     return [_university(atlas, atlas.graph.universities[n]) for n in atlas.schools]
 
 

@@ -1,4 +1,7 @@
-"""Recipes that ask about a generated web. Its graph is known, so every answer is exact, and no model can know it."""
+"""Recipes that ask about a generated web (`webemu generate`).
+
+The graph of such a web is known, so every answer is exact, and no model can know it beforehand.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,15 @@ from webemu.rl.tasks.world.walks import bridge
 
 WORLD: tuple[Recipe, ...] = (
     recipe("bridge", "a chain of 1 to 5 pages, each naming what the next is about", bridge),
-    recipe("comparison", "which of two comes first or has more, by their own pages", comparison),
-    recipe("intersection", "the only one for which two things hold that hold for others too", intersection),
-    recipe("counting", "how many rows, towns, works or winners there are of a kind", counting),
-    recipe("date-arithmetic", "years or days between two events, ages, years of an age", date_arithmetic),
+    recipe("comparison", "which of two entities comes first or has more, by their own pages", comparison),
+    recipe("intersection", "the only entity for which two facts hold that each hold for others too", intersection),
+    recipe("counting", "the number of years, towns, works or winners with a property", counting),
+    recipe("date-arithmetic", "years or days between two events, ages, the year of an age", date_arithmetic),
     recipe("superlative", "the first or last of a group, or a fact of it", superlative),
-    recipe("no-such-thing", "what no page says, of what exists and of what does not", no_such_thing),
-    recipe("stale", "what is so now and what was so when an old page was written", stale),
-    recipe("namesakes", "a name that several bear, told apart by the question", namesakes),
+    recipe("no-such-thing", "questions without an answer, about entities that exist or do not", no_such_thing),
+    recipe("stale", "values of today and those of an outdated page", stale),
+    recipe("namesakes", "a name that several entities share, told apart by the question", namesakes),
     recipe("obfuscated", "an entity described by two or three facts and never named", obfuscated),
-    recipe("ambiguous", "a question that only the user can complete, for those who ask", ambiguous),
+    recipe("ambiguous", "a question that only the user can complete, for agents that ask", ambiguous),
 )
+"""All recipes of the generated web, in the order of the documentation."""

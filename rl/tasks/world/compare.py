@@ -1,4 +1,4 @@
-"""Which of several: comparisons of two, and superlatives over everything that stands in a relation to something."""
+"""Comparisons of two entities, and superlatives over all entities that stand in a relation to another one."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ COMPARED: tuple[tuple[str, str, str, bool], ...] = (
     ("festival", "first_held_in_year", "Which festival has the longer history", LESS),
     ("prize", "established_in_year", "Which prize was established earlier", LESS),
 )
-"""Kind, relation, how to ask, and whether the larger value is meant."""
+"""Kind of entity, relation, how to ask, and whether the larger value is meant."""
 
 
 def comparison(graph: Graph, rng: Random) -> Task | None:
-    """Of two, named or reached through something else; either is right as often."""
+    """Draw a comparison of two entities, each named or described by another one; either is right equally often."""
     what, relation, start, more = rng.choice(COMPARED)
     if len(graph.of(what)) < 2:
         return None
@@ -53,6 +53,7 @@ def comparison(graph: Graph, rng: Random) -> Task | None:
     if len(facts) < 2 or size(facts[0]) == size(facts[1]) or pair[0].name == pair[1].name:
         return None
     right = max(facts, key=size) if more else min(facts, key=size)
+    # A named pair is a choice; a described pair must be resolved first, so the answer is a name.
     if rng.random() < 0.6:
         question = f"{start}, {_briefly(pair[0])} or {_briefly(pair[1])}?"
         answers = (*names(right.subject), named(right.subject))
@@ -66,22 +67,24 @@ def comparison(graph: Graph, rng: Random) -> Task | None:
 
 
 def _right_last(facts: list[Fact], right: Fact) -> list[Fact]:
-    """The page that has the answer is the last to be read."""
+    """Return the facts with the right one last, so that the page that has the answer is read last."""
     return sorted(facts, key=lambda fact: fact is right)
 
 
 def _briefly(entity: Entity) -> str:
-    """The name, after the kind was said."""
+    """Return the entity's name for a question that has already said its kind."""
     return f'"{entity.name}"' if entity.kind in ("novel", "film") else named(entity)
 
 
 def superlative(graph: Graph, rng: Random) -> Task | None:
-    """The first or last of a group by a value that no other shares; sometimes something that is known of it."""
+    """Draw a question for the first or last of a group by a value that no other shares, or for one fact of that
+    entity.
+    """
     return rng.choice(_GROUPS)(graph, rng)
 
 
 def _of_region(graph: Graph, rng: Random) -> Task | None:
-    """From the table of towns on the region's page."""
+    """Draw a superlative over the table of towns on a region's page."""
     region = rng.choice(graph.of("region"))
     towns = towns_of(graph, region)
     ordinal, place = rng.choice((("largest", 0), ("second largest", 1), ("third largest", 2), ("smallest", -1)))
@@ -94,6 +97,7 @@ def _of_region(graph: Graph, rng: Random) -> Task | None:
 
 
 def _of_river(graph: Graph, rng: Random) -> Task | None:
+    """Draw a superlative over the towns on a river."""
     river = rng.choice(graph.of("river"))
     towns = on_river(graph, river)
     relation, words, more = rng.choice(
@@ -105,6 +109,7 @@ def _of_river(graph: Graph, rng: Random) -> Task | None:
 
 
 def _of_country(graph: Graph, rng: Random) -> Task | None:
+    """Draw a superlative over the rivers of a country."""
     country = rng.choice(graph.of("country"))
     rivers = [fact.subject for fact in graph.naming(country) if fact.subject.kind == "river"]
     words, more = rng.choice((("longest", MORE), ("shortest", LESS)))
@@ -112,7 +117,7 @@ def _of_country(graph: Graph, rng: Random) -> Task | None:
 
 
 def _of_maker(graph: Graph, rng: Random) -> Task | None:
-    """The first or the latest of a person's works or buildings, or of a company's products."""
+    """Draw a superlative over a person's works or buildings, or a company's products, by their dates."""
     kind, relation, when, first, latest = rng.choice(
         (("novel", "author", "published_in_year", "the first published novel by", "the most recent novel by"),
          ("film", "director", "released_in_year", "the earliest film by", "the most recent film by"),
@@ -127,7 +132,7 @@ def _of_maker(graph: Graph, rng: Random) -> Task | None:
 
 
 def _of_years(graph: Graph, rng: Random) -> Task | None:
-    """The year in which a festival had most or fewest visitors."""
+    """Draw a question for the year in which a festival had most or fewest visitors."""
     festival = rng.choice(graph.of("festival"))
     years = sorted((fact for fact in graph.about(festival) if fact.base == "visitors"), key=size)
     words, best = rng.choice((("the most", years[-1]), ("the fewest", years[0])))
@@ -145,6 +150,9 @@ _GROUPS: tuple[Callable[[Graph, Random], Task | None], ...] = (
 def _extreme(
     graph: Graph, rng: Random, group: Iterable[Entity], relation: str, more: bool, words: str, read: list[Evidence]
 ) -> Task | None:
+    """Return the task for the largest or smallest value of a group; None for groups too small or too large, or for
+    ties.
+    """
     facts = [found for entity in group if (found := graph.fact(entity, relation))]
     if not 2 <= len(facts) <= MOST_READ:
         return None
@@ -155,7 +163,7 @@ def _extreme(
 
 
 def _asked(graph: Graph, rng: Random, phrase: Phrase, best: Fact, read: list[Evidence]) -> Task | None:
-    """Which it is, or one fact of it."""
+    """Return a task that asks which entity it is, or for one fact of it; None if there is no such fact."""
     if rng.random() < 0.5:
         return task("superlative", f"Which is {phrase.text}?", names(best.subject), read, "name")
     facts = walk(graph, rng, best.subject, 1, frozenset({best.relation}))

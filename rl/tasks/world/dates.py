@@ -1,4 +1,4 @@
-"""Arithmetic with dates: how long between two events, how old someone was, when someone came of an age."""
+"""Arithmetic with dates: the time between two events, ages, and the year in which someone reached an age."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ EVENTS = {
     ("festival", "first_held_in_year"): "the first edition of {}",
     ("country", "founded_in_year"): "the independence of {}",
 }
-"""What happened in a year, by kind and relation."""
+"""Noun phrases for events whose year is known, by kind and relation."""
 
 
 def date_arithmetic(graph: Graph, rng: Random) -> Task | None:
+    """Draw a task that needs arithmetic with two dates, or with a date and an age."""
     return rng.choice((_years_between, _years_between, _days_between, _age_at, _year_of_age, _older_by))(graph, rng)
 
 
@@ -33,7 +34,7 @@ def _task(question: str, answers: tuple[str, ...], read: tuple[Fact, ...]) -> Ta
 
 
 def _thing(graph: Graph, rng: Random, entity: Entity) -> tuple[str, tuple[Fact, ...]]:
-    """The entity's name, or sometimes what leads to it."""
+    """Return the entity's name, or sometimes a description by another entity with the fact that links them."""
     led = reached(graph, rng, entity) if rng.random() < 0.4 else None
     return (led[0].text, (led[1],)) if led else (named(entity), ())
 
@@ -68,7 +69,7 @@ def _days_between(graph: Graph, rng: Random) -> Task | None:
 
 
 def _age_at(graph: Graph, rng: Random) -> Task | None:
-    """Of a building's own architect, or of anyone who was born before."""
+    """Draw a question for the age of a building's architect, or of anyone else, on the day the building was opened."""
     opened = graph.fact(rng.choice(graph.of("landmark")), "opened_on")
     assert opened
     mark = named(opened.subject)
@@ -83,7 +84,7 @@ def _age_at(graph: Graph, rng: Random) -> Task | None:
 
 
 def years_at(born: date, day: date) -> int:
-    """Completed years of age on a day."""
+    """Return the completed years of age on a day."""
     return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
 
 

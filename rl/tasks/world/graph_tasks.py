@@ -1,4 +1,4 @@
-"""Tasks drawn one by one from a graph: what every recipe of the invented world shares."""
+"""Machinery that all recipes of the invented world share: tasks are drawn one by one until nothing new comes."""
 
 from __future__ import annotations
 
@@ -19,25 +19,31 @@ if TYPE_CHECKING:
     from webemu.rl.tasks.crawl import Crawl
 
 Draw = Callable[[Graph, Random], Task | None]
-"""One attempt at a task; None where the dice fell badly."""
+"""One attempt at a task. None means that the random choices led nowhere; it is tried again."""
 
 PATIENCE = 400
-"""Attempts in vain after which the graph is exhausted."""
+"""Failed attempts in a row after which the recipe ends."""
 MOST = 4
-"""How often something longer than `SHORT` may be the answer within a recipe: else it could be learned by heart."""
+"""Largest number of tasks of a recipe with the same first answer, if it is longer than `MAX_RECURRING_LENGTH`. More
+could be learned by heart.
+"""
 SHORT = 3
-"""Characters of counts and ages, which recur."""
+"""Longest answer, in characters, that may recur without limit: counts and ages."""
 UNITS = {"km": ("kilometres", "kilometers"), "km²": ("km2", "square kilometres", "square kilometers")}
+"""Other spellings of the units in facts."""
 GUESSABLE = 0.25
-"""Share of one value above which a relation is not asked for."""
+"""Largest share of a relation's facts that may have the same object; above it the relation is not asked for."""
 
 
 def recipe(name: str, summary: str, draw: Draw) -> Recipe:
-    """A recipe that draws until nothing new comes."""
+    """Return a recipe that calls `draw_task` until nothing new comes.
+
+    The recipe raises ValueError if its sources hold no graph.
+    """
 
     def make(sources: Sources, seed: int) -> Iterator[Task]:
         if sources.graph is None:
-            raise ValueError(f"the recipe {name} needs the graph of a generated web (graph.jsonl)")
+            raise ValueError(f"the recipe {name} needs the graph.jsonl of a generated web; run `webemu generate`")
         for task in _tasks(sources.graph, Random(f"{seed}:{name}"), draw):
             yield replace(task, evidence=tuple(_digested(sources.crawl, place) for place in task.evidence))
 
@@ -45,12 +51,13 @@ def recipe(name: str, summary: str, draw: Draw) -> Recipe:
 
 
 def _digested(crawl: Crawl, place: Evidence) -> Evidence:
-    """With the digest of its capture, where the collection has one."""
+    """Return the evidence with the digest of its capture, if the collection has the page."""
     page = crawl.page(place.url)
     return replace(place, digest=page.digest) if page else place
 
 
 def _tasks(graph: Graph, rng: Random, draw: Draw) -> Iterator[Task]:
+    """Yield tasks without repeated questions, overused answers and questions that give the answer away."""
     asked: set[str] = set()
     given: Counter[str] = Counter()
     misses = 0
@@ -61,12 +68,13 @@ def _tasks(graph: Graph, rng: Random, draw: Draw) -> Iterator[Task]:
             continue
         misses = 0
         asked.add(task.question)
+        # Choices, missing answers and short numbers may recur; only other answers are counted.
         given[task.answers[0]] += task.answer_type not in ("choice", "none") and len(task.answers[0]) > SHORT
         yield task
 
 
 def _tells(task: Task) -> bool:
-    """Whether the question says the answer, which only a choice may."""
+    """True if the question contains an answer, which is allowed for choices only."""
     asked = normalise(task.question)
     return task.answer_type != "choice" and any(holds(asked, normalise(one)) for one in task.answers)
 
@@ -75,7 +83,11 @@ def task(
     name: str, question: str, answers: Iterable[str], read: Iterable[Fact | Evidence], type: AnswerType,
     user: tuple[Reply, ...] = (),
 ) -> Task:  # fmt: skip
-    """A task of that recipe; `read` is what must be read, in order, and hops are its pages."""
+    """Return a task of the recipe called `name`, still without an id.
+
+    `statements` are what must be read, in order; the number of hops is the number of their pages, at least 1. Repeated
+    answers and statements are dropped.
+    """
     evidence = tuple(dict.fromkeys(stated(one) if isinstance(one, Fact) else one for one in read))
     pages = len({one.url for one in evidence})
     accepted = tuple(dict.fromkeys(answers))
@@ -83,21 +95,23 @@ def task(
 
 
 def stated(fact: Fact) -> Evidence:
+    """Return the page and the table row that state a fact, as evidence."""
     return Evidence(fact.url, fact.quote, fact.text)
 
 
 def is_telling(graph: Graph, fact: Fact) -> bool:
-    """Whether a fact is worth reading for: not to be guessed, and not in the subject's name."""
+    """True if a fact is worth reading for: not easily guessed, not outdated, and not part of the subject's name."""
     named = fact.target is not None and fact.target.name in fact.subject.name
     return not named and not fact.as_of and graph.commonest(fact) <= GUESSABLE
 
 
 def names(entity: Entity) -> tuple[str, ...]:
+    """Return the accepted names of an entity: without and with the bracket of its title."""
     return (entity.name, entity.title)
 
 
 def spellings(fact: Fact) -> tuple[str, ...]:
-    """The object as the page has it, and in the other forms in which it is as right."""
+    """Return the object as the page has it, and in the other forms that are equally right, without repeats."""
     found = [fact.text, *(names(fact.target) if fact.target else ())]
     if fact.base.endswith("_on"):
         day = day_of(fact)
@@ -109,7 +123,7 @@ def spellings(fact: Fact) -> tuple[str, ...]:
 
 
 def counted(count: int, unit: str = "", *, old: bool = False) -> tuple[str, ...]:
-    """A number as an answer, bare and with its unit; `old`: also as an age is said."""
+    """Return a number as accepted answers: bare and with its unit. `old` adds the form `7 years old`."""
     bare = f"{count:,}"
     if not unit:
         return (bare,)
@@ -118,10 +132,10 @@ def counted(count: int, unit: str = "", *, old: bool = False) -> tuple[str, ...]
 
 
 def day_of(fact: Fact) -> date:
-    """Of a fact whose object is a full date."""
+    """Return the date of a fact whose object is a full date. Raises ValueError for another object."""
     return datetime.strptime(fact.text, "%d %B %Y").date()
 
 
 def size(fact: Fact) -> float:
-    """What facts of one relation are compared by."""
+    """Return the number by which facts of one relation are compared: a date's ordinal, or the number itself."""
     return day_of(fact).toordinal() if fact.base.endswith("_on") else fact.number

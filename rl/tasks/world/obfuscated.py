@@ -13,45 +13,56 @@ from webemu.rl.tasks.world.walks import asked, reached, walk
 from webemu.rl.tasks.world.words import Phrase, an, kind, listing, named, sentence
 
 Test = Callable[[Fact], bool]
+"""Predicate that says whether the words for one fact fit another fact too."""
 Blur = Callable[[Fact], tuple[str, Test]]
-"""Words for a fact, and which facts of that relation they fit as well."""
+"""Function from a fact to words for it and to the facts of that relation that the words fit as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
+    """One clause of a description."""
+
     words: str
+    """Text of the clause."""
     fact: Fact
+    """Fact that the clause states."""
     fits: Test
+    """Predicate for the facts of other entities that the clause would fit too."""
     read: tuple[Fact, ...] = ()
-    """What leads to an entity that the words do not name."""
+    """Facts that lead to an entity that the clause describes instead of naming it."""
 
 
 def exactly(fact: Fact) -> tuple[str, Test]:
+    """Name the object as it is; only the same object fits."""
     words = named(fact.target) if fact.target else fact.text
     return words, lambda one: (one.text, one.target) == (fact.text, fact.target)
 
 
 def lower(fact: Fact) -> tuple[str, Test]:
+    """Give the object in lower case; only the same object fits."""
     return fact.text.lower(), lambda one: one.text == fact.text
 
 
 def decade(fact: Fact) -> tuple[str, Test]:
+    """Blur a year or date to its decade."""
     ten = int(fact.text[-4:]) // 10
     return f"the {ten}0s", lambda one: int(one.text[-4:]) // 10 == ten
 
 
 def century(fact: Fact) -> tuple[str, Test]:
+    """Blur a year to its century."""
     number = (int(fact.number) - 1) // 100 + 1
     return f"the {number}th century", lambda one: (int(one.number) - 1) // 100 + 1 == number
 
 
 def month(fact: Fact) -> tuple[str, Test]:
+    """Blur a date to its month and year."""
     day = day_of(fact)
     return f"{day:%B} {day.year}", lambda one: one.text.endswith(f"{day:%B} {day.year}")
 
 
 def above(fact: Fact) -> tuple[str, Test]:
-    """Rounded down to its first digit."""
+    """Blur a number to `more than` a limit: the number rounded down to its first digit."""
     unit = 10 ** (len(str(int(fact.number))) - 1)
     limit = (int(fact.number) - 1) // unit * unit
     return f"more than {limit:,}", lambda one: one.number > limit
@@ -106,12 +117,13 @@ CLAUSES: dict[str, tuple[tuple[str, str, Blur], ...]] = {
         ("architect", "was designed by {}", exactly),
     ),
 }
-"""By kind: what a description may say, how, and how blurred."""
+"""Relation, words and blur of everything that a description may say, by kind."""
 HEADS = {"person": "occupation", "product": "type"}
-"""Relations whose object is the noun of the description instead of the kind."""
+"""Relation whose object, and not the kind, is the noun of the description."""
 
 
 def obfuscated(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question about an entity that is described by facts and never named."""
     what = rng.choice(list(CLAUSES))
     if not graph.of(what):
         return None
@@ -127,7 +139,7 @@ def obfuscated(graph: Graph, rng: Random) -> Task | None:
 
 
 def _clauses(graph: Graph, rng: Random, entity: Entity) -> list[Clause]:
-    """Two or three, of different relations, in the order of the list."""
+    """Draw two or three clauses of different relations, in the order of the list; fewer if facts are missing."""
     known = [(fact, *one[1:]) for one in CLAUSES[entity.kind] if (fact := graph.fact(entity, one[0]))]
     picked = rng.sample(known, min(len(known), rng.randint(2, 3)))
     made, used = [], set()
@@ -139,6 +151,7 @@ def _clauses(graph: Graph, rng: Random, entity: Entity) -> list[Clause]:
 
 
 def _clause(graph: Graph, rng: Random, fact: Fact, words: str, blur: Blur) -> Clause:
+    """Return a clause for a fact; its object is sometimes described by another entity."""
     text, fits = blur(fact)
     led = reached(graph, rng, fact.target) if fact.target and rng.random() < 0.3 else None
     if led and led[1].subject != fact.subject:
@@ -147,7 +160,7 @@ def _clause(graph: Graph, rng: Random, fact: Fact, words: str, blur: Blur) -> Cl
 
 
 def _fits_one(graph: Graph, entity: Entity, clauses: list[Clause]) -> bool:
-    """Whether all clauses fit this entity alone, and each fits others too."""
+    """True if all clauses together fit this entity alone, and each fits others too."""
     head = graph.fact(entity, HEADS[entity.kind]) if entity.kind in HEADS else None
     group = [one for one in graph.of(entity.kind) if not head or graph.holds(one, head)]
     fitting = [{one.key for one in group if _fits(graph, one, clause)} for clause in clauses]
@@ -160,6 +173,7 @@ def _fits(graph: Graph, entity: Entity, clause: Clause) -> bool:
 
 
 def _noun(graph: Graph, entity: Entity) -> str:
+    """Return the noun of the description: the occupation, the type of product, or the kind."""
     found = graph.fact(entity, HEADS[entity.kind]) if entity.kind in HEADS else None
     return found.text.lower() if found else kind(entity)
 
@@ -167,7 +181,7 @@ def _noun(graph: Graph, entity: Entity) -> str:
 def _asked(
     graph: Graph, rng: Random, entity: Entity, description: str, read: tuple[Fact, ...], but: frozenset[str]
 ) -> Task | None:
-    """Who or what it is, or what is known of it and of what it leads to."""
+    """Return a task that asks what the entity is, or for something that a chain of facts leads to."""
     lead = rng.choice((f"there is only one {description}.", f"I am looking for {an(description)}; only one fits."))
     if rng.random() < 0.35:
         ending = "Who is it?" if entity.kind == "person" else "What is its name?"

@@ -1,4 +1,6 @@
-"""What changed: an old book of reference says one thing, newer pages another, and the question says which is meant."""
+"""Questions about what changed: an old almanac says one thing, newer pages another, and the question says which is
+meant.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ NOW = {
     "students": ("How many students does {X} have today?", "What is the present number of students of {X}?"),
     "population": ("What is the latest known population of {X}?", "How many people did the last census count in {X}?"),
 }
+"""Questions for the value of today, by relation."""
 THEN = {
     "mayor": ("Who was mayor of {X} at the beginning of 2018?", "On 1 January 2018, who was mayor of {X}?"),
     "employees": (
@@ -32,14 +35,17 @@ THEN = {
         "How many people did the 2011 census count in {X}?",
     ),
 }
+"""Questions for the value that the old almanac states, by relation."""
 CHANGE = {
     "employees": "By how many does the present number of employees of {X} differ from that at the beginning of 2018?",
     "students": "By how many does the present number of students of {X} differ from that at the beginning of 2018?",
     "population": "By how many inhabitants did the population of {X} change from the 2011 census to the 2021 census?",
 }
+"""Questions for the difference of the two, by relation."""
 
 
 def stale(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the value of today, the outdated one, or the difference of the two."""
     if rng.random() < 0.15:
         return _lately_changed(graph, rng)
     base = rng.choice(list(THEN))
@@ -48,6 +54,7 @@ def stale(graph: Graph, rng: Random) -> Task | None:
     old = rng.choice(graph.stating(base, old=True))
     now = graph.fact(old.subject, old.base)
     assert now
+    # `_outdated_task` is listed twice: outdated values are asked for twice as often.
     way = rng.choice((_now, _then, _then, _change))
     return way(graph, rng, old, now)
 
@@ -63,7 +70,7 @@ def _now(graph: Graph, rng: Random, old: Fact, now: Fact) -> Task | None:
 
 
 def _then(graph: Graph, rng: Random, old: Fact, now: Fact) -> Task | None:
-    """What was so, or something about the mayor of that day."""
+    """Return a task for the outdated value, or for one fact of the mayor of that time."""
     further = walk(graph, rng, old.target, 1) if old.target and rng.random() < 0.5 else None
     if further:
         start = Phrase(f"the person who was mayor of {named(old.subject)} at the beginning of 2018", True)
@@ -79,7 +86,9 @@ def _change(graph: Graph, rng: Random, old: Fact, now: Fact) -> Task | None:
 
 
 def _lately_changed(graph: Graph, rng: Random) -> Task | None:
-    """Mayors who changed within the crawl: the first captures of such pages name the one before."""
+    """Draw a question about a mayor who changed during the crawl: the first captures of such pages name the previous
+    one.
+    """
     changed = graph.stating("previous_mayor")
     if not changed:
         return None

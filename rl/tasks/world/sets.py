@@ -1,4 +1,4 @@
-"""What several facts have in common: the one entity for which two of them hold, and how many there are."""
+"""Questions about sets: the one entity for which two facts hold, and how many members a set has."""
 
 from __future__ import annotations
 
@@ -40,12 +40,15 @@ MEETINGS: tuple[tuple[str, str, str, str], ...] = (
     ("film", "director", "studio", "Which film did {A} direct for {B}?"),
     ("landmark", "architect", "stands_in", "Which building by {A} stands in {B}?"),
 )
-"""Kind, two relations that each have more than one such subject for these objects, and how to ask for the one that has
-both; `{a}` is the object in lower case."""
+"""Kind, two relations that each have more than one such subject for these objects, and how to ask for the one entity
+that has both. `{A}` and `{B}` are the objects, `{a}` is the first in lower case.
+"""
 WON = (("set_in", "is set in"), ("publisher", "was published by"), ("studio", "was produced by"))
+"""Relations of a prize winner that tell it from other winners, and the words for them."""
 
 
 def intersection(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the only entity for which two facts hold that each hold for others too."""
     if rng.random() < 0.25:
         return _winner(graph, rng)
     kind, first, second, words = rng.choice(MEETINGS)
@@ -62,17 +65,18 @@ def intersection(graph: Graph, rng: Random) -> Task | None:
 
 
 def _meet(graph: Graph, entity: Entity, facts: Sequence[Fact]) -> bool:
-    """Whether each fact holds for others too, and all together for this one alone."""
+    """True if each fact holds for others too, and all together for this entity alone."""
     alike = [{other.key for other in graph.of(entity.kind) if graph.holds(other, fact)} for fact in facts]
     return all(len(found) > 1 for found in alike) and set.intersection(*alike) == {entity.key}
 
 
 def _object(fact: Fact) -> str:
+    """Return the object of a fact as it stands in a sentence."""
     return named(fact.target) if fact.target else fact.text
 
 
 def _winner(graph: Graph, rng: Random) -> Task | None:
-    """The winner of a prize, in years that are not named, of which something else is known."""
+    """Draw a question for the winner of a prize about which another fact is known; the year is left open."""
     prize = rng.choice(graph.of("prize"))
     won = [fact for fact in graph.about(prize) if fact.base == "winner"]
     fact = rng.choice(won)
@@ -86,10 +90,13 @@ def _winner(graph: Graph, rng: Random) -> Task | None:
 
 
 FEWEST = (2, 3, 3)
-"""Small groups are many: without a limit drawn anew each time, most counts were one or two."""
+"""Smallest counts that are asked for, drawn anew for each task. Small groups are so common that without it most counts
+would be one or two.
+"""
 
 
 def counting(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the number of members of a set."""
     return rng.choice(_COUNTS)(graph, rng)
 
 
@@ -98,6 +105,7 @@ def _counted(question: str, count: int, read: Iterable[Fact | Evidence]) -> Task
 
 
 def _years_above(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the number of years in which a festival had more visitors than a limit."""
     festival = rng.choice(graph.of("festival"))
     years = [fact for fact in graph.about(festival) if fact.base == "visitors"]
     count = rng.randint(1, len(years) - 1)
@@ -109,6 +117,7 @@ def _years_above(graph: Graph, rng: Random) -> Task | None:
 
 
 def _towns_above(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the number of towns in a region with more inhabitants than a limit."""
     region = rng.choice(graph.of("region"))
     towns = towns_of(graph, region)
     if not 4 <= len(towns) <= MOST_IN_TABLE:
@@ -122,7 +131,7 @@ def _towns_above(graph: Graph, rng: Random) -> Task | None:
 
 
 def _on_river(graph: Graph, rng: Random) -> Task | None:
-    """All towns on a river, or those of them that are large, which stands on their own pages."""
+    """Draw a question for the number of towns on a river: all of them, or those with more inhabitants than a limit."""
     river = rng.choice(graph.of("river"))
     towns = on_river(graph, river)
     if not 1 <= len(towns) <= MOST_ON_BANKS:
@@ -139,6 +148,7 @@ def _on_river(graph: Graph, rng: Random) -> Task | None:
 
 
 def _made(graph: Graph, rng: Random) -> Task | None:
+    """Draw a question for the number of things that a person or a company made."""
     kind, relation, words = rng.choice(
         (("novel", "author", "how many novels by {} are listed in OpenLexicon?"),
          ("film", "director", "how many films by {} are listed in OpenLexicon?"),
@@ -152,7 +162,7 @@ def _made(graph: Graph, rng: Random) -> Task | None:
 
 
 def _winners_of(graph: Graph, rng: Random) -> Task | None:
-    """How many winners of some years came from one house."""
+    """Draw a question for the number of winners of some years that came from one publisher or studio."""
     prize = rng.choice(graph.of("prize"))
     won = [fact for fact in graph.about(prize) if fact.base == "winner"]
     span = rng.randint(3, 5)
@@ -170,6 +180,7 @@ def _winners_of(graph: Graph, rng: Random) -> Task | None:
 
 
 def _house(work: Entity) -> str:
+    """Return the relation that names a work's publisher or studio."""
     return "publisher" if work.kind == "novel" else "studio"
 
 
@@ -179,7 +190,10 @@ _COUNTS: tuple[Callable[[Graph, Random], Task | None], ...] = (
 
 
 def between(falling: Sequence[float], count: int) -> int | None:
-    """A round number that exactly `count` of the numbers exceed; None where there is none."""
+    """Return a round number that exactly `count` of the numbers exceed, or None if there is none.
+
+    `descending` holds the numbers, largest first, and has more than `count` entries.
+    """
     above, below = falling[count - 1], falling[count]
     for unit in (10_000, 5_000, 1_000, 500, 100):
         limit = int(above - 1) // unit * unit

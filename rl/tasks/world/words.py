@@ -1,7 +1,7 @@
-"""How the invented world's facts are spoken of: noun phrases that lead from one entity to the next, and questions.
+"""Words for the facts of the invented world: noun phrases that lead from one entity to the next, and questions.
 
-A template that ends with its slot may be put into any other; of those that go on after it (`the town where {X} was
-born`) one may stand in a phrase, or nobody could read it.
+A template that ends with its slot may be put into any other. Of templates that go on after the slot (`the town where
+{X} was born`) a phrase should hold only one, or nobody could read it.
 """
 
 from __future__ import annotations
@@ -17,21 +17,30 @@ from webemu.rl.tasks.task import AnswerType
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What can be said with a relation; `{X}` is the subject, `{Y}` the year of a series, `{K}` the object's kind."""
+    """Templates for one relation of one kind; `{X}` is the subject, `{Y}` the year of a series, `{K}` the object's
+    kind.
+    """
 
     nouns: tuple[str, ...]
-    """The object, named by the subject."""
+    """Noun phrases that name the object by the subject; empty if the object is not an entity."""
     asks: tuple[str, ...]
+    """Questions for the object."""
     type: AnswerType
+    """Type of the answer to those questions."""
 
 
 class Phrase(NamedTuple):
+    """A noun phrase for an entity."""
+
     text: str
     loose: bool = False
-    """Something stands after what it is about."""
+    """True if words follow the entity that the phrase is built on, as in `the town where X was born`."""
 
 
 def _read(table: str) -> dict[tuple[str, str], Way]:
+    """Parse the table of phrases: a line `kind relation answer-type`, then lines of noun phrases (=) and questions
+    (?).
+    """
     ways: dict[tuple[str, str], Way] = {}
     for entry in re.split(r"\n(?=\S)", table.strip()):
         head, *lines = entry.split("\n")
@@ -251,13 +260,13 @@ prize winner_{Y} title
   ? Which {K} won {X} in {Y}?
   ? In {Y}, which {K} won {X}?
 """)
-"""By kind of the subject and relation: what leads on (=) and what is asked (?)."""
+"""Phrases by kind of the subject and relation. `{Y}` in a relation stands for the year of a series."""
 KINDS = {"landmark": "building"}
-"""What is said for a kind where it is not the kind's own word."""
+"""Words for kinds of entities that differ from the name of the kind."""
 
 
 def way(fact: Fact) -> Way | None:
-    """What can be said with a fact; None for one that only an old page states."""
+    """Return the phrases for a fact, or None if there are none or if only an old page states the fact."""
     if fact.as_of:
         return None
     found = WAYS.get((fact.subject.kind, f"{fact.base}_{{Y}}" if fact.year else fact.relation))
@@ -269,11 +278,12 @@ def way(fact: Fact) -> Way | None:
 
 
 def kind(entity: Entity) -> str:
+    """Return the word for an entity's kind."""
     return KINDS.get(entity.kind, entity.kind)
 
 
 def named(entity: Entity) -> str:
-    """The entity's name as it stands in a sentence; what is in its bracket becomes words."""
+    """Return the entity's name as it stands in a sentence; the bracket of its title becomes words."""
     name, bracket = entity.name, entity.bracket
     match entity.kind:
         case "town":
@@ -292,7 +302,7 @@ def named(entity: Entity) -> str:
 
 
 def follow(rng: Random, phrase: Phrase, fact: Fact) -> Phrase:
-    """A phrase for the fact's object, from one for its subject."""
+    """Return a phrase for the fact's object, given one for its subject. The fact must have noun phrases."""
     found = way(fact)
     assert found
     template = _fitting(rng, found.nouns, phrase)
@@ -300,25 +310,28 @@ def follow(rng: Random, phrase: Phrase, fact: Fact) -> Phrase:
 
 
 def ask(rng: Random, phrase: Phrase, fact: Fact) -> str:
-    """A question for the fact's object, with a phrase for its subject."""
+    """Return a question for the fact's object, given a phrase for its subject. The fact must have phrases."""
     found = way(fact)
     assert found
     return sentence(_fitting(rng, found.asks, phrase, "?").format(X=phrase.text))
 
 
 def _fitting(rng: Random, templates: tuple[str, ...], phrase: Phrase, end: str = "") -> str:
+    """Draw a template. For a phrase with words after its entity, prefer one that ends with its slot."""
     tight = [template for template in templates if template.endswith("{X}" + end)]
     return rng.choice(tight if phrase.loose and tight else templates)
 
 
 def sentence(text: str) -> str:
+    """Return the text with its first letter in upper case."""
     return text[0].upper() + text[1:]
 
 
 def an(words: str) -> str:
+    """Return the words with their indefinite article in front."""
     return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
 
 
 def listing(items: list[str]) -> str:
-    """`a, b and c`."""
+    """Return the items as `a, b and c`."""
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
