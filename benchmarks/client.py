@@ -1,10 +1,11 @@
-"""What a request costs the client: over TCP, a Unix socket and no socket, of ours and of httpx, in the same run.
+"""Cost of a request for the client: over TCP, a Unix socket and no socket, with agent_client and with httpx, in one
+run.
 
 python -m benchmarks.client [SECONDS] [--collection FOLDER]
 
-First requests per client core-second: the server is a process of its own and gives every request the same 2 KB of
-results, so that only the clients differ; without a socket the application is in the client's process, and its share is
-counted. With a collection, then also the p50 and p99 of one caller who searches (distinct queries, the server's cache
+First requests per client core-second: the server is a separate process and answers every request with the same 2 KB of
+results, so that only the clients differ. Without a socket the application runs in the client's process, and its share
+is counted. With a collection, also the p50 and p99 of one caller that searches (distinct queries, the server's cache
 off) and opens pages of it, from `webemu serve` and from an app in this process.
 """
 
@@ -33,14 +34,17 @@ from webemu.agent_client import AsyncClient, Client
 from webemu.agent_client.asgi import Receive, Send
 
 CONNECTIONS = (1, 32, 256)
+"""Connections of the asynchronous clients."""
 THREADS = (1, 32)
+"""Threads of the synchronous clients."""
 PATH = "/v1/search?q=river+port&page=1&size=10"
+"""Request target of every search."""
 QUERIES, PAGES = 500, 2000
-"""How many requests of one caller are timed."""
+"""Searches and page views of one caller that are timed."""
 
 
 def recorded() -> bytes:
-    """A search answer of about 2 KB."""
+    """Return a search response of about 2 KB."""
     result = {"url": "https://example.org/path/to/a-page", "title": "A page about a river port", "date": "2024-11-30"}
     results = [result | {"rank": rank, "snippet": "the port " * 9, "score": 7.25} for rank in range(1, 11)]
     body = {"query": "river port", "page": 1, "size": 10, "as_of": None, "snapshot": "5d0c"}
@@ -52,15 +56,17 @@ HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"%d" % l
 
 
 class Echo(asyncio.Protocol):
-    """Answers each request head (no bodies, no pipelining) with the recorded bytes."""
+    """Server protocol that answers each request head (no bodies, no pipelining) with the recorded bytes."""
 
     answer = b"HTTP/1.1 200 OK\r\n" + b"".join(b"%b: %b\r\n" % one for one in HEADERS) + b"\r\n" + CONTENT
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
         self.transport: asyncio.Transport = transport  # type: ignore[assignment]
         self.waiting = b""
 
     def data_received(self, data: bytes) -> None:
+        """Answer once the request head is complete."""
         self.waiting += data
         if self.waiting.endswith(b"\r\n\r\n"):
             self.waiting = b""
@@ -68,7 +74,7 @@ class Echo(asyncio.Protocol):
 
 
 async def echo(scope: Any, receive: Receive, send: Send) -> None:
-    """The same as an ASGI application, without a lifespan."""
+    """Answer with the recorded bytes, as an ASGI application without a lifespan."""
     assert scope["type"] == "http"
     await receive()
     await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
@@ -76,7 +82,7 @@ async def echo(scope: Any, receive: Receive, send: Send) -> None:
 
 
 def serve(port: Connection, path: str) -> None:
-    """Runs until its process is ended; sends the port it took."""
+    """Serve TCP and the Unix socket at `path` until the process is ended; send the TCP port through `port`."""
 
     async def forever() -> None:
         loop = asyncio.get_running_loop()
@@ -89,7 +95,7 @@ def serve(port: Connection, path: str) -> None:
 
 
 async def asynchronous(ask: Callable[[], Awaitable[object]], connections: int, seconds: float) -> float:
-    """Requests per core-second of `connections` tasks that ask one after the other."""
+    """Return the requests per core-second of `connections` tasks that each ask one request after the other."""
     done = 0
 
     async def worker(until: float) -> None:
@@ -106,7 +112,7 @@ async def asynchronous(ask: Callable[[], Awaitable[object]], connections: int, s
 
 
 def threaded(ask: Callable[[], object], threads: int, seconds: float) -> float:
-    """`asynchronous` for threads."""
+    """Return the requests per core-second of threads that each ask one request after the other."""
     counts = [0] * threads
     until = time.perf_counter() + seconds
 
@@ -125,11 +131,13 @@ def threaded(ask: Callable[[], object], threads: int, seconds: float) -> float:
 
 
 async def ours(where: dict[str, Any], connections: int, seconds: float) -> float:
+    """Return the requests per core-second of `AsyncClient`; `client_options` holds its arguments."""
     async with AsyncClient(**where) as client:
         return await asynchronous(lambda: client.search("river port"), connections, seconds)
 
 
 async def plain(transport: httpx.AsyncBaseTransport | None, url: str, connections: int, seconds: float) -> float:
+    """Return the requests per core-second of `httpx.AsyncClient`."""
     limits = httpx.Limits(max_connections=512, max_keepalive_connections=512)
     async with httpx.AsyncClient(transport=transport, limits=limits, timeout=30) as client:
 
@@ -140,7 +148,7 @@ async def plain(transport: httpx.AsyncBaseTransport | None, url: str, connection
 
 
 def costs(url: str, path: str, seconds: float) -> None:
-    """Requests per client core-second, each way, printed as they are measured."""
+    """Measure the requests per client core-second of each client and connection; print them as they come."""
     print(f"requests per client core-second; {len(Echo.answer)} bytes an answer")
     ways: dict[str, dict[str, Any]] = {
         "TCP": {"base_url": url}, "Unix socket": {"base_url": f"unix://{path}"}, "in process": {"app": echo}
@@ -162,14 +170,14 @@ def costs(url: str, path: str, seconds: float) -> None:
             for threads in THREADS:
                 rate = threaded(lambda client=client: client.search("river port"), threads, seconds)  # type: ignore[misc]
                 print(f"{way:<12} {'Client.search':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
-                if way != "in process":  # httpx has no way to an application for threads
+                if way != "in process":  # httpx cannot call an application from threads
                     rate = threaded(lambda bare=bare: bare.get(url + PATH).json(), threads, seconds)  # type: ignore[misc]
                     print(f"{way:<12} {'httpx.Client':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
 
 
 @contextmanager
 def serving(folder: Path, path: str) -> Iterator[str]:
-    """`webemu serve` of a collection, its answer cache off; its address."""
+    """Run `webemu serve` for a collection, its answer cache off, and yield its URL."""
     place = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", "--uds", path]
     command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", *place, "--cache-mb", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -182,7 +190,7 @@ def serving(folder: Path, path: str) -> Iterator[str]:
 
 
 def asked(client: Client) -> tuple[list[str], list[str]]:
-    """Distinct queries of two words that the collection's titles have, and its pages."""
+    """Return distinct queries of two words from titles of the collection, and URLs of its pages."""
     found = [result for word in ("list", "file", "index", "server") for result in client.search(word, 1, 100).results]
     words = sorted({word for result in found for word in re.findall("[a-z]{4,}", result.title.lower())})
     rng = random.Random(1)
@@ -191,13 +199,14 @@ def asked(client: Client) -> tuple[list[str], list[str]]:
 
 
 def told(name: str, seconds: list[float]) -> str:
+    """Return a line with the p50 and p99 of some times."""
     seconds.sort()
     p50, p99 = (1e3 * seconds[int(len(seconds) * share)] for share in (0.5, 0.99))
     return f"{name} p50 {p50:.3f} ms, p99 {p99:.3f} ms"
 
 
 def one_caller(ask: Callable[[str], object], subjects: list[str], number: int) -> list[float]:
-    """Seconds of each request, one after the other."""
+    """Return the seconds of each request, asked one after the other."""
     taken = []
     for turn in range(number):
         started = time.perf_counter()
@@ -207,7 +216,7 @@ def one_caller(ask: Callable[[str], object], subjects: list[str], number: int) -
 
 
 async def one_task(ask: Callable[[str], Awaitable[object]], subjects: list[str], number: int) -> list[float]:
-    """`one_caller` for a task."""
+    """Return the seconds of each request, awaited one after the other."""
     taken = []
     for turn in range(number):
         started = time.perf_counter()
@@ -217,6 +226,7 @@ async def one_task(ask: Callable[[str], Awaitable[object]], subjects: list[str],
 
 
 async def async_latency(where: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+    """Measure searches and page views of one `AsyncClient`; return them as text."""
     async with AsyncClient(**where) as client:
         await one_task(client.open, pages, len(pages))
         searched = told("search", await one_task(client.search, queries, QUERIES))
@@ -224,6 +234,7 @@ async def async_latency(where: dict[str, Any], queries: list[str], pages: list[s
 
 
 def latency(where: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+    """Measure searches and page views of one `Client`; return them as text."""
     with Client(**where) as client:
         one_caller(client.open, pages, len(pages))
         searched = told("search", one_caller(client.search, queries, QUERIES))
@@ -231,6 +242,8 @@ def latency(where: dict[str, Any], queries: list[str], pages: list[str]) -> str:
 
 
 def httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) -> str:
+    """Measure searches and page views of one `httpx.Client`; return them as text."""
+
     def search(query: str) -> object:
         return client.get("/v1/search", params={"q": query}).json()
 
@@ -243,16 +256,16 @@ def httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) ->
 
 
 def latencies(folder: Path, path: str) -> None:
-    """One caller's, each way, printed as they are measured."""
-    from webemu.api.app import create_app  # only where a collection is given: the rest needs no server
-    from webemu.emulator.config import Config
+    """Measure the times of one caller for each client and connection; print them as they come."""
+    from api.app import create_app  # imported only if needed: the rest needs no server
+    from emulator.config import Config
 
     config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
     print(f"one caller, {QUERIES} distinct searches and {PAGES} page views of {folder.name}")
     with serving(folder, path) as url:
         with Client(url) as client:
             queries, pages = asked(client)
-            one_caller(client.search, queries, QUERIES)  # the index is in memory from now on
+            one_caller(client.search, queries, QUERIES)  # brings the index into memory
         for way, where in {"TCP": url, "Unix socket": f"unix://{path}"}.items():
             local = httpx.HTTPTransport(uds=path) if way != "TCP" else None
             bare = httpx.Client(transport=local, base_url=url)
@@ -268,9 +281,10 @@ def latencies(folder: Path, path: str) -> None:
 
 
 def main() -> None:
+    """Parse the command line and run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("seconds", nargs="?", type=float, default=2.0, help="of each measurement")
-    parser.add_argument("--collection", type=Path, help="folder of a collection, for the times of one caller")
+    parser.add_argument("seconds", nargs="?", type=float, default=2.0, help="seconds of each measurement (default: 2)")
+    parser.add_argument("--collection", type=Path, help="folder of a collection; also measures the times of one caller")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="webemu") as place:
         here, there = multiprocessing.Pipe()

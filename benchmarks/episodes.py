@@ -1,11 +1,11 @@
-"""Many episodes at once: what a request costs the client and the server, and how long a call takes.
+"""Many episodes at once: the cost of a request for client and server, and the time of a call.
 
 python -m benchmarks.episodes [FOLDER] [--episodes N] [--rounds N] [--json FILE]
 
-A server of two workers over a generated web of 5,000 pages (in FOLDER, if one was made and ingested there before). All
-episodes are begun at once from one process; each round has a fresh server, and the median round is told. `samples` is
-how many episodes in a row are of one task. Unit: microseconds of CPU per request, of this process and of the server's,
-which share the cores; an episode's requests are those of its ledger, the opening of the session and its reading.
+A server with two workers over a generated web of 5,000 pages (in FOLDER, if one was made and ingested there before).
+All episodes start at once in one process; each round has a fresh server, and the median round is printed. `samples` is
+the number of consecutive episodes of one task. Unit: microseconds of CPU per request, of this process and of the
+server's, which share the cores. An episode's requests are those of its ledger, plus opening and reading the session.
 """
 
 from __future__ import annotations
@@ -34,41 +34,49 @@ from webemu.rl.state import Observation
 from webemu.rl.tasks import Task, load
 
 PAGES, WORKERS = 5000, 2
+"""Pages of the generated web, and worker processes of the server."""
 SAMPLES = (8, 1)
+"""Consecutive episodes of one task, in each run."""
 AT_ONCE = (64, 256, 1024)
+"""Concurrent requests in runs without episodes."""
 REQUESTS = 4096
-"""Of each kind where there are no episodes."""
+"""Requests of each kind in runs without episodes."""
 CHARACTERS = 6000
-"""Of a page, in those."""
+"""Characters of a page in runs without episodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run."""
+    """Figures of one run. Written as JSON by field."""
 
     what: str
     at_once: int
     samples: int
     per_s: float
-    """Episodes, or requests where there are none."""
+    """Episodes per second, or requests if there are no episodes."""
     requests_per_s: float
     p50_ms: float
     p99_ms: float
     client_us: float
+    """CPU microseconds of the client per request."""
     server_us: float
+    """CPU microseconds of the server per request."""
     cores: float
-    """Used by both."""
+    """Cores used by both together."""
     client_share: float
+    """Client's share of the CPU time, 0 to 1."""
     reward: float
-    """Mean of the episodes; 1 where every request was answered."""
+    """Mean reward of the episodes; 1 without episodes."""
 
 
 class Timed(AsyncEpisode):
-    """Keeps how long each call of a tool took."""
+    """Episode that records how long each tool call took."""
 
     times: list[float]
+    """Seconds of the calls, shared by all episodes."""
 
     async def call(self, name: object, given: object) -> Observation:
+        """Call a tool; searches and opened pages are timed."""
         started = time.perf_counter()
         seen = await super().call(name, given)
         if name in ("search", "open"):
@@ -77,7 +85,7 @@ class Timed(AsyncEpisode):
 
 
 async def fixed(attempt: Attempt) -> None:
-    """The same honest steps every time: search, open a page of the evidence, find, and so on; then finish."""
+    """Play the same honest steps every time: search, open, find for each piece of evidence; then finish."""
     task = attempt.task
     for one in task.evidence:
         await attempt.act("search", query=attempt.question)
@@ -87,7 +95,7 @@ async def fixed(attempt: Attempt) -> None:
 
 
 async def episode(client: AsyncClient, task: Task, seed: int, policy: Policy, times: list[float]) -> tuple[int, float]:
-    """Requests, and the reward."""
+    """Play one episode; return its number of requests and its reward. Raises RuntimeError if it is masked."""
     played = Timed(client)
     played.times = times
     attempt = Attempt(played, task, seed)
@@ -95,12 +103,12 @@ async def episode(client: AsyncClient, task: Task, seed: int, policy: Policy, ti
     await policy(attempt)
     record = await attempt.record()
     if record.mask:
-        raise RuntimeError(f"masked: {record.mask}")
+        raise RuntimeError(f"an episode was masked: {record.mask}")
     return len(record.requests) + 2, SHORT.score(record).reward or 0.0
 
 
 async def episodes(url: str, tasks: Sequence[Task], count: int, samples: int, policy: Policy, name: str) -> Row:
-    """`count` episodes at once, `samples` of each task."""
+    """Play `count` episodes at once, `samples` of each task."""
     times: list[float] = []
     async with AsyncClient(url, retries=0, timeout=90) as client:
         started = spent()
@@ -112,7 +120,7 @@ async def episodes(url: str, tasks: Sequence[Task], count: int, samples: int, po
 
 
 async def requests(url: str, name: str, asks: list[Callable[[AsyncClient], Awaitable[object]]], at_once: int) -> Row:
-    """One request after another from each of `at_once` tasks, without sessions."""
+    """Send all requests from `at_once` tasks, each one after the other, without sessions."""
     times: list[float] = []
     shared = iter(asks)
 
@@ -129,7 +137,7 @@ async def requests(url: str, name: str, asks: list[Callable[[AsyncClient], Await
 
 
 def spent() -> tuple[float, float, float]:
-    """CPU seconds of this process, of those it started, and the time."""
+    """Return CPU seconds of this process, CPU seconds of its children, and the time."""
     times = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
     return time.process_time(), sum(one.user + one.system for one in times), time.perf_counter()
 
@@ -138,6 +146,7 @@ def row(
     what: str, at_once: int, samples: int, started: tuple[float, ...], count: int, asked: int, times: list[float],
     reward: float,
 ) -> Row:  # fmt: skip
+    """Return the figures of a run that began when `started` was taken with `read_cpu_times`."""
     client, server, wall = (now - then for now, then in zip(spent(), started, strict=True))
     times.sort()
     p50, p99 = (1e3 * times[int(len(times) * share)] for share in (0.5, 0.99))
@@ -146,6 +155,7 @@ def row(
 
 
 def all_runs(root: Path, tasks: Sequence[Task], count: int, rounds: int) -> Iterator[Row]:
+    """Yield the median round of every run."""
     queries = list(itertools.islice(itertools.cycle([task.question for task in tasks]), REQUESTS))
     urls = list(itertools.islice(itertools.cycle([task.evidence[0].url for task in tasks]), REQUESTS))
     searches = [lambda client, query=query: client.search(query) for query in queries]
@@ -157,7 +167,7 @@ def all_runs(root: Path, tasks: Sequence[Task], count: int, rounds: int) -> Iter
 
 
 def servers(root: Path, rounds: int) -> Iterator[str]:
-    """Fresh ones, each up and warm."""
+    """Yield the URL of a fresh, warm server for each round."""
     for _ in range(rounds):
         with serving(root=root, collection="episodes", workers=WORKERS) as url:
             asyncio.run(warm(url))
@@ -165,7 +175,7 @@ def servers(root: Path, rounds: int) -> Iterator[str]:
 
 
 async def warm(url: str) -> None:
-    """Until every worker answers: what it costs to start is none of a request's."""
+    """Wait until every worker answers: the cost of its start is not a request's."""
     stats = Call("/v1/stats", lambda response: int(response.json()["process"]["pid"]))
     pids: set[int] = set()
     while len(pids) < WORKERS:
@@ -174,11 +184,12 @@ async def warm(url: str) -> None:
 
 
 def middle(rows: list[Row]) -> Row:
-    """The round with the median cost of both."""
+    """Return the round with the median cost of client and server together."""
     return sorted(rows, key=lambda one: one.client_us + one.server_us)[len(rows) // 2]
 
 
 def told(one: Row) -> str:
+    """Return a row of the table as text."""
     kind = f"{one.what:<9} {one.at_once:>5} {one.samples:>7}  {one.per_s:>7,.0f} {one.requests_per_s:>10,.0f}"
     times = f"{one.p50_ms:>7.1f} {one.p99_ms:>7.1f}"
     return (
@@ -188,11 +199,12 @@ def told(one: Row) -> str:
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the table."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("folder", nargs="?", type=Path)
-    asked.add_argument("--episodes", type=int, default=1024)
-    asked.add_argument("--rounds", type=int, default=3)
-    asked.add_argument("--json", type=Path)
+    asked.add_argument("folder", nargs="?", type=Path, help="folder of the web and its collection; made if missing")
+    asked.add_argument("--episodes", type=int, default=1024, help="episodes of a run (default: 1024)")
+    asked.add_argument("--rounds", type=int, default=3, help="rounds of each run (default: 3)")
+    asked.add_argument("--json", type=Path, help="file for the rows as JSON")
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as made:
         root = given.folder or Path(made)

@@ -1,10 +1,10 @@
-"""Text extraction on real article pages whose text is known, beside trafilatura on the same pages.
+"""Text extraction on real article pages whose text is known, compared with trafilatura on the same pages.
 
 WEBEMU_SHARED=DIR python -m benchmarks.extraction     (DIR/data/warc/_gold/realpages.tsv, DIR/data/warc/_derived)
 
 A text is its bag of words, without case: precision is the share of its words that the known text has too, recall the
-share of the known text's words that it has. Means over pages. Ours does more per page (title, links, dates, language),
-and keeps what the known texts leave out and questions are asked about: bylines, dates, captions, comments.
+share of the known text's words that it has. Means over pages. webemu does more per page (title, links, dates,
+language), and keeps what the known texts leave out but questions are asked about: bylines, dates, captions, comments.
 """
 
 from __future__ import annotations
@@ -25,20 +25,24 @@ from warcio.archiveiterator import ArchiveIterator
 from webemu.ingest.extract import extract_html, sniff
 
 PAGES = "_derived/ccstyle_realpages_share.warc.gz"
+"""Archive of the pages, below the folder of archives."""
 _WORD = re.compile(r"\w+")
 Extractor = Callable[[str, str], str]
-"""Text of a decoded page and its URL."""
+"""Function from a decoded page and its URL to its text."""
 
 
 def ours(html: str, url: str) -> str:
+    """Extract with webemu."""
     return extract_html(html, url).text
 
 
 def theirs(html: str, url: str) -> str:
+    """Extract with trafilatura."""
     return trafilatura.extract(html, url=url, include_comments=False) or ""
 
 
 def theirs_recall(html: str, url: str) -> str:
+    """Extract with trafilatura's option for recall."""
     return trafilatura.extract(html, url=url, include_comments=False, favor_recall=True) or ""
 
 
@@ -46,7 +50,7 @@ EXTRACTORS: dict[str, Extractor] = {"webemu": ours, "trafilatura": theirs, "traf
 
 
 def golds(folder: Path) -> Iterator[tuple[str, str]]:
-    """(URL, known text); pages without one are left out, and those with a remark in capitals in its place."""
+    """Yield (URL, known text). Pages without one are left out, and so are those with a remark in capitals instead."""
     with (folder / "realpages.tsv").open(encoding="utf-8", newline="") as lines:
         for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             path = folder / row[3].removeprefix("tests/testdata/")
@@ -60,7 +64,7 @@ def golds(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def pages(archive: Path) -> Iterator[tuple[str, str]]:
-    """(URL, decoded body) of all responses."""
+    """Yield (URL, decoded body) of all responses."""
     with archive.open("rb") as file:
         for record in ArchiveIterator(file):
             if record.rec_type == "response":
@@ -71,11 +75,12 @@ def pages(archive: Path) -> Iterator[tuple[str, str]]:
 
 
 def words(text: str) -> Counter[str]:
+    """Return the bag of words of a text."""
     return Counter(_WORD.findall(text.casefold()))
 
 
 def score(found: str, gold: str) -> tuple[float, float, float]:
-    """(precision, recall, F1)."""
+    """Return (precision, recall, F1)."""
     given, wanted = words(found), words(gold)
     common = (given & wanted).total()
     if not common:
@@ -85,9 +90,10 @@ def score(found: str, gold: str) -> tuple[float, float, float]:
 
 
 def main() -> None:
+    """Score each extractor and print its means and rate."""
     root = os.environ.get("WEBEMU_SHARED")
     if not root:
-        raise SystemExit("WEBEMU_SHARED is not set: it names the folder that holds data/warc")
+        raise SystemExit("WEBEMU_SHARED is not set; set it to the folder that holds data/warc")
     archives = Path(root) / "data" / "warc"
     known = dict(golds(archives / "_gold"))
     documents = [(url, html) for url, html in dict(pages(archives / PAGES)).items() if url in known]

@@ -1,4 +1,4 @@
-"""Search and fetch in process against the bare engine: same index, same queries, same run.
+"""Search and fetch in process against the bare engine: same index, same queries, one run.
 
 python -m benchmarks.in_process COLLECTION_FOLDER
 
@@ -18,11 +18,13 @@ from webemu.index.load_samples import generated
 from webemu.index.open import open_world
 
 QUERIES = PAGES = 4000
+"""Queries, and pages, that are requested."""
 PASSES = 5
+"""Passes over all requests."""
 
 
 def timed(actions: Iterator[object]) -> tuple[float, float]:
-    """(core-microseconds each, microseconds at the median) of what an iterator does."""
+    """Return (core-microseconds each, median microseconds) of the actions of an iterator."""
     times, started = [], time.process_time()
     while True:
         one = time.perf_counter()
@@ -33,6 +35,7 @@ def timed(actions: Iterator[object]) -> tuple[float, float]:
 
 
 def main(folder: Path) -> None:
+    """Measure all actions and print the medians."""
     queries, pages = generated(folder, QUERIES, PAGES, "inside")
     world = open_world(folder)
     plain = world.through("plain")
@@ -50,7 +53,7 @@ def main(folder: Path) -> None:
         "search, flat BM25": lambda: (plain.search(Query(query)) for query in queries),
         "text of a page": lambda: (world.fetch(PageRequest(url)) for url, _ in pages),
     }
-    # In turn, so that what else the machine does falls on all alike.
+    # Actions take turns, so that other load on the machine affects all of them.
     passes = [{name: timed(action()) for name, action in actions.items()} for _ in range(PASSES)]
     print(f"{len(queries)} queries, {len(pages)} pages, {world.figures()['documents']} documents")
     for name in actions:

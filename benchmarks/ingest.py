@@ -1,11 +1,11 @@
-"""Ingest against its floors: reading, extraction and indexing alone, on the same files, in the same run, one process.
+"""Ingest against its floors: reading, extraction and indexing alone, on the same files, in one run and one process.
 
 python -m benchmarks.ingest WARC...
 
 Unit: pages per core-second (user and system time of the whole process tree). Reading is FastWARC over every record;
-extraction decodes every page and finds text, title, links and metadata; indexing is Tantivy with one thread over titles
-and texts, with positions and without stored texts, by its own English stemmer. What they make is thrown away.
-Then the whole is run with one worker and with one per core, of which the wall times are compared.
+extraction decodes every page and finds text, title, links and metadata; indexing is Tantivy with one thread over
+titles and texts, with positions and without stored texts, with its own English stemmer. Their results are discarded.
+Then the whole ingest is run with one worker and with one per core, and the wall times are compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from webemu.ingest.extract import extract
 
 
 def read(paths: list[str]) -> Iterator[tuple[str, bytes]]:
-    """URL and block of every response."""
+    """Yield URL and block of every response."""
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
     for path in paths:
@@ -37,7 +37,7 @@ def read(paths: list[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def pages(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Title and text of every page."""
+    """Yield title and text of every page."""
     for url, block in read(paths):
         message = parse(block)
         if message is not None:
@@ -47,6 +47,7 @@ def pages(paths: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def index(texts: list[tuple[str, str]]) -> None:
+    """Index the texts with Tantivy in a temporary folder."""
     schema = tantivy.SchemaBuilder().add_text_field("all", tokenizer_name="en_stem", index_option="position").build()
     with tempfile.TemporaryDirectory() as folder:
         writer = tantivy.Index(schema, folder).writer(256 << 20, 1)
@@ -57,7 +58,7 @@ def index(texts: list[tuple[str, str]]) -> None:
 
 
 def floors(paths: list[str]) -> dict[str, float]:
-    """Seconds of each, and how many pages there are."""
+    """Return the CPU seconds of each floor, and the number of pages."""
     marks = [time.process_time()]
     for _ in read(paths):
         pass
@@ -71,7 +72,7 @@ def floors(paths: list[str]) -> dict[str, float]:
 
 
 def run(command: list[str]) -> tuple[float, float, float]:
-    """(core-seconds, wall seconds, peak MB of the largest process) of a command and its children."""
+    """Return (core-seconds, wall seconds, peak MB of the largest process) of a command and its children."""
     started = time.monotonic()
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
@@ -81,8 +82,8 @@ def run(command: list[str]) -> tuple[float, float, float]:
 
 
 def ingested(paths: list[str], workers: int) -> dict[str, tuple[float, float, float]]:
-    """Both parts of an ingest, as `run` says them; and under `disk` its MB at rest."""
-    webemu = [sys.executable, "-m", "webemu.emulator.cli"]
+    """Return the costs of both parts of an ingest as `run_command` returns them; under `disk` the MB at rest."""
+    webemu = [sys.executable, "-m", "emulator.cli"]
     with tempfile.TemporaryDirectory() as root:
         place = ["--root", root, "--collection", "bench", "--workers", str(workers)]
         catalog = run([*webemu, "ingest", *paths, *place, "-q", "--no-snapshot"])
@@ -92,6 +93,7 @@ def ingested(paths: list[str], workers: int) -> dict[str, tuple[float, float, fl
 
 
 def main(paths: list[str]) -> None:
+    """Measure and print the floors and the ingest."""
     floor = json.loads(subprocess.check_output([sys.executable, "-m", "benchmarks.ingest", "--floors", *paths]))
     count = int(floor.pop("pages"))
     one = ingested(paths, 1)

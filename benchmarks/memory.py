@@ -1,4 +1,4 @@
-"""The memory of a process that is its own: what mapped files keep in memory is the machine's, and comes and goes."""
+"""Memory that a process has for itself. Pages of mapped files are shared with the machine, so they do not count."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def own(pid: int | str) -> int:
-    """Bytes of anonymous memory, as Linux tells in smaps_rollup. Raises OSError where there is no such process."""
+    """Return the anonymous memory in bytes, from Linux's smaps_rollup. Raises OSError if there is no such process."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("Anonymous:")).split()[1])

@@ -1,13 +1,13 @@
-"""Clients that connect anew beside others that keep a worker busy: how long each waits, and who is refused.
+"""Clients that connect anew while others keep a worker busy: how long each waits, and how many are refused.
 
     python -m benchmarks.new_connections COLLECTION_FOLDER [NEW ...]
 
-Tools of agents open a connection for each call, and a step of training opens hundreds at once. A number of connections
-is kept alive and always asks (each waits for its answer, so nothing is overloaded); then NEW clients (64 and 1,024
-unless given) connect at once, from another process, and ask once each. Every query and page is another, the answer
-cache is off. The medians of the kept are of the answers that they got while new clients waited. Doors: TCP and a Unix
-socket (searches), CONNECT with TLS (pages). Clients are generators over non-blocking sockets, since a client library
-would cost more than the server.
+Tools of agents open a connection for each call, and a training step opens hundreds at once. A number of connections is
+kept alive and always asks (each waits for its answer, so nothing is overloaded); then NEW clients (64 and 1,024 by
+default) connect at once, from another process, and ask once each. Queries and pages differ, and the answer cache is
+off. The medians of the kept connections cover the answers that they got while new clients waited. Doors: TCP and a
+Unix socket (searches), CONNECT with TLS (pages). Clients are generators over non-blocking sockets, since a client
+library would cost more than the server.
 """
 
 from __future__ import annotations
@@ -35,19 +35,22 @@ from webemu.emulator.config import Config
 from webemu.index.load_samples import generated
 
 KEPT = (0, 16, 32, 64)
+"""Numbers of connections that are kept alive."""
 NEW = (64, 1024)
+"""Numbers of new clients, by default."""
 QUERIES = 60_000
+"""Distinct queries, and pages."""
 WARM = 1.0
-"""Seconds for which the kept connections ask before new clients come."""
+"""Seconds that the kept connections ask before new clients come."""
 ATTEMPTS = 3
 """Bursts of each kind; the one with the median ratio is printed."""
 
 Target = tuple[str, str]
 """Host (empty for the API) and request target."""
 Client = Generator[int, None, None]
-"""A client at work: yields the event of `selectors` that its socket waits for."""
+"""A running client: yields the event of `selectors` that its socket waits for."""
 Note = Callable[[int, float, float], None]
-"""Takes the status of an answer (0 if the connection broke), and when its request began and ended."""
+"""Callback that receives the status of an answer (0 if the connection broke) and when its request began and ended."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Door:
     address: tuple[str, int] | str
     """Host and port, or the path of a Unix socket."""
     authority: str = ""
-    """File of the certificate authority where TLS is spoken through CONNECT; else empty."""
+    """File of the certificate authority if TLS is used through CONNECT; else empty."""
 
 
 @dataclass
@@ -70,14 +73,17 @@ class Figures:
     new: list[float] = field(default_factory=list)
     """Seconds from the begin of a new connection to the end of its answer."""
     refused: int = 0
+    """New clients without an answer of status 200."""
 
     @property
     def ratio(self) -> float:
+        """Median wait of new clients divided by that of kept connections; 0 if either is empty."""
         return median(self.new) / median(self.busy) if self.busy and self.new else 0.0
 
 
 @cache
 def trusting(authority: str) -> ssl.SSLContext:
+    """Return a TLS context that trusts the authority."""
     return ssl.create_default_context(cafile=authority)
 
 
@@ -104,6 +110,7 @@ def is_answer(received: bytes) -> bool:
 
 
 def has_head(received: bytes) -> bool:
+    """True if the bytes contain the end of a head."""
     return b"\r\n\r\n" in received
 
 
@@ -143,7 +150,7 @@ def client(door: Door, sock: socket.socket, targets: Iterable[Target], note: Not
 
 
 def work(door: Door, lists: Iterable[Iterable[Target]], note: Note, is_over: Callable[[], bool]) -> None:
-    """Let a client work on each list of targets until all are done, or it is over."""
+    """Run a client for each list of targets until all are done, or until `is_over` is true."""
     family = socket.AF_UNIX if isinstance(door.address, str) else socket.AF_INET
     with selectors.DefaultSelector() as selector:
         for targets in lists:
@@ -200,10 +207,11 @@ def burst(door: Door, targets: Iterator[Target], busy: int, new: int, newcomers:
 
 
 def table(door: Door, targets: Iterator[Target], sizes: list[int]) -> None:
+    """Measure and print the table of a door."""
     print(f"\n{door.name}\n| kept | p50 / max, s | new at once | p50 / max, s | refused | new / kept |")
     print("|---:|---|---:|---|---:|---:|")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as newcomers:
-        newcomers.submit(ask_once, door, [next(targets)]).result()  # it starts slowly
+        newcomers.submit(ask_once, door, [next(targets)]).result()  # the process starts slowly
         for new, busy in product(sizes, KEPT):
             attempts = [burst(door, targets, busy, new, newcomers) for _ in range(ATTEMPTS)]
             figures = sorted(attempts, key=lambda attempt: attempt.ratio)[ATTEMPTS // 2]
@@ -216,10 +224,12 @@ def table(door: Door, targets: Iterator[Target], sizes: list[int]) -> None:
 
 
 def _times(seconds: list[float]) -> str:
+    """Return median and maximum as text; empty if there are none."""
     return f"{median(seconds):.3f} / {max(seconds):.3f}" if seconds else ""
 
 
 def main(folder: Path, *sizes: int) -> None:
+    """Start the server and measure each door."""
     queries, pages = generated(folder, QUERIES, QUERIES, "new connections")
     secure = [urlsplit(url) for url, _ in pages if url.startswith("https://")]
     host = max({url.netloc for url in secure}, key=[url.netloc for url in secure].count)

@@ -1,10 +1,10 @@
-"""More requests than a server can answer, in an open loop: what is answered, what is refused, and how long both take.
+"""More requests than a server can answer, in an open loop: how many are answered or refused, and how fast.
 
 python -m benchmarks.overload COLLECTION_FOLDER [SECONDS]
 
-The rate that one serving process reaches with 32 connections in a closed loop is taken as its capacity; then searches
-arrive at multiples of it (exponential gaps), whether or not those before are answered, each on a free connection or a
-new one. Beside them `/health` and `/metrics` are asked four times a second. The answer cache is off.
+The capacity is the rate that one serving process reaches with 32 connections in a closed loop. Then searches arrive at
+multiples of it (exponential gaps), whether or not earlier ones are answered, each on a free connection or a new one.
+Meanwhile `/health` and `/metrics` are requested four times a second. The answer cache is off.
 """
 
 from __future__ import annotations
@@ -27,24 +27,30 @@ from webemu.index.load_samples import generated
 
 QUERIES, CONNECTIONS = 4000, 32
 FACTORS = (0.5, 1.0, 2.0, 4.0)
+"""Multiples of the capacity at which requests arrive."""
 MOST = 8000
-"""Connections; what arrives beyond is not sent, and counted."""
+"""Connections at a time; requests that arrive beyond them are not sent, and counted."""
 
 
 @dataclass
 class Open:
-    """An open loop."""
+    """An open loop of searches."""
 
     port: int
     targets: list[str]
     idle: list[Line] = field(default_factory=list)
+    """Open connections without a request."""
     statuses: Counter[int] = field(default_factory=Counter)
+    """Number of answers by status; 0 counts requests not sent, -1 those without an answer."""
     seconds: dict[int, list[float]] = field(default_factory=dict)
+    """Times of the answers by status."""
     unmarked: int = 0
-    """Refusals that do not say when to come again."""
+    """Refusals without Retry-After. Not counted at present."""
     busy: int = 0
+    """Requests in flight."""
 
     async def run(self, rate: float, seconds: float) -> None:
+        """Send searches at `rate` per second for some seconds, and wait for the answers."""
         loop, chosen = asyncio.get_running_loop(), random.Random(7)
         until = due = loop.time()
         until += seconds
@@ -60,6 +66,7 @@ class Open:
                     due += chosen.expovariate(rate)
 
     async def _ask(self, target: str) -> None:
+        """Send one search and record its answer."""
         started, line = time.perf_counter(), None
         try:
             line = self.idle.pop() if self.idle else await opened(self.port)
@@ -76,7 +83,7 @@ class Open:
 
 
 async def probed(port: int, path: str, times: list[float], wrong: list[int]) -> None:
-    """Ask for ever, each time on a connection of its own."""
+    """Request a path for ever, each time on a new connection; record times and statuses other than 200."""
     while True:
         started = time.perf_counter()
         line = await opened(port)
@@ -89,6 +96,7 @@ async def probed(port: int, path: str, times: list[float], wrong: list[int]) -> 
 
 
 async def measured(port: int, targets: list[str], rate: float, seconds: float) -> None:
+    """Run an open loop beside the probes and print its figures."""
     loops, times, wrong = Open(port, targets), {"/health": [0.0], "/metrics": [0.0]}, list[int]()
     probes = [asyncio.create_task(probed(port, path, taken, wrong)) for path, taken in times.items()]
     await loops.run(rate, seconds)
@@ -106,7 +114,7 @@ async def measured(port: int, targets: list[str], rate: float, seconds: float) -
 
 
 async def closed(port: int, targets: list[str], seconds: float) -> float:
-    """Answers a second."""
+    """Return the answers per second of a closed loop."""
     asked, until, count = cycle(targets), time.perf_counter() + seconds, 0
 
     async def ask() -> None:
@@ -121,6 +129,7 @@ async def closed(port: int, targets: list[str], seconds: float) -> float:
 
 
 def main(folder: Path, seconds: float = 10.0) -> None:
+    """Measure the capacity, then the overload."""
     queries, _ = generated(folder, QUERIES, 0, "overload")
     targets = [f"/v1/search?q={quote(query)}" for query in queries]
     config = Config(root=folder.parent, collection=folder.name, cache_mb=0)

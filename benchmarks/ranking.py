@@ -2,7 +2,7 @@
 
 WEBEMU_SHARED=DIR python -m benchmarks.ranking [NAME...]     (DIR/data/ir/NAME/{corpus,queries}.jsonl, qrels.tsv)
 
-The engine's ranking is scored to depth 1,000, before the display rules (two of a domain, no duplicates).
+The engine's ranking is scored to depth 1,000, before the display rules (two results of a domain, no duplicates).
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from webemu.index.evaluation.score import figures, measures, score
 from webemu.index.manifest import current_id
 
 MEASURES = "AP,nDCG@10,R@100"
+"""Measures by their names in ir_measures."""
 DEPTH = 1000
 NAMES = ("cranfield", "vaswani", "xquad_en", "xquad_de")
+"""Collections that are scored if none is named."""
 
 
 def evaluate(folder: Path, work: Path) -> dict[str, float]:
-    """Scores of one collection."""
+    """Ingest one collection in `work` and return its scores by measure."""
     collection = beir.ingest(folder, work)
     search = ranker(Setting(collection, current_id(collection) or "", DEPTH))
     scored = score(*beir.judged(folder), search, measures(MEASURES))
@@ -31,9 +33,10 @@ def evaluate(folder: Path, work: Path) -> dict[str, float]:
 
 
 def main(names: list[str]) -> None:
+    """Score each collection and print the scores."""
     root = os.environ.get("WEBEMU_SHARED")
     if not root:
-        raise SystemExit("WEBEMU_SHARED is not set: it names the folder that holds data/ir")
+        raise SystemExit("WEBEMU_SHARED is not set; set it to the folder that holds data/ir")
     for name in names or NAMES:
         with tempfile.TemporaryDirectory() as work:
             scores = evaluate(Path(root) / "data" / "ir" / name, Path(work))

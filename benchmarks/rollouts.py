@@ -1,8 +1,8 @@
-"""A GRPO step whose episodes TRL plays (`environment_factory`), and one whose episodes play together (`rollout_func`).
+"""A GRPO step whose episodes TRL plays (`environment_factory`), and one that plays them together (`rollout_func`).
 
     python -m benchmarks.rollouts RUN      (a run of `webemu train --recipe tiny`; needs the extra `train`)
 
-Same model, tasks and server, without latency and with 20 ms of it in each call of a tool.
+Same model, tasks and server, without latency and with 20 ms of it in each tool call.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from webemu.rl.train.run import loaded
 from webemu.rl.train.served_web import Place, place
 
 STEPS, LATENCIES = 3, (0, 20)
+"""Steps that are averaged, and milliseconds per tool call."""
 
 
 def together(web: Place, model: Path, weather: dict[str, Any], folder: Path) -> float:
-    """Seconds of a step as `webemu train` makes it."""
+    """Return the seconds of a step as `webemu train` makes it."""
     recipe = read("tiny")[1]
     speaker, words = loaded(str(model))
     given = _stage(recipe)
@@ -39,7 +40,7 @@ def together(web: Place, model: Path, weather: dict[str, Any], folder: Path) -> 
 
 
 def by_trl(web: Place, model: Path, weather: dict[str, Any], folder: Path) -> float:
-    """Seconds of a step in which TRL plays the episodes."""
+    """Return the seconds of a step in which TRL plays the episodes."""
     recipe = read("tiny")[1]
     speaker, words = loaded(str(model))
     told = config(_stage(recipe), folder, 0)
@@ -55,6 +56,7 @@ def by_trl(web: Place, model: Path, weather: dict[str, Any], folder: Path) -> fl
 
 
 def _stage(recipe: Any) -> Any:
+    """Return the last stage of the recipe, shortened."""
     return replace(recipe.stages[-1], steps=STEPS, resample=0, save=1000)
 
 
@@ -63,6 +65,7 @@ def _facts(web: Place) -> list[Any]:
 
 
 def _plain(told: GRPOConfig) -> dict[str, Any]:
+    """Return the options of a webemu configuration that TRL's own has too."""
     names = ("output_dir", "max_steps", "learning_rate", "per_device_train_batch_size", "num_generations",
              "steps_per_generation", "max_completion_length", "generation_kwargs", "max_tool_calling_iterations",
              "use_cpu", "bf16", "gradient_checkpointing", "seed")  # fmt: skip
@@ -70,10 +73,11 @@ def _plain(told: GRPOConfig) -> dict[str, Any]:
 
 
 def main(run: Path) -> None:
+    """Measure both for each latency and print the times."""
     model = run / "3-grpo" / "model"
     with place(read("tiny")[1].web, "train", run / "webs", None, None, None, 1) as web:
         with tempfile.TemporaryDirectory() as work:
-            together(web, model, {}, Path(work))  # a first step is slower than others
+            together(web, model, {}, Path(work))  # the first step is slower than others, and not measured
         for latency in LATENCIES:
             weather = {"weather": {"latency": {"kind": "constant", "ms": latency}}} if latency else {}
             with tempfile.TemporaryDirectory() as work:

@@ -1,8 +1,8 @@
 """All benchmarks, one after another: python -m benchmarks.run [FOLDER_OF_WARCS]
 
-Without a folder the pages are generated (50,000 of a web that does not exist). What needs public collections runs only
-where WEBEMU_SHARED names their folder. Peers are compared with where their environments are named: BM25_PYTHON,
-LUCENE_PYTHON (a Python), PYWB_BIN (a folder of programs); docs/bench.md.
+Without a folder, a web of 50,000 pages is generated. Benchmarks of public collections run only if WEBEMU_SHARED names
+their folder. Peers are measured if their environments are named: BM25_PYTHON, LUCENE_PYTHON (a Python), PYWB_BIN (a
+folder of programs); see docs/bench.md.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ LOADS = (
 
 
 def step(*command: str) -> None:
+    """Print and run a module. Raises CalledProcessError if it fails."""
     print(f"\n$ {' '.join(command)}", flush=True)
     subprocess.run([sys.executable, "-m", *command], check=True)
 
 
 def main(warcs: Path | None) -> None:
+    """Run all benchmarks over the archives, or over a generated web."""
     with tempfile.TemporaryDirectory() as work:
         if warcs is None:
             step("webemu.emulator.cli", "generate", f"{work}/web", "--pages", "50000")
@@ -48,10 +50,10 @@ def main(warcs: Path | None) -> None:
         named = [word for option, value in (peers | {"--pywb": pywb}).items() if value for word in (option, value)]
         step("benchmarks.peers.run", f"{work}/bench", "--work", f"{work}/peers", *named)
         if pywb:
-            step("benchmarks.peers.replay_fidelity", pywb, files[0])
-    print("\nrollouts: not run, it takes a run of `webemu train`: python -m benchmarks.rollouts RUN")
-    print("soak: not run, it takes fifteen minutes: python -m benchmarks.soak")
-    print("signals: not run, it takes known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")
+            step("benchmarks.peers.truth", pywb, files[0])
+    print("\nrollouts: not run, needs a run of `webemu train`: python -m benchmarks.rollouts RUN")
+    print("soak: not run, takes fifteen minutes: python -m benchmarks.soak")
+    print("signals: not run, needs known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")
     step("benchmarks.client")
     step("benchmarks.episodes")
     if os.environ.get("WEBEMU_SHARED"):

@@ -1,11 +1,11 @@
-"""Curves of time, memory, disk and query cost against pages, of webs generated for it; a model of larger ones.
+"""Curves of time, memory, disk and query cost by number of pages, of generated webs; and a model of larger ones.
 
 python -m benchmarks.scale --pages 100000 --json 100k.json [--work FOLDER]
 python -m benchmarks.scale --report 10k.json 100k.json 1m.json
 
-A size is generated, ingested, indexed and asked, each in processes of its own, and its folder removed; memory is what
-every process of the tree has of its own, looked at ten times a second. Core-seconds are user and system time of the
-whole tree. The report fits y = a * pages ** b through all sizes and continues it.
+For each size a web is generated, ingested, indexed and queried, each in processes of its own, and its folder removed.
+Memory is the anonymous memory of every process of the tree, sampled ten times a second. Core-seconds are user and
+system time of the whole tree. The report fits y = a * pages ** b through all sizes and extrapolates.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ from webemu.index.catalog import Catalog
 from webemu.index.load_samples import generated
 
 ASKED = 4000
+"""Queries, and URLs, that are drawn."""
 
 SEED = "7"
+"""Seed of the generated web."""
 LOOKS = 0.1
-"""Seconds between two looks at the memory."""
+"""Seconds between two samples of the memory."""
 ROUNDS = 5
-"""Cold processes."""
+"""Cold processes whose figures are taken."""
 PARTS = {
     "catalog": ("catalog.duckdb",),
     "text index": ("shards/*/text/*",),
@@ -46,17 +48,22 @@ PARTS = {
     "columns": ("snapshots/*/columns/*",),
     "others": ("snapshots/*/duplicates/*", "snapshots/*/titles/*", "snapshots/*/words.txt"),
 }
+"""Patterns of the files of each part of a collection."""
 
 
 class Memory(threading.Thread):
-    """The most that each kind of process of a tree took."""
+    """Thread that samples the memory of a process tree."""
 
     def __init__(self, root: psutil.Process) -> None:
         super().__init__(daemon=True)
         self._root, self._ended = root, threading.Event()
         self.most = {"parent_own": 0, "child_own": 0, "tree_own": 0, "rss": 0}
+        """Greatest bytes so far: of the parent, the largest child and the tree (anonymous); and the largest resident
+        set.
+        """
 
     def run(self) -> None:
+        """Sample until stopped."""
         while not self._ended.wait(LOOKS):
             with suppress(psutil.Error):
                 self._look()
@@ -71,22 +78,27 @@ class Memory(threading.Thread):
             "rss": max(rss for _, rss in all_of),
         }
         self.most = {name: max(value, seen[name]) for name, value in self.most.items()}
+        """Greatest bytes so far: of the parent, the largest child and the tree (anonymous); and the largest resident
+        set.
+        """
 
     @staticmethod
     def _weighed(process: psutil.Process) -> tuple[int, int]:
+        """Return anonymous and resident bytes of a process; zeros if it has ended."""
         try:
             return own(process.pid), process.memory_info().rss
         except (psutil.Error, OSError, StopIteration):  # it ended
             return 0, 0
 
     def stop(self) -> None:
+        """Stop sampling and wait for the thread."""
         self._ended.set()
         self.join()
 
 
 def measured(*arguments: str) -> dict[str, float]:
-    """A command of ours, run to its end: wall and core-seconds, and memory in bytes. Raises CalledProcessError."""
-    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
+    """Run a `webemu` command; return its seconds and its memory in bytes. Raises CalledProcessError if it fails."""
+    command = [sys.executable, "-m", "emulator.cli", *arguments]
     started = time.perf_counter()
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     memory = Memory(psutil.Process(running.pid))
@@ -95,7 +107,7 @@ def measured(*arguments: str) -> dict[str, float]:
         _, status, used = os.wait4(running.pid, 0)
         running.returncode = os.waitstatus_to_exitcode(status)
     finally:
-        if running.returncode is None:  # we are told to end
+        if running.returncode is None:  # SIGTERM came, see the end of this module
             running.terminate()
             running.wait()
         memory.stop()
@@ -105,7 +117,7 @@ def measured(*arguments: str) -> dict[str, float]:
 
 
 def disk(folder: Path) -> dict[str, int]:
-    """Bytes of each part of a collection; a file with two names counts once."""
+    """Return the bytes of each part of a collection; a file under two names counts once."""
     return {
         name: sum(path.stat().st_size for pattern in patterns for path in folder.glob(pattern) if path.is_file())
         for name, patterns in PARTS.items()
@@ -113,7 +125,8 @@ def disk(folder: Path) -> dict[str, int]:
 
 
 def asked(folder: Path, drawn: str, how: str, seed: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.scale_queries", str(folder), how, str(seed)]
+    """Measure queries in a new process; `mode` is warm or cold, `samples_json` the queries and URLs as JSON."""
+    command = [sys.executable, "-m", "benchmarks.scale_asked", str(folder), how, str(seed)]
     told: dict[str, Any] = json.loads(
         subprocess.run(command, input=drawn, check=True, capture_output=True, text=True).stdout
     )
@@ -121,7 +134,7 @@ def asked(folder: Path, drawn: str, how: str, seed: int) -> dict[str, Any]:
 
 
 def size(pages: int, work: Path, workers: int) -> dict[str, Any]:
-    """All figures of one size."""
+    """Return all figures of one size."""
     web, folder = work / "web", work / "c"
     place = ["--root", str(work), "--collection", "c"]
     found: dict[str, Any] = {"asked_for": pages, "workers": workers}
@@ -148,18 +161,22 @@ def size(pages: int, work: Path, workers: int) -> dict[str, Any]:
 
 
 def step(name: str) -> None:
+    """Print the time and the step that begins."""
     print(f"{time.strftime('%H:%M:%S')} {name}", file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str]) -> None:
+    """Parse the command line; measure a size, or print the report."""
     parser = argparse.ArgumentParser(
         "benchmarks.scale", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--pages", type=int, help="About how many pages are generated.")
-    parser.add_argument("--json", type=Path, help="Where the figures of the size are written.")
-    parser.add_argument("--work", type=Path, help="Folder to work in. [default: the system's for temporary files]")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--report", type=Path, nargs="+", help="Files of figures that are fitted.")
+    parser.add_argument("--pages", type=int, help="Approximate number of pages to generate.")
+    parser.add_argument("--json", type=Path, help="File for the figures of the size.")
+    parser.add_argument("--work", type=Path, help="Folder for temporary files. [default: the system's]")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="Worker processes. [default: one per core]"
+    )
+    parser.add_argument("--report", type=Path, nargs="+", help="Files of figures to fit.")
     told = parser.parse_args(arguments)
     if told.report:
         print(report([json.loads(path.read_text()) for path in told.report]))
@@ -172,5 +189,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # folders are removed then too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit normally, so that folders are removed
     main(sys.argv[1:])

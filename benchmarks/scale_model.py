@@ -1,4 +1,4 @@
-"""Fits of what `benchmarks.scale` measured, and what they say of sizes that were not."""
+"""Fits of the figures of `benchmarks.scale`, and what they predict for larger sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from statistics import linear_regression, median
 from typing import Any
 
 FURTHER = (10_000_000, 100_000_000)
+"""Sizes, in pages, that are predicted."""
 Size = Mapping[str, Any]
+"""Figures of one size, as `benchmarks.scale` writes them in JSON."""
 MB, GB, MS = 1e6, 1e9, 1.0
 _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
     ("ingest", lambda one: one["ingest"]["core_s"], 1, "core-s"),
@@ -36,6 +38,7 @@ _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
     ("page, cold reads", lambda one: _cold(one, "fetch", "read_bytes"), 1e3, "kB"),
     ("opening, cold", lambda one: median(cold["open_s"] for cold in one["cold"]), 1e-3, "ms"),
 )
+"""Rows of the report: (name, figure of a size, divisor, unit)."""
 ASSUMED = """The model continues each fitted line y = a * pages ** b. It assumes
 - pages as the generator makes them: 3 kB of gzip and some 330 words each, so that sizes go with bytes, not with URLs;
 - the same machine: core-seconds do not depend on how many cores there are, wall times do;
@@ -44,18 +47,18 @@ ASSUMED = """The model continues each fitted line y = a * pages ** b. It assumes
 
 
 def _cold(one: Size, kind: str, name: str) -> float:
-    """The median of the cold processes."""
+    """Return the median over the cold processes."""
     return float(median(cold[kind][name] for cold in one["cold"]))
 
 
 def fitted(pages: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """a and b of y = a * pages ** b, by least squares of the logarithms."""
+    """Return a and b of y = a * pages ** b, by least squares of the logarithms."""
     slope, intercept = linear_regression([log(one) for one in pages], [log(max(one, 1e-9)) for one in values])
     return exp(intercept), slope
 
 
 def report(sizes: Sequence[Size]) -> str:
-    """A table in Markdown: each figure at each size, its exponent, and what the model says of larger ones."""
+    """Return a Markdown table: each figure at each size, its exponent, and its prediction for larger sizes."""
     sizes = sorted(sizes, key=lambda one: one["pages"])
     pages = [float(one["pages"]) for one in sizes]
     head = ["", *(f"{one:,.0f}" for one in pages), "exponent", *(f"{one:,.0f}" for one in FURTHER)]
@@ -72,4 +75,5 @@ def report(sizes: Sequence[Size]) -> str:
 
 
 def _shown(value: float) -> str:
+    """Return a figure with three significant digits, or as a whole number."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

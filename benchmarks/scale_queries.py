@@ -1,11 +1,11 @@
-"""What asking a snapshot costs, in a process that opens it anew.
+"""Cost of querying a snapshot, in a process that opens it anew.
 
 python -m benchmarks.scale_queries FOLDER warm|cold SEED < asked.json
 
 Reads queries and URLs, prints a JSON object. `warm`: core-microseconds and times of searches and of text pages, each
-asked once before. `cold`: the collection's files leave the page cache first, and the first requests of the new process
-are timed, with the bytes that they had the disk read. Files are dropped with posix_fadvise(2) and counted with
-mincore(2).
+requested once before. `cold`: the collection's files are dropped from the page cache first, and the first requests of
+the new process are timed, with the bytes read from disk for them. Files are dropped with posix_fadvise(2) and counted
+with mincore(2).
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from webemu.emulator.world import World
 from webemu.index.open import open_world
 
 FIRST = 40
-"""Requests of each kind that a cold process is asked."""
+"""Requests of each kind in a cold process."""
 WARM = 2000
+"""Requests of each kind in a warm process."""
 
 
 def files_of(folder: Path) -> list[Path]:
-    """What serving reads: all but the catalog, and the archives, wherever they are."""
+    """Return the files that serving reads: all but the catalog, and the archives, wherever they are."""
     own = [path for name in ("snapshots", "shards", "warc") for path in (folder / name).rglob("*")]
     manifest = next((folder / "snapshots").glob("*/manifest.json"))
     archives = [folder / name for name in json.loads(manifest.read_text())["files"]]
@@ -40,7 +41,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def resident(path: Path) -> int:
-    """Bytes of a file in the page cache."""
+    """Return the bytes of a file in the page cache."""
     size = path.stat().st_size
     with path.open("rb") as file, mmap.mmap(file.fileno(), size, mmap.MAP_PRIVATE) as mapped:
         pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
@@ -56,7 +57,7 @@ def resident(path: Path) -> int:
 
 
 def drop(path: Path) -> None:
-    """Have a file leave the page cache; what some process has mapped may stay."""
+    """Drop a file from the page cache; pages that a process has mapped may stay."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)
@@ -66,13 +67,13 @@ def drop(path: Path) -> None:
 
 
 def read_bytes() -> int:
-    """What this process had the disk read."""
+    """Return the bytes that this process has caused to be read from disk."""
     lines = Path("/proc/self/io").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("read_bytes")).partition(":")[2])
 
 
 def times(asks: Sequence[Callable[[], object]]) -> dict[str, float]:
-    """Core-microseconds, milliseconds at the median and the 99th percentile, and bytes read, of each."""
+    """Make the requests; return the core-microseconds, median and p99 milliseconds, and bytes read of one."""
     taken, before, cpu = [], read_bytes(), time.process_time()
     for ask in asks:
         started = time.perf_counter()
@@ -90,6 +91,8 @@ def times(asks: Sequence[Callable[[], object]]) -> dict[str, float]:
 
 
 def asked(world: World, queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[Callable[[], object]]]:
+    """Return the requests of each kind as functions."""
+
     def search(query: str) -> Callable[[], object]:
         return lambda: world.search(Query(query))
 
@@ -100,6 +103,7 @@ def asked(world: World, queries: Sequence[str], urls: Sequence[str]) -> dict[str
 
 
 def main(folder: Path, how: str, seed: int) -> None:
+    """Open the collection, measure, and print the figures as JSON."""
     queries, urls = json.load(sys.stdin)
     chosen = Random(seed)
     told: dict[str, Any] = {}

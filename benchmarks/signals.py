@@ -1,10 +1,10 @@
-"""What each signal of the ranking gains and costs: the snapshot's weights with one of them changed.
+"""Gain and cost of each ranking signal: the snapshot's weights with one of them changed.
 
 python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER
 
-KNOWN_ITEMS_FOLDER is what `webemu known-items` wrote. Snapshots without held-out links are built beside those that are
-there (the two signals inside the index need four). RR@10 on both halves of the sites, on the `report` half also by
-kind; microseconds of CPU per query for the first fifty of the ranking, over queries made of titles.
+KNOWN_ITEMS_FOLDER was written by `webemu known-items`. Snapshots without held-out links are built next to the existing
+ones (the two signals inside the index need four). Prints RR@10 on both halves of the sites, on the `report` half also
+by kind; and microseconds of CPU per query for the first fifty results, over queries made of titles.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from webemu.index.rank import PLAIN, Weights
 from webemu.index.snapshot import build
 
 NOW = Weights()
+"""Weights of the ranking today."""
 SETTINGS = {
     "flat BM25": PLAIN,
     "all signals": NOW,
@@ -46,13 +47,17 @@ SETTINGS = {
     "with address 0.5": replace(NOW, address=0.5),
     "with quality 0.5": replace(NOW, quality=0.5),
 }
+"""Weights that are compared, by the name in the table."""
 COLUMNS = (("", "fit"), ("", "report"), *((kind, "report") for kind in KINDS))
+"""Groups of queries in the table: (kind, half of the sites)."""
 DEPTH = 100
+"""Results per query that are scored."""
 PASSES = 7
+"""Passes over the queries for the times."""
 
 
 def world_of(collection: Path, weights: Weights) -> World:
-    """The world as it is ranked by these weights, over a snapshot whose index has them."""
+    """Return the world ranked by these weights, over a snapshot whose index was built with them."""
     inside = replace(NOW, title=weights.title, anchors=weights.anchors)
     world = open_snapshot(collection, build(collection, workers=2, weights=inside, hold_out=True))
     assert isinstance(world.finder, Engine)
@@ -60,8 +65,9 @@ def world_of(collection: Path, weights: Weights) -> World:
 
 
 def microseconds(finders: Sequence[Finder], queries: Sequence[str]) -> list[float]:
-    """Of each, the least of `PASSES` passes that take turns: whatever else runs only adds to a pass."""
+    """Return the CPU microseconds per query of each ranker: the least of `PASSES` passes, as disturbances add."""
     least = [inf] * len(finders)
+    # The rankers take turns, so that a disturbance does not fall on one of them alone.
     for _ in range(PASSES):
         for place, finder in enumerate(finders):
             started = time.process_time()
@@ -72,6 +78,7 @@ def microseconds(finders: Sequence[Finder], queries: Sequence[str]) -> list[floa
 
 
 def main(collection: Path, known: Path) -> None:
+    """Build the snapshots, score each setting and print the table. The served snapshot stays the same."""
     served = current_id(collection)
     queries, judgments = read_queries(known / "queries.jsonl"), read_judgments(known / "qrels.tsv", ids(None))
     try:

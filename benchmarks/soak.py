@@ -1,11 +1,11 @@
-"""A long run of everything at once: mixed traffic, a new dump, snapshots switched, workers killed; and what must hold.
+"""A long run of everything at once: mixed traffic, a new dump, switched snapshots, killed workers; and checks.
 
 python -m benchmarks.soak [--minutes 15] [--connections 1024] [--json FILE]
 
-Guests (`benchmarks.soak_traffic`) ask a real `webemu serve` of a generated web. Beside it a second web is ingested and
-the snapshot switched back and forth; every 20 seconds a worker is killed with SIGKILL: the youngest, and once, halfway,
-the eldest, so that the memory of workers is seen at both ends of their lives. Afterwards every answer is compared with
-what a fresh server of the snapshot it names gives. Ends with status 1 if a check fails.
+Simulated clients (`benchmarks.soak_traffic`) ask a real `webemu serve` of a generated web. Meanwhile a second web is
+ingested and the snapshot switched back and forth. Every 20 seconds a worker is killed with SIGKILL: the youngest, and
+once, halfway, the eldest, so that memory is measured in both old and new workers. Afterwards every answer is compared
+with that of a fresh server of the snapshot it names. Exits with status 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -36,77 +36,89 @@ from benchmarks.soak_traffic import Ask, Guest, Line, Seen, asks, opened
 from webemu.index.load_samples import generated
 
 COLLECTION = "soak"
+"""Name of the collection."""
 QUERIES, URLS = 800, 600
+"""Distinct queries and URLs that are requested."""
 CACHE_MB = "8"
-"""Little, so that it is full when growth is looked for."""
+"""Answer cache in MB. Small, so that it is full when growth is looked for."""
 TICK = 0.2
+"""Seconds between two counts of answers per connection."""
 KEPT = 300
-"""Ticks that are remembered: for the last seconds of a worker, which may be long ones."""
+"""Counts that are remembered: they must cover the last seconds of a worker on a busy machine."""
 PATIENCE = 600.0
-"""Seconds to wait for a switch to be seen, or a worker to be replaced, until the run goes on without."""
+"""Seconds to wait until a switch is seen, or a worker replaced, before the run goes on without."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run."""
+    """Parameters of a run, named as its options."""
 
     minutes: float = 15.0
     connections: int = 1024
+    """Simulated clients, each with one connection."""
     rate: float = 400.0
-    """Requests a second, of all guests."""
+    """Requests per second of all clients together."""
     pages: int = 20_000
-    """Of each of the two webs."""
+    """Pages of each of the two webs."""
     workers: int = 2
+    """Worker processes of the server."""
     kill_every: float = 20.0
+    """Seconds between two kills."""
     switches: int = 4
-    """After the one by the ingest."""
+    """Switches of the snapshot after the one by the ingest."""
 
     @property
     def seconds(self) -> float:
+        """Duration of the traffic."""
         return 60 * self.minutes
 
 
 @dataclass
 class Killed:
-    """A worker, as it was stopped for good."""
+    """A worker that was killed."""
 
     time: float
+    """Time of the kill, in seconds since the epoch."""
     pid: int
     ports: set[int]
-    """Of its connections, at their other end."""
+    """Clients' ports of its connections."""
     untold: int
-    """Requests it had answered since it last told the others."""
+    """Requests that it answered after it last published its counts."""
     replaced: float | None = None
-    """Seconds until as many workers as before had answered once."""
+    """Seconds until a new worker published its counts; None if it was not seen."""
 
 
 @dataclass
 class Run:
-    """All that was seen."""
+    """Observations of a whole run."""
 
     plan: Plan
     seen: Seen = field(default_factory=Seen)
+    """Observations of the clients."""
     kills: list[Killed] = field(default_factory=list)
     memory: list[tuple[float, int, str, float, int]] = field(default_factory=list)
-    """(seconds into the run, process, supervisor or worker, its age in seconds, bytes of its own)."""
+    """Samples of (seconds into the run, process id, supervisor or worker, its age in seconds, its anonymous bytes)."""
     followed: list[tuple[str, float]] = field(default_factory=list)
-    """Each switch: the snapshot, and seconds until it was seen in an answer."""
+    """Switches that were seen: (snapshot, seconds until an answer named it)."""
     snapshots: list[str] = field(default_factory=list)
+    """Both snapshots, in the order in which they were built."""
     ingest_seconds: float = 0.0
     wall: float = 0.0
     client_cpu: float = 0.0
     server_cpu: float = 0.0
     counted: dict[tuple[str, int], int] = field(default_factory=dict)
-    """What `/metrics` says at the end, by place and status."""
+    """Requests that `/metrics` reports at the end, by place and status."""
     references: dict[tuple[Ask, str], bytes] = field(default_factory=dict)
+    """Digests of the answers of fresh servers, by request and snapshot."""
 
 
 def webemu(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "webemu.emulator.cli", *arguments]
+    """Return the command that runs `webemu` with these arguments."""
+    return [sys.executable, "-m", "emulator.cli", *arguments]
 
 
 def prepare(folder: Path, plan: Plan) -> dict[str, list[Ask]]:
-    """Two webs; the first one is ingested, and what will be asked is drawn from it."""
+    """Generate two webs, ingest the first, and return the requests drawn from it."""
     for name, seed in (("first", "7"), ("second", "8")):
         subprocess.run(webemu("generate", str(folder / name), "--pages", str(plan.pages), "--seed", seed, "-q"),
                        check=True, stdout=subprocess.DEVNULL)  # fmt: skip
@@ -116,21 +128,27 @@ def prepare(folder: Path, plan: Plan) -> dict[str, list[Ask]]:
 
 
 def ingest(folder: Path, name: str) -> list[str]:
+    """Return the command that ingests a web."""
     return webemu("ingest", str(folder / name), "--root", str(folder), "--collection", COLLECTION, "-q")
 
 
 def use(folder: Path, snapshot: str) -> None:
+    """Switch the collection to a snapshot."""
     subprocess.run(webemu("snapshots", "use", snapshot, "--root", str(folder), "--collection", COLLECTION),
                    check=True, stdout=subprocess.DEVNULL)  # fmt: skip
 
 
 def current(folder: Path) -> str:
+    """Return the id of the snapshot that is served."""
     return (folder / COLLECTION / "CURRENT").read_text().strip()
 
 
 @contextmanager
 def serving(folder: Path, *arguments: str) -> Iterator[tuple[psutil.Process, int]]:
-    """A server on a free port; the figures its workers leave for each other are below `folder/told`."""
+    """Run a server on a free port; yield its process and port.
+
+    The counts that its workers publish for each other are files below `folder/told`.
+    """
     (folder / "told").mkdir(exist_ok=True)
     command = webemu("serve", "--root", str(folder), "--collection", COLLECTION, "--port", "0", *arguments)
     told = {**os.environ, "TMPDIR": str(folder / "told")}
@@ -139,7 +157,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[psutil.Process, int
     try:
         found = re.search(r"http://127\.0\.0\.1:(\d+)", running.stdout.readline())
         if found is None:
-            raise RuntimeError("the server did not start")
+            raise RuntimeError("the server did not start; its error is on standard error")
         yield psutil.Process(running.pid), int(found[1])
     finally:
         running.terminate()
@@ -147,7 +165,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[psutil.Process, int
 
 
 def workers_of(server: psutil.Process) -> list[psutil.Process]:
-    """The serving processes, the eldest first."""
+    """Return the worker processes, the eldest first."""
     found = []
     for process in server.children():
         with suppress(psutil.NoSuchProcess):
@@ -157,7 +175,7 @@ def workers_of(server: psutil.Process) -> list[psutil.Process]:
 
 
 class Chores:
-    """What happens beside the guests."""
+    """Background tasks of a run: sampling, the second ingest, switches and kills."""
 
     def __init__(self, folder: Path, run: Run, server: psutil.Process, port: int, lines: set[Line]) -> None:
         self._folder, self._run, self._server, self._port, self._lines = folder, run, server, port, lines
@@ -165,13 +183,13 @@ class Chores:
         self._ticks: deque[tuple[float, dict[int, int]]] = deque(maxlen=KEPT)
 
     async def tick(self) -> None:
-        """Remember how many answers each connection had."""
+        """Record regularly how many answers each connection had."""
         while True:
             self._ticks.append((time.time(), {line.port: line.answered for line in self._lines}))
             await asyncio.sleep(TICK)
 
     async def weigh(self) -> None:
-        """Look at the memory of all processes."""
+        """Sample the memory of all processes."""
         pause = max(0.5, min(5.0, self._run.plan.seconds / 60))
         while True:
             await asyncio.sleep(pause)
@@ -182,14 +200,14 @@ class Chores:
                         self._run.memory.append((time.time() - self._began, process.pid, kind, age, taken))
 
     async def load(self) -> None:
-        """Ingest the second web, then switch back and forth."""
+        """Ingest the second web, then switch back and forth. Raises RuntimeError if the ingest fails."""
         plan, first = self._run.plan, current(self._folder)
         self._run.snapshots.append(first)
         await asyncio.sleep(plan.seconds / 6)
         started = time.time()
         process = await asyncio.create_subprocess_exec(*ingest(self._folder, "second"), stdout=subprocess.DEVNULL)
         if await process.wait():
-            raise RuntimeError("the ingest beside the server failed")
+            raise RuntimeError("the second ingest failed; its error is on standard error")
         self._run.ingest_seconds = time.time() - started
         second = current(self._folder)
         self._run.snapshots.append(second)
@@ -203,8 +221,7 @@ class Chores:
             await self._follow(wanted)
 
     async def _follow(self, snapshot: str) -> None:
-        """Wait until the snapshot is in an answer; of one that was served before, also one of a session that began with
-        it."""
+        """Wait until an answer names the snapshot. It may come from a session that began with it before."""
         started = time.time()
         while snapshot not in self._run.seen.met:
             if time.time() > started + PATIENCE:
@@ -213,7 +230,7 @@ class Chores:
         self._run.followed.append((snapshot, max(0.0, self._run.seen.met[snapshot] - started)))
 
     async def kill(self) -> None:
-        """Every so often a worker."""
+        """Kill a worker at regular intervals."""
         plan = self._run.plan
         while True:
             await asyncio.sleep(plan.kill_every)
@@ -225,6 +242,7 @@ class Chores:
             await self._replaced(killed, {worker.pid for worker in workers})
 
     def _end(self, worker: psutil.Process) -> Killed:
+        """Kill a worker; stop it first, so that its unpublished requests can be counted."""
         os.kill(worker.pid, signal.SIGSTOP)
         connections = worker.net_connections(kind="tcp")
         ports = {one.raddr.port for one in connections if one.raddr and one.laddr.port == self._port}
@@ -234,8 +252,10 @@ class Chores:
         return Killed(now, worker.pid, ports, untold)
 
     def _untold(self, pid: int, ports: set[int]) -> int:
-        """Answers since the worker left its figures, also those on connections that ended since: whose those were is
-        not known any more."""
+        """Return the number of answers since the worker published its counts.
+
+        Answers on connections that have ended since are included, as it is no longer known which worker gave them.
+        """
         told = next((self._folder / "told").glob(f"webemu-*/{pid}.json"), None)
         moment = told.stat().st_mtime if told else 0.0
         before = next((ticked for at, ticked in reversed(self._ticks) if at <= moment), {})
@@ -249,7 +269,7 @@ class Chores:
         return sum(number - before.get(port, 0) for port, number in its.items())
 
     async def _replaced(self, killed: Killed, before: set[int]) -> None:
-        """Wait until the new worker has left figures of itself."""
+        """Wait until the new worker has published its counts."""
         young: set[int] = set()
         while not young and time.time() < killed.time + PATIENCE:
             await asyncio.sleep(0.1)
@@ -260,7 +280,7 @@ class Chores:
 
 
 async def soak(folder: Path, run: Run, mix: dict[str, list[Ask]]) -> None:
-    """The run itself."""
+    """Serve, and run all clients and background tasks."""
     plan, loop = run.plan, asyncio.get_running_loop()
     lines: set[Line] = set()
     with serving(folder, "--workers", str(plan.workers), "--cache-mb", CACHE_MB) as (server, port):
@@ -288,7 +308,10 @@ async def soak(folder: Path, run: Run, mix: dict[str, list[Ask]]) -> None:
 
 
 async def _counted(port: int) -> dict[tuple[str, int], int]:
-    """`/metrics`, when each worker has left its last figures: when no count changes but that of asking for them."""
+    """Return the request counts of `/metrics` by place and status.
+
+    Workers publish with a delay, so it is read until no count changes but that of `/metrics` itself.
+    """
     before, text = "", "-"
     while before != text:
         await asyncio.sleep(2.5)
@@ -301,7 +324,7 @@ async def _counted(port: int) -> dict[tuple[str, int], int]:
 
 
 async def refer(folder: Path, run: Run) -> None:
-    """What a fresh server of each snapshot answers to all that was asked."""
+    """Ask a fresh server of each snapshot all requests that it was asked in the run, and keep the digests."""
     for snapshot in run.snapshots:
         use(folder, snapshot)
         wanted = {ask for ask, named in run.seen.digests if named in (snapshot, "")}
@@ -318,6 +341,7 @@ async def refer(folder: Path, run: Run) -> None:
 
 
 def parsed(arguments: list[str]) -> tuple[Plan, Path | None]:
+    """Parse the command line into a plan and the file for the figures."""
     usual = Plan()
     parser = argparse.ArgumentParser(
         "benchmarks.soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -326,14 +350,14 @@ def parsed(arguments: list[str]) -> tuple[Plan, Path | None]:
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(usual, name))
     for name in ("connections", "pages", "workers", "switches"):
         parser.add_argument(f"--{name}", type=int, default=getattr(usual, name))
-    parser.add_argument("--json", type=Path, help="Write all figures here.")
+    parser.add_argument("--json", type=Path, help="File for all figures as JSON.")
     told = vars(parser.parse_args(arguments))
     file = told.pop("json")
     return Plan(**told), file
 
 
 def soaked(folder: Path, plan: Plan) -> tuple[Run, list[Check], dict[str, Any]]:
-    """The whole of it in a folder: what was seen, the checks, the figures."""
+    """Do a whole run in a folder; return its observations, checks and figures."""
     run = Run(plan)
     mix = prepare(folder, plan)
     asyncio.run(soak(folder, run, mix))
@@ -342,6 +366,7 @@ def soaked(folder: Path, plan: Plan) -> tuple[Run, list[Check], dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> int:
+    """Run the benchmark and print its figures and checks. Return the exit status."""
     plan, file = parsed(arguments)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         _, checked, figures = soaked(Path(folder), plan)
@@ -356,5 +381,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server and its folder go then too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit normally, so that the server and its folder go too
     sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""What must hold after a run of `benchmarks.soak`, and its figures. Knows nothing of how the run was made."""
+"""Checks and figures of a run of `benchmarks.soak`, from its observations alone."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ if TYPE_CHECKING:
     from benchmarks.soak import Run
 
 WARM = 60.0
-"""Seconds of a process's life that are not looked at for growth."""
+"""Seconds at the beginning of a process's life in which growth is not measured."""
 LONG = 120.0
-"""Seconds that must be left then: of less no slope is told."""
+"""Seconds of samples that a slope needs."""
 GROWTH_MB = 2.0
-"""A minute, at most; what is bounded (caches, sessions remembered) may still fill up."""
+"""Greatest growth in MB per minute. Bounded structures (caches, remembered sessions) may still fill up."""
 SETTLING = 30.0
-"""Seconds within which the end of a killed worker's connections is seen, also where all processors are busy."""
+"""Seconds within which clients see the end of a killed worker's connections, even if all processors are busy."""
 
 
 class Check(NamedTuple):
+    """One property of a run."""
+
     name: str
     holds: bool
     said: str
+    """Figures that the check is based on."""
 
 
 def checks(run: Run) -> tuple[list[Check], dict[str, Any]]:
-    """All checks, and the figures of the run."""
+    """Return all checks, and the figures of the run."""
     slopes = growth(run.memory)
     found = [
         _no_errors(run),
@@ -43,13 +46,14 @@ def checks(run: Run) -> tuple[list[Check], dict[str, Any]]:
 
 
 def _no_errors(run: Run) -> Check:
+    """Check that no answer is an error and no request was lost."""
     wrong = [f"{number} x {said}" for said, number in run.seen.errors.most_common(5)] + run.seen.lost[:5]
     total, lost = sum(run.seen.errors.values()), len(run.seen.lost)
     return Check("no error", not wrong, f"{total} answers are errors, {lost} requests lost {' '.join(wrong)}")
 
 
 def _own_requests(run: Run) -> Check:
-    """Connections end under a request only where a worker was killed, and only the worker's own."""
+    """Check that connections ended during a request only if their own worker was killed."""
     strange, of_kill = 0, Counter[int]()
     for moment, port in run.seen.resets:
         kills = [n for n, one in enumerate(run.kills) if port in one.ports and -0.5 < moment - one.time < SETTLING]
@@ -63,12 +67,13 @@ def _own_requests(run: Run) -> Check:
 
 
 def _not_mixed(run: Run) -> Check:
+    """Check that a request has one answer per snapshot."""
     mixed = [ask.sent[:80] for (ask, snapshot), got in run.seen.digests.items() if snapshot and len(got) > 1]
     return Check("one snapshot, one request, one answer", not mixed, f"{len(mixed)} mixed {mixed[:3] or ''}")
 
 
 def _as_referred(run: Run) -> Check:
-    """Answers that name no snapshot must be those of one or the other."""
+    """Check that answers equal those of a fresh server; those that name no snapshot may be of either."""
     wrong = []
     for (ask, snapshot), got in run.seen.digests.items():
         named = [snapshot] if snapshot else run.snapshots
@@ -79,19 +84,24 @@ def _as_referred(run: Run) -> Check:
 
 
 def _sessions(run: Run) -> Check:
+    """Check that sessions stay on their snapshot and count their steps."""
     seen = run.seen
     said = f"{seen.sessions} sessions, {seen.moved} answers of another snapshot, {len(seen.miscounted)} miscounted"
     return Check("sessions stay", not seen.moved and not seen.miscounted, f"{said} {seen.miscounted[:3] or ''}")
 
 
 def _switched(run: Run) -> Check:
+    """Check that all switches of the snapshot were seen."""
     times = [f"{seconds:.1f}" for _, seconds in run.followed]
     holds = len(run.followed) == 1 + run.plan.switches and len(set(run.snapshots)) == 2
     return Check("snapshots were switched", holds, f"{len(times)} times; seen after {', '.join(times)} s")
 
 
 def _added_up(run: Run) -> Check:
-    """Workers tell what they did every second: a killed one takes what it did since."""
+    """Check that `/metrics` counts what clients counted.
+
+    Workers publish their counts every second, so a killed one loses those since.
+    """
     ours = Counter[str]()
     for (place, _), number in run.seen.statuses.items():
         ours[place] += number
@@ -107,8 +117,11 @@ def _added_up(run: Run) -> Check:
 
 
 def growth(memory: Sequence[tuple[float, int, str, float, int]]) -> dict[str, float]:
-    """MB a minute: of each process that lived long, once it was warm; and of the others at the same age, by when they
-    lived."""
+    """Return the growth in MB per minute of each long-lived process once it was warm.
+
+    Short-lived workers are compared at the same age, by the time at which they lived: `workers of 10-20 s`. Processes
+    with too few samples are left out.
+    """
     found = {}
     for pid in dict.fromkeys(one[1] for one in memory):
         of_it = [(at / 60, own / 1e6, kind) for at, number, kind, age, own in memory if number == pid and age > WARM]
@@ -121,12 +134,13 @@ def growth(memory: Sequence[tuple[float, int, str, float, int]]) -> dict[str, fl
 
 
 def _grown(slopes: dict[str, float]) -> Check:
+    """Check that no process grows."""
     said = ", ".join(f"{name} {slope:+.2f}" for name, slope in slopes.items()) or "too short to tell"
     return Check("memory does not grow", all(slope < GROWTH_MB for slope in slopes.values()), f"MB a minute: {said}")
 
 
 def percentiles(times: Sequence[float]) -> dict[str, float]:
-    """Milliseconds."""
+    """Return percentiles and maximum of times in seconds, as milliseconds by name."""
     ordered = sorted(times)
     at = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
     told = {name: round(1e3 * ordered[min(len(ordered) - 1, int(len(ordered) * part))], 1) for name, part in at.items()}
@@ -134,6 +148,7 @@ def percentiles(times: Sequence[float]) -> dict[str, float]:
 
 
 def _figures(run: Run, slopes: dict[str, float]) -> dict[str, Any]:
+    """Return the figures of the run by name, as JSON."""
     answered = sum(run.seen.statuses.values())
     everything = [one for times in run.seen.seconds.values() for one in times]
     last = {kind: [own / 1e6 for _, _, what, _, own in run.memory if what == kind] for kind in ("supervisor", "worker")}

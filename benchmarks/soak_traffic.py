@@ -1,8 +1,7 @@
-"""The guests of `benchmarks.soak`: what they ask, their connections, and what they keep of the answers.
+"""Simulated clients of `benchmarks.soak`: their requests, their connections, and what they observe.
 
-A guest asks, waits a while, asks again, and now and then takes a new connection. A connection that ends under a
-request is replaced and the request sent again, and both are counted. An answer is kept as a digest of its status, type
-and body.
+A client asks, waits, asks again, and now and then opens a new connection. If a connection ends during a request, it is
+replaced and the request sent again, and both are counted. Of an answer a digest of status, type and body is kept.
 """
 
 from __future__ import annotations
@@ -22,45 +21,53 @@ from urllib.parse import quote, urlsplit
 from httptools import HttpResponseParser
 
 RETRIES = 40
-"""Sendings of one request until it counts as lost."""
+"""Attempts at one request before it counts as lost."""
 PAUSE = 0.1
-"""Seconds before it is sent again."""
+"""Seconds before a request is sent again."""
 TIMEOUT = 60.0
+"""Seconds to wait for an answer."""
 RENEWED = 60
-"""Requests after which a connection is left, at most."""
+"""Greatest number of requests on one connection."""
 STEPS = 4
 """Requests of one session."""
 
 
 class Ask(NamedTuple):
-    """A request that may be sent by anybody."""
+    """A request that any client may send."""
 
     kind: str
+    """Key of `KIND_WEIGHTS`, or `open` or `account` of a session."""
     place: str
-    """What the server counts it under."""
+    """Value of the label `place` under which the server counts it."""
     sent: bytes
+    """Bytes of the request."""
 
 
 class Answered(NamedTuple):
+    """An answer as it is kept."""
+
     status: int
     snapshot: str
-    """Empty where the answer names none."""
+    """Snapshot that the answer names; empty if it names none."""
     digest: bytes
+    """Hash of status, content type and body."""
     body: bytes
 
 
 def get(kind: str, place: str, target: str, host: str = "webemu") -> Ask:
+    """Return a GET request."""
     return Ask(kind, place, f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
 
 
 def post(kind: str, place: str, target: str, body: object) -> Ask:
+    """Return a POST request with a JSON body."""
     told = json.dumps(body).encode()
     head = f"POST {target} HTTP/1.1\r\nHost: webemu\r\nContent-Type: application/json\r\n"
     return Ask(kind, place, f"{head}Content-Length: {len(told)}\r\n\r\n".encode() + told)
 
 
 def asks(queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[Ask]]:
-    """What is asked, by kind."""
+    """Return all requests that clients may send, by kind."""
     searched = [quote(query) for query in queries]
     named = [quote(url, safe="") for url in urls]
     groups = [list(queries[at : at + 16]) for at in range(0, len(queries), 16)]
@@ -77,12 +84,13 @@ def asks(queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[Ask]]:
 
 
 SHARES = {"search": 30, "text": 25, "raw": 5, "find": 5, "retrieve": 3, "serper": 5, "tavily": 5, "web": 15}
+"""Weights of the kinds of requests."""
 SESSIONS = 7
-"""Per cent of the turns that are a whole session."""
+"""Percentage of turns that are a whole session."""
 
 
 class Line(asyncio.Protocol):
-    """A connection: one request after the other."""
+    """A connection that carries one request after the other."""
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
@@ -90,39 +98,48 @@ class Line(asyncio.Protocol):
         self._begin()
         self.is_open = False
         self.port = 0
-        """Ours, by which the server's process is found."""
+        """Client's port, by which the server process at the other end is found."""
         self.answered = 0
+        """Answers received so far."""
         self.left = RENEWED
+        """Requests left until the connection is replaced."""
 
     async def ask(self, sent: bytes) -> Answered:
-        """Raises ConnectionError, TimeoutError."""
+        """Send a request and return its answer. Raises ConnectionError and TimeoutError."""
         self._waiting = asyncio.get_running_loop().create_future()
         self._transport.write(sent)
         async with asyncio.timeout(TIMEOUT):
             return await self._waiting
 
     def close(self) -> None:
+        """Drop the connection."""
         self.is_open = False
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport and the client's port."""
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         self.port = transport.get_extra_info("sockname")[1]
+        """Client's port, by which the server process at the other end is found."""
         self.is_open = True
 
     def data_received(self, data: bytes) -> None:
+        """Parse what came."""
         self._parser.feed_data(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Fail the pending request."""
         self.is_open = False
         if self._waiting and not self._waiting.done():
             self._waiting.set_exception(ConnectionResetError("the connection ended"))
 
     def _begin(self) -> None:
+        """Forget the last answer."""
         self._snapshot = self._type = b""
         self._pieces: list[bytes] = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep the headers that are compared. Called by the parser."""
         lower = name.lower()
         if lower == b"x-webemu-snapshot":
             self._snapshot = value
@@ -130,9 +147,11 @@ class Line(asyncio.Protocol):
             self._type = value
 
     def on_body(self, body: bytes) -> None:
+        """Keep a part of the body. Called by the parser."""
         self._pieces.append(body)
 
     def on_message_complete(self) -> None:
+        """Hand out the answer. Called by the parser."""
         status, body = self._parser.get_status_code(), b"".join(self._pieces)
         digest = blake2b(b"%d %s " % (status, self._type) + body, digest_size=12).digest()
         answered = Answered(status, self._snapshot.decode(), digest, body)
@@ -144,35 +163,40 @@ class Line(asyncio.Protocol):
 
 
 async def opened(port: int) -> Line:
+    """Return a new connection to the server."""
     return (await asyncio.get_running_loop().create_connection(Line, "127.0.0.1", port))[1]
 
 
 @dataclass
 class Seen:
-    """What all guests saw."""
+    """Observations of all clients."""
 
     digests: dict[tuple[Ask, str], set[bytes]] = field(default_factory=dict)
-    """By what was asked and the snapshot that the answer names; more than one digest is a mixed answer, except where
-    none is named."""
+    """Digests of answers, by request and by the snapshot that the answer names.
+
+    More than one digest under a key shows an answer mixed from two snapshots, unless the answer names none.
+    """
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """By place, what was answered how often."""
+    """Number of answers by place and status."""
     resets: list[tuple[float, int]] = field(default_factory=list)
-    """Requests whose connection ended: when (seconds since the epoch), and our port."""
+    """Requests whose connection ended: (seconds since the epoch, client's port)."""
     lost: list[str] = field(default_factory=list)
-    """Requests that no retry brought through."""
+    """Requests for which all attempts failed."""
     errors: Counter[str] = field(default_factory=Counter)
-    """Answers that say that the server failed or would not."""
+    """Answers that report a server error or a refusal, with their number."""
     sessions: int = 0
+    """Sessions that were completed."""
     moved: int = 0
-    """Answers to sessions of another snapshot than theirs."""
+    """Answers within sessions from a snapshot other than the session's."""
     miscounted: list[str] = field(default_factory=list)
-    """Sessions whose account does not fit what they did."""
+    """Sessions whose account does not fit their requests."""
     seconds: dict[str, array[float]] = field(default_factory=dict)
-    """By kind, how long answers took, retries included."""
+    """Times of answers by kind of request, retries included."""
     met: dict[str, float] = field(default_factory=dict)
-    """When each snapshot was seen first since it was last asked for."""
+    """Time at which each snapshot was first seen since the last switch to it."""
 
     def note(self, ask: Ask, answered: Answered, seconds: float) -> None:
+        """Record an answer and its time in seconds."""
         self.statuses[ask.place, answered.status] += 1
         self.seconds.setdefault(ask.kind, array("d")).append(seconds)
         if answered.status >= 500 or answered.status == 429:
@@ -183,7 +207,7 @@ class Seen:
 
 
 class Guest:
-    """One of many who share what they saw."""
+    """One of many clients that share their observations."""
 
     def __init__(self, number: int, port: int, mix: dict[str, list[Ask]], seen: Seen, lines: set[Line]) -> None:
         self._random = Random(number)
@@ -193,7 +217,7 @@ class Guest:
         self._retries = 0
 
     async def stay(self, is_over: Callable[[], bool], pause: float) -> None:
-        """Ask until the run is over, with a pause of so many seconds on average."""
+        """Ask until the run is over, with an average of `pause` seconds between requests."""
         await asyncio.sleep(self._random.random() * pause)
         while not is_over():
             if self._random.random() * 100 < SESSIONS:
@@ -204,12 +228,12 @@ class Guest:
         self._leave()
 
     def _drawn(self) -> Ask:
-        """Of its kind, those at the front of the list are asked for more often (Zipf's law)."""
+        """Draw a request. Within a kind, those at the front of the list are drawn more often (Zipf's law)."""
         of_kind = self._mix[self._random.choices(self._kinds, self._shares)[0]]
         return of_kind[int(len(of_kind) ** self._random.random()) - 1]
 
     async def _session(self, pause: float) -> None:
-        """Open a session, search and read in it, and have its account."""
+        """Open a session, search and read in it, and compare its account with what was asked."""
         told = await self._ask(post("open", "/v1/sessions", "/v1/sessions", {"task": "soak"}))
         if told is None or told.status != 201:
             return
@@ -229,6 +253,7 @@ class Guest:
                 self._seen.miscounted.append(f"{session}: {counted} steps")
 
     async def _ask(self, ask: Ask, sent: bytes = b"") -> Answered | None:
+        """Send a request until it is answered. Return the answer, or None if all attempts failed."""
         started = time.perf_counter()
         for _ in range(RETRIES):
             try:
@@ -248,6 +273,7 @@ class Guest:
         return None
 
     async def _ready(self) -> Line:
+        """Return an open connection, a new one if the current one is used up."""
         if self._line is None or not self._line.is_open or not self._line.left:
             self._leave()
             self._line = await opened(self._port)
@@ -256,6 +282,7 @@ class Guest:
         return self._line
 
     def _leave(self) -> None:
+        """Close the connection, if there is one."""
         if self._line:
             self._line.close()
             self._lines.discard(self._line)

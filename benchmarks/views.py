@@ -1,10 +1,11 @@
-"""Measure how much of the text of real pages their other views have, how much else, and the time of making them.
+"""Share of the text of real pages that their other views contain, share of other words, and rendering times.
 
 python -m benchmarks.views COLLECTION_FOLDER...
 
-Over every HTML page of a collection. A text is its bag of words (runs of letters and digits, without case), in markdown
-without the targets of links. Recall is the share of the text view's words that a view has too, repeated ones as often;
-noise is the share of a view's words that the text view does not have: labels, menus, what only that view shows.
+Covers every HTML page of a collection. A text is its bag of words (runs of letters and digits, without case), in
+markdown without the targets of links. Recall is the share of the text view's words that a view has too, repeated ones
+as often; noise is the share of a view's words that the text view does not have: labels, menus, whatever only that view
+shows.
 """
 
 from __future__ import annotations
@@ -23,16 +24,19 @@ from webemu.index.open import open_world
 from webemu.index.views import links, markdown
 
 STEPS = (0.5, 0.8, 0.9, 0.95, 0.99)
+"""Recall below which pages are counted."""
 _WORD = re.compile(r"\w+")
 _TARGET = re.compile(r'\]\((?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s"[^"]*")?\)')
+"""Target of a link in markdown."""
 _LISTED = "\n\nLinks:\n"
+"""Heading of the list of links at the end of a view."""
 View = Callable[[str, str, str], str]
-"""A page of an HTML document, its URL and its text."""
+"""Function that renders a page from its HTML, its URL and its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One page in one view."""
+    """Figures of one page in one view."""
 
     url: str
     recall: float
@@ -50,6 +54,7 @@ def html_pages(world: World) -> Iterator[tuple[str, str, str]]:
 
 
 def words(text: str) -> Counter[str]:
+    """Return the bag of words of a text."""
     return Counter(_WORD.findall(text.casefold()))
 
 
@@ -80,8 +85,9 @@ def report(name: str, pages: Sequence[Shown]) -> None:
 
 
 def main() -> None:
+    """Measure and print both views of each collection."""
     if not sys.argv[1:]:
-        raise SystemExit("python -m benchmarks.views COLLECTION_FOLDER...")
+        raise SystemExit("no collection folder given; usage: python -m benchmarks.views COLLECTION_FOLDER...")
     for folder in map(Path, sys.argv[1:]):
         pages = list(html_pages(open_world(folder)))
         print(f"{folder.name}: {len(pages):,} HTML pages, {sum(len(page[0]) for page in pages) / 1e6:.1f} M characters")

@@ -1,1 +1,1 @@
-"""How a crawl becomes pages: WARC and other dumps in, captures and pages out, every drop counted."""
+"""Ingest turns crawls (WARC, ARC, WACZ and dumps of texts) into captures, pages and links, and counts every drop."""

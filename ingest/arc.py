@@ -1,4 +1,4 @@
-"""ARC records (versions 1 and 2, Internet Archive 1996) as WARC/1.0 records.
+"""Conversion of ARC records (versions 1 and 2, Internet Archive 1996) to WARC/1.0 records.
 
 warcio's converter is not used: it draws random record ids, reads ARC 2 wrongly and ends at the first bad record.
 """
@@ -17,13 +17,16 @@ from webemu.ingest.readers.heads import TRUNCATED, is_usable
 from webemu.ingest.records import MAX_HEAD, Skip
 
 _WINDOW = 1 << 20
+"""Bytes that are searched for a record at a time."""
 _MAX_LINE = 1 << 16
+"""Longest line of a record, in bytes."""
 _CANDIDATE = re.compile(
     rb"^(?:[a-z][a-z0-9+.-]{0,30}:/|(?:dns|whois|mailto|news|urn|filedesc):)[^\n]*[ \t]-?\d{1,18}[ \t]*\r*\n",
     re.MULTILINE | re.IGNORECASE,
 )
+"""A line that may begin a record: a URL with a scheme first, a number last."""
 _USUAL = re.compile(rb"(?:filedesc|https?|ftp|dns|gopher|nntp|whois):", re.IGNORECASE)
-"""Schemes that no other is the end of: a wrong length may lead into the middle of a URL."""
+"""Schemes that are not the end of another one: a wrong length may lead into the middle of a URL."""
 _FIRST_LINE = re.compile(rb"[^\n]*\n")
 _FIELD = re.compile(rb"[^ \t\r\n]+")
 _LENGTH = re.compile(rb"-?\d{1,18}")
@@ -34,11 +37,13 @@ _IP = re.compile(rb"\d+(\.\d+){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]+")
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """One ARC record: a WARC head, and where its block lies in the ARC file."""
+    """One ARC record: a WARC head, and the position of its block in the ARC file."""
 
     head: bytes
     start: int
+    """Offset of the block."""
     length: int
+    """Bytes of the block."""
 
 
 class Line(NamedTuple):
@@ -51,18 +56,19 @@ class Line(NamedTuple):
     """8 to 18 digits; empty if there is none."""
     media_type: bytes
     length: int
+    """Bytes of the block, as stated."""
     end: int
-    """Bytes up to the block."""
+    """Length of the line, in bytes."""
 
 
 def begins_arc(text: bytes) -> bool:
-    """True if the line of an ARC record is here, beyond doubt: with a date, and with a scheme."""
+    """True if the text certainly begins with the line of an ARC record: one with a date and with a scheme."""
     line = _CANDIDATE.match(text)
     return line is not None and _is_certain(line[0])
 
 
 def convert(fd: int, size: int) -> Iterator[Converted | Skip]:
-    """All records of an unpacked ARC file in order."""
+    """Yield all records of an unpacked ARC file in order, and skips for what is not one."""
     at = _after_line_ends(fd, 0, size)
     while at < size:
         text = os.pread(fd, _MAX_LINE, at)
@@ -85,7 +91,7 @@ def convert(fd: int, size: int) -> Iterator[Converted | Skip]:
 
 
 def _cut(fd: int, at: int, start: int, line: Line, size: int) -> Iterator[Converted | Skip]:
-    """Return the rest of the last record of a cut file, and the skip that counts what is missing."""
+    """Yield the remainder of the last record of a cut file, and the skip that counts what is missing."""
     there, missing = size - start, start + line.length - size
     target, kind, content = _kind(line)
     detail = f"{there} of {line.length} bytes"
@@ -97,7 +103,10 @@ def _cut(fd: int, at: int, start: int, line: Line, size: int) -> Iterator[Conver
 
 
 def _expected_line(text: bytes) -> Line | None:
-    """The line of a record where one must begin, so that less will do: no date, or a URL without a scheme."""
+    """Return the line of a record at an offset where one must begin.
+
+    Less evidence suffices there: the date may be missing, or the URL may have no scheme.
+    """
     first = _FIRST_LINE.match(text)
     line = _fields(first[0]) if first else None
     if line is None or not (line.date or b":/" in line.url):
@@ -106,17 +115,22 @@ def _expected_line(text: bytes) -> Line | None:
 
 
 def _is_certain(text: bytes) -> bool:
+    """True if the line can only be that of a record."""
     line = _fields(text)
     return line is not None and (line.date != b"" or line.url.startswith(b"filedesc:"))
 
 
 def _fields(text: bytes) -> Line | None:
-    """The fields of a line: URL, IP, date, media type and (ARC 2) more, length. URLs may hold blanks."""
+    """Parse a line: URL, IP, date, media type and (ARC 2) more, length. Return None if it is not a record's.
+
+    URLs may hold blanks, so the fields are found from the IP and the date on.
+    """
     places = list(_FIELD.finditer(text))
     fields = [place[0] for place in places]
     if len(fields) < 3 or not _LENGTH.fullmatch(fields[-1]):
         return None
     dated = [n for n in range(1, len(fields) - 1) if _DIGITS.fullmatch(fields[n])]
+    # A date after an IP is certain; else a number that looks like a year and more is likely one.
     after_ip = [n for n in dated if n > 1 and _is_ip(fields[n - 1])]
     likely = [n for n in dated if _DATE.fullmatch(fields[n])]
     if after_ip or likely:
@@ -141,11 +155,13 @@ def _is_ip(field: bytes) -> bool:
 
 
 def _flaw(fd: int, start: int, length: int, size: int) -> str:
+    """Return the drop reason if the stated length cannot be right, else an empty string."""
     if length < 0:
         return "bad-content-length"
     if start + length > size:
         return "truncated-record"
     end = _after_line_ends(fd, start + length, size)
+    # At least two bytes of line ends behind the block: a wrong length hardly leads to such a place.
     if end == size or end > start + length + 1:
         return ""
     text = os.pread(fd, _MAX_LINE, end)
@@ -156,7 +172,7 @@ def _flaw(fd: int, start: int, length: int, size: int) -> str:
 
 
 def _kind(line: Line) -> tuple[str, str, str]:
-    """URL, WARC-Type and Content-Type of a record."""
+    """Return URL, WARC-Type and Content-Type of a record."""
     target = as_text(line.url).replace("\r", "%0D").replace(" ", "%20").strip()
     content = line.media_type.decode("latin-1")
     if target.startswith("filedesc:"):
@@ -166,10 +182,12 @@ def _kind(line: Line) -> tuple[str, str, str]:
 
 
 def _head(line: Line, length: int, more: dict[str, str] | None = None) -> bytes:
+    """Return the WARC head of a record. Its id depends on the line alone."""
     target, kind, content = _kind(line)
     headers = {"WARC-Type": kind, "WARC-Target-URI": target}
     if kind == "warcinfo":
         headers = {"WARC-Type": kind, "WARC-Filename": target.removeprefix("filedesc://")}
+    # Derived ids, so that the same ARC always gives the same bytes.
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{target} {line.date.decode()} {line.length}")
     headers |= {"WARC-Date": _date(line.date.decode())} if line.date else {}
     headers |= {"WARC-Record-ID": f"<urn:uuid:{identity}>"}
@@ -181,13 +199,14 @@ def _head(line: Line, length: int, more: dict[str, str] | None = None) -> bytes:
 
 
 def _date(digits: str) -> str:
-    """14 digits as a WARC-Date; what is missing or zero is the earliest it can be."""
+    """Return up to 14 digits as a WARC-Date; digits that are missing or zero give the earliest date possible."""
     digits = digits[:14].ljust(14, "0")
     month, day = max(digits[4:6], "01"), max(digits[6:8], "01")
     return f"{digits[:4]}-{month}-{day}T{digits[8:10]}:{digits[10:12]}:{digits[12:]}Z"
 
 
 def _after_line_ends(fd: int, at: int, size: int) -> int:
+    """Return the offset of the first byte from `offset` on that is not part of a line end."""
     while at < size:
         window = os.pread(fd, _MAX_LINE, at)
         rest = window.lstrip(b"\r\n")
@@ -198,8 +217,8 @@ def _after_line_ends(fd: int, at: int, size: int) -> int:
 
 
 def next_line(fd: int, at: int, size: int) -> int:
-    """Where the next record line begins, or the end of the file."""
-    at -= 1
+    """Return the offset of the next record line from `offset` on, or the end of the file."""
+    at -= 1  # a line begins at the offset only if a line end precedes it
     while at < size:
         window = os.pread(fd, _WINDOW, at)
         # The first byte only shows whether a line begins at the second.
@@ -208,5 +227,5 @@ def next_line(fd: int, at: int, size: int) -> int:
                 return at + found.start()
         if at + len(window) >= size:
             break
-        at += len(window) - _MAX_LINE
+        at += len(window) - _MAX_LINE  # a line may straddle two windows
     return size

@@ -1,4 +1,7 @@
-"""One recorded answer becomes one row of `captures`, and where it bears text a row of `pages` and its links."""
+"""Conversion of one WARC record to rows of the catalog: a capture, and for a text a page with its links.
+
+Takes whole records (`ingest.records`) and never raises on their content. It writes nothing; `ingest.worker` does.
+"""
 
 from __future__ import annotations
 
@@ -26,24 +29,28 @@ from webemu.ingest.records import Record
 from webemu.ingest.times import UNKNOWN, capture_time, read_time
 
 MAX_TITLE = 1000
+"""Longest title of a page, in characters."""
 TITLE = "X-Webemu-Title"
-"""Header of a conversion record made here whose page has a title that is not its first line."""
+"""Header of a conversion record written by `ingest.dump` for a page whose title is not its first line."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9-]{1,20}")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What request and metadata records say of a response."""
+    """Facts about a response from the request, metadata and warcinfo records around it."""
 
     method: str | None = None
+    """HTTP method of the request record."""
     charset: str | None = None
+    """Encoding that the crawler detected."""
     languages: tuple[tuple[str, str], ...] = ()
-    """(ISO 639-1, ISO 639-3) codes, most of the text first."""
+    """(ISO 639-1, ISO 639-3) codes that the crawler detected, the most frequent in the text first."""
     crawl_time: datetime | None = None
-    """Time of the warcinfo record before it."""
+    """Time of the warcinfo record before the response."""
 
     def __or__(self, other: Joined) -> Joined:
+        """Return both, where fields of `self` take precedence."""
         return Joined(
             self.method or other.method,
             self.charset or other.charset,
@@ -54,26 +61,31 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What became of a record."""
+    """Rows made of one record."""
 
     url: str
+    """Target URL; empty if there is none."""
     row: dict[str, Any] | None
     """Columns of `captures` except source_id and warc_filename; None if the record gives no capture."""
     page: tuple[Any, ...] | None
-    """Columns of `pages` after warc_record_offset."""
+    """Columns of `pages` after warc_record_offset; None if the record gives no page."""
     links: list[tuple[str, str, str]]
+    """Links of the page, as `ingest.extract.types.Link`."""
     drops: list[tuple[str, int]]
-    """(reason, bytes)."""
+    """Drops to count, as (reason, bytes)."""
 
 
 def warc_fields(block: bytes) -> dict[str, str]:
-    """An application/warc-fields block, names in lower case."""
+    """Parse an application/warc-fields block into values by lower-case name."""
     pairs = (line.partition(":") for line in block.decode("utf-8", "replace").splitlines())
     return {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
 
 
 def joined_from(record: Record) -> Joined:
-    """What a request or metadata record says."""
+    """Read what a request or metadata record says about its response.
+
+    Charset and languages are those of Common Crawl's metadata records.
+    """
     if record.type == "request":
         method = record.block[:16].split(b" ", 1)[0]
         return Joined(method=method.decode() if method.isalpha() and method.isupper() else None)
@@ -91,7 +103,11 @@ def joined_from(record: Record) -> Joined:
 
 
 def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless: bool = False) -> Read:
-    """Read one response, revisit, resource or conversion record. Never raises on what a record holds."""
+    """Read one response, revisit, resource or conversion record. Never raises because of a record's content.
+
+    `crawl` is the name of the crawl. `without_text` keeps the capture but does not extract its text: a record that
+    crashed the extractor is read again in this way.
+    """
     url = target_url(record.headers)
     if not url:
         return Read("", None, None, [], [("no-target-uri", record.declared_length)])
@@ -114,7 +130,7 @@ def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless:
     location = _header(message, b"location")
     if location and 300 <= message.status < 400:
         row["fetch_redirect"] = urls.resolve(url, location) or None
-    if record.type == "revisit":
+    if record.type == "revisit":  # its body is that of another record
         _set_digest(row, record.get("WARC-Payload-Digest"))
         return Read(url, row, None, [], drops)
     _set_digest(row, record.get("WARC-Payload-Digest") or _sha1(message.body))
@@ -130,8 +146,10 @@ def read_capture(record: Record, joined: Joined, crawl: str | None, *, textless:
 
 
 def _where(record: Record, url: str, time: datetime, joined: Joined, crawl: str | None) -> dict[str, Any]:
+    """Return the columns of `captures` that follow from the URL and the WARC headers."""
     host = urls.host(url)
     try:
+        # The port is parsed on access, and raises ValueError if it is out of range.
         parts = urlsplit(url)
         port, path, query, scheme = parts.port, parts.path, parts.query, parts.scheme
     except ValueError:
@@ -168,6 +186,7 @@ def _record_id(stated: str | None) -> str | None:
 
 
 def _header(message: Message, name: bytes) -> str:
+    """Return the first value of an HTTP header, empty if there is none. `name` is in lower case."""
     for key, value in message.headers:
         if key.lower() == name:
             return value.decode("utf-8", "replace")
@@ -175,7 +194,7 @@ def _header(message: Message, name: bytes) -> str:
 
 
 def _is_damaged(record: Record, message: Message | None) -> bool:
-    """True if the bytes are not those that a digest of the record was made of.
+    """True if a digest in the record's head does not match the bytes.
 
     A record that was cut is not damaged, nor is one whose line ends were changed after it was written.
     """
@@ -188,7 +207,7 @@ def _is_damaged(record: Record, message: Message | None) -> bool:
 
 
 def _payloads(record: Record, message: Message) -> Iterator[bytes]:
-    """Yield what writers take for the payload: the body with or without transfer and content codings, the block."""
+    """Yield what writers take for the payload: the body with or without its codings, or the whole block."""
     yield message.body
     yield split_head(record.block)[1]
     with suppress(PayloadError):
@@ -207,7 +226,7 @@ def _sha1(body: bytes) -> str:
 def _text(
     message: Message, url: str, row: dict[str, Any], joined: Joined, fetched: date | None, drops: list[tuple[str, int]]
 ) -> Extracted | None:
-    """Decode and extract; fills the content columns of the row."""
+    """Decode and extract a message. Fills the content columns of `row`, adds to `drops`. None if there is no text."""
     declared = _header(message, b"content-type")
     row["content_mime_type"] = declared.partition(";")[0].strip().lower() or None
     row["content_mime_detected"] = row["content_mime_type"]
@@ -229,7 +248,9 @@ def _text(
 
 
 def _page(found: Extracted, url: str, row: dict[str, Any], joined: Joined, kind: str) -> tuple[Any, ...] | None:
+    """Return the columns of `pages`, or None if the document has neither text nor title."""
     title, text = " ".join(found.title.split())[:MAX_TITLE], found.text
+    # WET records have no title; the first line of their text usually is one.
     if kind == "conversion" and not title:
         title = text.partition("\n")[0][:200].strip()
     if not text and not title:
@@ -250,7 +271,7 @@ def _page(found: Extracted, url: str, row: dict[str, Any], joined: Joined, kind:
         found.description,
         language,
         found.published,
-        int.from_bytes(digest) >> 1,
+        int.from_bytes(digest) >> 1,  # 63 bits: the column is a signed 64-bit integer
         found.words,
         found.link_density,
         searchable,

@@ -1,9 +1,9 @@
-"""Sources worked on by the machines of a Ray cluster: the same work as in `webemu.ingest.pool`, one task per source.
+"""Ingest on the machines of a Ray cluster: the same work as in `ingest.pool`, one task per source.
 
-A task runs the pool with a single process on whichever machine has room, so that a record that kills its worker is
-dealt with there and then; its result, the files of a staging folder, travels back through Ray's object store and is
-written down here. A task whose machine is lost runs again on another one. Every machine must see the source under the
-same path; the collection is seen by this process alone.
+A task runs the pool with a single process on any machine with room, so that a record that kills its worker is handled
+there. Its result, the files of a staging folder, travels back through Ray's object store and is written here. A task
+whose machine is lost runs again on another one. Every machine must see the source under the same path; only this
+process needs to see the collection.
 """
 
 from __future__ import annotations
@@ -22,41 +22,47 @@ from webemu.ingest.pool import Done
 from webemu.ingest.worker import At, Job
 
 LOST = 5
-"""A source whose machine is lost so often is given up."""
+"""Retries of a source whose machine is lost, before it is given up."""
 AHEAD = 2
-"""Tasks that are given out, for every processor of the cluster."""
+"""Tasks submitted per processor of the cluster."""
 PERIOD = 0.5
-"""Seconds between two looks at what is done."""
+"""Seconds between two looks for finished tasks."""
 PATIENCE = 2.0
-"""Seconds that the progress bar waits to be told."""
+"""Seconds that the progress bar waits for the progress actor."""
 
 Files = dict[str, bytes]
-"""What a task made, by path relative to a collection folder: the staging folder, and the copy of a source if any."""
+"""Files that a task made, by path relative to a collection folder.
+
+They are those of the staging folder, and the copy of a source if there is one.
+"""
 
 
 class Progress:
-    """An actor that is told how far each source is."""
+    """Ray actor that collects the progress of each source."""
 
     def __init__(self) -> None:
         self._at: dict[int, At] = {}
 
     def tell(self, source: int, at: At) -> None:
+        """Set the progress of a source."""
         self._at[source] = at
 
     def read(self) -> dict[int, At]:
+        """Return the progress of all sources that are being read."""
         return self._at
 
     def forget(self, source: int) -> None:
+        """Remove a source that has ended."""
         self._at.pop(source, None)
 
 
 def work(job: Job, tell: Callable[[At], None]) -> tuple[Done, Files]:
-    """One source from its file to the files that are its result, in a temporary folder of this machine."""
+    """Ingest one source in a temporary folder of this machine and return its result and files."""
     with tempfile.TemporaryDirectory(prefix="webemu-") as name:
         folder = Path(name)
 
         def tick(busy: list[tuple[Job, At]]) -> None:
-            if busy:  # a large source is several pieces
+            if busy:  # a large source is read in several pieces, and reported as one
                 offsets, pages, drops = zip(*(at for _, at in busy), strict=True)
                 tell(At(max(offsets), sum(pages), sum(drops)))
 
@@ -67,22 +73,22 @@ def work(job: Job, tell: Callable[[At], None]) -> tuple[Done, Files]:
             found = {f"warc/{copy.name}": copy.read_bytes() for copy in copies}
             found |= {f"staging/{job.source_id}/{one.name}": one.read_bytes() for one in done.staging.iterdir()}
             return Done(done.job, Path("staging") / str(job.source_id)), found
-    raise RuntimeError(f"{job.name} gave no result")
+    raise RuntimeError(f"the worker pool returned no result for {job.name}")
 
 
 def run_jobs(
     jobs: Sequence[Job], collection: Path, address: str, tick: Callable[[list[tuple[Job, At]]], None]
 ) -> Iterator[Done]:
-    """Work on all jobs with the cluster at `address`; yields each as it ends, as `webemu.ingest.pool.run_jobs` does.
+    """Work on all jobs with the cluster at `address` and yield each result as it ends, as `ingest.pool.run_jobs` does.
 
-    Raises EmulatorError where there is no such cluster.
+    Raises EmulatorError if there is no such cluster.
     """
     with joined(address) as ray:
         yield from _Cluster(ray, collection).run(jobs, tick)
 
 
 class _Cluster:
-    """The cluster that was joined, and what is being done there."""
+    """Runner of jobs on a cluster that is already connected."""
 
     def __init__(self, ray: Any, collection: Path) -> None:
         self._ray = ray
@@ -92,6 +98,7 @@ class _Cluster:
         self._busy: dict[Any, Job] = {}
 
     def run(self, jobs: Sequence[Job], tick: Callable[[list[tuple[Job, At]]], None]) -> Iterator[Done]:
+        """Submit the jobs, a bounded number at a time, and yield each result as it ends."""
         waiting = deque(jobs)
         staging = pool.sweep(self._collection)
         try:
@@ -110,11 +117,11 @@ class _Cluster:
             shutil.rmtree(staging, ignore_errors=True)
 
     def _room(self) -> int:
-        """How many tasks may be out: more than run at once, so that a cluster that can grow sees why to."""
+        """Return the number of tasks to submit: more than can run at once, so that an autoscaler sees demand."""
         return max(AHEAD, AHEAD * int(self._ray.cluster_resources().get("CPU", 1)))
 
     def _at(self) -> dict[int, At]:
-        """How far the sources are; nothing while the machine is lost that was told."""
+        """Return the progress by source; empty while the machine of the progress actor is lost."""
         try:
             told: dict[int, At] = self._ray.get(self._progress.read.remote(), timeout=PATIENCE)
             return told
@@ -122,7 +129,7 @@ class _Cluster:
             return {}
 
     def _collect(self, one: Any, staging: Path) -> Done:
-        """Write a result down; a machine that was lost too often, or a task that failed, is a source given up."""
+        """Write the files of a finished task. A failed task, or one whose machines were lost, gives its source up."""
         job = self._busy.pop(one)
         self._progress.forget.remote(job.source_id)
         try:
@@ -138,12 +145,12 @@ class _Cluster:
 
 
 def _task(job: Job, progress: Any) -> tuple[Done, Files]:
-    """What a machine of the cluster runs."""
+    """Ingest one source. Entry point on a machine of the cluster."""
     return work(job, lambda at: progress.tell.remote(job.source_id, at))
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all."""
+    """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The command `webemu ingest`."""
+"""The command `webemu ingest`: options in, the printed report out. The work is in `ingest.run`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webemu.ingest.run import Report, default_workers, run
 from webemu.ingest.sources import Found, expand
 
 _MAX_NAMES = 20
-"""Files without a record that are named; the others are counted."""
+"""Files without a record that are named in the report; the others are only counted."""
 
 
 def ingest(
@@ -30,7 +30,9 @@ def ingest(
         str | None, typer.Option(help="Collection to add to; created if new. [default: default]")
     ] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes. [default: one per core]", min=1)] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of worker processes. [default: one per core]", min=1)
+    ] = None,
     paths_root: Annotated[
         Path | None, typer.Option(help="Folder that the lines of a *.paths list are relative to.")
     ] = None,
@@ -54,17 +56,19 @@ def ingest(
             " the sources under the same paths.",
         ),
     ] = None,
-    snapshot: Annotated[bool, typer.Option(help="Build and serve a new snapshot at the end.")] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
+    snapshot: Annotated[
+        bool, typer.Option(help="Build a new snapshot at the end and make it the one that is served.")
+    ] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress bars.")] = False,
 ) -> None:
     """Read dumps of the web into a collection and build a snapshot that can be served.
 
-    Any crawl will do: Common Crawl, Heritrix, Browsertrix, wget, warcio. What cannot be read is skipped and counted
-    under a name; nothing stops the run. Stopped at any moment (Ctrl-C, power cut, full disk), the same command
-    continues where it was, and a file that is already in is not read again.
+    Any crawl will do: Common Crawl, Heritrix, Browsertrix, wget, warcio. Unreadable parts are skipped and counted by
+    reason; damage does not stop the run. After an interruption (Ctrl-C, power cut, full disk), the same command
+    continues; files that are already in the collection are not read again.
 
-    Exit status: 0 if any of the files gave a record, though others are damaged (they are named); 1 if none did, or if a
-    file could not be opened or downloaded; 130 after Ctrl-C. No snapshot is built while there is nothing to serve.
+    Exit status: 0 if at least one file gave a record (those that gave none are named); 1 if none did, or if a file
+    could not be opened or downloaded; 130 after Ctrl-C. No snapshot is built as long as there is nothing to serve.
 
     webemu ingest crawl/*.warc.gz --collection mine
 
@@ -80,7 +84,7 @@ def ingest(
     found = expand(sources, paths_root, base_url)
     if not found.sources:
         raise SourceError(
-            "no archive among the sources",
+            "the sources hold no archive",
             action="name WARC, ARC, WET, WACZ, JSONL or Parquet files, or a folder of archives",
         )
     try:
@@ -94,23 +98,24 @@ def ingest(
             cluster=ray,
         )
     except (KeyboardInterrupt, RuntimeError) as error:
-        # DuckDB makes a RuntimeError of a Ctrl-C that comes while it works.
+        # DuckDB raises a RuntimeError for a Ctrl-C during one of its calls.
         if isinstance(error, RuntimeError) and "interrupted" not in str(error).lower():
             raise
-        print("\nStopped. What was ingested stays; run the same command to continue.", file=sys.stderr)
+        print("\nStopped. Ingested sources are kept; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
     _show(report, config, found, root)
     if snapshot and not report.snapshot:
-        print("snapshot  none: the collection holds no capture, so that there is nothing to serve")
+        print("snapshot  none: the collection holds no capture, so there is nothing to serve")
     if report.failed or report.is_in_vain:
         raise typer.Exit(1)
 
 
 def _show(report: Report, config: Config, found: Found, root: Path | None) -> None:
+    """Print the report."""
     rate = report.pages / report.seconds if report.seconds else 0.0
     print(f"sources   {report.added:,} added, {report.known:,} already in, {len(report.failed):,} failed")
     if found.ignored:
-        print(f"ignored   {found.ignored:,} files that are no archives by their name")
+        print(f"ignored   {found.ignored:,} files whose names are not those of archives")
     if found.missing:
         print(f"missing   {len(found.missing):,} lines of path lists, the first: {found.missing[0]}")
     print(f"captures  {report.captures:,}")

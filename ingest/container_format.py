@@ -1,4 +1,7 @@
-"""What kind of container a file is, by its bytes; its name decides only where there are none to go by."""
+"""Detection of a file's container format from its bytes. Its name decides only if the bytes do not tell.
+
+Media types of the documents inside are detected elsewhere, in `ingest.extract.kind`.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,32 @@ from webemu.ingest.records import MAX_BLOCK
 from webemu.ingest.unpack import parts
 
 _OBJECT = re.compile(rb'\{\s*"(?:[^"\\]|\\.){1,200}"\s*:')
+"""Start of a JSON object: a brace, a name and a colon."""
 _MAGIC = {"gz": b"\x1f\x8b", "zst": ZSTD_MAGIC, "lz4": LZ4_MAGIC}
 _NAMED = re.compile(r"\.(warc|wet|wat|arc)(?:\.(gz|zst|lz4))?$")
+"""Suffixes of names that state a format."""
 _PROBES = 64
+"""Gzip members that are looked at."""
 _START = 1 << 16
+"""Bytes at the beginning of a file, or of its unpacked content, that are looked at."""
 _GZIP_START = 1 << 12
-"""Less, since damage further on must not hide what the file is."""
+"""Unpacked bytes of a gzip member that are looked at. Few, since damage further on must not hide what the file is."""
 
 
 def detect(path: Path) -> str:
-    """warc, warc.gz, warc.gz-one-member, warc.zst, warc.lz4, arc, arc.gz, wacz, parquet, jsonl, jsonl.gz, jsonl.zst or
-    unknown.
+    """Return the format of a file.
+
+    It is one of warc, warc.gz, warc.gz-one-member, warc.zst, warc.lz4, arc, arc.gz, wacz, parquet, jsonl, jsonl.gz,
+    jsonl.zst or unknown. `warc.gz-one-member` is a gzip file whose members are not one record each.
+
+        detect_format(Path("crawl.warc.gz"))  # "warc.gz"
     """
     kind = _by_content(path)
     return _by_name(path) if kind == "unknown" else kind
 
 
 def _by_name(path: Path) -> str:
-    """The kind that a name states, for a file whose beginning is damaged or cut."""
+    """Return the format that a name states, for a file whose beginning is damaged or cut."""
     if not (stated := _NAMED.search(path.name.lower())):
         return "unknown"
     family = "arc" if stated[1] == "arc" else "warc"
@@ -76,7 +87,7 @@ def _plain_kind(start: bytes) -> str:
 
 
 def _is_jsonl(start: bytes) -> bool:
-    """Whether the first line is a JSON object, or what there is of it begins like one."""
+    """True if the first line is a JSON object, or if the part of it that is here begins like one."""
     line, end, _ = start.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     if not end:
         return bool(_OBJECT.match(line))
@@ -87,8 +98,9 @@ def _is_jsonl(start: bytes) -> bool:
 
 
 def _gzip_kind(fd: int, size: int) -> str:
-    """Return the kind of a gzip file, by the first sound member whose content is known."""
+    """Return the format of a gzip file, by the first sound member whose content is known."""
     at = 0
+    # Empty and damaged members say nothing: look at the next ones.
     for _ in range(_PROBES):
         member = Member(fd, at)
         try:
@@ -107,7 +119,7 @@ def _gzip_kind(fd: int, size: int) -> str:
 
 
 def _is_aligned(fd: int, at: int, size: int) -> bool:
-    """Whether the first members hold one record each: neither several nor a part of one."""
+    """True if the first members hold one record each: neither several nor a part of one."""
     for _ in range(_PROBES):
         member = Member(fd, at)
         try:
@@ -126,7 +138,7 @@ def _is_aligned(fd: int, at: int, size: int) -> bool:
 
 
 def _holds(member: Member) -> str:
-    """Whether a member that begins with a record holds one, a part of one, or several."""
+    """Return `one`, `part` or `several`: how much a member that begins with a record holds."""
     try:
         headers, beyond = take_head(member.read)
     except Unreadable as error:
@@ -143,7 +155,7 @@ def _holds(member: Member) -> str:
 
 
 def _framed_kind(path: Path, packing: str, kinds: tuple[str, ...]) -> str:
-    """Return the kind of a zstd or lz4 file, by the first frames that can be unpacked."""
+    """Return the format of a zstd or lz4 file, by the first frames that can be unpacked."""
     start = b""
     for part in parts(path, packing):
         start += part if isinstance(part, bytes) else b""

@@ -1,4 +1,4 @@
-"""Files over HTTP, whole or not at all: resumed where they broke off, checked, and only then given their name."""
+"""Downloads over HTTP, complete or not at all: resumed after a break, checked, then moved to their final name."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from webemu.ingest.readers.gzip_members import Member
 from webemu.ingest.readers.heads import Unreadable
 
 Progress = Callable[[int, int], None]
-"""Told bytes so far and bytes in all (0: unknown)."""
+"""Callback that receives (bytes so far, total bytes or 0 if unknown)."""
 
 _ATTEMPTS = 8
-"""Failures in a row, without a byte gained, after which a file is given up."""
+"""Consecutive failures, without a byte gained, after which a file is given up."""
 _LONGEST_WAIT = 120.0
+"""Longest wait between two attempts, in seconds."""
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504, 509})
+"""Status codes after which another attempt may succeed."""
 _STEP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Which state of the remote file a part belongs to."""
+    """Version of the remote file that a part belongs to. Stored as JSON next to the part."""
 
     url: str
     validator: str = ""
     """Strong ETag or Last-Modified; without one a part cannot be continued."""
     size: int = 0
-    """0: the server did not say."""
+    """Bytes of the remote file; 0 if the server did not say."""
 
 
 class _Again(Exception):
-    """This attempt failed, another may not."""
+    """Raised if an attempt failed and another may succeed. `after`: seconds that the server asked to wait."""
 
     def __init__(self, why: str, after: float | None = None) -> None:
         super().__init__(why)
@@ -49,14 +51,17 @@ class _Again(Exception):
 def fetch(
     url: str, destination: Path, progress: Progress | None = None, *, pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """Download to `destination`, continuing `<destination>.part` where the server allows it.
+    """Download to `destination`, continuing `<destination>.part` if the server allows it.
 
-    Raises SourceError when the server refuses the file or keeps failing; the part is kept for the next run.
+    Raises SourceError if the server refuses the file or keeps failing; the part is kept for the next run.
+
+        fetch("https://example.org/a.warc.gz", Path("a.warc.gz"))
     """
     part = destination.with_name(destination.name + ".part")
     destination.parent.mkdir(parents=True, exist_ok=True)
     timeout = httpx.Timeout(30.0, read=60.0)
     failures, is_second_look = 0, False
+    # No content coding: offsets and lengths must be those of the file.
     with httpx.Client(follow_redirects=True, timeout=timeout, headers={"Accept-Encoding": "identity"}) as client:
         while True:
             before = _size(part)
@@ -70,7 +75,7 @@ def fetch(
                 continue
             if is_second_look or ends_whole(part):
                 break
-            # Cut, although of the size the server states: one more look tells a bad copy from a bad original.
+            # The file is cut although its size is right: a second download tells a bad copy from a bad original.
             is_second_look = True
             _forget(part)
     _note(part).unlink(missing_ok=True)
@@ -78,20 +83,22 @@ def fetch(
 
 
 def _given_up(url: str, error: Exception) -> SourceError:
+    """Return the error for a file that keeps failing."""
     why = str(error) or type(error).__name__
-    return SourceError(f"{url}: {why}, {_ATTEMPTS} times in a row", action="run the same command later: it continues")
+    return SourceError(f"{url}: {why}, {_ATTEMPTS} times in a row", action="run the same command later to continue")
 
 
 def _attempt(client: httpx.Client, url: str, part: Path, progress: Progress | None) -> None:
-    """One request; returns when the part is as long as the remote file."""
+    """Make one request. Return once the part is as long as the remote file; raise RetryableError if it is not."""
     version, have = _known(part, url), _size(part)
     if version.size and have == version.size:
         return
     headers = {}
     if have and version.validator:
+        # If-Range: the server sends the rest only if the file is unchanged, else all of it.
         headers = {"Range": f"bytes={have}-", "If-Range": version.validator}
     with client.stream("GET", url, headers=headers) as response:
-        if response.status_code == 416:
+        if response.status_code == 416:  # range not satisfiable: the remote file became shorter
             _forget(part)
             raise _Again("the part is longer than the file")
         _check_status(url, response)
@@ -105,18 +112,20 @@ def _attempt(client: httpx.Client, url: str, part: Path, progress: Progress | No
     if version.size and _size(part) != version.size:
         if _size(part) > version.size:
             _forget(part)
-        raise _Again(f"{_size(part)} of {version.size} bytes came")
+        raise _Again(f"received {_size(part)} of {version.size} bytes")
 
 
 def _check_status(url: str, response: httpx.Response) -> None:
+    """Raise RetryableError or SourceError unless the response has content."""
     status = response.status_code
     if status in _RETRIED:
         raise _Again(f"HTTP {status}", _retry_after(response.headers.get("Retry-After", "")))
     if status not in (200, 206):
-        raise SourceError(f"{url}: HTTP {status} {response.reason_phrase}", action="check the address")
+        raise SourceError(f"{url}: HTTP {status} {response.reason_phrase}", action="check the URL")
 
 
 def _version(url: str, response: httpx.Response) -> Version:
+    """Return the version of the remote file that a complete response belongs to."""
     tag = response.headers.get("ETag", "")
     validator = response.headers.get("Last-Modified", "") if not tag or tag.startswith("W/") else tag
     length = response.headers.get("Content-Length", "")
@@ -125,16 +134,17 @@ def _version(url: str, response: httpx.Response) -> Version:
 
 
 def _continues(response: httpx.Response, have: int, version: Version) -> bool:
-    """Whether a 206 is the rest of what we have."""
+    """True if a 206 response continues the part."""
     span, _, total = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
     is_same = not version.size or total in ("*", str(version.size))
     return is_same and span.partition("-")[0] == str(have)
 
 
 def _write(response: httpx.Response, part: Path, have: int, version: Version, progress: Progress | None) -> None:
+    """Append the body of a response to the part, which has `part_bytes` bytes, and sync it to disk."""
     with part.open("r+b" if have else "wb") as file:
         file.seek(have)
-        # As it comes: gathered into larger pieces, what came before a break would be lost.
+        # Write chunks as they come: gathered into larger ones, those before a break would be lost.
         for piece in response.iter_raw():
             file.write(piece)
             have += len(piece)
@@ -145,7 +155,7 @@ def _write(response: httpx.Response, part: Path, have: int, version: Version, pr
 
 
 def _retry_after(value: str) -> float | None:
-    """Seconds of a Retry-After in either form (RFC 9110 section 10.2.3)."""
+    """Return the seconds of a Retry-After in either form (RFC 9110 section 10.2.3), or None."""
     if value.strip().isdigit():
         return float(value)
     try:
@@ -155,6 +165,7 @@ def _retry_after(value: str) -> float | None:
 
 
 def _wait(failures: int, asked: float | None) -> float:
+    """Return the seconds to wait before the next attempt: as the server asked, else doubled after each failure."""
     return min(_LONGEST_WAIT, 0.5 * 2.0**failures if asked is None else asked)
 
 
@@ -163,11 +174,12 @@ def _size(part: Path) -> int:
 
 
 def _note(part: Path) -> Path:
+    """Return the path of the JSON file that describes a part."""
     return part.with_name(part.name + ".json")
 
 
 def _known(part: Path, url: str) -> Version:
-    """What the part is a part of; of nothing known, if its note is missing or damaged."""
+    """Return the version that the part belongs to; an empty one if its description is missing or damaged."""
     try:
         version = Version(**json.loads(_note(part).read_text()))
     except (OSError, ValueError, TypeError):
@@ -176,12 +188,13 @@ def _known(part: Path, url: str) -> Version:
 
 
 def _forget(part: Path) -> None:
+    """Remove a part and its description."""
     part.unlink(missing_ok=True)
     _note(part).unlink(missing_ok=True)
 
 
 def ends_whole(path: Path) -> bool:
-    """Whether a gzip file ends with a whole member; true of any other file."""
+    """True if a gzip file ends with a complete member; True for any other file."""
     with path.open("rb", buffering=0) as file:
         fd, size = file.fileno(), os.fstat(file.fileno()).st_size
         if os.pread(fd, 2, 0) != b"\x1f\x8b":
@@ -200,6 +213,7 @@ def ends_whole(path: Path) -> bool:
 
 
 def _reaches(fd: int, at: int, size: int) -> bool:
+    """True if a complete member begins at the offset and ends at the end of the file."""
     member = Member(fd, at)
     try:
         member.drain()

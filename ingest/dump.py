@@ -1,8 +1,8 @@
-"""Rows of a dump of texts as WARC records of type `conversion`, like those of Common Crawl's WET files.
+"""Conversion of the rows of a text dump to WARC records of type `conversion`, like those of Common Crawl's WET files.
 
 Known columns, flat or below `metadata`: those of Search-R1's wiki-18 (`id`, `contents`), of FineWeb and datatrove, of
-Dolma, of C4, of BEIR. A row without a URL gets one at `https://FILE.invalid/ID`: a name that is reserved and that no
-page of the web can have (RFC 6761, section 6.4). A row without a date is of 1970-01-01: it is there at any time.
+Dolma, of C4, of BEIR. A row without a URL gets one at `https://FILE.invalid/ID`: that name is reserved, so no page of
+the web can have it (RFC 6761, section 6.4). A row without a date is dated 1970-01-01, and so visible at any time.
 """
 
 from __future__ import annotations
@@ -22,30 +22,42 @@ from webemu.ingest.rows import Row, rows
 from webemu.ingest.times import UNKNOWN, warc_time
 
 TEXTS = ("text", "contents", "content", "raw_content")
+"""Columns that may hold the text, in order of precedence."""
 URLS = ("url", "source_url", "WARC-Target-URI", "uri")
+"""Columns that may hold the URL, in order of precedence."""
 DATES = ("date", "timestamp", "date_download", "WARC-Date", "warc_date", "created", "added")
+"""Columns that may hold the date, in order of precedence."""
 IDS = ("id", "docid", "_id", "doc_id")
+"""Columns that may hold the identifier, in order of precedence."""
 BELOW = ("metadata", "meta")
+"""Columns whose value is an object with further columns."""
 COLUMNS = frozenset((*TEXTS, *URLS, *DATES, *IDS, *BELOW, "title", "dump"))
+"""All columns that are read."""
 _SUFFIX = re.compile(r"\.(jsonl|ndjson|json|parquet)(\.(gz|zst))?$", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x20\x7f]+")
 _MAX_TITLE = 1000
 
 
 class Text(NamedTuple):
-    """What a row says."""
+    """One row in uniform columns."""
 
     url: str
     time: datetime
+    """Naive UTC; `UNKNOWN` if the row has no readable date."""
     title: str
+    """Empty if the row has none."""
     text: str
     crawl: str
+    """Name of the crawl (FineWeb's column `dump`); empty if there is none."""
     flaws: tuple[str, ...] = ()
-    """`bad-url`, `bad-date`: what could not be read, and was made up for as if it were missing."""
+    """Drop reasons `bad-url` and `bad-date`, for values that are unreadable and were treated as missing."""
 
 
 def records(path: Path, kind: str) -> Iterator[bytes | Skip]:
-    """Each row as a WARC record, and what of the rows is lost: `bad-json`, `no-text`, `oversized-record`, flaws."""
+    """Yield each row as the bytes of a WARC record, and skips for rows or parts of them that are lost.
+
+    Reasons of skips are `bad-json`, `no-text`, `oversized-record`, and the flaws of a row.
+    """
     host, crawl = host_of(path.name), ""
     yield _record("warcinfo", Text(path.name, UNKNOWN, "", "", ""), 0, b"format: WARC File Format 1.1\r\n")
     for number, row in enumerate(rows(path, kind, COLUMNS)):
@@ -65,14 +77,18 @@ def records(path: Path, kind: str) -> Iterator[bytes | Skip]:
 
 
 def host_of(name: str) -> str:
-    """The host of the pages of a file that have no URL."""
+    """Return the host for the pages of a file that have no URL.
+
+    host_for_file("wiki-18.jsonl.gz")  # "wiki-18.invalid"
+    """
     label = re.sub(r"[^a-z0-9]+", "-", _SUFFIX.sub("", name).lower()).strip("-")[:63].strip("-")
     return f"{label or 'dump'}.invalid"
 
 
 def read(row: Row, number: int, host: str) -> Text:
-    """What a row says, whatever it calls it. Total."""
+    """Return a row in uniform columns. Never raises. `number` identifies a row without an id."""
     below = next((inner for name in BELOW if isinstance(inner := row.value.get(name), dict)), {})
+    # Columns of the row itself take precedence over nested ones.
     values = {**below, **{name: value for name, value in row.value.items() if value is not None}}
     title, text = _texts(values)
     stated, when = _first(values, URLS), _first(values, DATES)
@@ -85,11 +101,12 @@ def read(row: Row, number: int, host: str) -> Text:
 
 
 def _first(values: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """Return the first value that is neither missing nor empty."""
     return next((value for name in names if (value := values.get(name)) not in (None, "")), None)
 
 
 def _texts(values: dict[str, Any]) -> tuple[str, str]:
-    """Title and text; `contents` without a title beside them have it as their first line, often in quotes."""
+    """Return title and text. `contents` without a title column has the title as its first line, often in quotes."""
     name = next((name for name in TEXTS if isinstance(values.get(name), str) and values[name].strip()), "")
     text, title = values.get(name, "").strip(), values.get("title")
     if name == "contents" and not title:
@@ -100,10 +117,12 @@ def _texts(values: dict[str, Any]) -> tuple[str, str]:
 
 
 def _line(text: str) -> str:
+    """Return the text as one line, cut at the longest title."""
     return _CONTROL.sub(" ", " ".join(text.split())).strip()[:_MAX_TITLE]
 
 
 def _url(stated: Any) -> str:
+    """Return the normalised URL, or an empty string if the value is not an http(s) URL."""
     if not isinstance(stated, str) or not stated.strip().lower().startswith(("http://", "https://")):
         return ""
     url = urls.exact(stated)
@@ -111,14 +130,14 @@ def _url(stated: Any) -> str:
 
 
 def _time(stated: Any) -> datetime | None:
-    """A date of any kind that columns have, as naive UTC."""
+    """Return a date of any type that columns have as naive UTC, or None."""
     if isinstance(stated, date) and not isinstance(stated, datetime):
         return datetime(stated.year, stated.month, stated.day)
     if isinstance(stated, (int, float, datetime)):
         try:
             if isinstance(stated, datetime):
                 return stated.astimezone(UTC).replace(tzinfo=None) if stated.tzinfo else stated
-            seconds = stated / 1000 if abs(stated) > 1e11 else stated
+            seconds = stated / 1000 if abs(stated) > 1e11 else stated  # larger ones are milliseconds
             return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
         except (ValueError, OverflowError, OSError):
             return None
@@ -126,6 +145,7 @@ def _time(stated: Any) -> datetime | None:
 
 
 def _record(kind: str, text: Text, number: int, block: bytes) -> bytes:
+    """Return a WARC record. Its id depends on its content and number alone, so that a copy is reproducible."""
     day = f"{text.time.year:04d}-{text.time:%m-%dT%H:%M:%S}Z"
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{kind} {text.url} {day} {number}".encode("utf-8", "replace").decode())
     headers = {"WARC-Type": kind, "WARC-Date": day, "WARC-Record-ID": f"<urn:uuid:{identity}>"}

@@ -1,8 +1,7 @@
-"""Frames of zstd (RFC 8878) and lz4 files: where each ends, which can be said without unpacking it.
+"""Frames of zstd (RFC 8878) and lz4 files: their ends, found without unpacking, and their content.
 
-The decoders cannot say how many bytes of a file they used, so that a cut or damaged frame would be lost in silence or
-take its neighbours with it. What frames hold is unpacked here too; what to do about damage is decided in
-`webemu.ingest.unpack`.
+The decoders do not tell how many bytes of a file they used, so a cut or damaged frame would be lost silently or take
+its neighbours with it. What to do about damage is decided in `ingest.unpack`.
 """
 
 from __future__ import annotations
@@ -20,16 +19,20 @@ import zstandard
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
 SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+"""Magic numbers of skippable frames, which hold no content (RFC 8878, section 3.1.2)."""
 _ZSTD_STEP = 1 << 18
-"""More than a block of zstd: of less, the end of the last block of a cut frame would stay in the decoder."""
+"""Unpacked bytes read at a time. With less than a zstd block, the last block of a cut frame would stay in the decoder.
+"""
 _LZ4_STEP = 1 << 16
 _PACKED_STEP = 1 << 14
 _MAX_DICTIONARY = 64 << 20
+"""Largest dictionary that is read, in bytes."""
 _MAX_WINDOW = 128 << 20
+"""Largest window that a zstd frame may ask for, in bytes of memory."""
 
 
 class Damaged(Exception):
-    """Bytes of a frame that cannot be unpacked."""
+    """Raised for bytes of a frame that cannot be unpacked."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
@@ -38,11 +41,11 @@ class Damaged(Exception):
 
 
 class Frame(NamedTuple):
-    """One frame of a file."""
+    """Position of one frame of a file."""
 
     start: int
     sound_end: int
-    """End of its last block that is in the file as a whole; `start` if there is none."""
+    """End of its last block that is completely in the file; `start` if there is none."""
     end: int
     """Start of what follows it; -1 if the file ends before, or if its blocks make no sense."""
     has_content: bool = True
@@ -52,16 +55,18 @@ class Frame(NamedTuple):
 
 
 class Slice(io.RawIOBase):
-    """A range of a file as a stream of its own."""
+    """A range of a file as a stream."""
 
     def __init__(self, fd: int, start: int, end: int) -> None:
         self._fd, self._end = fd, end
         self.position = start
 
     def readable(self) -> bool:
+        """True, as `io.RawIOBase` requires."""
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes, none at the end of the range."""
         left = self._end - self.position
         part = os.pread(self._fd, min(_PACKED_STEP, left if size < 0 else min(left, size)), self.position)
         self.position += len(part)
@@ -69,12 +74,13 @@ class Slice(io.RawIOBase):
 
 
 class Frames(ABC):
-    """A container made of frames."""
+    """Reader of a container made of frames."""
 
     magic: bytes
+    """First bytes of a frame."""
 
     def frame(self, fd: int, at: int, size: int) -> Frame:
-        """Return the frame at `at`, as far as it can be followed."""
+        """Return the position of the frame at `offset`, as far as its blocks can be followed."""
         head = os.pread(fd, 24, at)
         if SKIPPABLE.match(head):
             end = at + 8 + int.from_bytes(head[4:8], "little")
@@ -84,15 +90,17 @@ class Frames(ABC):
         return self._frame(fd, at, size, head.ljust(24, b"\0"))
 
     @abstractmethod
-    def _frame(self, fd: int, at: int, size: int, head: bytes) -> Frame: ...
+    def _frame(self, fd: int, at: int, size: int, head: bytes) -> Frame:
+        """Return the position of the frame at `offset`, whose first 24 bytes are `head`."""
+        ...
 
     @abstractmethod
     def unpacked(self, fd: int, start: int, end: int) -> Iterator[bytes]:
-        """Yield the content of one frame, or of its first blocks, in parts. Raises Damaged."""
+        """Yield the content of one frame, or of its first blocks, in parts. Raises DamagedFrame."""
 
 
 class Zstd(Frames):
-    """Frames of zstd, with the dictionary of the file if it has one."""
+    """Reader of zstd frames, with the dictionary of the file if it has one."""
 
     magic = ZSTD_MAGIC
 
@@ -100,6 +108,7 @@ class Zstd(Frames):
         self._dictionary = _zstd_dictionary(file)
 
     def _frame(self, fd: int, at: int, size: int, head: bytes) -> Frame:
+        # Sizes of the header's optional fields follow from the descriptor (RFC 8878, section 3.1.1.1).
         descriptor = head[4]
         is_single = descriptor >> 5 & 1
         position = at + 6 - is_single + (0, 1, 2, 4)[descriptor & 3] + (is_single, 2, 4, 8)[descriptor >> 6]
@@ -107,7 +116,7 @@ class Zstd(Frames):
         while position + 3 <= size:
             block = int.from_bytes(os.pread(fd, 3, position), "little")
             kind, length = block >> 1 & 3, block >> 3
-            end = position + 3 + (1 if kind == 1 else length)
+            end = position + 3 + (1 if kind == 1 else length)  # kind 1: one byte, repeated `length` times
             if end > size or kind == 3:
                 break
             sound = position = end
@@ -117,12 +126,13 @@ class Zstd(Frames):
         return Frame(at, sound, -1)
 
     def unpacked(self, fd: int, start: int, end: int) -> Iterator[bytes]:
+        """Yield the content of one frame in parts. Raises DamagedFrame."""
         packed = Slice(fd, start, end)
         try:
             inflate = zstandard.ZstdDecompressor(dict_data=self._dictionary, max_window_size=_MAX_WINDOW)
             source = cast(BinaryIO, packed)
             reader = inflate.stream_reader(source, read_size=_PACKED_STEP, closefd=False)
-            # Not `read`: what it had decoded before damage would be lost.
+            # `read` would lose what it had decoded before damage.
             while part := reader.read1(_ZSTD_STEP):
                 yield part
         except zstandard.ZstdError as error:
@@ -130,11 +140,12 @@ class Zstd(Frames):
 
 
 class Lz4(Frames):
-    """Frames of lz4 (its frame format 1.6)."""
+    """Reader of lz4 frames (its frame format 1.6)."""
 
     magic = LZ4_MAGIC
 
     def _frame(self, fd: int, at: int, size: int, head: bytes) -> Frame:
+        # FLG byte: block checksums (bit 4), content size (3), content checksum (2), dictionary id (0).
         flags = head[4]
         position = at + 7 + 8 * (flags >> 3 & 1) + 4 * (flags & 1)
         sound = at
@@ -143,6 +154,7 @@ class Lz4(Frames):
             if length == 0:
                 end = position + 4 + 4 * (flags >> 2 & 1)
                 return Frame(at, sound, end if end <= size else -1)
+            # The highest bit marks an uncompressed block.
             end = position + 4 + (length & 0x7FFFFFFF) + 4 * (flags >> 4 & 1)
             if end > size:
                 break
@@ -150,6 +162,7 @@ class Lz4(Frames):
         return Frame(at, sound, -1)
 
     def unpacked(self, fd: int, start: int, end: int) -> Iterator[bytes]:
+        """Yield the content of one frame in parts. Raises DamagedFrame."""
         done, step = 0, _LZ4_STEP
         while step:
             packed = Slice(fd, start, end)
@@ -162,11 +175,12 @@ class Lz4(Frames):
             except OSError as error:
                 if "Truncated" not in str(error):
                     raise Damaged(str(error), max(start, packed.position - _LZ4_STEP)) from error
-            # A read that meets the end gives nothing of what it had, so that the rest is read in smaller steps.
+            # A read that meets the end returns nothing of what it decoded, so the rest is read in smaller steps.
             step >>= 8 if step > 1 else 1
 
 
 def _after(stream: pa.CompressedInputStream, skipped: int, step: int) -> Iterator[bytes]:
+    """Yield the content of a stream behind its first `skipped` bytes, up to `step` bytes at a time."""
     while skipped and (part := stream.read(min(skipped, _LZ4_STEP))):
         skipped -= len(part)
     while part := stream.read(step):
@@ -174,12 +188,15 @@ def _after(stream: pa.CompressedInputStream, skipped: int, step: int) -> Iterato
 
 
 def frames_of(kind: str, file: BinaryIO) -> Frames:
-    """Return the reader of the frames of a file of this kind, such as `warc.zst`."""
+    """Return the reader for the frames of a file of this container format, such as `warc.zst`."""
     return Zstd(file) if kind.endswith("zst") else Lz4()
 
 
 def _zstd_dictionary(file: BinaryIO) -> zstandard.ZstdCompressionDict | None:
-    """The dictionary a first frame of 0x184D2A5D holds, plain or compressed (WARC zstd convention)."""
+    """Return the dictionary in a first frame with magic 0x184D2A5D, or None (WARC zstd convention).
+
+    It may be compressed itself.
+    """
     head = os.pread(file.fileno(), 8, 0)
     if head[:4] != b"\x5d\x2a\x4d\x18":
         return None

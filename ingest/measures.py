@@ -1,8 +1,8 @@
-"""What is measured of a page's text for ranking: a signature that near-duplicates share, and marks of quality.
+"""Features of a page's text for ranking: a signature that near-duplicates share, and measures of quality.
 
-Of its beginning, so that a page costs little whatever its length. The marks are those of Gopher (Rae et al. 2021,
-table A1), as datatrove's GopherQualityFilter and GopherRepetitionFilter compute them; what they make of a page is
-decided where they are used (`webemu.index.signals.quality`). Nothing is dropped.
+Only the beginning of a text is measured, so that a page costs little whatever its length. The measures are those of
+Gopher (Rae et al. 2021, table A1), as datatrove's GopherQualityFilter and GopherRepetitionFilter compute them. They
+are judged where they are used (`index.signals.quality`). Nothing is dropped here.
 """
 
 from __future__ import annotations
@@ -12,46 +12,49 @@ from typing import NamedTuple
 from rensa import RMinHash
 
 SEED = 1
+"""Seed of the MinHash permutations. Changing it makes all stored signatures incomparable."""
 LANES = 128
-"""Bytes of a signature: the low bytes of so many MinHashes (b-bit minwise hashing, Li and König 2010)."""
+"""Bytes of a signature: the low byte of each of this many MinHashes (b-bit minwise hashing, Li and König 2010)."""
 SHINGLE = 5
-"""Words that are hashed together; so many times two characters where words are not spaced."""
+"""Words that are hashed together; twice as many characters in scripts that do not space words."""
 MIN_WORDS = 50
-"""Shorter texts have no signature: what they differ in may be all they say."""
+"""Words that a text must have for a signature: the differences between shorter texts may be all they say."""
 HEAD = 3000
-"""Characters of a text that are measured."""
+"""Characters at the beginning of a text that are measured."""
 _STOP_WORDS = frozenset(("the", "be", "to", "of", "and", "that", "have", "with"))
 _BULLETS = tuple(f"\n{mark} " for mark in "•-*–")
 _ELLIPSES = ("...\n", "…\n")
 
 
 class Measures(NamedTuple):
-    """Columns of `pages`."""
+    """Ranking features of a text. Names and order are those of columns of the table `pages`."""
 
     signature: bytes | None
+    """MinHash signature of `LANES` bytes; None if the text is short."""
     word_length: float | None
-    """Mean characters of a word; None where words are not spaced, or there are none."""
+    """Mean number of characters in a word; None if words are not spaced, or there are none."""
     alphabetic: float | None
-    """Share of words with a letter; None as above."""
+    """Share of words that contain a letter; None if words are not spaced, or there are none."""
     symbols: float
     """Number signs and ellipses per word."""
     stop_words: int
-    """How many of Gopher's eight English stop words occur."""
+    """Number of Gopher's eight English stop words that occur."""
     bullets: float
     """Share of lines that begin with a bullet."""
     ellipses: float
     """Share of lines that end with an ellipsis."""
     repeated: float
-    """Share of lines that stood before."""
+    """Share of lines that repeat an earlier one."""
 
 
 def measured(text: str, words: int) -> Measures:
-    """Measure a text that `webemu.ingest.extract.html.words` counted so many words of."""
+    """Measure a text; `word_count` is the word count from `ingest.extract.html.count_words`."""
     head = text[:HEAD]
-    lower = head.lower().replace(" | ", " ").split()  # how extraction parts cells
+    lower = head.lower().replace(" | ", " ").split()  # extraction separates table cells with bars
     lines = head.split("\n")
     count, rows, kinds = max(1, len(lower)), max(1, len(lines) - lines.count("")), len(set(lines) - {""})
     letters = "".join(lower)
+    # `words` counts ideographs too, `count` only blanks: the two differ much where words are not spaced.
     spaced = words * len(head) < 2 * count * len(text)
     ended = f"\n{head}\n"
     return Measures(
@@ -67,13 +70,15 @@ def measured(text: str, words: int) -> Measures:
 
 
 def _lettered(words: list[str]) -> int:
-    """How many words have a letter."""
+    """Return the number of words that contain a letter."""
     mixed = [word for word in words if not word.isalpha()]
     return len(words) - len(mixed) + sum([word.upper() != word or any(map(str.isalpha, word)) for word in mixed])
 
 
 def _signature(units: list[str], spaced: bool) -> bytes:
+    """Return the MinHash signature of words, or of characters if words are not spaced."""
     size, glue = (SHINGLE, " ") if spaced else (2 * SHINGLE, "")
     hashes = RMinHash(LANES, SEED)
     hashes.update(list(map(glue.join, zip(*(units[start:] for start in range(size)), strict=False))))
+    # The low byte of each hash suffices to compare signatures.
     return bytes([number & 255 for number in hashes.digest()])

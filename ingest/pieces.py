@@ -1,8 +1,8 @@
-"""A large source is read in pieces by as many workers as there are; what they gave is then one source again.
+"""Division of a large source into pieces for several workers, and the union of their results.
 
-Pieces are cut where a record of another URL than the one before begins, since the records of one answer (request,
-response, metadata) stand side by side. A cut that was none, such as one inside a payload that holds a WARC file, shows
-when a record reaches over it: then the source is read again in one go.
+Pieces are cut where a record begins whose URL differs from that of the record before, since the records of one
+response (request, response, metadata) are adjacent. A wrong cut, such as one inside a payload that holds a WARC file,
+shows when a record reaches over it: then the source is read again in one go.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from webemu.ingest.times import FLAWS
 from webemu.ingest.worker import Job, signed, write_marker
 
 PIECE_BYTES = 64 << 20
-"""Of the file, about, in one piece; one of less than one and a half is left whole."""
+"""Approximate size of a piece, in bytes of the file. A source of less than one and a half pieces is not divided."""
 _LOOKED_AT = 64
-"""Records within which another URL begins, or there is no cut here."""
+"""Records after a possible cut that are searched for a change of URL."""
 
 
 def split(job: Job, path: Path, size: int = PIECE_BYTES) -> list[Job]:
-    """The pieces of a source that is read at `path`, in order; the job itself where it is too small."""
+    """Return the pieces of a source that is read from `path`, in order; the job itself if it is too small."""
     places = _cuts(path, size)
     if not places:
         return [job]
     whole = path.stat().st_size
+    # Later pieces do not see the warcinfo record at the beginning of the file, so they are told its content.
     first = next(read(path), None)
     crawl, crawl_time = _crawl(first) if isinstance(first, Record) and first.type == "warcinfo" else (None, None)
     return [
@@ -52,10 +53,12 @@ def split(job: Job, path: Path, size: int = PIECE_BYTES) -> list[Job]:
 
 
 def _crawl(record: Record) -> tuple[str | None, str | None]:
+    """Return (name of the crawl, WARC-Date) of a warcinfo record."""
     return warc_fields(record.block).get("ispartof"), record.get("WARC-Date")
 
 
 def _cuts(path: Path, size: int) -> list[int]:
+    """Return the offsets at which pieces begin, except the first."""
     found: list[int] = []
     with path.open("rb", buffering=0) as file:
         fd, end = file.fileno(), os.fstat(file.fileno()).st_size
@@ -63,6 +66,7 @@ def _cuts(path: Path, size: int) -> list[int]:
         at = size
         while at < end - size // 2:
             place = _parted(path, following(fd, at, end))
+            # A short remainder stays with the piece before.
             if place is None or place >= end - size // 2:
                 break
             found.append(place)
@@ -71,7 +75,7 @@ def _cuts(path: Path, size: int) -> list[int]:
 
 
 def _parted(path: Path, at: int) -> int | None:
-    """Where from `at` on the first record begins that is of another URL than the one before."""
+    """Return the offset of the first record from `offset` on whose URL differs from the previous one, or None."""
     urls: list[str | None] = []
     for one in islice(read(path, start=at), _LOOKED_AT):
         if isinstance(one, Record):
@@ -82,23 +86,27 @@ def _parted(path: Path, at: int) -> int | None:
 
 
 class Gathered:
-    """The pieces of one source that are done."""
+    """Collector of the finished pieces of one source."""
 
     def __init__(self, job: Job, pieces: Sequence[Job]) -> None:
         self.job = job
+        """Job of the whole source."""
         self.pieces = pieces
+        """Jobs of all its pieces, in order."""
         self.done: dict[int, Path] = {}
+        """Staging folders of the finished pieces, by number."""
 
     def take(self, piece: Job, staging: Path) -> bool:
-        """One more is done; whether all are."""
+        """Add a finished piece. Return True if all are finished."""
         assert piece.part is not None
         self.done[piece.part] = staging
         return len(self.done) == len(self.pieces)
 
     def joined(self, into: Path) -> bool:
-        """Make one staging folder of them all; False where a later piece is of another crawl than it was read for.
+        """Join the pieces in the staging folder `target`. Return False if a later piece was read under the wrong crawl.
 
-        The time of the crawl counts only where a record without a readable date may have it.
+        Pieces are read under the crawl of the first warcinfo record. The time of the crawl matters only if a record
+        has no readable date and may have got it.
         """
         parts = [self.done[number] for number in range(len(self.pieces))]
         told = [json.loads((part / MARKER).read_text()) for part in parts]
@@ -109,6 +117,7 @@ class Gathered:
         into.mkdir()
         for number, part in enumerate(parts):
             for name in ("captures", "pages", "links"):
+                # Moved, not merged: the catalog reads all numbered files of a table.
                 (part / f"{name}.parquet").rename(into / f"{name}.{number:05}.parquet")
         sources = [pq.read_table(part / "sources.parquet").to_pylist()[0] for part in parts]
         counts = {name: sum(one[name] for one in sources) for name in ("records", "captures", "pages")}
@@ -121,13 +130,13 @@ class Gathered:
         return True
 
     def forget(self) -> None:
-        """Remove what the pieces gave."""
+        """Remove the staging folders of the pieces."""
         for part in self.done.values():
             shutil.rmtree(part, ignore_errors=True)
 
 
 def _drops(parts: Sequence[Path]) -> list[dict[str, int | str]]:
-    """Of each reason all together, with where it came first."""
+    """Return the drops of all pieces summed up by reason, each with its first occurrence."""
     found: dict[str, dict[str, int | str]] = {}
     for row in (row for part in parts for row in pq.read_table(part / "drops.parquet").to_pylist()):
         first = found.setdefault(row["reason"], {**row, "records": 0, "bytes": 0})

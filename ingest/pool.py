@@ -1,8 +1,8 @@
-"""Worker processes that outlive crashes: a record that kills its worker is ingested again without its text.
+"""A pool of worker processes that survives crashes: a record that kills its worker is ingested again without its text.
 
-Each process takes one job at a time over a pipe and keeps what it is at in shared memory, so that the parent knows
-which record was in hand when a process died. Workers leave when their parent does. A job is a source; of a large one
-the worker that has it first says in which pieces it is to be read (`webemu.ingest.pieces`), and each is a job again.
+Each process takes one job at a time over a pipe and keeps its progress in shared memory, so that the parent knows
+which record was being read when a process died. Workers exit when their parent does. A job is a source. The worker
+that gets a large one first answers with the pieces to read it in (`ingest.pieces`), and each of them is a job again.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ from webemu.ingest.repack import detect, readable
 from webemu.ingest.worker import At, Job, Shared, work
 
 MAX_CRASHES = 20
-"""A source that kills so many workers is given up."""
+"""Crashes after which a source is given up."""
 _WIDTH = len(At._fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A source that was worked on."""
+    """Result of a job: a staging folder, an error, pieces to read instead, or a record that crosses the piece."""
 
     job: Job
     staging: Path | None
-    """None: given up, and `error` says why."""
+    """Staging folder with the rows; None if there is none."""
     error: str = ""
+    """Reason why the source was given up; empty otherwise."""
     is_torn: bool = False
-    """Whether it is a piece that was none: its source must be read in one."""
+    """True if a record reaches over the end of the piece: the source must be read in one go."""
     pieces: tuple[Job, ...] = ()
-    """It was not worked on: these are to be."""
+    """Jobs to do instead of this one, which was too large."""
 
 
 def _prepare(job: Job, collection: Path, kind: str = "") -> Job:
-    """Make the per-record copy if the file needs one. `kind` is what `detect` says, if not given."""
+    """Make the per-record copy if the file needs one. `container_format` is detected if empty."""
     path = Path(job.path)
     kind = kind or detect(path)
     copy = Path("warc") / f"{job.source_id}.warc.gz"
@@ -61,6 +62,7 @@ def _prepare(job: Job, collection: Path, kind: str = "") -> Job:
 def _serve(
     pipe: Connection, folders: tuple[Path, Path], state: SynchronizedArray[int], slot: int, parent: int, piece: int
 ) -> None:
+    """Work on the jobs that come through the pipe until the parent closes it. Entry point of a worker process."""
     leave_with(parent)
 
     def at(now: At) -> None:
@@ -82,17 +84,20 @@ def _serve(
 
 
 def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None], piece: int) -> Done:
+    """Divide a large source into pieces, or ingest a source or piece into a staging folder."""
     if job.end is None:
         job = _prepare(job, collection)
         path = collection / job.copy if job.copy else Path(job.path)
         if job.kind != "unreadable" and len(pieces := split(job, path, piece)) > 1:
             return Done(job, None, pieces=tuple(pieces))
     name = str(job.source_id) if job.part is None else f"{job.source_id}.{job.part}"
+    # Fill a folder of this process's own, then rename it: a folder under the final name is always complete.
     own = staging / f"{name}.{os.getpid()}"
     try:
         work(job, collection, own, at)
         return Done(job, own.rename(staging / name))
     except Shared:
+        # Only a copy of the whole source can be read, so a piece cannot go on by itself.
         shutil.rmtree(own, ignore_errors=True)
         if job.part is not None:
             return Done(job, None, is_torn=True)
@@ -107,7 +112,7 @@ def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None], p
 
 
 class _Slot:
-    """One worker process and the job it has."""
+    """One worker process and its current job."""
 
     def __init__(self, number: int, folders: tuple[Path, Path], state: SynchronizedArray[int], piece: int) -> None:
         self._number, self._folders, self._state, self._piece = number, folders, state, piece
@@ -115,6 +120,7 @@ class _Slot:
         self.start()
 
     def start(self) -> None:
+        """Start the process, also in place of one that died."""
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(
@@ -124,14 +130,16 @@ class _Slot:
         )
         with without_interrupts():
             self.process.start()
-        theirs.close()
+        theirs.close()  # else the parent would not see the end of the pipe when the child dies
 
     def give(self, job: Job) -> None:
+        """Send a job to the process and reset its progress."""
         self._state[_WIDTH * self._number : _WIDTH * (self._number + 1)] = At(-1, 0, 0)
         self.job = job
         self.pipe.send(job)
 
     def at(self) -> At:
+        """Return the progress that the process wrote last."""
         return At(*self._state[_WIDTH * self._number : _WIDTH * (self._number + 1)])
 
 
@@ -139,13 +147,17 @@ def run_jobs(
     jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, At]]], None],
     piece: int = PIECE_BYTES,
 ) -> Iterator[Done]:  # fmt: skip
-    """Work on all jobs; yields each as it ends. `tick` is told how far all in hand are, twice a second.
+    """Work on all jobs and yield the result of each source as it ends.
 
-    `piece`: bytes, about, of what one worker reads of a large source.
+    `on_progress` is called about twice a second with the progress of all sources that are being read. `piece_bytes` is
+    the approximate number of bytes that one worker reads of a large source. The staging folders are removed at the
+    end, so import each of them before asking for the next result.
     """
     staging = sweep(collection)
     board = _Board(jobs, staging)
+    # Shared memory, not the pipe: it still holds the last progress after a worker has died.
     state: SynchronizedArray[int] = get_context("spawn").Array("q", _WIDTH * workers)
+    # No more processes than there can be pieces.
     wanted = min(workers, sum(1 + job.bytes // piece for job in jobs))
     slots = [_Slot(number, (collection, staging), state, piece) for number in range(wanted)]
     try:
@@ -168,7 +180,7 @@ def run_jobs(
 
 
 class _Board:
-    """What is to be done, and what is done of sources in pieces."""
+    """Queue of jobs, and the results so far of sources in pieces."""
 
     def __init__(self, jobs: Sequence[Job], staging: Path) -> None:
         self.waiting = deque(jobs)
@@ -177,20 +189,21 @@ class _Board:
         self._ended: dict[int, list[tuple[Job, At]]] = {}
 
     def parked(self) -> list[tuple[Job, At]]:
-        """The pieces that are done, of sources that are not."""
+        """Return the finished pieces of sources that are not finished."""
         return [one for ended in self._ended.values() for one in ended]
 
     def take(self, done: Done, at: At) -> Done | None:
-        """What a worker brought; the source that has ended by it."""
+        """Take the result of a job; return the result of its source if that has ended, else None."""
         source = done.job.source_id
         if done.pieces:
             self._gathered[source] = Gathered(done.job, done.pieces)
             self._ended[source] = []
+            # In front of other sources, so that few sources are in pieces at a time.
             self.waiting.extendleft(reversed(done.pieces))
             return None
         if done.job.part is None:
             return done
-        if (gathered := self._gathered.get(source)) is None:  # given up meanwhile
+        if (gathered := self._gathered.get(source)) is None:  # another piece failed, and the source was given up
             if done.staging:
                 shutil.rmtree(done.staging)
             return None
@@ -205,11 +218,13 @@ class _Board:
         return Done(gathered.job, into)
 
     def _given_up(self, done: Done, gathered: Gathered) -> Done | None:
+        """Drop all pieces of a source. Return its failed result, or None if it is queued again to be read in one go."""
         self._forget(done.job.source_id)
         gathered.forget()
         self.waiting = deque(job for job in self.waiting if job.source_id != done.job.source_id)
         if not done.is_torn:
             return replace(done, job=gathered.job)
+        # An `end` marks the job as divided already, so that it is read in one go.
         self.waiting.appendleft(replace(gathered.job, end=gathered.pieces[-1].end))
         return None
 
@@ -218,8 +233,9 @@ class _Board:
 
 
 def sweep(collection: Path) -> Path:
-    """Remove what killed runs left half done. Returns a staging folder of this run alone: workers outlive a killed
-    parent by half a second, and what they then finish must not meet ours.
+    """Remove what killed runs left behind and return a new staging folder for this run alone.
+
+    Workers outlive a killed parent by half a second. What they then finish must not mix with this run's files.
     """
     shutil.rmtree(collection / "staging", ignore_errors=True)
     (collection / "staging").mkdir(parents=True, exist_ok=True)
@@ -231,7 +247,7 @@ def sweep(collection: Path) -> Path:
 
 
 def _collect(slot: _Slot) -> Done | None:
-    """The finished job of a slot; None after a crash that is tried again."""
+    """Return the result of a slot's job; None after a crash that is retried."""
     job = slot.job
     assert job is not None
     slot.job = None
@@ -242,7 +258,8 @@ def _collect(slot: _Slot) -> Done | None:
         slot.process.join()
         code, offset = slot.process.exitcode, slot.at().offset
         slot.start()
+        # A crash without a record, or at one already read without its text, would only repeat itself.
         if offset < 0 or offset in job.textless or len(job.textless) >= MAX_CRASHES:
-            return Done(job, None, f"a worker ended with status {code} at offset {offset}")
+            return Done(job, None, f"its worker process ended with status {code} at offset {offset}")
         slot.give(replace(job, textless=job.textless | {offset}))
         return None

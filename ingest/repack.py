@@ -1,4 +1,4 @@
-"""A record-readable copy of what cannot be read at an offset: ARC, shared gzip members, zstd, lz4, WACZ, rows of texts.
+"""A copy that can be read record by record, made of ARC, shared gzip members, zstd, lz4, WACZ and rows of texts.
 
 WARC records keep every byte of head and block; each becomes one gzip member. The same source gives the same bytes.
 """
@@ -27,21 +27,23 @@ __all__ = ["detect", "readable"]
 _STEP = 1 << 20
 _LEVEL = 3
 MAX_UNPACKED = 4 << 30
+"""Bytes that the files of a WACZ may unpack to."""
 _MAX_RATIO = 200
-"""All files of a WACZ are unpacked up to the larger of both: bytes, and times the size of the WACZ."""
+"""Times the size of the WACZ that its files may unpack to, if that is more than `MAX_UNPACKED`."""
 
 
 def readable(path: Path, kind: str, copy_to: Path) -> tuple[Path, list[Skip]]:
-    """The file itself if its records can be read at their offsets, else the copy made at `copy_to`.
+    """Return (file whose records can be read at their offsets, skips): the file itself, or a copy made at `copy_to`.
 
-    `kind` is what `detect` says. Skips are what the copy has not; after unpacking, offsets and bytes count unpacked
-    ones. Raises SourceError for a file that is no archive at all.
+    `container_format` is what `detect_format` returns. Skips are ranges that the copy lacks; after unpacking, their
+    offsets and bytes count unpacked ones. Raises SourceError for a file that is not an archive.
     """
     if kind in ("warc", "warc.gz"):
         return path, []
     if kind == "unknown":
         raise SourceError(
-            f"{path} is no WARC, ARC, WET, WAT, WACZ, JSONL or Parquet file", action="check the file, or leave it out"
+            f"{path} is not a WARC, ARC, WET, WAT, WACZ, JSONL or Parquet file",
+            action="check the file, or leave it out",
         )
     part = copy_to.with_name(f".{copy_to.name}.{os.getpid()}.part")
     try:
@@ -56,6 +58,7 @@ def readable(path: Path, kind: str, copy_to: Path) -> tuple[Path, list[Skip]]:
 
 
 def _copy(path: Path, kind: str, copy: BinaryIO, scratch: Path) -> list[Skip]:
+    """Write all records of a file to `copy`. `scratch` is a folder for temporary files."""
     if kind == "wacz":
         return _copy_wacz(path, copy, scratch)
     if kind in ("arc", "arc.gz"):
@@ -78,10 +81,11 @@ def _copy(path: Path, kind: str, copy: BinaryIO, scratch: Path) -> list[Skip]:
 
 
 def _copy_plainly(path: Path, copy: BinaryIO, scratch: Path) -> list[Skip]:
-    """A readable file, or one that was taken for one until a member with several records came."""
+    """Copy a readable file, or one that was taken for readable until a member with several records came."""
     start = copy.tell()
     skips = _copy_records(path, copy)
     if any(skip.reason == SHARED for skip in skips):
+        # Undo what was written, and copy the records of the unpacked file instead.
         copy.seek(start)
         copy.truncate()
         return _copy(path, "warc.gz-one-member", copy, scratch)
@@ -89,7 +93,7 @@ def _copy_plainly(path: Path, copy: BinaryIO, scratch: Path) -> list[Skip]:
 
 
 def _copy_records(path: Path, copy: BinaryIO) -> list[Skip]:
-    """Every record of a readable file; those that are gzip members already go over as they are."""
+    """Copy every record of a readable file. Records that are gzip members already are copied unchanged."""
     skips: list[Skip] = []
     with path.open("rb", buffering=0) as file:
         is_packed = os.pread(file.fileno(), 2, 0) == b"\x1f\x8b"
@@ -106,7 +110,7 @@ def _copy_records(path: Path, copy: BinaryIO) -> list[Skip]:
 
 
 def _shortened(record: Record, fd: int) -> Iterator[bytes]:
-    """A record whose head states more than there is, with the length that it has."""
+    """Yield a record whose head states a wrong length, with the length that it has."""
     there = record.declared_length - record.missing
     headers = [header for header in record.headers if header[0].lower() != "content-length"]
     lines = "".join(f"{name}: {value}\r\n" for name, value in [*headers, ("Content-Length", str(there))])
@@ -119,6 +123,7 @@ def _shortened(record: Record, fd: int) -> Iterator[bytes]:
 
 
 def _copy_arc(path: Path, copy: BinaryIO) -> list[Skip]:
+    """Copy an unpacked ARC file as WARC records."""
     skips: list[Skip] = []
     with path.open("rb", buffering=0) as file:
         for record in convert(file.fileno(), os.fstat(file.fileno()).st_size):
@@ -130,7 +135,7 @@ def _copy_arc(path: Path, copy: BinaryIO) -> list[Skip]:
 
 
 def _copy_rows(path: Path, kind: str, copy: BinaryIO) -> list[Skip]:
-    """Every row of a dump; skips are summed up by reason, since a file may have as many as it has rows."""
+    """Copy every row of a dump. Skips are summed up by reason, since there may be as many as rows."""
     lost: dict[str, Skip] = {}
     for record in dump.records(path, kind):
         if isinstance(record, Skip):
@@ -142,21 +147,22 @@ def _copy_rows(path: Path, kind: str, copy: BinaryIO) -> list[Skip]:
 
 
 def _converted(fd: int, record: Converted) -> Iterator[bytes]:
+    """Yield an ARC record as a WARC record."""
     yield record.head
     yield from _span(fd, record.start, record.length)
     yield b"\r\n\r\n"
 
 
 def _copy_wacz(path: Path, copy: BinaryIO, scratch: Path) -> list[Skip]:
-    """All WARC files of a WACZ (1.1.1, section 5.2.1), in the order of their names."""
+    """Copy all WARC files of a WACZ (1.1.1, section 5.2.1), in the order of their names."""
     contents = zips.read_zip(path)
     entries = [entry for entry in contents.entries if zips.is_archive(entry.name)]
     size = path.stat().st_size
     end = max((entry.end for entry in contents.entries), default=0)
     skips = [] if contents.is_whole else [Skip("damaged-zip", end, size - end, "its directory is damaged")]
-    skips += [Skip("damaged-zip", 0, 0, f"{name} is not there") for name in contents.lost if zips.is_archive(name)]
+    skips += [Skip("damaged-zip", 0, 0, f"{name} is missing") for name in contents.lost if zips.is_archive(name)]
     if not entries and not skips:
-        raise SourceError(f"{path} holds no archive/*.warc.gz", action="it is no WACZ, or an empty one")
+        raise SourceError(f"{path} holds no archive/*.warc.gz", action="check that it is a WACZ and not empty")
     inner, left = scratch / "inner", max(MAX_UNPACKED, _MAX_RATIO * size)
     for entry in entries:
         if lost := _extract(path, entry, inner, left):
@@ -168,12 +174,13 @@ def _copy_wacz(path: Path, copy: BinaryIO, scratch: Path) -> list[Skip]:
 
 
 def _inner_kind(inner: Path, name: str) -> str:
+    """Return the container format of a file in a WACZ; a damaged one is taken for a WARC."""
     kind = detect(inner)
     return kind if kind not in ("unknown", "wacz") else "warc.gz" if name.endswith(".gz") else "warc"
 
 
 def _extract(path: Path, entry: zips.Entry, target: Path, limit: int) -> Skip | None:
-    """Write one file of a zip; what was read before damage stays."""
+    """Write one file of a zip; what was read before damage stays. Return the skip for what is lost, or None."""
     size = entry.end - entry.offset
     with target.open("wb") as file:
         try:
@@ -188,17 +195,18 @@ def _extract(path: Path, entry: zips.Entry, target: Path, limit: int) -> Skip | 
 
 
 def _span(fd: int, start: int, length: int) -> Iterator[bytes]:
+    """Yield the bytes of a range in parts. Raises OSError if the file ends inside it."""
     end = start + length
     while start < end:
         part = os.pread(fd, min(_STEP, end - start), start)
         if not part:
-            raise OSError(f"the file ends at {start}, {end - start} bytes too early")
+            raise OSError(f"the file ends at byte {start}, {end - start} bytes before the end of the record")
         yield part
         start += len(part)
 
 
 def _packed(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """One gzip member without name or time."""
+    """Yield one gzip member without name or time, so that the bytes depend on the content alone."""
     deflate = zlib.compressobj(_LEVEL, wbits=31)
     for part in parts:
         yield deflate.compress(part)

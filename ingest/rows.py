@@ -1,6 +1,6 @@
 """Rows of a dump of texts, in order and as a stream: JSON lines (plain, gzip, zstd) and Parquet.
 
-What a row means is not known here.
+The meaning of columns is not known here; `ingest.dump` knows it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ from webemu.ingest.records import MAX_BLOCK, Skip
 from webemu.ingest.unpack import parts
 
 KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "parquet")
+"""Container formats of dumps."""
 _BATCH = 256
 _STEP = 1 << 18
 
 
 class Row(NamedTuple):
-    """One row as it came."""
+    """One row as the file holds it."""
 
     offset: int
-    """Byte of the unpacked file at which its line begins; in Parquet its number."""
+    """Byte of the unpacked file at which its line begins; in Parquet the number of the row."""
     value: dict[str, Any]
+    """Values by column name."""
 
 
 def rows(path: Path, kind: str, columns: frozenset[str]) -> Iterator[Row | Skip]:
-    """Every row, and what cannot be read; of Parquet only these columns, if they are there."""
+    """Yield every row, and skips for what cannot be read. Of Parquet only `columns` are read, if they are there."""
     return _of_parquet(path, columns) if kind == "parquet" else _of_lines(_parts(path, kind))
 
 
 def _parts(path: Path, kind: str) -> Iterator[bytes | Skip]:
+    """Yield the unpacked bytes of a JSONL file in parts."""
     if kind != "jsonl":
         yield from parts(path, kind)
         return
@@ -45,7 +48,10 @@ def _parts(path: Path, kind: str) -> Iterator[bytes | Skip]:
 
 
 def _of_lines(found: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
-    """Lines of pieces of any size. Of one that is too long nothing is kept; damage ends a line and begins another."""
+    """Yield the rows of JSON lines that come in parts of any size.
+
+    A line that is too long is not kept. Damage ends a line, and another begins after it.
+    """
     held: list[bytes] = []
     start = size = 0
     for part in found:
@@ -64,6 +70,7 @@ def _of_lines(found: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
 
 
 def _row(start: int, size: int, pieces: list[bytes]) -> Iterator[Row | Skip]:
+    """Yield the row of one line, a skip if it is unreadable, or nothing if the line is empty."""
     if size > MAX_BLOCK:
         yield Skip("oversized-record", start, size)
     elif line := b"".join(pieces).removeprefix(b"\xef\xbb\xbf").strip():
@@ -72,7 +79,7 @@ def _row(start: int, size: int, pieces: list[bytes]) -> Iterator[Row | Skip]:
 
 
 def _read(line: bytes) -> Any:
-    """The value of a line, None if it is no JSON. Python's reader knows NaN and halves of surrogates."""
+    """Return the value of a line, or None if it is not JSON. Python's parser accepts NaN and lone surrogates."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -84,7 +91,10 @@ def _read(line: bytes) -> Any:
 
 
 def _of_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
-    """Rows of every row group; damage costs the rest of its own. Without its footer nothing of a file can be read."""
+    """Yield the rows of all row groups.
+
+    Damage costs the rest of its own group; without its footer a file is unreadable.
+    """
     number = 0
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
@@ -92,7 +102,7 @@ def _of_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
             for group in range(file.metadata.num_row_groups):
                 end = number + file.metadata.row_group(group).num_rows
                 for value in _of_group(file, group, names):
-                    yield Row(number, value) if value is not None else Skip("damaged-parquet", number, 0, "no UTF-8")
+                    yield Row(number, value) if value is not None else Skip("damaged-parquet", number, 0, "not UTF-8")
                     number += 1
                 if number < end:
                     yield Skip("damaged-parquet", number, 0, f"row group {group}", records=end - number)
@@ -104,7 +114,7 @@ def _of_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
 
 
 def _of_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, Any] | None]:
-    """Rows of a row group up to where it is damaged; None for a row whose texts are no UTF-8."""
+    """Yield the rows of a row group up to where it is damaged; None for a row whose texts are not UTF-8."""
     try:
         for batch in file.iter_batches(_BATCH, row_groups=[group], columns=names):
             try:
@@ -126,7 +136,10 @@ def _values(row: pa.RecordBatch) -> dict[str, Any] | None:
 
 
 def _value(scalar: pa.Scalar) -> Any:
-    """Return a cell; one that Python has no value for, such as a date beyond the year 9999, as a text that says so."""
+    """Return a cell as a Python value.
+
+    A value that Python cannot represent, such as a date beyond the year 9999, becomes a text that says so.
+    """
     try:
         return scalar.as_py()
     except UnicodeDecodeError:

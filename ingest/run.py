@@ -1,4 +1,8 @@
-"""A whole ingest: which sources are new, their workers, the catalog, the snapshot, and what is shown meanwhile."""
+"""One whole ingest: choice of new sources, workers, catalog, snapshot, and progress bars.
+
+Takes single files (`ingest.sources` resolves what the user named) and returns a report. The command line is in
+`ingest.command`.
+"""
 
 from __future__ import annotations
 
@@ -28,39 +32,46 @@ from webemu.ingest.sources import Source
 from webemu.ingest.worker import At, Job
 
 Tick = Callable[[list[tuple[Job, At]]], None]
+"""Callback that receives the progress of all sources being read."""
 Workers = Callable[[list[Job], Path, Tick], Iterator[Done]]
-"""What works on jobs for a collection, and tells how far it is."""
+"""Function that works on jobs for a collection and reports progress."""
 
 PATIENCE = 3
-"""Files of one host that may fail one after another before the others are not tried."""
+"""Consecutive failed files of one host after which its other files are not tried."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What an ingest did."""
+    """Result of an ingest."""
 
     added: int = 0
+    """Sources that were ingested by this run."""
     known: int = 0
     """Sources that were in the catalog before, or twice in the list."""
     bytes: int = 0
+    """Size of the added sources."""
     captures: int = 0
+    """Captures in the added sources."""
     pages: int = 0
+    """Pages in the added sources."""
     drops: dict[str, int] = field(default_factory=dict)
+    """Dropped records by reason, in the whole collection."""
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """(source, why). It is tried again by the next run."""
+    """Sources that failed, as (name, reason). The next run tries them again."""
     sources: set[int] = field(default_factory=set)
-    """Ids of the sources that were named and could be opened."""
+    """Ids of the named sources that could be opened."""
     without_records: list[tuple[str, str]] = field(default_factory=list)
-    """(source, reasons) of those among them that gave no record: no archive, or damaged from its beginning."""
+    """Named sources that gave no record, as (name, reasons): no archives, or damaged from their beginning."""
     ranked: int | None = None
-    """Hosts of the crawl that the ranks given have; None if none were given."""
+    """Hosts of the crawl that occur in the given host ranks; None if no ranks were given."""
     seconds: float = 0.0
+    """Wall time of the run."""
     snapshot: str = ""
-    """Empty if none was to be built, or if the collection holds no capture."""
+    """Name of the new snapshot; empty if none was wanted or the collection holds no capture."""
 
     @property
     def is_in_vain(self) -> bool:
-        """True if none of the sources gave a record."""
+        """True if there are sources and none of them gave a record."""
         return 0 < len(self.sources) == len(self.without_records)
 
 
@@ -75,17 +86,23 @@ def run(
     piece: int = PIECE_BYTES,
     cluster: str | None = None,
 ) -> Report:
-    """Ingest the sources into the collection at `folder` and build its snapshot.
+    """Ingest the sources into the collection at `folder`, build its snapshot and return a report.
 
-    Of `host_ranks`, a file of Common Crawl's, it keeps those of the crawl's hosts. `piece`: as of `run_jobs`.
-    `cluster`: address of a Ray cluster whose machines read the sources, instead of processes of this one.
+    `host_ranks` is a file of Common Crawl's host ranks; those of the crawl's hosts are kept. `piece_bytes` is the
+    approximate number of bytes that one worker reads of a large source. `cluster` is the address of a Ray cluster
+    whose machines read the sources, instead of `workers` processes on this one.
 
-    Interrupted at any moment, the same call continues: sources are in the catalog whole or not at all.
+    Interrupted at any moment, the same call continues: a source is in the catalog completely or not at all.
+
+    Raises CatalogError if another ingest is writing to the collection, or if the disk is full.
+
+        report = run(expand_sources(["crawl.warc.gz"]).sources, Path("webemu-data/mine"), workers=8)
+        report.pages
     """
     started = time.monotonic()
     report = Report()
     if host_ranks:
-        ranks_columns(host_ranks)  # before hours of work
+        ranks_columns(host_ranks)  # fails on a wrong file now, not after hours of work
     busy = CatalogError(
         f"another ingest is writing to {folder}", action="wait until it ends, or ingest into another --collection"
     )
@@ -112,26 +129,31 @@ FROM sources s LEFT JOIN drops d USING (source_id) WHERE s.records = 0 GROUP BY 
 
 
 def _without_records(catalog: Catalog, sources: set[int]) -> list[tuple[str, str]]:
+    """Return (name, reasons) of those of these sources that gave no record."""
     rows = catalog.db.execute(_NO_RECORDS).fetchall()
     return [(name, reasons) for source, name, reasons in rows if source in sources]
 
 
 def _new_jobs(sources: Sequence[Source], folder: Path, catalog: Catalog, report: Report, quiet: bool) -> Iterator[Job]:
+    """Yield a job for each source that is not in the catalog, downloading it first if needed.
+
+    Failures go to the report.
+    """
     known = catalog.known()
     lost: Counter[str] = Counter()
     for source in tqdm(sources, desc="checking", unit="file", disable=quiet or len(sources) < 3, leave=False):
         host = urls.host(source.url) if source.url else ""
         if lost[host] >= PATIENCE:
-            report.failed.append((source.name, f"not tried: {PATIENCE} files of {host} in a row could not be fetched"))
+            report.failed.append((source.name, f"not tried: {PATIENCE} files of {host} in a row failed"))
             continue
         try:
             path = _at_hand(source, folder)
             number = fingerprint(path)
         except (SourceError, OSError) as error:
             if meaning := shortage(str(error)):
-                raise no_space(folder, meaning) from error
+                raise no_space(folder, meaning) from error  # every other source would fail, too
             report.failed.append((source.name, str(error)))
-            lost[host] += bool(host)
+            lost[host] += bool(host)  # local files have no host, and are always tried
             continue
         lost[host] = 0
         report.sources.add(number)
@@ -144,12 +166,12 @@ def _new_jobs(sources: Sequence[Source], folder: Path, catalog: Catalog, report:
 
 
 def _at_hand(source: Source, folder: Path) -> Path:
-    """The source as a local file, downloaded if need be."""
+    """Return the source as a local file, downloaded if needed."""
     if source.url is None:
         try:
             str(source.path.resolve()).encode()
         except UnicodeEncodeError:
-            raise SourceError("its path is not UTF-8, which the catalog cannot hold; rename it") from None
+            raise SourceError("the path is not UTF-8, which the catalog requires; rename the file") from None
         return source.path
     target = folder / "downloads" / source.name.lstrip("/")
     if not target.exists():
@@ -165,6 +187,7 @@ FROM sources s WHERE source_id = ?
 
 
 def _ingest(jobs: list[Job], folder: Path, workers: Workers, catalog: Catalog, report: Report, quiet: bool) -> None:
+    """Work on the jobs, add each result to the catalog, and show the progress."""
     total = sum(job.bytes for job in jobs)
     with tqdm(total=total, unit="B", unit_scale=True, desc="ingesting", disable=quiet, file=sys.stderr) as bar:
         started, drops = time.monotonic(), 0
@@ -193,19 +216,20 @@ def _ingest(jobs: list[Job], folder: Path, workers: Workers, catalog: Catalog, r
 
 
 def _read(job: Job, at: At) -> int:
-    """Bytes of its source that a worker has behind it."""
+    """Return the bytes of its source that a worker has read."""
     done = max(at.offset - job.start, 0)
     return min(done, job.bytes) if job.end is None else job.bytes * done // (job.end - job.start)
 
 
 def _workers(workers: int, piece: int, cluster: str | None) -> Workers:
-    """So many processes, or the machines of the cluster at an address."""
+    """Return the function that runs jobs: in local processes, or on the cluster at an address."""
     if cluster is None:
         return lambda jobs, folder, tick: run_jobs(jobs, folder, workers, tick, piece)
     return lambda jobs, folder, tick: run_on_cluster(jobs, folder, cluster, tick) if jobs else iter(())
 
 
 def _build(folder: Path, workers: int, quiet: bool) -> str:
+    """Build the snapshot and return its name, showing a progress bar."""
     with tqdm(unit="page", desc="indexing", disable=quiet, file=sys.stderr) as bar:
 
         def progress(stage: str, done: int, total: int) -> None:
@@ -217,5 +241,5 @@ def _build(folder: Path, workers: int, quiet: bool) -> str:
 
 
 def default_workers() -> int:
-    """One worker per processor this process may use."""
+    """Return the number of processors that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))

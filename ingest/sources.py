@@ -1,4 +1,7 @@
-"""What the user named, as single archive files: files, folders, globs, Common Crawl path lists, URLs."""
+"""Resolution of what the user named (files, folders, globs, Common Crawl path lists, URLs) to single archive files.
+
+Only path lists are downloaded here; archives are downloaded when they are ingested (`ingest.run`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ from webemu.ingest.download import fetch
 SUFFIX = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORECASE)
 """Names that are taken for archives inside folders and globs."""
 DUMP = re.compile(r"\.(jsonl|ndjson|parquet|json\.(gz|zst))(\.(gz|zst))?$", re.IGNORECASE)
-"""Names of dumps of texts, taken where a glob ends like one: beside archives lie other files of such names."""
+"""Names that are taken for dumps of texts.
+
+They are taken only if the glob ends like one: other files next to archives have such names.
+"""
 _LIST = re.compile(r"\.paths(\.gz)?$")
 _KINDS = (
     "WARC, ARC, WET, WAT or WACZ files, folders and globs of these, JSONL or Parquet files, *.paths(.gz) lists, or URLs"
@@ -33,28 +39,35 @@ class Source:
     """One archive file to ingest."""
 
     path: Path
-    """Where it is; for one that is still to be downloaded, its name."""
+    """Path of the file. If it must be downloaded first, its name as a relative path."""
     name: str
-    """What the catalog calls it: relative to the folder named, the line of the list, host and path of the URL, or its
-    own name. Never absolute, and without `..`."""
+    """Name in the catalog. It is never absolute and never contains `..`.
+
+    It is the path relative to the named folder, the line of the list, host and path of the URL, or the file name.
+    """
     url: str | None = None
+    """URL to download the file from; None if it is here."""
 
 
 @dataclass(slots=True)
 class Found:
-    """What an `expand` came to."""
+    """Archives that were named, and what was passed over."""
 
     sources: list[Source] = field(default_factory=list)
+    """Archives in order, each once."""
     ignored: int = 0
-    """Files inside folders and globs that are no archives by their name."""
+    """Number of files inside folders and globs whose names are not those of archives."""
     missing: list[str] = field(default_factory=list)
     """Lines of path lists that are not below their root: a mirror may hold a part of a crawl."""
 
 
 def expand(arguments: Sequence[str], root: Path | None = None, base_url: str | None = None) -> Found:
-    """Every archive the arguments mean, in order, each once. Raises SourceError for what is missing or no archive.
+    """Return every archive that the arguments name, in order, each once.
 
-    Lines of a path list are files below `root`; those not there are downloaded from `base_url` where it is given.
+    Lines of a path list are files below `root`; those not there are downloaded from `base_url` if it is given. Raises
+    SourceError if an argument does not exist, matches nothing, or is not an archive.
+
+        expand_sources(["crawl/*.warc.gz"]).sources
     """
     found = Found()
     unique: dict[str, Source] = {}
@@ -66,6 +79,7 @@ def expand(arguments: Sequence[str], root: Path | None = None, base_url: str | N
 
 
 def _expand(argument: str, root: Path | None, base_url: str | None, found: Found) -> Iterator[Source]:
+    """Yield the archives that one argument names."""
     path = Path(argument)
     if is_url(argument):
         if _LIST.search(urlsplit(argument).path):
@@ -89,11 +103,15 @@ def _expand(argument: str, root: Path | None, base_url: str | None, found: Found
 
 
 def is_url(text: str) -> bool:
+    """True if the text is an http(s) URL."""
     return text.lower().startswith(("http://", "https://"))
 
 
 def from_url(url: str) -> Source:
-    """The file at a URL; its name is host and path, so that files of one name from several places stay apart."""
+    """Return the file at a URL.
+
+    Its name has host and path, so that files of the same name on several hosts stay apart.
+    """
     parts = urlsplit(url)
     name = _safe(f"{parts.netloc.rpartition('@')[2]}/{parts.path.lstrip('/')}".replace(":", "_"), url)
     if parts.query:
@@ -102,7 +120,7 @@ def from_url(url: str) -> Source:
 
 
 def _safe(name: str, where: str) -> str:
-    """A name as a relative path that stays below its folder."""
+    """Return a name as a relative path below its folder. Raises SourceError if it leads out of it."""
     path = PurePosixPath(name.strip().lstrip("/"))
     if ".." in path.parts or not path.parts or "\0" in name:
         raise SourceError(f"{where}: {name!r} leads out of its folder", action="correct the list or the URL")
@@ -110,14 +128,20 @@ def _safe(name: str, where: str) -> str:
 
 
 def _named(path: Path) -> Source:
+    """Return a file that was named itself.
+
+    Raises SourceError if neither its name nor its bytes are those of an archive.
+    """
     if not SUFFIX.search(path.name) and detect(path) == "unknown":
-        raise SourceError(f"{path} is no archive that can be read", action=f"name {_KINDS}")
+        raise SourceError(f"{path} is not an archive in a known format", action=f"name {_KINDS}")
     return Source(path, path.name)
 
 
 def _inside(folder: Path, found: Found) -> Iterator[Source]:
+    """Yield the archives below a folder, sorted. Raises SourceError if a folder cannot be read."""
+
     def refuse(error: OSError) -> None:
-        raise SourceError(f"{error.filename} cannot be read: {error.strerror}", action="check its permissions")
+        raise SourceError(f"folder {error.filename} cannot be read: {error.strerror}", action="check its permissions")
 
     for where, folders, files in os.walk(folder, onerror=refuse):
         folders.sort()
@@ -126,16 +150,18 @@ def _inside(folder: Path, found: Found) -> Iterator[Source]:
 
 
 def _matching(pattern: str, found: Found) -> Iterator[Source]:
+    """Yield the archives that a glob matches, sorted. Raises SourceError if nothing matches."""
     fixed = Path(*_before_magic(Path(pattern).parts))
-    # Not Path.glob: that refuses absolute patterns.
+    # Path.glob refuses absolute patterns.
     matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     if not matches:
-        raise SourceError(f"nothing matches {pattern}", action="check the pattern, and quote it so that ** works")
+        raise SourceError(f"no file matches {pattern}", action="check the pattern, and quote it so that ** works")
     wanted = DUMP if DUMP.search(pattern.rstrip("*")) else SUFFIX
     yield from _archives([match for match in matches if match.is_file()], fixed, found, wanted)
 
 
 def _before_magic(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the leading parts of a pattern that hold no wildcard."""
     for part in parts[:-1]:
         if glob.has_magic(part):
             return
@@ -143,6 +169,7 @@ def _before_magic(parts: Sequence[str]) -> Iterator[str]:
 
 
 def _archives(files: Sequence[Path], folder: Path, found: Found, wanted: re.Pattern[str] = SUFFIX) -> Iterator[Source]:
+    """Yield the files whose names match `name_pattern`, and count the others as ignored."""
     for file in files:
         if wanted.search(file.name):
             yield Source(file, file.relative_to(folder).as_posix())
@@ -151,6 +178,7 @@ def _archives(files: Sequence[Path], folder: Path, found: Found, wanted: re.Patt
 
 
 def _lines_at(url: str) -> list[str]:
+    """Return the lines of a path list at a URL."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "list")
         fetch(url, path, None)
@@ -158,15 +186,22 @@ def _lines_at(url: str) -> list[str]:
 
 
 def _lines(packed: bytes, where: str) -> list[str]:
+    """Return the non-empty lines of a path list, plain or gzip. Raises SourceError if it is not text."""
     try:
         text = zlib.decompress(packed, 31) if packed.startswith(b"\x1f\x8b") else packed
         return [line for line in map(str.strip, text.decode("utf-8").splitlines()) if line]
     except (zlib.error, UnicodeDecodeError) as error:
-        raise SourceError(f"{where} is no list of paths: {error}", action="download it again") from error
+        raise SourceError(
+            f"{where} is not a list of paths (UTF-8 text, plain or gzip): {error}", action="download it again"
+        ) from error
 
 
 def _guess_root(path: Path, lines: list[str]) -> Path | None:
-    """Mirrors keep a list at its place in the tree: the folder above it in which the first lines are found."""
+    """Return the folder that the lines of a list are relative to, or None.
+
+    Mirrors keep a list at its place in the tree: the root is the nearest folder above it that holds any of the first
+    lines.
+    """
     for folder in (Path(), *path.absolute().parents):
         if any((folder / _relative(line)).is_file() for line in lines[:100]):
             return folder
@@ -174,13 +209,15 @@ def _guess_root(path: Path, lines: list[str]) -> Path | None:
 
 
 def _relative(line: str) -> str:
+    """Return a line of a path list without Common Crawl's bucket."""
     return line.removeprefix("s3://commoncrawl/").lstrip("/")
 
 
 def _listed(lines: list[str], where: str, root: Path | None, base_url: str | None, found: Found) -> Iterator[Source]:
+    """Yield the files that a path list names. Raises SourceError if its root is unknown or none of them exists."""
     if root is None and base_url is None:
         raise SourceError(
-            f"{where}: where its files are is not known",
+            f"{where}: the location of its files is not known",
             action="give --paths-root (a folder) or --base-url (such as https://data.commoncrawl.org/)",
         )
     missing = 0
@@ -198,6 +235,6 @@ def _listed(lines: list[str], where: str, root: Path | None, base_url: str | Non
             missing += 1
     if lines and missing == len(lines):
         raise SourceError(
-            f"{where}: none of its {missing} files is below {root}",
+            f"{where}: none of its {missing} files exists below {root}",
             action="point --paths-root at the folder that the lines are relative to, or give --base-url",
         )

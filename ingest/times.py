@@ -1,6 +1,6 @@
-"""The time of a capture: read from WARC-Date as leniently as is unambiguous, else from what stands beside it.
+"""The time of a capture: read from WARC-Date as leniently as is unambiguous, else from other dates of the record.
 
-Not here: dates that pages declare of themselves (`webemu.ingest.extract.dates`).
+Publication dates that pages declare are read elsewhere (`ingest.extract.dates`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from email.utils import parsedate_to_datetime
 from webemu.ingest.extract.dates import EARLIEST, parse_day
 
 UNKNOWN = datetime(1970, 1, 1)
-"""Time of a capture that nothing dates. It is there at whatever time the web is looked at."""
+"""Time of a capture that nothing dates. Such a capture is visible at every time the web is looked at."""
 FLAWS = ("bad-date", "no-date")
+"""Drop reasons of an unreadable and of a missing WARC-Date; `determine_capture_time` indexes this pair."""
 _MAX_DATE = 200
+"""Characters of a date that are parsed."""
 _DATE = re.compile(
     r"(\d{4})(?:-?(\d\d)(?:-?(\d\d)(?:[T _]*(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+)|(\d{1,6}))?)?)?)?)?)?"
     r" *(Z|UTC|GMT|[+-][\d:]+)?",
@@ -25,15 +27,18 @@ _DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{2,3})(T.*)", re.ASCII)
 
 
 def warc_time(text: str | None) -> datetime | None:
-    """Return a WARC-Date as naive UTC, None if it is not an ISO 8601 time.
+    """Return a WARC-Date as naive UTC, or None if it is not an ISO 8601 time.
 
-    Any precision of WARC/1.1 passes, and what writers make of it: 14 digits, fractions of any length, leap seconds,
+    Accepts any precision of WARC/1.1 and what writers make of it: 14 digits, fractions of any length, leap seconds,
     lower-case letters, offsets, no zone (UTC).
+
+        warc_time("2020-03-01T12:00:00Z")  # datetime(2020, 3, 1, 12, 0)
     """
     found = _DATE.fullmatch((text or "").strip().upper())
     if not found:
         return None
     year, month, day, hour, minute, second = (int(found[n] or (n in (2, 3))) for n in range(1, 7))
+    # Hour 24 and leap seconds are legal, and datetime() accepts neither: add them as a timedelta.
     seconds = 3600 * hour + 60 * minute + second
     if minute > 59 or second > 60 or seconds > 86_400:
         return None
@@ -45,7 +50,7 @@ def warc_time(text: str | None) -> datetime | None:
 
 
 def _offset(zone: str) -> timedelta:
-    """Return how far a zone is ahead of UTC. Raises ValueError if no zone is there."""
+    """Return how far a zone is ahead of UTC. Raises ValueError if the text is not a zone."""
     if zone[0] not in "+-":
         return timedelta()
     found = _ZONE.fullmatch(zone)
@@ -55,11 +60,11 @@ def _offset(zone: str) -> timedelta:
 
 
 def capture_time(stated: str | None, http_date: str, crawl_time: datetime | None) -> tuple[datetime, str | None]:
-    """Return when a record was captured, and the reason to count if its WARC-Date does not say it.
+    """Return (time of the capture, drop reason or None if the WARC-Date is sound).
 
-    The reason is `no-date` if there is no WARC-Date, `bad-date` if it is no ISO 8601 time. The time is then that of
-    ClueWeb's or HTTP's way to write it, of the HTTP header `Date`, the day that WARC-Date names, the time of the
-    warcinfo record, or `UNKNOWN`: the first that can be read. The capture is kept with each of them.
+    The reason is `no-date` if there is no WARC-Date, `bad-date` if it is not an ISO 8601 time. The time is then the
+    first of these that can be read: WARC-Date in ClueWeb's or HTTP's notation, the HTTP header `Date`, the day that
+    WARC-Date names, the time of the warcinfo record, `UNKNOWN`. The capture is kept in every case.
     """
     if time := warc_time(stated):
         return time, None
@@ -69,13 +74,14 @@ def capture_time(stated: str | None, http_date: str, crawl_time: datetime | None
 
 
 def read_time(text: str | None) -> datetime | None:
-    """Return a WARC-Date as naive UTC, also one in ClueWeb's or HTTP's way to write it; None if it is no time."""
+    """Return a WARC-Date as naive UTC, also one in ClueWeb's or HTTP's notation; None if it is not a time."""
     text = (text or "").strip()[:_MAX_DATE]
     return warc_time(text) or _clueweb_time(text) or _http_time(text)
 
 
 def _clueweb_time(text: str) -> datetime | None:
-    """Return a time whose day is that of the year (`2008-10-294T05:21:46-0700`), if it is in the month beside it."""
+    """Return a time whose day is that of the year (`2008-10-294T05:21:46-0700`), if it lies in the month next to it."""
+    # Up to 31 the number may be a plain day of the month, which is read elsewhere.
     if not (found := _DAY_OF_YEAR.fullmatch(text)) or not 31 < int(found[3]) < 367:
         return None
     try:
@@ -86,7 +92,7 @@ def _clueweb_time(text: str) -> datetime | None:
 
 
 def _http_time(text: str) -> datetime | None:
-    """Return a date of HTTP, in any of its three forms or as mail has it; None before the Web."""
+    """Return an HTTP date, in any of its three forms or as mail writes it; None if it is before the Web."""
     try:
         time = parsedate_to_datetime(text)
         time = time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
@@ -96,5 +102,6 @@ def _http_time(text: str) -> datetime | None:
 
 
 def _day(text: str) -> datetime | None:
+    """Return the start of the day that a text names, or None."""
     day = parse_day(text)
     return datetime(day.year, day.month, day.day) if day else None

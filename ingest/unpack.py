@@ -1,4 +1,4 @@
-"""Containers without offsets, unpacked to a plain file: streams of bounded memory, damage passed over and named."""
+"""Unpacking of containers without offsets to a plain file, in bounded memory. Damage is passed over and reported."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from webemu.ingest.records import Skip
 _STEP = 1 << 16
 """Bytes that are unpacked at a time."""
 _WINDOW = 1 << 20
+"""Bytes that are searched for a frame at a time."""
 _LARGEST_BLOCK = 5 << 20
-"""Bytes of a frame that are enough to give something of it: lz4 has blocks of 4 MB."""
+"""Packed bytes that suffice to get some content from a sound frame: lz4 has blocks of up to 4 MB."""
 _MAX_BYTES = 4 << 30
+"""Bytes that a file may unpack to."""
 _MAX_RATIO = 200
-"""Unpacking ends where it has given more than both: so many bytes, so many times the size of the file."""
+"""Times its size that a file may unpack to, if that is more than `_MAX_BYTES`."""
 
 
 def unpack(path: Path, kind: str, target: Path) -> list[Skip]:
-    """Write what the file holds to `target`; ranges that cannot be unpacked are skips of the packed file."""
+    """Write the content of the file to `target`. Return ranges of the packed file that cannot be unpacked as skips."""
     limit = max(_MAX_BYTES, _MAX_RATIO * path.stat().st_size)
     skips: list[Skip] = []
     separator = b""
@@ -31,9 +33,9 @@ def unpack(path: Path, kind: str, target: Path) -> list[Skip]:
         for part in parts(path, kind):
             if isinstance(part, Skip):
                 skips.append(part)
-                separator = b"\n\n"
+                separator = b"\n\n"  # ends the record that was interrupted, so that the next one is found
                 continue
-            # Not at once: a record that the end of the file cuts must end where its bytes end.
+            # Write the separator only before more content: a record cut by the file's end must end where its bytes end.
             file.write(separator + part)
             separator = b""
             if file.tell() > limit:
@@ -43,11 +45,12 @@ def unpack(path: Path, kind: str, target: Path) -> list[Skip]:
 
 
 def parts(path: Path, kind: str) -> Iterator[bytes | Skip]:
-    """What the file holds in pieces, and the ranges that cannot be unpacked."""
+    """Yield the unpacked content in parts, and skips for ranges that cannot be unpacked."""
     return _framed(path, kind) if kind.endswith((".zst", ".lz4")) else _gzip(path)
 
 
 def _gzip(path: Path) -> Iterator[bytes | Skip]:
+    """Yield the content of gzip members, and skips for damaged ones."""
     with path.open("rb", buffering=0) as file:
         fd, size, at = file.fileno(), os.fstat(file.fileno()).st_size, 0
         while at < size:
@@ -64,16 +67,16 @@ def _gzip(path: Path) -> Iterator[bytes | Skip]:
             if member.is_whole:
                 at = member.end
                 continue
-            # Damage can make a member swallow those behind it.
+            # Damage can make a member swallow its successors, so search inside it.
             at = _next_sound(fd, at + 1, size)
             lost = lost if at == size else min(lost, at)
             yield Skip(f"{'truncated' if at == size else 'damaged'}-gzip", lost, at - lost, "a gzip member has no end")
 
 
 def _next_sound(fd: int, at: int, size: int) -> int:
-    """Return the offset of the next member that is whole and leads to another, or the end of the file.
+    """Return the offset of the next member that is whole and is followed by another, or the end of the file.
 
-    It may continue a record, or hold no WARC at all. A gzip file that was crawled leads nowhere.
+    It may continue a record, or hold no WARC at all. A gzip file that was crawled as a payload is followed by none.
     """
     while (at := next_member(fd, at, size, bool)) < size:
         member = Member(fd, at)
@@ -88,7 +91,7 @@ def _next_sound(fd: int, at: int, size: int) -> int:
 
 
 def _framed(path: Path, kind: str) -> Iterator[bytes | Skip]:
-    """Frames of zstd or lz4, each for itself: damage costs its own frame only."""
+    """Yield the content of zstd or lz4 frames, each read by itself: damage costs its own frame only."""
     name = "zstd" if kind.endswith("zst") else "lz4"
     with path.open("rb", buffering=0) as file:
         fd, size, at = file.fileno(), os.fstat(file.fileno()).st_size, 0
@@ -110,7 +113,10 @@ def _framed(path: Path, kind: str) -> Iterator[bytes | Skip]:
 
 
 def _after_damage(frames: Frames, fd: int, frame: Frame, size: int) -> int:
-    """Return the offset to read on at: behind the frame if its blocks led to another, else of the next that unpacks."""
+    """Return the offset to continue at after a damaged frame.
+
+    That is the frame's end if its blocks lead to another frame, else the start of the next one that unpacks.
+    """
     if frame.end == size or (frame.end >= 0 and not frames.frame(fd, frame.end, size).is_junk):
         return frame.end
     at = frame.start + 1
@@ -126,6 +132,7 @@ def _after_damage(frames: Frames, fd: int, frame: Frame, size: int) -> int:
 
 
 def _unpacks(frames: Frames, fd: int, at: int, size: int) -> bool:
+    """True if a frame at the offset gives some content."""
     try:
         return any(frames.unpacked(fd, at, min(at + _LARGEST_BLOCK, size)))
     except Damaged:

@@ -1,8 +1,8 @@
-"""One source file, or a piece of it, becomes one staging folder: records in, rows of the catalog out. Runs in a process
-of its own.
+"""Conversion of one source file, or a piece of it, to one staging folder. Runs in a process of its own.
 
-A pure function of the file: request and metadata records are joined to the response they belong to, every record that
-gives no capture and every byte skipped is counted. Not here: importing into the catalog, scheduling (`webemu.ingest.run`).
+The result depends on the file alone: request and metadata records are joined to the response they belong to, and every
+record without a capture and every skipped byte is counted. Importing into the catalog is in `ingest.run`, scheduling
+in `ingest.pool`.
 """
 
 from __future__ import annotations
@@ -28,55 +28,67 @@ from webemu.ingest.records import Record, Skip
 from webemu.ingest.times import read_time
 
 CPU_SECONDS = 60
-"""A record that takes longer to extract kills its worker (SIGPROF) and is then ingested without text."""
+"""CPU seconds for one record. A slower one kills its worker (SIGPROF) and is then ingested without its text."""
 _EARLY = 4096
-"""How many request and metadata records are remembered until their response comes."""
+"""Request and metadata records that are remembered until their response comes; the oldest is forgotten first."""
 _ROW_BYTES = 8 << 20
+"""Approximate bytes of rows held in memory before they are written."""
 _ROWS = 2000
+"""A fiftieth of the rows of one table that are held in memory before they are written."""
 
 
 class Shared(Exception):
-    """Raised for a file that can be read only through a copy: one of its gzip members holds several records."""
+    """Raised if a gzip member holds several records: such a file can be read only through a copy."""
 
 
 class At(NamedTuple):
-    """How far a worker is in its source."""
+    """Progress of a worker in its source."""
 
     offset: int
-    """Of the record in hand, -1 before the first."""
+    """Offset of the current record, -1 before the first."""
     pages: int
+    """Pages so far."""
     drops: int
+    """Dropped records so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs to know of its source."""
+    """Description of a source, or of a piece of one, for a worker."""
 
     source_id: int
+    """Hash of the file's content."""
     name: str
+    """Name of the source in the catalog."""
     path: str
-    """Where the file is."""
+    """Absolute path of the file."""
     copy: str | None
-    """Per-record copy to read instead, relative to the collection folder."""
+    """Copy with one gzip member per record that is read instead; None if not needed.
+
+    Relative to the collection folder.
+    """
     kind: str
+    """Container format (`ingest.kinds`), `unreadable`, or empty if not yet detected."""
     bytes: int
+    """Size of the source, or the share of it that falls to the piece."""
     textless: frozenset[int] = frozenset()
-    """Offsets of records whose extraction killed an earlier worker."""
+    """Offsets of records whose extraction killed an earlier worker; they are ingested without text."""
     skipped: tuple[Skip, ...] = ()
-    """Ranges already lost when the copy was made."""
+    """Ranges that were lost when the copy was made."""
     part: int | None = None
-    """Which piece of the source this is; None for all of it."""
+    """Number of the piece, from 0; None if the job is the whole source."""
     start: int = 0
+    """Offset at which the piece begins, in the file that is read."""
     end: int | None = None
-    """Where the piece begins and ends in what is read; None where it was not yet asked whether there are pieces."""
+    """Offset at which the piece ends; None if the source has not been divided yet."""
     crawl: str | None = None
-    """What the file said of its crawl before the piece."""
+    """Name of the crawl that the file states before the piece."""
     crawl_time: str | None = None
     """WARC-Date of the warcinfo record before the piece."""
 
 
 class Tables:
-    """The Parquet files of a staging folder, written in batches of bounded size."""
+    """Parquet files of a staging folder, written in batches of bounded size."""
 
     def __init__(self, folder: Path) -> None:
         self._writers: dict[str, pq.ParquetWriter] = {}
@@ -91,12 +103,14 @@ class Tables:
         self._bytes = 0
 
     def add(self, table: str, row: tuple[Any, ...], size: int = 0) -> None:
+        """Add a row, columns in the order of the table's schema; `size` is its approximate number of bytes."""
         self._rows[table].append(row)
         self._bytes += size
         if self._bytes > _ROW_BYTES or len(self._rows[table]) >= 50 * _ROWS:
             self.flush()
 
     def flush(self) -> None:
+        """Write the rows that are held in memory."""
         for name, rows in self._rows.items():
             if rows:
                 schema = TABLES[name]
@@ -108,24 +122,31 @@ class Tables:
         self._bytes = 0
 
     def abandon(self) -> None:
-        """Leave the files as they are. On a full disk each writer would print a traceback when it is collected."""
+        """Leave the files unfinished.
+
+        Without this, each writer on a full disk prints a traceback when it is collected.
+        """
         for writer in self._writers.values():
             writer.is_open = False
 
     def close(self) -> None:
+        """Write the remaining rows and finish the files."""
         self.flush()
         for writer in self._writers.values():
             writer.close()
 
 
 class Drops:
-    """What was dropped, by reason."""
+    """Counters of dropped records, by reason."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[Any]] = {}
+        """Values of (records, bytes, first offset, first URL) by reason."""
         self.total = 0
+        """Dropped records of all reasons."""
 
     def count(self, reason: str, offset: int, size: int = 0, url: str | None = None, records: int = 1) -> None:
+        """Count a drop; offset and URL are kept of the first of each reason."""
         row = self.rows.setdefault(reason, [0, 0, offset, url])
         row[0] += records
         row[1] += size
@@ -133,7 +154,7 @@ class Drops:
 
 
 class Worker:
-    """Reads one source. `at` is told of every record in hand."""
+    """Reader of one source. Calls `on_progress` before every record."""
 
     def __init__(self, job: Job, staging: Path, at: Callable[[At], None]) -> None:
         self._job = job
@@ -141,7 +162,9 @@ class Worker:
         self._drops = Drops()
         self._tables = Tables(staging)
         self.crawl = job.crawl
+        """Name of the crawl that the last warcinfo record states."""
         self.crawl_time = job.crawl_time
+        """WARC-Date of the last warcinfo record."""
         self._early: OrderedDict[str, Joined] = OrderedDict()
         self._waiting: tuple[Record, Joined] | None = None
         self._content = 0
@@ -149,9 +172,14 @@ class Worker:
 
     @property
     def dropped(self) -> int:
+        """Dropped records so far."""
         return self._drops.total
 
     def run(self, path: Path) -> None:
+        """Read the file at `path` into the staging folder.
+
+        Raises RecordsShareMember if the file can be read only through a copy, and RecordCrossesPiece.
+        """
         try:
             self._run(path)
         except BaseException:
@@ -188,21 +216,26 @@ class Worker:
         self._tables.close()
 
     def _skip(self, skip: Skip) -> None:
+        """Count a skip.
+
+        Raises RecordsShareMember if the source itself is read and a member of it holds several records.
+        """
         if skip.reason == SHARED and self._job.copy is None:
             raise Shared
         if (
             skip.reason != "empty-file" or self._job.bytes == 0
-        ):  # a copy is empty where nothing of its file could be read
+        ):  # a copy is empty if nothing of its source could be read
             self._drops.count(skip.reason, skip.offset, skip.bytes + skip.lost)
 
     def _sort(self, record: Record) -> None:
+        """Keep, join or count a record, depending on its type."""
         if record.type in ("response", "revisit", "resource", "conversion"):
             self._release()
             self._waiting = (record, self._joined(record))
         elif record.type in ("request", "metadata"):
             self._join(record)
         elif record.type == "warcinfo":
-            self._release()  # of the crawl before
+            self._release()  # the pending response belongs to the crawl before
             fields = warc_fields(record.block)
             self.crawl = fields.get("ispartof", self.crawl)
             self.crawl_time = record.get("WARC-Date") or self.crawl_time
@@ -210,15 +243,17 @@ class Worker:
             self._drops.count(f"record-type-{record.type}"[:40], record.offset, record.declared_length)
 
     def _joined(self, record: Record) -> Joined:
-        """What came before the response and belongs to it."""
+        """Return the metadata that came before the response and belongs to it."""
         joined = Joined(crawl_time=read_time(self.crawl_time))
         own, concurrent = record.get("WARC-Record-ID") or "", record.get("WARC-Concurrent-To") or ""
+        # Metadata is stored under the id that it refers to (`of ID`), or under its own id if it refers to none.
         for name in (f"of {own}", concurrent):
             if earlier := self._early.pop(name, None):
                 joined = joined | earlier
         return joined
 
     def _join(self, record: Record) -> None:
+        """Add a request or metadata record to its response, or keep it until the response comes."""
         belongs = record.get("WARC-Concurrent-To") or record.get("WARC-Refers-To")
         if self._waiting is not None:
             waiting, joined = self._waiting
@@ -232,11 +267,12 @@ class Worker:
             self._early.popitem(last=False)
 
     def _release(self) -> None:
-        """Turn the waiting response into rows."""
+        """Turn the pending response into rows. It waits because metadata records may follow it."""
         if self._waiting is None:
             return
         record, joined = self._waiting
         self._waiting = None
+        # The default action of SIGPROF ends the process, which also stops loops inside C libraries.
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         self._at(At(record.offset, self.pages, self._drops.total))
         capture = self._capture(record, joined)
@@ -246,7 +282,7 @@ class Worker:
         if capture.row is None:
             return
         said = repr((capture.row, capture.page, capture.links)).encode("utf-8", "surrogatepass")
-        # A sum, so that it is the same in one piece and in many; each row says at which offset it stands.
+        # A sum, so that it is the same for one piece and for many. Order counts all the same: rows hold their offsets.
         self._content += int.from_bytes(blake2b(said, digest_size=8).digest(), "big")
         source = self._job.source_id
         self.captures += 1
@@ -258,7 +294,7 @@ class Worker:
                 self._tables.add("links", (source, record.offset, *link), 150)
 
     def _capture(self, record: Record, joined: Joined) -> Read:
-        """Read a record: without its text if reading that fails, and as a drop if all fails."""
+        """Read a record: without its text if extraction fails, and as a drop if everything fails."""
         for textless in (True,) if record.offset in self._job.textless else (False, True):
             with suppress(Exception):
                 return read_capture(record, joined, self.crawl, textless=textless)
@@ -266,17 +302,21 @@ class Worker:
 
 
 def _named(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    """Return the columns of `captures` after source_id, in the order of the schema; `name` is the source's."""
     return tuple(name if column == "warc_filename" else row.get(column) for column in TABLES["captures"].names[1:])
 
 
 def signed(number: int) -> int:
-    """The lower 64 bits as a signed integer."""
-    number &= (1 << 64) - 1
+    """Return the lower 64 bits as a signed integer."""
+    number &= (1 << 64) - 1  # DuckDB's and Arrow's int64 cannot hold an unsigned hash
     return number - (number >> 63 << 64)
 
 
 def work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -> None:
-    """Fill the staging folder of one source or piece; the marker is written last. Raises Torn and Shared."""
+    """Fill the staging folder of one source or piece; the marker is written last.
+
+    Raises RecordCrossesPiece if the piece ends inside a record, and RecordsShareMember if the source needs a copy.
+    """
     staging.mkdir(parents=True, exist_ok=True)
     worker = Worker(job, staging, at)
     worker.run(collection / job.copy if job.copy else Path(job.path))
@@ -286,7 +326,7 @@ def work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) ->
 
 
 def write_marker(staging: Path, told: Mapping[str, Any]) -> None:
-    """Say that a staging folder is whole, and what is in it."""
+    """Write the marker that tells that a staging folder is complete, with a summary of its content."""
     with (staging / MARKER).open("w") as marker:
         json.dump(told, marker)
         marker.flush()

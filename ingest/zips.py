@@ -1,7 +1,7 @@
-"""Files inside a zip file, whatever became of it: its directory is believed where it leads to files.
+"""Files inside a zip file in any state. Its directory is believed if it leads to files.
 
-Where it is gone, cut or points elsewhere, the heads that stand before each file say what there is. `zipfile` of the
-standard library reads nothing without a sound directory, and stops at the first file it does not like.
+If the directory is missing, cut or wrong, the local headers before each file show what there is. The standard
+library's `zipfile` reads nothing without a sound directory, and stops at the first file it does not accept.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ _HEAD = struct.Struct("<4sHHHHHIIIHH")
 """Local file header (APPNOTE 4.3.7): signature, version, flags, method, time, date, CRC, sizes, lengths."""
 _LOCAL = b"PK\x03\x04"
 _SIZES = b"PK\x07\x08"
+"""Signature of the sizes that may follow a file (APPNOTE 4.3.9)."""
 _DIRECTORY = re.compile(rb"PK(?:\x01\x02|\x05\x06|\x06\x06)")
+"""Signatures of the parts of the directory."""
 _SIGNATURE = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06|\x06\x06)")
+"""Signatures of all parts of a zip."""
 _ENCRYPTED, _SIZES_FOLLOW = 0x1, 0x8
 _UNKNOWN = 0xFFFFFFFF
+"""Size in a local header that says that the real one is elsewhere (zip64)."""
 _WINDOW = 1 << 20
 _STEP = 1 << 16
 _MAX_ENTRIES = 100_000
+"""Files that are read of a zip without a directory."""
 
 
 class Damaged(Exception):
-    """A file of the zip that cannot be read, or not to its end."""
+    """Raised for a file of the zip that cannot be read, or not to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +48,24 @@ class Entry:
     start: int
     """Position of its first packed byte."""
     end: int
-    """Position behind its last packed byte, as far as can be told."""
+    """Position behind its last packed byte, as far as is known."""
     method: int
+    """Compression method: `zipfile.ZIP_STORED`, `zipfile.ZIP_DEFLATED` or another."""
     is_encrypted: bool
     crc: int | None
-    """Checksum of the unpacked file; None if it is not known."""
+    """CRC-32 of the unpacked file; None if unknown."""
     is_cut: bool = False
     """True if the zip ends before this file does."""
 
 
 class Contents(NamedTuple):
-    """Files of a zip."""
+    """List of the files of a zip."""
 
     entries: list[Entry]
     is_whole: bool
-    """True if the directory of the zip could be read and led to all of them."""
+    """True if the directory of the zip could be read and led to all files."""
     lost: tuple[str, ...]
-    """Names in the directory of which there is no file."""
+    """Names in the directory for which there is no file."""
 
 
 def is_archive(name: str) -> bool:
@@ -68,7 +74,10 @@ def is_archive(name: str) -> bool:
 
 
 def read_zip(path: Path) -> Contents:
-    """Return the files of a zip in the order of their names; none if it is no zip."""
+    """Return the files of a zip in the order of their names; none if it is not a zip.
+
+    [entry.name for entry in read_zip(Path("crawl.wacz")).entries]
+    """
     listed = _listed(path)
     with path.open("rb", buffering=0) as file:
         fd, size = file.fileno(), os.fstat(file.fileno()).st_size
@@ -83,6 +92,7 @@ def read_zip(path: Path) -> Contents:
 
 
 def _listed(path: Path) -> list[zipfile.ZipInfo]:
+    """Return the directory of a zip; empty if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.infolist()
@@ -91,7 +101,10 @@ def _listed(path: Path) -> list[zipfile.ZipInfo]:
 
 
 def _entry(fd: int, size: int, offset: int, info: zipfile.ZipInfo | None) -> Entry | None:
-    """The file whose local header is at `offset`, with the sizes of the directory if that names it."""
+    """Return the file whose local header is at `offset`, or None if none is there.
+
+    Sizes, checksum and name are those of the directory if `info` is its entry.
+    """
     head = os.pread(fd, _HEAD.size, offset) if offset >= 0 else b""
     if len(head) < _HEAD.size or not head.startswith(_LOCAL):
         return None
@@ -101,7 +114,7 @@ def _entry(fd: int, size: int, offset: int, info: zipfile.ZipInfo | None) -> Ent
     if info is not None:
         packed, crc, method, name = info.compress_size, info.CRC, info.compress_type, info.filename
     elif flags & _SIZES_FOLLOW or packed == _UNKNOWN:
-        packed, crc = -1, -1
+        packed, crc = -1, -1  # written behind the file, or in an extra field: find the end by searching
     end = _end(fd, start, start + packed if packed >= 0 else -1, size, is_listed=info is not None)
     is_encrypted = bool(flags & _ENCRYPTED)
     return Entry(
@@ -110,7 +123,7 @@ def _entry(fd: int, size: int, offset: int, info: zipfile.ZipInfo | None) -> Ent
 
 
 def _end(fd: int, start: int, stated: int, size: int, *, is_listed: bool) -> int:
-    """Return the end of a file: as stated if the next part of the zip begins there, else the begin of that part."""
+    """Return the end of a file: as stated if the next part of the zip begins there, else the start of the next part."""
     if stated >= 0 and (is_listed or _is_border(fd, stated)):
         return stated
     at = min(start, size)
@@ -124,13 +137,14 @@ def _end(fd: int, start: int, stated: int, size: int, *, is_listed: bool) -> int
 
 
 def _is_border(fd: int, at: int) -> bool:
-    """True if a part of the zip begins here; what follows a file may be its sizes (APPNOTE 4.3.9)."""
+    """True if a part of the zip begins here; the sizes of the file before may come first (APPNOTE 4.3.9)."""
     if os.pread(fd, 4, at) == _SIZES:
         return any(_is_part(fd, at + length) for length in (16, 24))
     return _is_part(fd, at)
 
 
 def _is_part(fd: int, at: int) -> bool:
+    """True if a local header with a printable name, or a part of the directory, begins here."""
     head = os.pread(fd, _HEAD.size, at)
     if head.startswith(_LOCAL) and len(head) == _HEAD.size:
         name = os.pread(fd, _HEAD.unpack(head)[9], at + _HEAD.size)
@@ -139,7 +153,7 @@ def _is_part(fd: int, at: int) -> bool:
 
 
 def _scanned(fd: int, size: int) -> Iterator[Entry]:
-    """Files found by their local headers, in the order of the zip."""
+    """Yield the files found by their local headers, in the order of the zip."""
     at, count = 0, 0
     while at < size and count < _MAX_ENTRIES:
         window = os.pread(fd, _WINDOW, at)
@@ -156,11 +170,11 @@ def _scanned(fd: int, size: int) -> Iterator[Entry]:
 
 
 def unpacked(path: Path, entry: Entry) -> Iterator[bytes]:
-    """Yield the content of a file in parts, as far as it goes. Raises Damaged after the last of them."""
+    """Yield the content of a file in parts, as far as it goes. Raises DamagedEntry after the last of them."""
     if entry.is_encrypted:
         raise Damaged("encrypted")
     if entry.method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise Damaged(f"compression method {entry.method} is not one of a WACZ")
+        raise Damaged(f"compression method {entry.method} is not supported (only stored and deflate)")
     checksum = 0
     for part in _parts(path, entry):
         checksum = zlib.crc32(part, checksum)
@@ -168,10 +182,12 @@ def unpacked(path: Path, entry: Entry) -> Iterator[bytes]:
     if entry.is_cut:
         raise Damaged("the zip ends inside this file")
     if entry.crc is not None and checksum != entry.crc:
-        raise Damaged("checksum")
+        raise Damaged("the checksum does not match")
 
 
 def _parts(path: Path, entry: Entry) -> Iterator[bytes]:
+    """Yield the unpacked content of a file without checking it. Raises DamagedEntry."""
+    # A negative window size means raw deflate, without zlib's header.
     inflate = zlib.decompressobj(-15) if entry.method == zipfile.ZIP_DEFLATED else None
     with path.open("rb") as file:
         file.seek(entry.start)
@@ -189,4 +205,4 @@ def _parts(path: Path, entry: Entry) -> Iterator[bytes]:
                 packed = inflate.unconsumed_tail
                 yield part
     if inflate is not None and not inflate.eof:
-        raise Damaged("its packed content has no end")
+        raise Damaged("its compressed content has no end")

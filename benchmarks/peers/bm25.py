@@ -1,6 +1,6 @@
-"""bm25s: BM25 of all words of all pages computed beforehand, as sparse arrays (`requirements-bm25.txt`).
+"""The peer bm25s: BM25 of all words of all pages, computed beforehand as sparse arrays (`requirements-bm25.txt`).
 
-As it is used where nothing else is said, with NumPy; and with its scorer for Numba, which must be asked for.
+It is measured with its default backend, NumPy, and with its scorer for Numba, which has to be selected.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from benchmarks.peers.passages import Found, passage, rows
 
 
 class Bm25:
-    """The index in memory, passages in a list. `folder` is where it rests, made from the corpus if it is not there."""
+    """Index in memory with its passages. `folder` holds the index, built from the corpus if it is missing."""
 
     BACKEND = "numpy"
+    """Scorer of bm25s."""
 
     def __init__(self, corpus: Path, folder: Path) -> None:
         self._stemmer = Stemmer.Stemmer("english")
@@ -34,6 +35,7 @@ class Bm25:
             self.search(["compiled when it is first used"], 1)
 
     def search(self, queries: list[str], count: int) -> Found:
+        """Return the best `count` passages for each query."""
         words = bm25s.tokenize(queries, stopwords="en", stemmer=self._stemmer, show_progress=False, return_ids=False)
         found, scores = self._index.retrieve(words, k=count, show_progress=False)
         return [
@@ -43,6 +45,6 @@ class Bm25:
 
 
 class Bm25Numba(Bm25):
-    """The same, compiled."""
+    """The same index with the compiled scorer."""
 
     BACKEND = "numba"

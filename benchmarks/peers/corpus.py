@@ -1,4 +1,4 @@
-"""The pages of a collection in JSON Lines, for engines that know no web: `id`, `url`, `title`, `text`.
+"""Export of a collection's pages as JSON Lines, for engines that know no web: `id`, `url`, `title`, `text`.
 
 python -m benchmarks.peers.corpus COLLECTION_FOLDER FILE
 """
@@ -14,11 +14,11 @@ from tqdm import tqdm
 from webemu.index.catalog import Catalog
 
 LONGEST = 20_000
-"""Characters of a page that peers index; fewer make them faster."""
+"""Characters of a page that peers index. Fewer would make them faster."""
 
 
 def write(collection: Path, path: Path) -> None:
-    """Every searchable page once."""
+    """Write every searchable page once."""
     temporary = path.with_suffix(".part")
     count = 0
     with Catalog(collection, read_only=True) as catalog, temporary.open("w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""SQLite's FTS5: an inverted index inside a database, ranked by its BM25. Nothing is to be installed."""
+"""The peer SQLite FTS5: an inverted index inside a database, ranked by its BM25. It needs no installation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAGE = "SELECT id, title, text, contents FROM passages WHERE rowid = ?"
 
 
 class Fts5:
-    """One connection per thread. `folder` is where the database rests, made from the corpus if it is not there."""
+    """Index with one connection per thread. `folder` holds the database, built from the corpus if it is missing."""
 
     def __init__(self, corpus: Path, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -24,6 +24,7 @@ class Fts5:
         self._own = threading.local()
 
     def _database(self) -> sqlite3.Connection:
+        """Return the connection of this thread."""
         if not hasattr(self._own, "database"):
             self._own.database = sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)
             self._own.database.execute("PRAGMA mmap_size = 8000000000")
@@ -31,9 +32,11 @@ class Fts5:
         return database
 
     def search(self, queries: list[str], count: int) -> Found:
+        """Return the best `count` passages for each query."""
         return [self._found(query, count) for query in queries]
 
     def _found(self, query: str, count: int) -> list[tuple[dict[str, str], float]]:
+        """Return the best passages for one query with their scores."""
         asked = " OR ".join(f'"{word}"' for word in _WORD.findall(query))
         if not asked:
             return []
@@ -47,6 +50,7 @@ class Fts5:
 
 
 def _build(corpus: Path, path: Path) -> None:
+    """Build the database from the corpus."""
     temporary = path.with_suffix(".part")
     temporary.unlink(missing_ok=True)
     database = sqlite3.connect(temporary)

@@ -1,6 +1,6 @@
-"""Lucene, by the Anserini that pyserini brings, called as pyserini calls it (`requirements-lucene.txt`).
+"""The peer Lucene, through the Anserini in pyserini, called as pyserini calls it (`requirements-lucene.txt`).
 
-pyserini's own `LuceneSearcher` cannot be imported without torch and faiss; it only passes on what is called here.
+pyserini's own `LuceneSearcher` cannot be imported without torch and faiss; it only forwards the calls made here.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from benchmarks.peers.passages import Found, passage, rows
 
 
 class Lucene:
-    """Anserini's searcher with BM25. `folder` is where the index rests, made from the corpus if it is not there."""
+    """Anserini's searcher with BM25. `folder` holds the index, built from the corpus if it is missing."""
 
     def __init__(self, corpus: Path, folder: Path) -> None:
         if not (folder / "index").exists():
             _build(corpus, folder)
-        # Threads of a server that call Java by turns crash it (SIGSEGV, pyjnius 1.9): one thread does it all.
+        # Java calls from several threads crash the server (SIGSEGV, pyjnius 1.9), so one thread makes them all.
         self._in_thread = ThreadPoolExecutor(1)
         self._searcher: Any = self._in_thread.submit(_opened, folder / "index").result()
 
     def search(self, queries: list[str], count: int) -> Found:
+        """Return the best `count` passages for each query."""
         return self._in_thread.submit(self._found, queries, count).result()
 
     def _found(self, queries: list[str], count: int) -> Found:
@@ -33,6 +34,7 @@ class Lucene:
 
 
 def _opened(folder: Path) -> Any:
+    """Start Java and return Anserini's searcher."""
     from pyserini.pyclass import autoclass  # starts Java
 
     searcher = autoclass("io.anserini.search.SimpleSearcher")(str(folder))
@@ -41,11 +43,13 @@ def _opened(folder: Path) -> Any:
 
 
 def _found(hit: Any) -> tuple[dict[str, str], float]:
+    """Return the passage and the score of a Java hit."""
     stored: dict[str, str] = json.loads(hit.lucene_document.get("raw"))["shown"]
     return stored, float(hit.score)
 
 
 def _build(corpus: Path, folder: Path) -> None:
+    """Build the index from the corpus with Anserini's command."""
     import pyserini
 
     made, jars = folder / "corpus", Path(pyserini.__file__).parent / "resources/jars"

@@ -1,4 +1,4 @@
-"""What the peers' servers share: the corpus line by line, and what is shown of a page. Needs nothing of ours."""
+"""Code that the peers' servers share: reading the corpus, and the passage of a page. Imports nothing of webemu."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from pathlib import Path
 from typing import Protocol
 
 SHOWN = 600
-"""Characters of a page that are its passage: about as many as webemu shows."""
+"""Characters of a page in its passage: about as many as webemu shows."""
 Found = list[list[tuple[dict[str, str], float]]]
-"""For each query the passages found, with their scores, the best first."""
+"""Passages with their scores for each query, the best first."""
 
 
 class Engine(Protocol):
-    """One search engine over a corpus."""
+    """A search engine over a corpus."""
 
-    def search(self, queries: list[str], count: int) -> Found: ...
+    def search(self, queries: list[str], count: int) -> Found:
+        """Return the best `count` passages for each query."""
+        ...
 
 
 def rows(corpus: Path) -> Iterator[dict[str, str]]:
-    """`id`, `url`, `title`, `text` of each page."""
+    """Yield `id`, `url`, `title` and `text` of each page."""
     with corpus.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
 def passage(row: dict[str, str]) -> dict[str, str]:
-    """As Search-R1's server shows a document."""
+    """Return a page in the form in which Search-R1's server returns documents."""
     text = row["text"][:SHOWN]
     return {"id": row["id"], "title": row["title"], "text": text, "contents": f'"{row["title"]}"\n{text}'}

@@ -1,4 +1,4 @@
-"""A peer's server as a process on a free port, for as long as it is used."""
+"""A peer's server as a process on a free port, for as long as it is needed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import psutil
 from webemu.api.bench.server import Server, end
 
 PATIENCE = 3600.0
-"""Seconds to come up: it may build an index first."""
+"""Seconds for a server to come up: it may build an index first."""
 
 
 class NotRunning(Exception):
-    """A peer cannot be measured; says why."""
+    """Raised if a peer cannot be measured; the message is the reason."""
 
 
 @contextmanager
 def running(command: Sequence[str], folder: Path, path: str) -> Iterator[Server]:
-    """Run a command, in which `{port}` is a free port, until it answers at a path; what it says goes to `folder`/log.
+    """Run a command until it answers at `path`. In it `{port}` becomes a free port; its output goes to `folder`/log.
 
-    Raises NotRunning where it ends instead.
+    Raises NotRunning if it ends instead.
     """
     folder.mkdir(parents=True, exist_ok=True)
     port, log = free_port(), folder / "log"
@@ -44,22 +44,24 @@ def running(command: Sequence[str], folder: Path, path: str) -> Iterator[Server]
 
 
 def _place(command: Sequence[str], folder: Path) -> Path | None:
-    """A module of ours is run from here, any other program where its files are."""
+    """Return the working directory: the current one (None) for a module of webemu, else the program's folder."""
     return None if "-m" in command else folder
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, path: str, log: Path) -> None:
+    """Wait until the server answers. Raises NotRunning if it ends, or after `MAX_START_SECONDS` seconds."""
     until = time.monotonic() + PATIENCE
     while not _answers(port, path):
         if process.poll() is not None:
             last = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-            raise NotRunning(last[-1] if last else f"it ended with status {process.returncode} and said nothing")
+            raise NotRunning(last[-1] if last else f"the process ended with status {process.returncode} and no output")
         if time.monotonic() > until:
             raise NotRunning(f"no answer in {PATIENCE:.0f} seconds, see {log}")
         time.sleep(0.1)
 
 
 def _answers(port: int, path: str) -> bool:
+    """True if a request is answered without a server error."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", path)
@@ -71,5 +73,6 @@ def _answers(port: int, path: str) -> bool:
 
 
 def free_port() -> int:
+    """Return a TCP port that is free now."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])

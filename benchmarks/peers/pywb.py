@@ -1,4 +1,4 @@
-"""pywb over WARC files: a process, and what it calls a page (`requirements-pywb.txt`)."""
+"""The peer pywb over WARC files: its process, and its URL for a page (`requirements-pywb.txt`)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from benchmarks.peers.process import running
 from webemu.api.bench.server import Server
 
 COLLECTION = "bench"
+"""Name of the collection in pywb."""
 
 
 @contextmanager
 def pywb(programs: Path, folder: Path, warcs: Sequence[Path]) -> Iterator[Server]:
-    """pywb with one collection of the files, which is made in the folder if it is not there. `programs`: its `bin`."""
+    """Run pywb with one collection of the files, built in `folder` if it is missing. `programs` is pywb's `bin`."""
     if not (folder / "ready").exists():
         _build(programs, folder, warcs)
     command = [str(programs / "wayback"), "-b", "127.0.0.1", "-p", "{port}"]
@@ -24,6 +25,8 @@ def pywb(programs: Path, folder: Path, warcs: Sequence[Path]) -> Iterator[Server
 
 
 def _build(programs: Path, folder: Path, warcs: Sequence[Path]) -> None:
+    """Create the collection and index the files."""
+
     def manage(*arguments: str) -> None:
         command = [str(programs / "wb-manager"), *arguments, COLLECTION]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
@@ -40,5 +43,5 @@ def _build(programs: Path, folder: Path, warcs: Sequence[Path]) -> None:
 
 
 def replayed(url: str, time: str = "") -> str:
-    """Where it has the page as it was recorded, of the latest time or of 14 digits."""
+    """Return the request target of a page without rewriting, at its latest time or at `time` (14 digits)."""
     return f"/{COLLECTION}/{time}id_/{url}"

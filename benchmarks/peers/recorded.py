@@ -1,4 +1,4 @@
-"""What a WARC file says was answered, read with warcio alone: the truth that replays are held against."""
+"""Captures of a WARC file, read with warcio alone: the reference for the fidelity of replays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNSAID = frozenset(
     "connection keep-alive proxy-authenticate proxy-connection te trailer transfer-encoding upgrade content-length"
     " content-encoding x-crawler-content-length x-crawler-content-encoding x-crawler-transfer-encoding".split()
 )
-"""Headers of the connection, or of how a body is coded for one client."""
+"""Headers of the connection, or of how a body was coded for one client; they are not compared."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,25 @@ class Recorded:
     body: str
     """SHA-1 of the payload without its codings; empty for a revisit."""
     kind: str
+    """WARC-Type: `response` or `revisit`."""
 
 
 def said(headers: Iterable[tuple[str, str]], prefix: str = "") -> frozenset[tuple[str, str]]:
-    """What an origin said: (lower-case name, value), without `UNSAID`; `prefix` is taken off names."""
+    """Return the origin's headers as (lower-case name, value), without connection headers.
+
+    `prefix` is removed from names.
+    """
     named = ((name.lower().removeprefix(prefix), value.strip()) for name, value in headers)
     return frozenset((name, value) for name, value in named if name not in UNSAID)
 
 
 def digest(body: bytes) -> str:
+    """Return the SHA-1 of a body."""
     return hashlib.sha1(body).hexdigest()
 
 
 def plain(body: bytes, coding: str) -> bytes:
-    """A body without its content coding; as it is if it is in another."""
+    """Return a body without its content coding, or unchanged if the coding is unknown or wrong."""
     with suppress(OSError, EOFError, zlib.error, brotli.error):
         if coding == "br":
             return bytes(brotli.decompress(body))
@@ -58,14 +63,15 @@ def plain(body: bytes, coding: str) -> bytes:
 
 
 def _body(record: ArcWarcRecord) -> bytes:
-    # warcio's own reader fails on brotli with the package of Google.
+    # warcio's own decoder fails on brotli with Google's package.
+    """Return the payload without its content coding."""
     if (record.http_headers.get_header("Content-Encoding") or "").lower() == "br":
         return plain(record.raw_stream.read(), "br")
     return bytes(record.content_stream().read())
 
 
 def captures(paths: Iterable[Path]) -> Iterator[Recorded]:
-    """Every response and revisit of an http URL that warcio can read, until a file's first damage."""
+    """Yield every response and revisit of an http URL that warcio can read, up to the first damage of each file."""
     for path in paths:
         with path.open("rb") as file:
             try:

@@ -1,10 +1,10 @@
-"""The emulated web against pywb over the same WARC files: what is answered truly.
+"""Fidelity of replay of the emulated web and of pywb, over the same WARC files.
 
 python -m benchmarks.peers.replay_fidelity PYWB_BIN WARC...
 
-`PYWB_BIN` is the folder of programs of pywb. Captures are asked of both for their time: of us through the proxy door,
-of pywb as `/<collection>/<time>id_/<url>`. Headers are true if all that the origin said is there by name and value.
-How fast both are: `benchmarks.peers.run`.
+`PYWB_BIN` is pywb's folder of programs. Captures are requested from both at their time: from webemu through its proxy,
+from pywb as `/<collection>/<time>id_/<url>`. Headers are faithful if all headers of the origin are present by name and
+value. Speed is compared in `benchmarks.peers.run`.
 """
 
 from __future__ import annotations
@@ -28,27 +28,33 @@ from webemu.api.bench.server import started
 from webemu.emulator.config import Config
 
 HOPS, SAMPLE = 20, 2000
+"""Redirects that are followed, and captures that are compared."""
 
 
 @dataclass(frozen=True)
 class Answered:
+    """Response of a server; status 0 if none came."""
+
     status: int
     headers: Headers
     body: bytes
 
     def get(self, name: str) -> str:
+        """Return the first value of a header, empty if there is none. `name` is in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
     @property
     def decoded(self) -> bytes:
+        """Body without its content coding."""
         return plain(self.body, self.get("content-encoding"))
 
 
 Ask = Callable[[str, datetime], Answered]
+"""Function that requests a URL at a time."""
 
 
 def asking(port: int, target: Callable[[str, datetime], str]) -> Ask:
-    """One GET on a connection of its own; status 0 where none came back."""
+    """Return a function that makes one GET on a new connection; its answer has status 0 if none came."""
 
     def ask(url: str, moment: datetime) -> Answered:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -67,11 +73,12 @@ def asking(port: int, target: Callable[[str, datetime], str]) -> Ask:
 
 
 def stamped(url: str, moment: datetime) -> str:
+    """Return pywb's request target of a page at a time."""
     return replayed(url, f"{moment:%Y%m%d%H%M%S}")
 
 
 def truth(ask: Ask, prefix: str, known: list[Recorded]) -> tuple[Counter[str], dict[str, set[str]]]:
-    """How many captures come back true in which respects; and the URLs for which each holds."""
+    """Request every capture; return the number that is faithful in each respect, and for each respect their URLs."""
     counts: Counter[str] = Counter()
     where: dict[str, set[str]] = {}
     for one in known:
@@ -95,7 +102,7 @@ def truth(ask: Ask, prefix: str, known: list[Recorded]) -> tuple[Counter[str], d
 
 
 def chain(ask: Ask, one: Recorded, unwrap: Callable[[str], str]) -> str:
-    """Where a client that follows redirects ends."""
+    """Return in words where a client that follows redirects ends."""
     url = one.url
     for _ in range(HOPS):
         answer = ask(url, one.time)
@@ -107,15 +114,17 @@ def chain(ask: Ask, one: Recorded, unwrap: Callable[[str], str]) -> str:
 
 
 def original(url: str) -> str:
-    """The URL that one of pywb's stands for."""
+    """Return the URL that a URL of pywb stands for."""
     return url.partition("id_/")[2] or url
 
 
 def share(count: int, total: int) -> str:
+    """Return a count and its share as text."""
     return f"{count:6,} of {total:,} ({count / max(total, 1):.1%})"
 
 
 def compare(ours: Ask, theirs: Ask, known: list[Recorded]) -> None:
+    """Print how faithful both servers are."""
     responses = sum(one.kind == "response" for one in known)
     revisits = len(known) - responses
     print(f"{responses:,} responses and {revisits:,} revisits asked for")
@@ -145,6 +154,7 @@ def compare(ours: Ask, theirs: Ask, known: list[Recorded]) -> None:
 
 
 def main(programs: Path, warcs: list[Path]) -> None:
+    """Ingest the files, start both servers and compare them."""
     with tempfile.TemporaryDirectory() as work:
         root = Path(work)
         known = list({(one.url, one.time): one for one in captures(warcs)}.values())

@@ -1,9 +1,9 @@
-"""A retrieval server as Search-R1 has it: FastAPI, `POST /retrieve`, one of the engines behind it.
+"""A retrieval server like Search-R1's: FastAPI, `POST /retrieve`, with one of the engines.
 
     PYTHON -m benchmarks.peers.retrieve ENGINE CORPUS INDEX_FOLDER PORT
 
-Run by the Python of the engine's own environment, so it imports nothing of ours but the engine. ENGINE is bm25,
-bm25-numba, lucene or fts5. The index is built first if it is not there.
+It is run by the Python of the engine's own environment, so it imports nothing of webemu but the engine. ENGINE is
+bm25, bm25-numba, lucene or fts5. The index is built first if it is missing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from pydantic import BaseModel
 from benchmarks.peers.passages import Engine
 
 ENGINES = {"bm25": "bm25:Bm25", "bm25-numba": "bm25:Bm25Numba", "lucene": "lucene:Lucene", "fts5": "fts5:Fts5"}
+"""Module and class of each engine."""
 TOPK = 3
+"""Results per query if the request does not say."""
 
 
 class Ask(BaseModel):
-    """What a trainer posts."""
+    """Body of a request, as trainers send it."""
 
     queries: list[str]
     topk: int | None = None
@@ -32,7 +34,7 @@ class Ask(BaseModel):
 
 
 def application(engine: Engine) -> FastAPI:
-    """The routes, as Search-R1 writes them: `def`, so that each request has a thread."""
+    """Return the application. Its routes are `def`, as in Search-R1, so that each request runs in a thread."""
     app = FastAPI()
 
     @app.post("/retrieve")
@@ -50,6 +52,7 @@ def application(engine: Engine) -> FastAPI:
 
 
 def main(name: str, corpus: Path, folder: Path, port: int) -> None:
+    """Serve an engine on the port."""
     module, _, engine = ENGINES[name].partition(":")
     opened = getattr(import_module(f"benchmarks.peers.{module}"), engine)(corpus, folder)
     uvicorn.run(application(opened), host="127.0.0.1", port=port, log_level="warning")

@@ -1,10 +1,10 @@
-"""Other servers over the same pages, in one run: requests per server core-second, and how many times that is webemu.
+"""Other servers over the same pages, in one run: requests per server core-second, and their ratio to webemu's.
 
     python -m benchmarks.peers.run COLLECTION_FOLDER [--bm25 PYTHON] [--lucene PYTHON] [--pywb BIN] [--json FILE]
 
-Each peer is of an environment of its own, named by its Python (pywb by its folder of programs); SQLite's needs none.
-Indexes are built once, in `--work`. A peer that is not named or does not start is left out, and the reason is said.
-docs/bench.md tells what is compared.
+Each peer has an environment of its own, named by its Python (pywb by its folder of programs); SQLite needs none.
+Indexes are built once, in `--work`. A peer that is not named or does not start is left out, with a message.
+docs/bench.md describes what is compared.
 """
 
 from __future__ import annotations
@@ -33,30 +33,34 @@ from webemu.emulator.errors import EmulatorError
 
 QUERIES, PAGES, BATCH, TOPK = 8000, 2000, 64, 3
 CONNECTIONS = 16
+"""Connections of the load."""
 OURS = "webemu"
+"""Name of webemu in the table."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One server asked one thing."""
+    """Figures of one server under one load. Written as JSON by field."""
 
     what: str
+    """Name of the load; rows of the same load are compared."""
     server: str
     per_core_s: float
-    """Queries or pages that were answered well, by the server's seconds of processor."""
+    """Good queries or pages per CPU second of the server."""
     per_s: float
+    """Good queries or pages per second of wall time."""
     p50_ms: float
     p99_ms: float
     good: float
-    """Share of the requests."""
+    """Share of requests that were answered well, 0 to 1."""
     memory_mb: float
-    """Of no file."""
+    """Anonymous memory of the server."""
     errors: dict[str, int]
-    """The others, by status."""
+    """Number of other answers by status."""
 
 
 def row(what: str, name: str, server: Server, requests: Sequence[Request], traffic: Traffic, unit: int = 1) -> Row:
-    """Ask for a fraction of the time to warm up, then measure."""
+    """Warm up for a third of the time, then measure."""
     measured(server, requests, replace(traffic, seconds=traffic.seconds / 3), "warming up", False)
     told = measured(server, requests, traffic, f"{what}: {name}", False).told()
     load, cost = told["load"], told["server"]
@@ -66,7 +70,7 @@ def row(what: str, name: str, server: Server, requests: Sequence[Request], traff
 
 
 def retrieval(name: str, peer: AbstractContextManager[Server], given: Asked, seconds: float) -> Iterator[Row]:
-    """`POST /retrieve`, with one query and with many."""
+    """Measure `POST /retrieve`, with one query and with many per request."""
     with peer as server:
         asking = Asking(f"{server.host}:{server.port}", TOPK, "", "")
         for batch, connections in ((1, CONNECTIONS), (BATCH, 2)):
@@ -77,7 +81,7 @@ def retrieval(name: str, peer: AbstractContextManager[Server], given: Asked, sec
 
 
 def pages(given: Asked, config: Config, programs: Path, folder: Path, seconds: float) -> Iterator[Row]:
-    """Pages that both have, as recorded and as text."""
+    """Measure pages that both servers have, as recorded and as text."""
     warcs = [Path(name) for name in given.files if name.endswith((".warc.gz", ".warc"))]
     with pywb(programs, folder, warcs) as other:
         urls = [url for url, _ in given.pools.pages if _has(other, url)]
@@ -99,11 +103,12 @@ def pages(given: Asked, config: Config, programs: Path, folder: Path, seconds: f
 
 
 def _get(place: str, target: str) -> Request:
+    """Return a GET request for a page."""
     return Request(KINDS.index("page"), "", f"GET {target} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
 
 
 def _has(server: Server, url: str) -> bool:
-    """Whether pywb has a page, and says how long it is: else it would have to close the connection after it."""
+    """True if pywb has a page and states its length. Without a length it would close the connection after each page."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
     try:
         connection.putrequest("GET", replayed(url), skip_accept_encoding=True)
@@ -122,13 +127,13 @@ HEAD = (
 
 
 def line(one: Row) -> str:
-    """Of the table."""
+    """Return a row of the table as text."""
     rates = f"{one.per_core_s:>16,.0f}{one.per_s:>12,.0f}{one.p50_ms:>10,.2f}{one.p99_ms:>10,.2f}"
     return f"{one.what:<32}{one.server:<24}{rates}{one.good:>7.1%}{one.memory_mb:>7,.0f}"
 
 
 def compared(rows: Sequence[Row]) -> Iterator[str]:
-    """How many times each peer each of webemu's rows is; of pywb its best row counts."""
+    """Yield the ratio of each row of webemu to each peer; of pywb the best row counts."""
     for what in dict.fromkeys(one.what for one in rows):
         those = [one for one in rows if one.what == what]
         best = {name: max(one.per_core_s for one in those if _peer(one) == name) for name in map(_peer, those)}
@@ -139,11 +144,12 @@ def compared(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _peer(one: Row) -> str:
+    """Return the name of a row's server without its variant."""
     return one.server.partition(",")[0]
 
 
 def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Path) -> Iterator[Row]:
-    """Every row that can be had; why one cannot is said on standard error."""
+    """Yield every row that can be measured; print to standard error why others cannot."""
     yield from retrieval(OURS, started(config), given, asked_for.seconds)
     given_by = {
         "bm25": asked_for.bm25,
@@ -154,7 +160,7 @@ def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Pat
     for name, python in given_by.items():
         of = name.partition("-")[0]
         if not python:
-            left_out(name, f"--{of} names no Python")
+            left_out(name, f"--{of} is not given; it names the Python of its environment")
             continue
         if not (work / "pages.jsonl").exists():
             module = [sys.executable, "-m", "benchmarks.peers.corpus", str(config.folder), str(work / "pages.jsonl")]
@@ -166,7 +172,7 @@ def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Pat
         except (NotRunning, EmulatorError) as error:
             left_out(name, str(error))
     if not asked_for.pywb:
-        left_out("pywb", "--pywb names no folder of programs")
+        left_out("pywb", "--pywb is not given; it names the folder of its programs")
         return
     try:
         yield from pages(given, config, Path(asked_for.pywb), work / "pywb", asked_for.seconds)
@@ -175,18 +181,20 @@ def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Pat
 
 
 def left_out(name: str, reason: str) -> None:
+    """Print why a peer is left out."""
     print(f"{name}: left out: {reason}", file=sys.stderr)
 
 
 def main() -> None:
+    """Parse the command line, measure, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.run", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("collection", type=Path, help="folder of the collection, which webemu ingested")
-    parser.add_argument("--bm25", metavar="PYTHON", default="", help="of the environment with bm25s in it")
-    parser.add_argument("--lucene", metavar="PYTHON", default="", help="of the environment with pyserini in it")
-    parser.add_argument("--pywb", metavar="BIN", default="", help="folder of the programs of pywb")
-    parser.add_argument("--work", type=Path, default=Path("benchmarks/results/peers"), help="where indexes are kept")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement")
-    parser.add_argument("--json", type=Path, help="also write the rows there")
+    parser.add_argument("collection", type=Path, help="folder of a collection that webemu ingested")
+    parser.add_argument("--bm25", metavar="PYTHON", default="", help="Python of an environment with bm25s")
+    parser.add_argument("--lucene", metavar="PYTHON", default="", help="Python of an environment with pyserini")
+    parser.add_argument("--pywb", metavar="BIN", default="", help="folder of pywb's programs")
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/results/peers"), help="folder for indexes")
+    parser.add_argument("--seconds", type=float, default=6.0, help="seconds of each measurement (default: 6)")
+    parser.add_argument("--json", type=Path, help="file for the rows as JSON")
     asked_for = parser.parse_args()
     folder = asked_for.collection.resolve()
     config = Config(root=folder.parent, collection=folder.name, cache_mb=0)

@@ -1,6 +1,6 @@
-"""Which encoding a document is in, by the HTML standard's precedence: BOM, transport, declaration, guess.
+"""Detection of a document's encoding, by the precedence of the HTML standard: BOM, transport, declaration, guess.
 
-Answers name Python codecs that decode what browsers decode, under WHATWG names where Python knows them. Sources:
+Results name Python codecs that decode what browsers decode, under WHATWG names where Python knows them. Sources:
 encoding.spec.whatwg.org (labels), html.spec.whatwg.org "determining the character encoding" (prescan).
 """
 
@@ -12,7 +12,9 @@ import re
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 PRESCAN_BYTES = 1024
+"""Bytes that browsers search for a declaration before they parse."""
 _LATE_META_BYTES = 16_384
+"""Bytes that are searched for a declaration which comes after the prescan."""
 _BOMS = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xfe\xff", "utf-16be"),
@@ -32,11 +34,13 @@ _NAMES = {
     "utf-16-be": "utf-16be",
     "cp866": "ibm866",
 }
+"""Names of codecs by the name that resiliparse gives them."""
 _LABELS = {
     "x-mac-cyrillic": "mac-cyrillic",
     "x-mac-ukrainian": "mac-cyrillic",
     "x-user-defined": "windows-1252",
 }
+"""Codecs of labels that resiliparse does not map."""
 _TAG = re.compile(
     rb"<!--.*?(?:-->|\Z)|<meta[\s/](?P<meta>(?:[^>\"']|\"[^\"]*\"|'[^']*')*)|</?[a-z](?:[^>\"']|\"[^\"]*\"|'[^']*')*|<[!/?][^>]*",
     re.IGNORECASE | re.DOTALL,
@@ -47,7 +51,10 @@ _XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([^\"'>]+)[\"']")
 
 
 def canonical(label: str | bytes | None) -> str | None:
-    """The codec of an encoding label, None if it is no label browsers know."""
+    """Return the codec for an encoding label, or None if browsers do not know the label.
+
+    resolve_label("latin1")  # "windows-1252"
+    """
     if not label:
         return None
     text = (label.decode("latin-1") if isinstance(label, bytes) else label).strip().lower()
@@ -71,7 +78,13 @@ def _whatwg(codec: str) -> str:
 
 
 def sniff(body: bytes, http_charset: str | None = None, hint: str | None = None, kind: str = "text/html") -> str:
-    """Encoding of a text body; `kind` is its media type, `hint` what an earlier detector said. Never raises."""
+    r"""Return the encoding of a text body. Never raises.
+
+    `media_type` is that of the body; `hint` is the charset that the crawler detected, and is believed only if the bytes
+    do not contradict it.
+
+        sniff_charset(b"<meta charset=latin1>caf\xe9")  # "windows-1252"
+    """
     for bom, name in _BOMS:
         if body.startswith(bom):
             return name
@@ -81,6 +94,8 @@ def sniff(body: bytes, http_charset: str | None = None, hint: str | None = None,
 
 
 def _declared(body: bytes, kind: str) -> str | None:
+    """Return the encoding that a text body declares by its first bytes, a meta element or an XML declaration."""
+    # "<?x" in UTF-16 without a BOM.
     if body.startswith((b"<\0?\0x\0", b"\0<\0?\0x")):
         return "utf-16le" if body[0] else "utf-16be"
     if kind == "text/plain":
@@ -89,6 +104,7 @@ def _declared(body: bytes, kind: str) -> str | None:
 
 
 def _xml(head: bytes, kind: str) -> str | None:
+    """Return the encoding of an XML declaration. XML without one is UTF-8; HTML without one is undecided (None)."""
     if not head.startswith(b"<?xml"):
         return None
     if found := _XML.match(head):
@@ -97,7 +113,10 @@ def _xml(head: bytes, kind: str) -> str | None:
 
 
 def _late_meta(body: bytes) -> str | None:
-    """A declaration after the prescan: the parser restarts when it meets one ("change the encoding")."""
+    """Return the encoding of a declaration after the prescan.
+
+    The parser of the HTML standard restarts when it meets one ("change the encoding").
+    """
     head = body[:_LATE_META_BYTES]
     if len(body) <= PRESCAN_BYTES or b"charset" not in head[PRESCAN_BYTES - 16 :].lower():
         return None
@@ -105,6 +124,7 @@ def _late_meta(body: bytes) -> str | None:
 
 
 def _meta(head: bytes) -> str | None:
+    """Return the encoding of the first meta element that declares a known one."""
     if b"charset" not in head.lower():
         return None
     for tag in _TAG.finditer(head):
@@ -114,7 +134,7 @@ def _meta(head: bytes) -> str | None:
 
 
 def _declarable(name: str | None) -> str | None:
-    """A declaration that could be read as ASCII cannot be in UTF-16."""
+    """Return UTF-8 for UTF-16: a declaration that could be read as ASCII cannot be in UTF-16."""
     return "utf-8" if name in ("utf-16le", "utf-16be") else name
 
 
@@ -131,7 +151,7 @@ def _meta_charset(attributes: bytes) -> str | None:
 
 
 def _believable(hint: str | None, body: bytes) -> str | None:
-    """The hint, unless the bytes plainly contradict it."""
+    """Return the codec of the hint, or None if the bytes plainly contradict it."""
     name = canonical(hint)
     return None if name == "utf-8" and not _is_utf8(body[:65_536]) else name
 
@@ -143,9 +163,10 @@ def _guess(body: bytes) -> str:
 
 
 def _is_utf8(head: bytes) -> bool:
+    """True if the bytes are UTF-8; `start` may end in the middle of a character."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return False
-    # A cut character at the end is no evidence where it is the only one.
+    # A character cut at the end proves nothing if it is the only one beyond ASCII.
     return not text.isascii() or len(text) == len(head)

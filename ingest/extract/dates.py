@@ -1,4 +1,7 @@
-"""Publication dates as documents write them: ISO 8601 and its look-alikes, RFC 2822, English month names."""
+"""Publication dates in the forms that documents use: ISO 8601 and its look-alikes, RFC 2822, English month names.
+
+The time of a capture is read elsewhere (`ingest.times`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from datetime import date
 
 EARLIEST = date(1990, 1, 1)
+"""First day of the Web's first year; earlier publication dates are not believed."""
 _NUMERIC = re.compile(r"\s*(\d{4})([-/.]?)(\d{1,2})\2(\d{1,2})(?!\d)|\s*(\d{4})(\d\d)(\d\d)\d{4,6}(?!\d)")
 _DAY_MONTH = re.compile(r"(?:^|\D)(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3})[a-z]*\.?,?[\s-]+(\d{4})(?!\d)")
 _MONTH_DAY = re.compile(r"([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
@@ -13,7 +17,12 @@ _MONTHS = {name: 1 + i for i, name in enumerate("jan feb mar apr may jun jul aug
 
 
 def parse_day(text: str, latest: date | None = None) -> date | None:
-    """The calendar day a text names, in its own time zone; None if unreadable or not from 1990 to `latest`."""
+    """Return the calendar day that a text names, in its own time zone.
+
+    None if the text is unreadable or the day is not between 1990 and `latest`.
+
+        parse_day("Tue, 03 Mar 2020 10:00:00 GMT")  # date(2020, 3, 3)
+    """
     text = text[:100]
     year = month = day = 0
     if found := _NUMERIC.match(text):

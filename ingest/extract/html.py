@@ -1,7 +1,7 @@
-"""An HTML document becomes readable text, links, and what it declares: one parse with each of two libraries.
+"""Extraction from HTML: readable text, links and declared metadata, with one parse.
 
-Resiliparse gives the text (main content), selectolax everything else, since walking links in Resiliparse is 300 times
-slower. Hostile markup is cut, never refused. Not here: decoding bytes (`charset`), other formats (`other`).
+Hostile markup is cut, never refused. Decoding of bytes is in `ingest.extract.charset`, the choice of the main content
+in `index.content`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
-    """Extract a decoded document; `fetched` bounds its publication date. Raises nothing."""
+    """Extract a decoded document. Never raises.
+
+    `fetch_date` bounds the publication date: a later one is not believed.
+
+        extract_html("<title>A</title><p>Some text", "http://example.org/").title  # "A"
+    """
     html, cut = bounded(html)
     tree = LexborHTMLParser(html)
     base = base_of(tree, url)
@@ -46,11 +51,17 @@ def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
 
 
 def _day_after(day: date | None) -> date | None:
-    """Return the next day, the last that a clock ahead of ours can show; the calendar itself ends with 9999-12-31."""
+    """Return the next day, the last that a clock ahead of the crawler's can show.
+
+    The calendar itself ends with 9999-12-31.
+    """
     return day + timedelta(days=1) if day and day < date.max else day
 
 
 def words(text: str) -> int:
-    """Words of a text; where words are not spaced, two ideographs count as one."""
+    """Return the number of words in a text. Two ideographs count as one word, as they are written without spaces.
+
+    count_words("two words")  # 2
+    """
     count = len(text.split())
     return count if text.isascii() else count + len(_IDEOGRAPHS.findall(text)) // 2

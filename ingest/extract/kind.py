@@ -1,4 +1,7 @@
-"""Which media type a body really is: magic bytes first, then the header, as browsers do (mimesniff.spec.whatwg.org)."""
+"""Detection of a body's real media type: magic bytes first, then the header, as in mimesniff.spec.whatwg.org.
+
+Containers of records (WARC, gzip, zip) are told apart elsewhere, in `ingest.kinds`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from urllib.parse import urlsplit
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
+"""Media types that are read as HTML."""
 _MAGIC = (
     (b"%PDF-", "application/pdf"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -24,6 +28,7 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", "application/zstd"),
 )
 _PROLOGUE = rb"(?>(?><!--.*?-->|<\?[^>]*>)\s*)*"
+"""Comments and processing instructions before the first element."""
 _HTML_TAG = re.compile(
     _PROLOGUE
     + rb"<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|meta|link)[\s>/]",
@@ -37,12 +42,15 @@ _ROOTS = {
     b"feed": "application/atom+xml",
     b"svg": "image/svg+xml",
 }
+"""Media types by the lower-case name of an XML document's root element."""
 _HEADER_END = re.compile(r"[;,\s]")
-"""Not only the semicolon: `text/html charset=utf-8` is a common mistake, and browsers read it."""
+"""End of the media type in a header. A blank counts too: `text/html charset=utf-8` is common, and browsers accept it.
+"""
 _VAGUE = frozenset(
     "text/plain application/octet-stream application/unknown unknown/unknown */* binary/octet-stream text "
     "application/x-download application/force-download content/unknown".split()
 ) | {""}
+"""Media types of headers that say nothing about the content; the bytes decide instead."""
 _SUFFIXES = {
     ".html": "text/html",
     ".htm": "text/html",
@@ -52,17 +60,23 @@ _SUFFIXES = {
     ".js": "text/javascript",
     ".csv": "text/csv",
 }
+"""Media types by the suffix of a URL's path, used last."""
 
 
 def kind_of(body: bytes, declared: str | None, url: str) -> str:
-    """Media type, lower case. Never raises."""
+    """Return the media type of a body in lower case. Never raises.
+
+    `declared` is the Content-Type header.
+
+        detect_media_type(b"%PDF-1.4", "text/html", "http://example.org/")  # "application/pdf"
+    """
     header = _HEADER_END.split((declared or "").strip(), maxsplit=1)[0].lower()
     if magic := _by_magic(body):
-        # Office documents and e-books are ZIP files too: a header that says more is believed.
+        # Office documents and e-books are ZIP files too: a more specific header is believed.
         return header if magic == "application/zip" and header not in _VAGUE else magic
     head = body[:2048]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        head = head[2:].replace(b"\0", b"")
+        head = head[2:].replace(b"\0", b"")  # UTF-16: good enough to match ASCII tags
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\t\n\f\r ")
     if head.startswith(b"<") and (markup := _markup(head, header)):
         return markup
@@ -81,7 +95,10 @@ def _by_magic(body: bytes) -> str | None:
 
 
 def _markup(head: bytes, header: str) -> str | None:
-    """The kind of a body that begins with a tag; None where the header knows better (scripts hold markup too)."""
+    """Return the media type of a body that begins with a tag, or None if the header knows better.
+
+    Scripts, for example, hold markup too.
+    """
     is_xml = head.startswith(b"<?xml")
     if header in HTML and not is_xml:
         return header
@@ -96,7 +113,7 @@ def _markup(head: bytes, header: str) -> str | None:
 
 
 def _by_content(body: bytes, header: str, url: str) -> str:
-    """The kind of a body that neither its header nor its first bytes name."""
+    """Return the media type of a body that neither its header nor its first bytes name."""
     if b"\0" in body[:1024] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "application/octet-stream"
     if header == "text/plain":

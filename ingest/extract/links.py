@@ -1,4 +1,4 @@
-"""The links of a document: absolute http(s) targets with anchor text, resolved as browsers do (url.spec.whatwg.org)."""
+"""Links of a document: absolute http(s) targets with anchor text, resolved as browsers do (url.spec.whatwg.org)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from webemu.index.content import size_of, texts_of
 from webemu.ingest.extract.types import Link
 
 MAX_LINKS = 5000
+"""Links kept per document."""
 MAX_ANCHOR = 300
+"""Longest anchor text kept, in characters."""
 _MAX_HREF = 4096
+"""Longest reference that is resolved, in characters; longer ones are dropped."""
 _CACHED_HREF = 256
+"""Longest reference that is cached, in characters: long ones rarely repeat."""
 _DEAD_SCHEMES = ("javascript:", "mailto:", "data:", "tel:")
 
 
 def join(base: str, reference: str) -> str:
-    """Absolute http(s) URL of a reference, empty if there is none."""
+    """Return the absolute http(s) URL of a reference, or an empty string if it has none.
+
+    join_url("http://example.org/a/b", "../c")  # "http://example.org/c"
+    """
     try:
         target = str(ada_url.join_url(base, reference))
     except ValueError:
@@ -31,13 +38,16 @@ _join_cached = lru_cache(maxsize=65_536)(join)
 
 
 def base_of(tree: LexborHTMLParser, url: str) -> str:
-    """What references are relative to: <base href>, else the document's own URL."""
+    """Return the URL that references are relative to: `<base href>`, else the document's own URL."""
     node = tree.css_first("base[href]")
     return (join(url, (node.attributes.get("href") or "").strip()) if node else "") or url
 
 
 def links_of(tree: LexborHTMLParser, url: str, base: str) -> tuple[list[Link], int]:
-    """(links in document order without repeats or links to itself, non-blank characters of all anchors)."""
+    """Return (links in document order, number of non-blank characters of all anchors).
+
+    Repeated links and links to the document itself are left out of the list; their anchors are counted.
+    """
     folder = join(base, ".") or base
     own = url.partition("#")[0]
     found: dict[tuple[str, str], str] = {}
@@ -55,17 +65,18 @@ def links_of(tree: LexborHTMLParser, url: str, base: str) -> tuple[list[Link], i
 
 
 def _target(base: str, folder: str, href: str) -> str:
+    """Return the absolute URL of an href, or an empty string if it leads nowhere."""
     reference = href.partition("#")[0].strip()
     if not reference or len(reference) > _MAX_HREF or reference[:11].lower().startswith(_DEAD_SCHEMES):
         return ""
     if reference[0] == "?":
         return join(base, reference)
-    # All pages of a folder resolve a reference alike, so a site's navigation is joined once.
+    # Pages in one folder resolve a reference to the same URL, so a cache by folder joins a site's navigation once.
     return _join_cached(folder, reference) if len(reference) <= _CACHED_HREF else join(folder, reference)
 
 
 def _described(node: LexborNode, attributes: dict[str, str | None]) -> str:
-    """Anchor text of a link without text: its image's description, else its own."""
+    """Return the anchor text of a link without text: the description of its image, else its own attributes."""
     image = node.css_first("img[alt]")
     text = (image.attributes.get("alt") if image else None) or attributes.get("alt") or attributes.get("aria-label")
     return " ".join((text or attributes.get("title") or "").split())[:MAX_ANCHOR]

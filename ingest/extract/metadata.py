@@ -1,4 +1,7 @@
-"""What an HTML document says about itself: title, description, language, publication date, canonical URL, robots."""
+"""Metadata that an HTML document declares: title, description, language, publication date, canonical URL, robots.
+
+Takes a parsed tree. Detection of what is not declared (language) is in `ingest.extract.language`.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,11 @@ from webemu.ingest.extract.language import iso_639_1
 from webemu.ingest.extract.links import join
 
 MAX_TITLE = 1000
+"""Longest title kept, in characters."""
 MAX_DESCRIPTION = 2000
+"""Longest description kept, in characters."""
 MAX_HEADINGS = 10_000
+"""Longest text of all headings kept, in characters."""
 _DATE_METAS = (
     "article:published_time",
     "datepublished",
@@ -35,6 +41,7 @@ _DATE_METAS = (
     "parsely-pub-date",
     "sailthru.date",
 )
+"""Lower-case names of meta elements that state a publication date, most reliable first."""
 _TIMES = (
     "time[itemprop=datePublished][datetime]",
     "time[pubdate][datetime]",
@@ -42,21 +49,33 @@ _TIMES = (
     "header time[datetime]",
 )
 _MAX_JSON = 200_000
+"""Longest JSON-LD script that is parsed, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
+    """Metadata declared by one HTML document. Texts are empty, and the other fields None, if nothing is declared."""
+
     title: str
+    """Text of the title element, else `og:title`, else the first heading."""
     headings: str
+    """Texts of h1 to h3, one a line."""
     description: str
     language: str | None
+    """ISO 639-1 code."""
     published: date | None
+    """Publication date."""
     canonical: str | None
+    """Absolute canonical URL without fragment."""
     noindex: bool
+    """True if a robots meta element forbids indexing."""
 
 
 def declared(tree: LexborHTMLParser, html: str, base: str, latest: date | None) -> Declared:
-    """Read the declarations; `latest` is the last plausible publication date."""
+    """Read the metadata of a document; `latest` is the last plausible publication date.
+
+    `base` is the URL that references are relative to. `html` is the source of `tree`, used for quick substring tests.
+    """
     metas = _metas(tree)
     headings = [text for node in tree.css("h1,h2,h3") if (text := _folded(node.text()))]
     title = tree.css_first("title")
@@ -78,7 +97,7 @@ def _folded(text: str) -> str:
 
 
 def _metas(tree: LexborHTMLParser) -> dict[str, str]:
-    """Content of meta elements by lower-case name; of several alike the first that says something."""
+    """Return the content of meta elements by lower-case name; the first non-empty one wins."""
     found: dict[str, str] = {}
     for node in tree.css("meta[content]"):
         attributes = node.attributes
@@ -107,7 +126,7 @@ def _canonical(tree: LexborHTMLParser, base: str) -> str | None:
 
 
 def _dates(tree: LexborHTMLParser, html: str, metas: dict[str, str]) -> Iterator[str]:
-    """Declared publication dates, most explicit first."""
+    """Yield the declared publication dates as texts, most explicit first."""
     if said := metas.get(_DATE_METAS[0]):
         yield said
     if "datePublished" in html:
@@ -122,7 +141,7 @@ def _dates(tree: LexborHTMLParser, html: str, metas: dict[str, str]) -> Iterator
 
 
 def _linked_data(tree: LexborHTMLParser) -> Iterator[str]:
-    """datePublished of JSON-LD, the outermost first: inner ones are comments and related articles."""
+    """Yield each datePublished of JSON-LD, the outermost first: inner ones belong to comments and related articles."""
     for node in tree.css('script[type="application/ld+json"]'):
         source = node.text()
         if "datePublished" not in source or len(source) > _MAX_JSON:
@@ -139,6 +158,7 @@ def _linked_data(tree: LexborHTMLParser) -> Iterator[str]:
 
 
 def _inside(one: Any) -> list[Any]:
+    """Return the children of a JSON value."""
     if isinstance(one, dict):
         return list(one.values())
     return one if isinstance(one, list) else []

@@ -1,4 +1,4 @@
-"""Documents that are not HTML become readable text: plain text, XML and feeds, JSON, PDF. Each reader is bounded."""
+"""Extraction from documents that are not HTML: plain text, XML and feeds, JSON, PDF. Each reader has size limits."""
 
 from __future__ import annotations
 
@@ -18,44 +18,48 @@ from webemu.ingest.extract.language import detected
 from webemu.ingest.extract.types import Extracted
 
 MAX_PDF_BYTES = 64 << 20
+"""Largest PDF that is parsed, in bytes."""
 MAX_PDF_PAGES = 200
+"""Pages of a PDF that are read."""
 _MAX_JSON_LINES = 100_000
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _UNREAD = re.compile(
     r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^<>\[]*+(?:>|\[.*?(?:\]\s*>|\Z))", re.DOTALL | re.IGNORECASE
 )
+"""Comments, processing instructions and doctypes, whose content is not text."""
 _SITEMAP = re.compile(r"\s*<(?:\w{1,20}:)?(?:urlset|sitemapindex)[\s>]")
-"""Addresses for crawlers (sitemaps.org), which no search engine shows."""
+"""Start of a sitemap (sitemaps.org): addresses for crawlers, which no search engine shows."""
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _TITLE = re.compile(r"<(?:\w{1,20}:)?title(?:\s[^<>]*)?>([^<]*)", re.IGNORECASE)
 _PRINTABLE = str.maketrans({c: None for c in range(32) if c not in (9, 10)} | {127: None, 0xFEFF: None, 0xFFFE: None})
 
 
 def _document(title: str, text: str, cut: str | None = None) -> Extracted:
+    """Return the extraction of a text, cut at the size limit; `cut_reason` says why it was cut before."""
     if len(text) > MAX_CHARACTERS:
         text, cut = text[:MAX_CHARACTERS], "text-too-large"
     return Extracted(title=title, text=text, language=detected(text), words=words(text), cut=cut)
 
 
 def clean(text: str) -> str:
-    """Line ends made one, control characters gone, surrogates replaced."""
+    """Return the text with uniform line ends, without control characters, and with surrogates replaced."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_PRINTABLE)
     return text.encode("utf-8", "replace").decode()
 
 
 def extract_plain(source: str) -> Extracted:
-    """Plain text as it is."""
+    """Extract plain text as it stands."""
     return _document("", clean(source[: MAX_CHARACTERS + 1]).strip())
 
 
 def extract_xml(source: str) -> Extracted:
-    """Text content of any XML, well-formed or not, and its first title. Markup inside content is removed."""
+    """Extract the text content and first title of any XML, well-formed or not. Markup inside content is removed."""
     cut = "text-too-large" if len(source) > MAX_CHARACTERS else None
     source = _CDATA.sub(lambda found: escape(found[1], quote=False), source[:MAX_CHARACTERS])
     source = _UNREAD.sub("", source)
     title = _TITLE.search(source)
     text = unescape(_TAG.sub("\n", source))
-    if "<" in text:
+    if "<" in text:  # content that was escaped or in CDATA, as feeds have it
         text = unescape(_TAG.sub(" ", text))
     lines = (" ".join(line.split()) for line in clean(text).split("\n"))
     found = _document(_one_line(title[1]) if title else "", "\n".join(line for line in lines if line))
@@ -67,7 +71,7 @@ def _one_line(markup: str) -> str:
 
 
 def extract_json(source: str) -> Extracted:
-    """`key: value` lines, indented by depth; what is no JSON is read as plain text."""
+    """Extract JSON as `key: value` lines, indented by depth. Invalid JSON is read as plain text."""
     if len(source) > MAX_CHARACTERS:
         return extract_plain(source)
     try:
@@ -83,7 +87,7 @@ def extract_json(source: str) -> Extracted:
 
 
 def _lines(value: Any) -> Iterator[str]:
-    """Depth first without recursion: a stack of (indent, label, value)."""
+    """Yield the lines of a JSON value, depth first without recursion: a stack of (indent, label, value)."""
     stack: list[tuple[int, str, Any]] = [(0, "", value)]
     while stack:
         indent, label, one = stack.pop()
@@ -98,7 +102,10 @@ def _lines(value: Any) -> Iterator[str]:
 
 
 def extract_pdf(body: bytes, truncated: str | None) -> tuple[Extracted | None, str | None]:
-    """(extraction, drop reason). A file cut by the crawler is not parsed unless it plainly ends where it should."""
+    """Extract a PDF and return (extraction, drop reason).
+
+    A file that the crawler cut is not parsed, unless it ends with the marker of a complete PDF.
+    """
     if truncated and b"%%EOF" not in body[-1024:]:
         return None, "pdf-truncated"
     if len(body) > MAX_PDF_BYTES:
@@ -112,6 +119,7 @@ def extract_pdf(body: bytes, truncated: str | None) -> tuple[Extracted | None, s
 
 
 def _pdf_text(body: bytes) -> tuple[str, str, str | None]:
+    """Return (title, text, reason if pages were left out). Raises whatever pdfium raises on damage."""
     document = pypdfium2.PdfDocument(body)
     try:
         title = " ".join(clean(document.get_metadata_value("Title")).split())[:1000]
@@ -128,7 +136,7 @@ def _pdf_text(body: bytes) -> tuple[str, str, str | None]:
 
 
 def _pdf_page(document: pypdfium2.PdfDocument, number: int) -> str:
-    """Text of a page; a damaged page is empty, not the end of its document."""
+    """Return the text of a page. A damaged page is empty and does not end its document."""
     try:
         page = document[number]
         return str(page.get_textpage().get_text_range())

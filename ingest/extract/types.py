@@ -1,4 +1,4 @@
-"""What extraction finds in one document. Values only."""
+"""Result types of extraction. They hold values only; the extractors are beside this module."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from dataclasses import dataclass, field
 from datetime import date
 
 Link = tuple[str, str, str]
-"""(absolute target URL without fragment, anchor text, rel)."""
+"""Link as (absolute target URL without fragment, anchor text, rel)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The readable content of one document and what it declares about itself."""
+    """Readable content of one document and the metadata it declares."""
 
     title: str
     text: str
     headings: str = ""
-    """h1 to h3, one a line."""
+    """Texts of h1 to h3, one a line."""
     description: str = ""
     language: str | None = None
-    """ISO 639-1, as declared; detected where nothing is declared and the detector is sure."""
+    """ISO 639-1 code, as declared; detected if nothing is declared and the detector is sure."""
     published: date | None = None
-    """Only as declared by the document."""
+    """Publication date, only as the document declares it."""
     links: list[Link] = field(default_factory=list)
     canonical: str | None = None
+    """Canonical URL that the document declares."""
     noindex: bool = False
+    """True if the document asks not to be indexed, or is a sitemap."""
     words: int = 0
+    """Number of words in the text."""
     link_density: float = 0.0
     """Share of the visible characters that are link text, 0 to 1."""
     cut: str | None = None
-    """Why only the first part was read: `text-too-large`, `markup-too-deep`, `tag-too-large`, `pdf-too-long`.
+    """Reason why only the first part was read: `text-too-large`, `markup-too-deep`, `tag-too-large`, `pdf-too-long`.
 
-    None if all was."""
+    None if the whole document was read.
+    """

@@ -1,8 +1,8 @@
-"""The fast path: FastWARC's records, each checked to be exactly one gzip member or one stretch of a plain file.
+"""The fast reader: FastWARC's records, each checked to be exactly one gzip member or one range of a plain file.
 
-FastWARC alone reads over the end of a member, joins records with bare line feeds into one, takes a cut block for a
-whole one and stops at an empty member, all in silence. The check costs one `pread` per record: a gzip member ends with
-the size of what it holds (RFC 1952), which head, block and two line ends must add up to.
+FastWARC alone silently reads over the end of a member, joins records with bare line feeds into one, takes a cut block
+for a whole one and stops at an empty member. The check costs one `pread` per record: a gzip member ends with the size
+of its content (RFC 1952), which head, block and two line ends must add up to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VERSION_LINE = len(b"WARC/1.0\r\n")
 
 
 def read_fast(path: Path, fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record]:
-    """Records from offset `at` on while all is regular; ends without a word at the first that is not."""
+    """Yield records from offset `start` on while everything is regular; end silently at the first that is not."""
     is_whole = _is_member if is_gzip else _is_stretch
     held: tuple[Record, int] | None = None
     with path.open("rb") as file:
@@ -29,6 +29,7 @@ def read_fast(path: Path, fd: int, at: int, size: int, is_gzip: bool, max_block:
             for found in ArchiveIterator(file, parse_http=False, auto_decode="none", max_header_len=MAX_HEAD):
                 offset = found.stream_pos
                 if held is not None:
+                    # The end of a record is known only once the next one begins.
                     record, inflated = held
                     if not is_whole(fd, record.offset, offset, inflated):
                         return
@@ -47,13 +48,14 @@ def read_fast(path: Path, fd: int, at: int, size: int, is_gzip: bool, max_block:
 
 
 def _record(found: WarcRecord, offset: int, max_block: int) -> tuple[Record, int] | None:
-    """The record and the size it must inflate to; None if it needs the careful reader."""
+    """Return the record and the size it must inflate to; None if it needs the careful reader."""
     headers = list(found.headers.items())
     names = dict(headers)
     kind, length = names.get("WARC-Type"), names.get("Content-Length", "")
     if kind is None or not length.isdecimal() or (size := int(length)) > max_block:
         return None
     text = "\0".join(chain.from_iterable(headers))
+    # Folded lines, other encodings and repeated lengths are left to the careful reader, which handles them exactly.
     if not text.isascii() or "\n" in text or "\r" in text or text.lower().count("content-length\0") != 1:
         return None
     block = found.reader.read()
@@ -65,9 +67,12 @@ def _record(found: WarcRecord, offset: int, max_block: int) -> tuple[Record, int
 
 
 def _is_member(fd: int, start: int, end: int, inflated: int) -> bool:
+    """True if the range is one gzip member of this content size, and another member or the end of the file follows."""
+    # ISIZE, the last four bytes of a member, is the size of its content modulo 2**32 (RFC 1952).
     ending = inflated.to_bytes(4, "little")
     return end > start and os.pread(fd, 7, end - 4) in (ending + b"\x1f\x8b\x08", ending)
 
 
 def _is_stretch(fd: int, start: int, end: int, inflated: int) -> bool:
+    """True if the range has this size, and another record or the end of the file follows."""
     return end - start == inflated and os.pread(fd, 9, end - 4) in (b"\r\n\r\nWARC/", b"\r\n\r\n")

@@ -24,38 +24,47 @@ from webemu.ingest.records import Record, Skip
 
 _MAGIC = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
 _ANOTHER = re.compile(rb"\n\r*\nWARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
+"""An empty line and the version line of another record."""
 SHARED = "records-share-member"
+"""Drop reason of a gzip member with several records, or with a part of one."""
 _WINDOW = 1 << 20
+"""Bytes that are searched for a member at a time."""
 _STEP = 1 << 16
+"""Bytes that are inflated at a time."""
 _BOMB_BYTES = 256 << 20
+"""Unpacked bytes beyond which a member may be a bomb."""
 _BOMB_RATIO = 500
-"""A member that has inflated to more than both is not read to its end."""
+"""Ratio of unpacked to packed bytes beyond which a member larger than `_BOMB_BYTES` is not read to its end."""
 
 
 class Member:
-    """One gzip member as a stream of what it holds."""
+    """Content of one gzip member as a stream."""
 
     def __init__(self, fd: int, at: int) -> None:
         self._fd = fd
         self._start = self._at = at
         self._inflate = zlib.decompressobj(31)
         self._packed = b""
-        self._step = 1 << 13
+        self._step = 1 << 13  # most callers look at the head first, which is short
         self._given = 0
         self.is_cut = False
-        """Whether the file ended before the member did."""
+        """True if the file ended before the member did."""
 
     @property
     def is_whole(self) -> bool:
+        """True if the member was read to its end."""
         return self._inflate.eof
 
     @property
     def end(self) -> int:
-        """Where the next member begins, once this one is read to its end."""
+        """Offset of the next member, once this one is read to its end."""
         return self._at - len(self._inflate.unused_data)
 
     def read(self, count: int) -> bytes:
-        """`count` bytes, fewer only at the end or before damage. Raises zlib.error at damage, Unreadable on a bomb."""
+        """Return `count` bytes; fewer only at the end or before damage.
+
+        Raises zlib.error at damage and MalformedRecord if the member inflates without end.
+        """
         parts: list[bytes] = []
         while count > 0 and not self._inflate.eof:
             try:
@@ -64,6 +73,7 @@ class Member:
                 if parts:
                     break
                 raise
+            # The output limit was reached before all input was used; the rest comes first next time.
             self._packed = self._inflate.unconsumed_tail
             if not part and self.is_cut:
                 break
@@ -75,19 +85,26 @@ class Member:
         return b"".join(parts)
 
     def _more(self) -> bytes:
+        """Return more packed bytes of the file; none at its end."""
         packed = os.pread(self._fd, self._step, self._at)
         self._at += len(packed)
-        self._step = _STEP
+        self._step = _STEP  # whoever reads on reads the whole member
         self.is_cut = not packed
+        """True if the file ended before the member did."""
         return packed
 
     def drain(self) -> None:
+        """Read to the end of the member. Raises as `read` does."""
         while self.read(_STEP):
             pass
 
 
 def read_member(fd: int, at: int, size: int, max_block: int) -> Iterator[Record | Skip]:
-    """The record of the member at `at`, or the skip up to the next. Of one that the file cuts, both: see `_cut`."""
+    """Yield the record of the member at `offset`, or a skip up to the next member.
+
+    Both are yielded for a record that the file's end cuts.
+    """
+    # ID1, ID2 and CM of a gzip member (RFC 1952, section 2.3).
     if os.pread(fd, 3, at) != b"\x1f\x8b\x08":
         end = next_member(fd, at + 1, size)
         yield Skip("junk-between-records", at, end - at, repr(os.pread(fd, 40, at)))
@@ -112,6 +129,7 @@ def read_member(fd: int, at: int, size: int, max_block: int) -> Iterator[Record 
 
 
 def _whole(member: Member, record: Record, following: bytes) -> Iterator[Record | Skip]:
+    """Yield a complete record, and a skip without bytes if its member holds more than it."""
     record.length = member.end - record.offset
     yield record
     if following:
@@ -120,7 +138,10 @@ def _whole(member: Member, record: Record, following: bytes) -> Iterator[Record 
 
 
 def _cut(member: Member, record: Record, fd: int, size: int) -> Iterator[Record | Skip]:
-    """A record longer than its member: if the file ends here, what there is of it, then a skip without bytes."""
+    """Yield what exists of a record longer than its member, if the file ends here, then a skip without bytes.
+
+    If the file goes on, or nothing usable is left, only a skip is yielded.
+    """
     there = record.declared_length - record.missing
     error = Unreadable(
         "content-length-mismatch" if member.is_whole else "truncated-record",
@@ -137,10 +158,11 @@ def _cut(member: Member, record: Record, fd: int, size: int) -> Iterator[Record 
 
 
 def _record(member: Member, at: int, max_block: int) -> tuple[Record, bytes]:
-    """The record, and the beginning of what else is in its member."""
+    """Return the record, and the beginning of whatever else is in its member."""
     headers, begun = take_head(member.read)
     declared = declared_length(headers)
     block, there, after = _block(member, begun, declared, max_block)
+    # 64 bytes show both line ends and whether a version line follows.
     after += member.read(max(0, 64 - len(after)))
     is_oversized = there > max_block
     if there == declared and not ends_here(after, lambda: None if is_oversized else agrees(headers, block)):
@@ -153,18 +175,18 @@ def _record(member: Member, at: int, max_block: int) -> tuple[Record, bytes]:
 
 
 def _block(member: Member, begun: bytes, declared: int, max_block: int) -> tuple[bytes, int, bytes]:
-    """The block unless it is oversized, the size of what there is of it, and what was read beyond it."""
+    """Return (block, empty if oversized; number of its bytes that exist; bytes read beyond it)."""
     begun += member.read(min(declared, max_block) - len(begun))
     block, after = begun[:declared], begun[declared:]
     there = len(block)
     while there < declared and (part := member.read(min(declared - there, _STEP))):
         there += len(part)
-        block = b""
+        block = b""  # larger than `max_block`: only counted from here on
     return block if there <= max_block else b"", there, after
 
 
 def _skip(member: Member, error: Unreadable, fd: int, at: int, size: int) -> Skip:
-    """The skip of a member that gives no record: to its own end if it has one."""
+    """Return the skip for a member that gives no record: up to its own end if it has one."""
     reason, end = error.reason, -1
     if reason != "oversized-record":
         try:
@@ -183,7 +205,7 @@ def _skip(member: Member, error: Unreadable, fd: int, at: int, size: int) -> Ski
 
 
 def _is_shared(fd: int, at: int, end: int, size: int) -> bool:
-    """True if a whole member without a readable record holds another one, or a part of one that the next continues."""
+    """True if a member without a readable record holds several, or a part of one that the next member continues."""
     member = Member(fd, at)
     window = member.read(_STEP).lstrip(b"\r\n")
     if not begins_record(window):
@@ -192,13 +214,17 @@ def _is_shared(fd: int, at: int, end: int, size: int) -> bool:
         if _ANOTHER.search(window):
             return True
         more = member.read(_STEP)
+        # Keep enough of the end for a version line that straddles two windows.
         window = window[-VERSION_SIZE:] + more if more else b""
     is_followed = end < size and os.pread(fd, 3, end) == b"\x1f\x8b\x08"
     return is_followed and next_member(fd, end, end + 1) != end
 
 
 def next_member(fd: int, at: int, size: int, is_start: Callable[[bytes], bool] = begins_record) -> int:
-    """Return the offset of the next gzip member whose content `is_start` accepts, by default a record, or the end."""
+    """Return the offset of the next gzip member whose content `is_start` accepts, or the end of the file.
+
+    By default only members that begin with a record are accepted; `bool` accepts any that is not empty.
+    """
     while at < size:
         window = os.pread(fd, _WINDOW, at)
         for found in _MAGIC.finditer(window):
@@ -206,11 +232,12 @@ def next_member(fd: int, at: int, size: int, is_start: Callable[[bytes], bool] =
                 return at + found.start()
         if at + len(window) >= size:
             break
-        at += len(window) - 3
+        at += len(window) - 3  # a magic number of four bytes may straddle two windows
     return size
 
 
 def _holds(fd: int, at: int, is_start: Callable[[bytes], bool]) -> bool:
+    """True if a member that inflates begins here and `is_start` accepts its content."""
     try:
         return is_start(Member(fd, at).read(4096).lstrip(b"\r\n"))
     except (zlib.error, Unreadable):

@@ -1,4 +1,4 @@
-"""The head of a record, and whether its block is as long as it says: what both careful readers judge by."""
+"""Parsing of a record's head, and tests of its block's length, for both careful readers (gzip and plain)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from webemu.index.record_head import record_headers
 from webemu.ingest.records import MAX_HEAD
 
 _VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
-# A text mode that was on by mistake writes \r\r\n.
+# Writers that had text mode on by mistake end lines with \r\r\n.
 _HEAD_END = re.compile(rb"\n(?:\r*\n|(WARC/\d+\.\d+[ \t]*\r*\n))", re.IGNORECASE)
 _LENGTH = re.compile(r"\d{1,18}")
 VERSION_SIZE = 16
-"""Bytes that show whether a version line begins."""
+"""Bytes that suffice to recognise a version line."""
 
 
 class Unreadable(Exception):
-    """A record that cannot be handed out."""
+    """Raised for a record that cannot be handed out. `reason` is that of the skip."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -29,38 +29,45 @@ class Unreadable(Exception):
 
 
 def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], bytes]:
-    """Headers of the record that `read` gives next, and what was read beyond its head. Leading empty lines pass."""
+    """Return (headers of the next record, bytes read beyond its head). Leading empty lines are passed over.
+
+    `read` returns up to so many bytes, and none at the end. Raises MalformedRecord if no complete head is there.
+    """
     buffer, step, searched = b"", 1 << 13, 0
     while more := read(step):
         buffer = (buffer + more).lstrip(b"\r\n") if not searched else buffer + more
         if not b"WARC/".startswith(buffer[:5].upper()) and not begins_record(buffer):
             raise Unreadable("not-a-record", repr(buffer[:40]))
         if end := _HEAD_END.search(buffer, searched):
-            if end[1]:
+            if end[1]:  # a version line inside the head: the next record has begun
                 raise Unreadable("bad-head", repr(buffer[:80]))
             return record_headers(buffer[: end.start()]), buffer[end.end() :]
         if len(buffer) > MAX_HEAD:
             raise Unreadable("oversized-head", repr(buffer[:80]))
+        # Resume the search where a version line could have been cut; read more each time, as long heads are rare.
         searched, step = max(0, len(buffer) - VERSION_SIZE), min(4 * step, MAX_HEAD)
     raise Unreadable("truncated-record" if buffer else "empty-member", repr(buffer[:80]))
 
 
 def begins_record(text: bytes) -> bool:
-    """Whether a version line is here; one that is cut by the end of what was read counts."""
+    """True if the text begins with a version line. One that is cut by the end of the text counts."""
     return bool(_VERSION.match(text)) or (
         b"\n" not in text and len(text) < VERSION_SIZE and text[:5].upper() == b"WARC/"
     )
 
 
 def values(headers: list[tuple[str, str]], name: str) -> list[str]:
+    """Return all values of a header; `name` is in lower case."""
     return [value for key, value in headers if key.lower() == name]
 
 
 def kind(headers: list[tuple[str, str]]) -> str:
+    """Return the WARC-Type in lower case; `unknown` if there is none."""
     return next(iter(values(headers, "warc-type")), "").lower() or "unknown"
 
 
 def declared_length(headers: list[tuple[str, str]]) -> int:
+    """Return the Content-Length. Raises MalformedRecord if it is missing, not a number, or stated twice differently."""
     stated = set(values(headers, "content-length"))
     if len(stated) != 1 or not _LENGTH.fullmatch(text := stated.pop()):
         raise Unreadable("bad-content-length", repr(values(headers, "content-length"))[:80])
@@ -68,15 +75,16 @@ def declared_length(headers: list[tuple[str, str]]) -> int:
 
 
 TRUNCATED = "WARC-Truncated"
+"""Header of a record whose block is not complete."""
 
 
 def marked_cut(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the headers with `WARC-Truncated`, as a crawler writes it of a block that it has not whole."""
+    """Return the headers with `WARC-Truncated`, as a crawler marks a block that it does not have completely."""
     return headers if values(headers, TRUNCATED.lower()) else [*headers, (TRUNCATED, "unspecified")]
 
 
 def is_usable(headers: list[tuple[str, str]], start: bytes) -> bool:
-    """True if what is left of a cut block, which begins with `start`, holds a part of a payload."""
+    """True if the remainder of a cut block, which begins with `start`, holds a part of a payload."""
     record_type = kind(headers)
     if record_type == "response" and next(iter(values(headers, "content-type")), "").startswith("application/http"):
         return 0 <= head_span(start)[2] < len(start)
@@ -84,18 +92,19 @@ def is_usable(headers: list[tuple[str, str]], start: bytes) -> bool:
 
 
 class Mended(NamedTuple):
-    """A record with the length that it has."""
+    """A record with corrected headers: Content-Length is the length of its block."""
 
     headers: list[tuple[str, str]]
     block: bytes
 
 
 def without_returns(headers: list[tuple[str, str]], text: bytes) -> Mended | None:
-    """The record whose CRs were removed after its length was stated, as git and editors do; None if it is none.
+    """Return a record whose CRs were removed after its length was stated, as git and editors do, else None.
 
-    `text` is all up to the next record. It must hold no CR, and its length be over by exactly one byte for each line
-    end: of the HTTP head, or of all.
+    `text` is everything up to the next record. It must hold no CR, and the stated length must exceed its own by
+    exactly one byte for each line end: of the HTTP head, or of everything.
     """
+    # The two line ends after a record are not part of its block.
     block = text.removesuffix(b"\n").removesuffix(b"\n")
     if not block or b"\r" in text:
         return None
@@ -108,14 +117,15 @@ def without_returns(headers: list[tuple[str, str]], text: bytes) -> Mended | Non
 
 
 def agrees(headers: list[tuple[str, str]], block: bytes) -> bool | None:
-    """Whether the block has the digest its head states; None if that cannot be told."""
+    """True if the block has the digest that its head states, False if it has another, None if undecidable."""
     return payload_digests.agrees(next(iter(values(headers, "warc-block-digest")), ""), (block,))
 
 
 def ends_here(after: bytes, digest: Callable[[], bool | None]) -> bool:
-    """Whether a block ends where its head says, by what comes after it.
+    """True if a block ends where its head says, judged by the bytes `after` it.
 
-    In doubt (neither the end nor another record follows) the digest decides, and without one an empty line does.
+    If neither the end of the file nor another record follows, the digest decides; without a digest, an empty line
+    does.
     """
     following = after.lstrip(b"\r\n")
     if not following or begins_record(following):

@@ -1,4 +1,4 @@
-"""Records of an uncompressed WARC file, one stretch of bytes each."""
+"""Records of an uncompressed WARC file, one range of bytes each."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ from webemu.ingest.records import MAX_BLOCK, MAX_HEAD, Record, Skip
 
 _BEGIN = re.compile(rb"^WARC/\d+\.\d+[ \t]*\r*\n", re.MULTILINE | re.IGNORECASE)
 _WINDOW = 1 << 20
+"""Bytes that are searched at a time."""
 
 
 def read_stretch(fd: int, at: int, size: int, max_block: int) -> Iterator[Record | Skip]:
-    """The record at `at`, or the skip up to the next. Of one that the file cuts, both: the skip has no bytes."""
+    """Yield the record at `offset`, or a skip up to the next record.
+
+    Both are yielded for a record that the file's end cuts; that skip has no bytes.
+    """
     try:
         record = _record(fd, at, size, max_block)
     except Unreadable as error:
@@ -34,6 +38,7 @@ def read_stretch(fd: int, at: int, size: int, max_block: int) -> Iterator[Record
         if reason in ("not-a-record", "empty-member"):
             reason = "junk-between-records"
         elif end < size and reason == "truncated-record":
+            # Another record follows, so the file is not cut: the stated length is wrong.
             reason = "content-length-mismatch"
         yield Skip(reason, at, end - at, error.detail)
         return
@@ -44,6 +49,7 @@ def read_stretch(fd: int, at: int, size: int, max_block: int) -> Iterator[Record
 
 
 def _record(fd: int, at: int, size: int, max_block: int) -> Record:
+    """Return the record at `offset`. Raises MalformedRecord if none can be handed out."""
     position = at
 
     def take(count: int) -> bytes:
@@ -72,7 +78,7 @@ def _record(fd: int, at: int, size: int, max_block: int) -> Record:
 
 
 def _mended(fd: int, at: int, start: int, size: int, headers: list[tuple[str, str]]) -> Record | None:
-    """The record of which only the CRs are missing, see `without_returns`."""
+    """Return the record if only its CRs are missing (see `restore_without_returns`), else None."""
     end = next_record(fd, at + 1, size)
     found = without_returns(headers, _block(fd, start, end - start, MAX_BLOCK))
     if found is None:
@@ -81,7 +87,10 @@ def _mended(fd: int, at: int, start: int, size: int, headers: list[tuple[str, st
 
 
 def _cut_headers(fd: int, at: int, start: int, size: int, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Headers of a record that the file cuts. Raises Unreadable if its length is wrong, or nothing is left."""
+    """Return the headers of a record that the file's end cuts.
+
+    Raises MalformedRecord if its stated length is wrong, or nothing usable is left.
+    """
     is_last = next_record(fd, at + 1, size) == size
     if not is_last or not is_usable(headers, os.pread(fd, MAX_HEAD, start)):
         raise Unreadable("truncated-record", f"{size - start} bytes are left")
@@ -89,6 +98,7 @@ def _cut_headers(fd: int, at: int, start: int, size: int, headers: list[tuple[st
 
 
 def _block(fd: int, start: int, size: int, max_block: int) -> bytes:
+    """Return the bytes of a block, or none if it is oversized."""
     if size > max_block:
         return b""
     parts: list[bytes] = []
@@ -100,7 +110,8 @@ def _block(fd: int, start: int, size: int, max_block: int) -> bytes:
 
 
 def _after_line_ends(fd: int, at: int, size: int) -> int:
-    step = 64
+    """Return the offset of the first byte from `offset` on that is not part of a line end."""
+    step = 64  # usually there are two line ends; long runs of them are rare
     while at < size:
         window = os.pread(fd, step, at)
         rest = window.lstrip(b"\r\n")
@@ -112,8 +123,8 @@ def _after_line_ends(fd: int, at: int, size: int) -> int:
 
 
 def next_record(fd: int, at: int, size: int) -> int:
-    """Where the next version line begins, or the end of the file."""
-    at -= 1
+    """Return the offset of the next version line from `offset` on, or the end of the file."""
+    at -= 1  # a line begins at the offset only if a line end precedes it
     while at < size:
         window = os.pread(fd, _WINDOW, at)
         # The first byte only shows whether a line begins at the second.
@@ -121,5 +132,5 @@ def next_record(fd: int, at: int, size: int) -> int:
             return at + found.start()
         if at + len(window) >= size:
             break
-        at += len(window) - VERSION_SIZE
+        at += len(window) - VERSION_SIZE  # a version line may straddle two windows
     return size

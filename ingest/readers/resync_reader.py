@@ -1,6 +1,6 @@
-"""The careful path: one record at a time in plain Python, and after each failure the next place where one begins.
+"""The careful reader: one record at a time in plain Python, and after each failure a search for the next record.
 
-warcio has no part in it: it takes a cut block for a whole one and cannot say which bytes it passed over.
+warcio is not used: it takes a cut block for a whole one and cannot tell which bytes it passed over.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from webemu.ingest.records import Record, Skip
 
 
 def read_carefully(fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record | Skip]:
-    """Records and skips from offset `at` to the end of the file, without gaps."""
+    """Yield records and skips from offset `offset` to the end of the file, without gaps."""
     one = read_member if is_gzip else read_stretch
     while at < size:
         for found in one(fd, at, size, max_block):

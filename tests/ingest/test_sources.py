@@ -124,7 +124,7 @@ def test_a_list_without_a_place_is_refused(mirror: Path, monkeypatch: pytest.Mon
     with pytest.raises(SourceError, match="not known") as refused:
         expand(["other.paths"])
     assert "--paths-root" in refused.value.action
-    with pytest.raises(SourceError, match="none of its 1 files"):
+    with pytest.raises(SourceError, match="none of its 1 files exists"):
         expand(["other.paths"], root=mirror)
 
 
@@ -146,7 +146,7 @@ def test_lists_of_other_spellings(tmp_path: Path) -> None:
         "https://other.example/c.warc.gz",
     ]
     (tmp_path / "x.paths.gz").write_bytes(b"\x1f\x8b\x08 damaged")
-    with pytest.raises(SourceError, match="no list"):
+    with pytest.raises(SourceError, match="not a list"):
         expand([str(tmp_path / "x.paths.gz")], base_url="https://data.example/")
 
 
