@@ -1,4 +1,9 @@
-"""A guest who believes the web is real: search, open and find over HTTP, and an agent loop."""
+"""The client library: search, open and find over HTTP, tools for a model, and a small agent loop.
+
+from agent_client import Client
+with Client("http://127.0.0.1:8800") as web:
+    print(web.search("river port").results[0].title)
+"""
 
 from webemu.agent_client.agent import Action, Policy, Step, Trajectory, run
 from webemu.agent_client.browser import BROWSER_TOOLS, AsyncBrowser, Browser

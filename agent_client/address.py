@@ -1,4 +1,4 @@
-"""Where a server is: `http://host:port`, or `unix:///path` for one on the same machine."""
+"""Parses the address of a server: `http://host:port`, or `unix:///path` for one on the same machine."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 UNIX = "unix://"
-_START = "start it with `webemu serve{}`, or point base_url at where it runs"
+"""Prefix of the address of a Unix domain socket."""
+_START = "start it with `webemu serve{}`, or set base_url to the address of a running server"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server's place."""
+    """The address of a server."""
 
     name: str
-    """As people write it."""
+    """The address as the user wrote it."""
     url: str
-    """What requests begin with."""
+    """Prefix of all request URLs."""
     path: str = ""
-    """Of its Unix domain socket; empty where it has a port."""
+    """Path of its Unix domain socket; empty if it listens on a port."""
 
     @property
     def start(self) -> str:
-        """What to do where nobody answers."""
+        """Advice for the case that nothing answers."""
         return _START.format(f" --uds {self.path}" if self.path else "")
 
 
 def address(base_url: str) -> Address:
-    """What stands behind `unix://` is a path, absolute or not, with `%` and what URLs do not bear escaped as in them.
+    """Return the parsed address. Raises ValueError if it is not one.
 
-    Raises ValueError.
+    The part after `unix://` is a path, absolute or relative, percent-encoded as in URLs.
     """
     if base_url.startswith(("http://", "https://")):
         return Address(base_url.rstrip("/"), base_url.rstrip("/"))
     if not base_url.startswith(UNIX):
-        raise ValueError(f"base_url {base_url!r} does not begin with http://, https:// or unix://")
+        raise ValueError(f"base_url must begin with http://, https:// or unix://, got {base_url!r}")
     path = unquote(base_url.removeprefix(UNIX), errors="surrogateescape")
     if not path.strip("/") or "\0" in path:
-        raise ValueError(f"base_url {base_url!r} names no socket; write it as unix:///run/webemu.sock")
+        raise ValueError(f"base_url {base_url!r} has no socket path; write it as unix:///run/webemu.sock")
     if not hasattr(socket, "AF_UNIX"):
-        raise ValueError(f"base_url {base_url!r}: this system has no Unix sockets; use http://")
+        raise ValueError(f"base_url {base_url!r} cannot be used: this system has no Unix sockets; use http://")
     return Address(base_url, "http://localhost", path)

@@ -1,4 +1,4 @@
-"""The agent loop: a policy chooses, the web answers, until there is an answer or no step is left."""
+"""The agent loop: a policy chooses actions and the web answers them, until the policy answers or runs out of steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from webemu.agent_client.client import Client
 from webemu.agent_client.tools import call
 
 Tool = Literal["search", "open", "find", "answer"]
+"""The tools of an action; `answer` ends the episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a policy wants: a tool call, or `answer` with the argument `text`."""
+    """A tool call that a policy wants to make, or `answer` with the argument `text`."""
 
     tool: Tool
     arguments: Mapping[str, Any]
@@ -22,7 +23,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call and the text that came back."""
+    """One tool call and the text that came back."""
 
     tool: Tool
     arguments: Mapping[str, Any]
@@ -31,21 +32,28 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
+    """One finished rollout."""
+
     question: str
     steps: tuple[Step, ...]
-    """Every tool call; the answer is not one."""
+    """All tool calls; the answer is not among them."""
     answer: str
-    """Empty where none was given in time."""
+    """The answer; empty if none was given in time."""
 
 
 class Policy(Protocol):
-    """Anything that reads a question and what was seen so far, and says what to do next."""
+    """Anything that takes a question and the steps so far, and returns the next action."""
 
     def __call__(self, question: str, steps: tuple[Step, ...]) -> Action: ...
 
 
 def run(policy: Policy, client: Client, question: str, max_steps: int = 8) -> Trajectory:
-    """One rollout of at most `max_steps` tool calls. Raises InfrastructureError, which makes it unscorable."""
+    """Run one rollout of at most `max_steps` tool calls.
+
+    Raises InfrastructureError, which makes the rollout unscorable.
+
+        run(scripted_policy, Client(), "Who is the mayor of Wick?").answer
+    """
     steps: tuple[Step, ...] = ()
     while (action := policy(question, steps)).tool != "answer":
         if len(steps) == max_steps:

@@ -1,4 +1,7 @@
-"""An ASGI application asked without a socket, from any thread: it has a thread and an event loop of its own."""
+"""Calls an ASGI application without a socket from any thread, on an event loop in a thread of its own.
+
+`agent_client.asgi` does the same for callers that already run on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,17 @@ T = TypeVar("T")
 
 
 class Beside:
-    """One client's way to an application."""
+    """A client's transport to an ASGI application in this process, for synchronous callers."""
 
     def __init__(self, app: Application, headers: Mapping[str, str], timeout: float) -> None:
-        """Raises ValueError on headers that are none."""
+        """Prepare the transport; the first request starts the application. Raises ValueError on invalid headers."""
         self._app, self.bears = app, Inside.bears
         self._inside = Inside(app, headers, timeout)
         self._thread: _Thread | None = None
         self._lock = threading.Lock()
 
     def ask(self, path: str, body: bytes | None) -> Received:
-        """The answer. Raises httpx.RequestError, or InfrastructureError where the application does not run."""
+        """Return the response. Raises httpx.RequestError, or InfrastructureError if the application does not run."""
         thread = self._thread
         if thread is None:
             with self._lock:
@@ -35,6 +38,7 @@ class Beside:
         return thread.run(self._inside.ask(path, body))
 
     def close(self) -> None:
+        """Close the transport; the last one closed stops the application."""
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None and thread.is_ours:
@@ -43,7 +47,7 @@ class Beside:
 
 
 class _Thread:
-    """An event loop in a thread, for the clients of one application."""
+    """A thread with an event loop, shared by all clients of one application."""
 
     _all: ClassVar[dict[int, _Thread]] = {}
     _lock: ClassVar[threading.Lock] = threading.Lock()
@@ -57,34 +61,34 @@ class _Thread:
 
     @staticmethod
     def of(app: Application) -> _Thread:
-        """The application's thread, with one client more."""
+        """Return the application's thread and count one more client."""
         with _Thread._lock:
             thread = _Thread._all.get(id(app))
-            if thread is None or not thread.is_ours:
+            if thread is None or not thread.is_ours:  # after a fork the child needs a thread of its own
                 thread = _Thread._all[id(app)] = _Thread(app)
             thread._clients += 1
             return thread
 
     @property
     def is_ours(self) -> bool:
-        """A forked process has what its parent knew of its threads, but not the threads."""
+        """True if the thread runs in this process; a forked child inherits the object but not the thread."""
         return self._process == os.getpid()
 
     def run(self, asked: Coroutine[Any, Any, T]) -> T:
-        """What the loop makes of it."""
+        """Run a coroutine on the loop and return its result. Raises InfrastructureError in a forked process."""
         if not self.is_ours:
             asked.close()
-            action = "make app and client after the fork, or ask a server over a Unix socket"
+            action = "create the app and the client after the fork, or use a server over a Unix socket"
             raise InfrastructureError("the application runs in the parent process", reason="unreachable", action=action)
         future = asyncio.run_coroutine_threadsafe(asked, self._loop)
         try:
             return future.result()
-        except BaseException:  # also where somebody presses Control-C
+        except BaseException:  # KeyboardInterrupt too
             future.cancel()
             raise
 
     def leave(self) -> None:
-        """The last client's leaving ends the thread."""
+        """Count one client less; without clients the thread ends."""
         with _Thread._lock:
             self._clients -= 1
             if self._clients:
@@ -93,7 +97,7 @@ class _Thread:
         self._end()
 
     def _end(self) -> None:
-        """Also at the end of the process, when clients were not closed: what runs is cancelled, and so cleans up."""
+        """Cancel all tasks, which lets them clean up, and end the thread. Also called at process exit."""
         atexit.unregister(self._end)
         if not self.is_ours or not self._loop.is_running():
             return
@@ -104,6 +108,7 @@ class _Thread:
 
 
 async def _cancel_all() -> None:
+    """Cancel all other tasks of the loop and wait for them."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

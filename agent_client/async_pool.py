@@ -1,7 +1,7 @@
-"""Connections of our own to one server, over TCP or a Unix socket: a fraction of what a request costs through httpx.
+"""Our own connections to one server, over TCP or a Unix socket, at a fraction of the cost of a request through httpx.
 
-No proxies, and nothing is ever sent twice. Errors are httpx's, which is asked itself for whatever is not plain. Of one
-event loop at a time.
+No proxies, and no request is ever sent twice. Errors are those of httpx, which also handles every request that is not
+plain HTTP. For one event loop at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from webemu.agent_client.raw_response import Fields, Received
 
 
 class Wire:
-    """As many connections as there are requests at once, up to a bound."""
+    """A pool with as many connections as there are concurrent requests, up to a limit."""
 
     def __init__(self, server: Address, headers: Mapping[str, str], timeout: float) -> None:
         self._server, self._timeout = server, timeout
@@ -30,16 +30,16 @@ class Wire:
         self._busy: set[_Connection] = set()
 
     async def ask(self, path: str, body: bytes | None) -> Received | httpx.Response:
-        """The answer. Raises httpx.RequestError."""
+        """Return the response. Raises httpx.RequestError."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # the connections of another went with it
+        if loop is not self._loop:  # connections of another loop ended with it
             self._loop, self._turns, self._idle = loop, Turns(), []
         async with self._turns:
             connection = self._rested() or await self._opened()
             self._busy.add(connection)
             try:
                 status, fields, content = await connection.ask(self._writer.request(path, body))
-            except BaseException:  # also where nobody waits any more
+            except BaseException:  # cancellation too: a late response must not answer the next request
                 connection.close()
                 raise
             finally:
@@ -50,12 +50,13 @@ class Wire:
         return self._writer.answer(path, status, fields, content)
 
     async def close(self) -> None:
+        """Close all connections; running requests fail."""
         for connection in [*self._idle, *self._busy]:
             connection.close()
         self._idle.clear()
 
     def _rested(self) -> _Connection | None:
-        """The one that was used last."""
+        """Return the idle connection that was used last; None if there is none that is fresh."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_open and asyncio.get_running_loop().time() - connection.since < IDLE:
@@ -64,6 +65,7 @@ class Wire:
         return None
 
     async def _opened(self) -> _Connection:
+        """Return a new connection. Raises httpx.ConnectTimeout or httpx.ConnectError."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout):
@@ -78,7 +80,7 @@ class Wire:
 
 
 class _Connection(Reader, asyncio.Protocol):
-    """One request after the other."""
+    """A connection that carries one request after another."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timeout: float) -> None:
         super().__init__()
@@ -88,10 +90,10 @@ class _Connection(Reader, asyncio.Protocol):
         self._deadline = 0.0
         self._unsent = 0
         self.since = 0.0
-        """When it was used last."""
+        """Loop time at which it was last used."""
 
     def ask(self, request: bytes) -> asyncio.Future[tuple[int, Fields, bytes]]:
-        """Status, headers and body to come, or an error of httpx."""
+        """Send a request; return the future of status, headers and body, whose exception is an httpx error."""
         self._waiting = waiting = self._loop.create_future()
         self._transport.write(request)
         self._deadline = self._loop.time() + self._timeout
@@ -100,6 +102,7 @@ class _Connection(Reader, asyncio.Protocol):
         return waiting
 
     def close(self) -> None:
+        """Close the connection; a running request fails."""
         self._fail(httpx.ReadError("the connection was closed"))
 
     def _fail(self, error: httpx.RequestError) -> None:
@@ -112,19 +115,19 @@ class _Connection(Reader, asyncio.Protocol):
         self._transport.abort()
 
     def _look(self) -> None:
-        """One timer for many requests: it goes on to the deadline of the one that is under way."""
+        """Check the deadline. One timer serves many requests: it is renewed to the deadline of the running one."""
         self._timer = None
         if self._waiting is None:
             return
         unsent, self._unsent = self._unsent, self._transport.get_write_buffer_size()
-        if self._unsent < unsent:
+        if self._unsent < unsent:  # the server is still reading the request: that is progress too
             self._deadline = self._loop.time() + self._timeout
         if self._loop.time() < self._deadline:
             self._timer = self._loop.call_at(self._deadline, self._look)
         else:
-            self._fail(httpx.ReadTimeout(f"nothing came for {self._timeout:g} seconds"))
+            self._fail(httpx.ReadTimeout(f"no data for {self._timeout:g} seconds"))
 
-    # Of asyncio
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
@@ -132,7 +135,7 @@ class _Connection(Reader, asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._deadline = self._loop.time() + self._timeout
         if self._waiting is None:
-            self.close()  # nobody asked
+            self.close()  # data without a request
             return
         try:
             self.read(data)
@@ -150,11 +153,12 @@ class _Connection(Reader, asyncio.Protocol):
         except httpx.RequestError as error:
             self._fail(error)
 
-    # Of the reader
+    # Callback of the parser
 
     def answered(self, status: int, fields: Fields, content: bytes) -> None:
+        """Complete the running request; a response that was not requested closes the connection."""
         waiting, self._waiting = self._waiting, None
-        if waiting is None or waiting.done():  # more than was asked for
+        if waiting is None or waiting.done():  # a response that was not requested
             self.close()
             return
         waiting.set_result((status, fields, content))

@@ -1,6 +1,7 @@
-"""A thread's own connection to one server, over TCP or a Unix socket; blocking. What `wire` is to event loops.
+"""A blocking connection of one thread to one server, over TCP or a Unix socket; `async_pool` is its twin for event
+loops.
 
-Nothing is ever sent twice. Errors are httpx's. Not for several threads at once.
+No request is ever sent twice. Errors are those of httpx. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ _PIECE = 1 << 16
 
 
 class Line:
-    """One request after the other, over a connection that is kept."""
+    """Sends one request after another over a connection that is kept open."""
 
     def __init__(self, server: Address, writer: Writer, timeout: float) -> None:
         self._server, self._writer, self._timeout = server, writer, timeout
         self._connection: _Connection | None = None
 
     def ask(self, path: str, body: bytes | None) -> Received | httpx.Response:
-        """The answer. Raises httpx.RequestError."""
+        """Return the response. Raises httpx.RequestError."""
         connection = self._connection
         if connection is None or not connection.is_usable():
             self.close()
             connection = self._connection = _Connection(self._opened())
         try:
             found = connection.ask(self._writer.request(path, body))
-        except BaseException:  # also where somebody presses Control-C
+        except BaseException:  # KeyboardInterrupt too: a late response must not answer the next request
             self.close()
             raise
         if not connection.is_open:
@@ -43,11 +44,13 @@ class Line:
         return self._writer.answer(path, *found)
 
     def close(self) -> None:
+        """Close the connection; the next request opens another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
     def _opened(self) -> socket.socket:
+        """Return a connected socket. Raises httpx.ConnectTimeout or httpx.ConnectError."""
         try:
             if not self._server.path:
                 made = socket.create_connection((self._writer.host, self._writer.port), self._timeout)
@@ -68,6 +71,8 @@ class Line:
 
 
 class _Connection(Reader):
+    """An open connection and the parser of its responses."""
+
     def __init__(self, connected: socket.socket) -> None:
         super().__init__()
         self._socket = connected
@@ -78,12 +83,14 @@ class _Connection(Reader):
         self._poll.register(connected, POLLIN)
 
     def is_usable(self) -> bool:
-        """Whether it is ours (a forked process has its parent's), fresh, and nothing came unasked, such as its end."""
+        """True if the connection belongs to this process (not to a parent), is fresh, and nothing arrived unasked,
+        such as its end.
+        """
         is_fresh = time.monotonic() - self._since < IDLE
         return is_fresh and self._process == os.getpid() and not self._poll.poll(0)
 
     def ask(self, request: bytes) -> tuple[int, Fields, bytes]:
-        """Status, headers and body. The timeout is of silence, not of the whole."""
+        """Return status, headers and body. The timeout limits silence, not the whole exchange."""
         self._found = None
         try:
             rest = memoryview(request)
@@ -96,21 +103,23 @@ class _Connection(Reader):
                     self.is_open = False
                     self.end()
         except TimeoutError as error:
-            raise httpx.ReadTimeout(f"nothing came for {self._socket.gettimeout():g} seconds") from error
+            raise httpx.ReadTimeout(f"no data for {self._socket.gettimeout():g} seconds") from error
         except OSError as error:
             raise httpx.ReadError(str(error)) from error
         self._since = time.monotonic()
         return self._found
 
     def close(self) -> None:
+        """Close the socket and wake a thread that waits for it; a parent process keeps its connection."""
         self.is_open = False
-        if self._process == os.getpid():  # a thread that waits for an answer is woken; a parent process is left alone
+        if self._process == os.getpid():  # shutdown would also end the connection of a parent process
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def answered(self, status: int, fields: Fields, content: bytes) -> None:
-        if self._found is not None:  # more than was asked for
+        """Store the response; one that was not requested makes the connection unusable."""
+        if self._found is not None:  # a response that was not requested
             self.is_open = False
             return
         self._found = (status, fields, content)

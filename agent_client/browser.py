@@ -1,7 +1,7 @@
-"""The browser of gpt-oss over our web: `search`, `open`, `find`, with cursors, numbered lines and numbered links.
+"""The browser tool of gpt-oss over the emulated web: `search`, `open`, `find`, with cursors, numbered lines and links.
 
-One per rollout. Whatever a model writes, it gets a text; only InfrastructureError is raised, so that the rollout can be
-masked. `webemu.agent_client.gpt_oss` gives the same pages to the original tool.
+Use one browser per rollout. Whatever a model writes, it gets a text back; only InfrastructureError is raised, so that
+the rollout can be masked. `agent_client.gpt_oss` provides the same pages to the original tool.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ BROWSER_TOOLS: list[dict[str, Any]] = [
         cursor=_CURSOR,
     ),
 ]
-"""Cite a display as `【cursor†L9-L11】`."""
+"""Tool definitions for a model, which cites a display as `【cursor†L9-L11】`."""
 
 
 class _Browser:
-    """What both browsers are."""
+    """State and display shared by both browsers."""
 
     def __init__(self, view_tokens: int, results: int, tokens: Tokens | None) -> None:
         self.tab = Tab(tokens or best(), view_tokens, results)
 
     def _shown(self, shown: Leaf, turn: Turn) -> str:
+        """Return the text of a display; an error text if it has no such line."""
         try:
             return self.tab.show(shown, turn)
         except Misuse as error:
@@ -59,7 +60,11 @@ class _Browser:
 
 
 class Browser(_Browser):
-    """One rollout's browser."""
+    """The browser of one rollout.
+
+    browser = Browser(Client())
+    browser.call("search", {"query": "river port"})
+    """
 
     def __init__(
         self, client: Client, view_tokens: int = 1024, results: int = 20, tokens: Tokens | None = None
@@ -68,7 +73,9 @@ class Browser(_Browser):
         self._client = client
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
-        """The text a model sees for one call of `search`, `open` or `find`. Raises InfrastructureError only."""
+        """Return the text that a model sees for one call of `search`, `open` or `find`. Raises InfrastructureError
+        only.
+        """
         try:
             turn = self.tab.plan(name, arguments)
         except Misuse as error:
@@ -90,7 +97,9 @@ class AsyncBrowser(_Browser):
         self._client = client
 
     async def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
-        """The text a model sees for one call of `search`, `open` or `find`. Raises InfrastructureError only."""
+        """Return the text that a model sees for one call of `search`, `open` or `find`. Raises InfrastructureError
+        only.
+        """
         try:
             turn = self.tab.plan(name, arguments)
         except Misuse as error:

@@ -1,6 +1,6 @@
-"""The state of one rollout's browsing: the displays so far, each with its cursor. Knows no network.
+"""The state of one rollout's browser: the displays so far, each with its cursor. No network.
 
-A call is planned first: it names what is shown next, or the question that gets it; then it is shown.
+A call is planned first, which yields the next display or the API call that gets it; then the display is shown.
 """
 
 from __future__ import annotations
@@ -20,24 +20,26 @@ from webemu.agent_client.tokens import Tokens
 from webemu.agent_client.tools import Misuse
 
 ABOVE = 4
-"""Lines above a place that was found which are shown with it."""
+"""Lines shown above a match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is shown next, and from where on."""
+    """The next display and the part of it to show."""
 
     leaf: Leaf | Call[Leaf]
+    """A display, or the API call that returns it."""
     line: int = 0
+    """First line to show."""
     lines: int = -1
-    """As many as the budget allows, if not above 0."""
+    """Number of lines; as many as the budget allows if not positive."""
     failing: str = ""
-    """What a refusal of the question begins with."""
+    """Prefix of the text that reports a refused call."""
 
 
 @dataclass
 class Tab:
-    """Displays in the order in which they were shown; the place in it is the cursor."""
+    """Displays in the order in which they were shown; the index of a display is its cursor."""
 
     tokens: Tokens
     budget: int = 1024
@@ -49,7 +51,7 @@ class Tab:
     """The last display of each address."""
 
     def plan(self, name: str, arguments: str | Mapping[str, Any]) -> Turn:
-        """Read a call. Raises Misuse."""
+        """Return what a tool call leads to. Raises InvalidToolCall."""
         given = _read(arguments)
         tool = name.removeprefix("browser.")
         if tool == "search":
@@ -62,12 +64,12 @@ class Tab:
         raise Misuse(json.dumps({"error": f"Unknown function: {tool}"}))
 
     def show(self, shown: Leaf, turn: Turn) -> str:
-        """Put a display on top, and say it. Raises Misuse if it has no such line."""
+        """Append a display and return its text. Raises InvalidToolCall if it does not have the first line."""
         lines = wrapped(shown.text)
         if turn.line >= len(lines):
             end = len(lines) - 1
             raise Misuse(f"Invalid location parameter: `{turn.line}`. Cannot exceed page maximum of {end}.")
-        self.known[shown.url] = shown
+        self.known[shown.url] = shown  # so that a later link to it needs no request
         self.stack.append(shown)
         first = turn.line
         fitting = end_of_view(lines, first, self.budget, self.tokens) if turn.lines <= 0 else first + turn.lines
@@ -78,6 +80,7 @@ class Tab:
         return head + numbered(lines[first:last], first)
 
     def _open(self, given: Mapping[str, Any]) -> Turn:
+        """Plan a call of `open`: an address, a link of a display, or another part of a display."""
         wanted = given.get("id", -1)
         if isinstance(wanted, str) and not _NUMBER.fullmatch(wanted):
             return self._visit(wanted, given)
@@ -90,7 +93,9 @@ class Tab:
         return self._visit(url, given, self.known.get(url), (here.places or {}).get(str(link), 0))
 
     def _visit(self, url: str, given: Mapping[str, Any], known: Leaf | None = None, place: int = 0) -> Turn:
-        """A display that is known, or the question for it; a source is always asked for, and shown from its start."""
+        """Plan to show an address, from a display that is known or by a call. HTML source is always fetched, and shown
+        from its start.
+        """
         if given.get("view_source") in (True, 1, "true", "True"):
             url, known, place = SOURCE + url.removeprefix(SOURCE), None, 0
         line = _number(given, "loc")
@@ -100,13 +105,14 @@ class Tab:
         )
 
     def _find(self, given: Mapping[str, Any]) -> Turn:
+        """Plan a call of `find`."""
         here = self._at(given)
         if here.places is not None:
             raise Misuse("Cannot run `find` on search results page or find results page")
         return Turn(page_display.found(here, _text(given, "pattern", "find")))
 
     def _at(self, given: Mapping[str, Any]) -> Leaf:
-        """The display that a cursor names; the last one if it names none."""
+        """Return the display that a cursor names, or the last one. Raises InvalidToolCall."""
         if not self.stack:
             raise Misuse("No pages to access!")
         cursor = _number(given, "cursor")
@@ -122,6 +128,7 @@ _NUMBER = re.compile(r"\s*-?\d{1,15}(?:\.0*)?\s*")
 
 
 def _read(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments that are not null. Raises InvalidToolCall if they are not a JSON object."""
     try:
         given = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
@@ -132,7 +139,7 @@ def _read(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _number(given: Mapping[str, Any], name: str) -> int:
-    """-1 if it is not given."""
+    """Return an integer argument; -1 if it is absent. Raises InvalidToolCall."""
     value = given.get(name, -1)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
@@ -142,6 +149,7 @@ def _number(given: Mapping[str, Any], name: str) -> int:
 
 
 def _text(given: Mapping[str, Any], name: str, tool: str) -> str:
+    """Return a text argument. Raises InvalidToolCall."""
     value = given.get(name)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -151,4 +159,5 @@ def _text(given: Mapping[str, Any], name: str, tool: str) -> str:
 
 
 def _cut(text: str, most: int = 1024) -> str:
+    """Return a text cut to `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,6 +1,7 @@
-"""What can be asked of the native API: each function gives a `Call`, which knows its request and how to read the reply.
+"""Builds the calls of the native API: each `ApiCall` knows its request and how to parse the response.
 
-Pure: the clients only send. So sync and async cannot differ in what they ask or understand.
+Pure: the clients only send. The synchronous and the asynchronous client therefore cannot differ in what they request
+or understand.
 """
 
 from __future__ import annotations
@@ -22,24 +23,27 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 QUERY_CHARACTERS = 4096
-"""The server reads no more of a query."""
+"""Maximum length of a query; the server ignores the rest."""
 BATCH_QUERIES, BATCH_URLS = 4096, 256
 BATCH_RESULTS = 100_000
-"""What one batch may ask for in all."""
+"""Maximum number of results that one batch may request in total."""
 BATCH_BYTES = 4 << 20
-"""Half of what a request may weigh."""
+"""Maximum size of a batch: half of what the server accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One question: the path with its parameters, the body of a POST, and the reader of a 200."""
+    """One API call: path with parameters, body of a POST, and the parser of a 200 response."""
 
     path: str
+    """Path and query string of the request."""
     read: Callable[[Response], T]
+    """Parses a 200 response."""
     body: bytes | None = None
+    """JSON body of a POST; None for a GET."""
 
     def request(self, base_url: str, headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Request:
-        """The request, ready for `send`, which adds nothing. Raises BadRequest on what is too long for a URL."""
+        """Return the complete request, ready for `httpx.Client.send`. Raises BadRequest if the URL is too long."""
         method = "GET" if self.body is None else "POST"
         extensions = {"timeout": timeout.as_dict()}
         try:
@@ -50,8 +54,11 @@ class Call(Generic[T]):
             raise BadRequest(f"the request cannot be sent: {error}", reason="bad-request") from error
 
     def answer(self, response: Response) -> T:
-        """The reply's value. Raises WebError, or InfrastructureError for what is no reply."""
-        if (found := responses.problem(response)) is not None:
+        """Return the parsed response.
+
+        Raises: WebError if the server refused; InfrastructureError if it failed or did not send the documented JSON.
+        """
+        if (found := replies.problem(response)) is not None:
             raise found
         try:
             return self.read(response)
@@ -64,13 +71,14 @@ class Call(Generic[T]):
             ) from error
 
     def then(self, read: Callable[[T], S]) -> Call[S]:
-        """The same question with its answer read further."""
+        """Return the same call with `read` applied to its result."""
         return Call(self.path, lambda response: read(self.read(response)), self.body)
 
 
 def search(
     query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
 ) -> Call[SearchAnswer]:
+    """Return the call for one page of results."""
     path = _path("/v1/search", q=query[:QUERY_CHARACTERS], page=page, size=size, as_of=as_of, engine=engine)
     return Call(path, _json(responses.search_answer))
 
@@ -85,6 +93,7 @@ def page(
     lines: int | None = None,
     follow: bool = True,
 ) -> Call[PageAnswer]:
+    """Return the call for a window of a page: by lines if `line` or `lines` is given, else by characters."""
     by_line = line is not None or lines is not None
     window = {"line": line or 0, "lines": lines} if by_line else {"start": start, "length": length}
     path = _path("/v1/fetch", url=url, format=format, at=at, follow=int(follow), **window)
@@ -92,21 +101,24 @@ def page(
 
 
 def raw(url: str, at: str | None = None) -> Call[RawAnswer]:
-    return Call(_path("/v1/fetch", url=url, format="raw", at=at), responses.raw_answer)
+    """Return the call for a recorded response, byte for byte."""
+    return Call(_path("/v1/fetch", url=url, format="raw", at=at), replies.raw_answer)
 
 
 def find(url: str, pattern: str, at: str | None = None, limit: int = 20) -> Call[FindAnswer]:
-    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(responses.find_answer))
+    """Return the call for the occurrences of a plain text in a page."""
+    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(replies.find_answer))
 
 
 def health() -> Call[Health]:
-    return Call("/health", _json(responses.health))
+    """Return the call for the server's health."""
+    return Call("/health", _json(replies.health))
 
 
 def search_many(
     queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
 ) -> Iterator[Call[list[SearchAnswer | ClientError]]]:
-    """Batches the server accepts, in order."""
+    """Yield the calls for many searches, in order, in batches that the server accepts."""
     shared = {"page": page, "size": size, "as_of": as_of, "engine": engine}
     asks = [{"q": _clean(query[:QUERY_CHARACTERS]), **shared} for query in queries]
     for batch in _batches(asks, min(BATCH_QUERIES, BATCH_RESULTS // max(size, 1))):
@@ -116,29 +128,33 @@ def search_many(
 def open_many(
     urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
 ) -> Iterator[Call[list[PageAnswer | ClientError]]]:
-    """Batches the server accepts, in order."""
+    """Yield the calls for many pages, in order, in batches that the server accepts."""
     asks = [{"url": _clean(url), "at": at} for url in urls]
     for batch in _batches(asks, BATCH_URLS):
         yield _post("/v1/fetch", {"urls": batch, "format": format, "length": length}, len(batch), responses.page_answer)
 
 
 def _path(route: str, **parameters: object) -> str:
+    """Return a path with its query string; parameters that are None are left out."""
     given = {name: value for name, value in parameters.items() if value is not None}
     return f"{route}?{urlencode(given, errors='replace')}"
 
 
 def _clean(text: str) -> str:
-    """Models produce lone surrogates, which no JSON reader takes."""
+    """Return a text without lone surrogates, which models produce and no JSON reader accepts."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _json(read: Callable[[Mapping[str, Any]], T]) -> Callable[[Response], T]:
+    """Return a response parser that decodes JSON first."""
     return lambda response: read(json.loads(response.content))
 
 
 def _post(
     path: str, body: Mapping[str, object], count: int, read: Callable[[Mapping[str, Any]], T]
 ) -> Call[list[T | ClientError]]:
+    """Return the call for a batch of `count` entries; each result is a value or the error of its entry."""
+
     def entries(shape: Mapping[str, Any]) -> list[T | ClientError]:
         found = responses.answers(shape, count)
         return [responses.error(entry["error"]) if "error" in entry else read(entry) for entry in found]
@@ -147,10 +163,11 @@ def _post(
 
 
 def _batches(asks: Sequence[dict[str, Any]], most: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the entries in batches of at most `most` entries and `MAX_BATCH_BYTES` bytes."""
     batch: list[dict[str, Any]] = []
     weight = 0
     for ask in asks:
-        size = len(json.dumps(ask, ensure_ascii=False).encode())
+        size = len(json.dumps(ask, ensure_ascii=False).encode())  # as it is sent
         if batch and (len(batch) == most or weight + size > BATCH_BYTES):
             yield batch
             batch, weight = [], 0

@@ -1,7 +1,9 @@
-"""The two clients, one shape: what they ask and understand is in `calls`, when they ask again in `retry`.
+"""The two clients, `Client` and `AsyncClient`, with the same methods. `calls` builds requests, `retry` decides on
+retries.
 
-A `Client` may be shared by threads (each has its own connection); an `AsyncClient` belongs to one event loop. Both ask
-a server by its address, `http://host:port` or `unix:///path`, or without a socket an ASGI application in this process.
+A `Client` may be shared by threads (each has its own connection); an `AsyncClient` belongs to one event loop. Both
+reach a server by its address, `http://host:port` or `unix:///path`, or an ASGI application in this process without a
+socket.
 """
 
 from __future__ import annotations
@@ -31,15 +33,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8800"
+"""Address of a server started with default settings."""
 
 
 class _Asker:
-    """What both clients know of their server."""
+    """Settings shared by both clients: server, headers, timeout and retries."""
 
     def __init__(self, server: Address, timeout: float, retries: int, session: str | None) -> None:
         self.server = server
+        """Address of the server."""
         self._patience = Patience(retries)
-        # No limit on waiting for a free connection: a burst of requests is no failure.
+        # No limit on waiting for a free connection: a burst of requests is not a failure.
         self._timeout = httpx.Timeout(timeout, pool=None)
         self._headers = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "webemu-client"}
         if session is not None:
@@ -50,7 +54,11 @@ class _Asker:
 
 
 class Client(_Asker):
-    """The emulated web, asked synchronously."""
+    """Synchronous client of the emulated web. Thread-safe.
+
+    with Client("http://127.0.0.1:8800") as web:
+        page = web.open(web.search("river port").results[0].url)
+    """
 
     def __init__(
         self,
@@ -61,7 +69,11 @@ class Client(_Asker):
         transport: httpx.BaseTransport | None = None,
         app: Application | None = None,
     ) -> None:
-        """`app` is asked instead of `base_url`. Raises ValueError on what is no address."""
+        """Create a client; nothing is sent yet. Raises ValueError if `base_url` is not an address.
+
+        `timeout` is in seconds without data, `retries` the number of repeated attempts, `session` the value of
+        `X-Webemu-Session`, and `app` an ASGI application to call instead of `base_url`.
+        """
         super().__init__(address(base_url) if app is None else HERE, timeout, retries, session)
         self._own: Lines | Beside | None = None
         if app is not None:
@@ -71,7 +83,7 @@ class Client(_Asker):
         self._clients = ThreadClients(self.server, transport)
 
     def perform(self, call: Call[T]) -> T:
-        """Send, and send again while that may help. Raises WebError or InfrastructureError."""
+        """Send a call, again while that may help, and return its result. Raises WebError or InfrastructureError."""
         attempt = 0
         while True:
             try:
@@ -91,7 +103,7 @@ class Client(_Asker):
     def search(
         self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
     ) -> SearchAnswer:
-        """One page of results; `engine` is a way of searching that the snapshot has, such as `plain` or `hybrid`."""
+        """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`."""
         return self.perform(calls.search(query, page, size, as_of, engine))
 
     def search_many(
@@ -102,7 +114,7 @@ class Client(_Asker):
         as_of: str | None = None,
         engine: str | None = None,
     ) -> list[SearchAnswer | ClientError]:
-        """One answer or error per query, in order; few requests however many queries."""
+        """Return one answer or error per query, in order, with few requests."""
         batches = calls.search_many(queries, page, size, as_of, engine)
         return [answer for batch in batches for answer in self.perform(batch)]
 
@@ -117,28 +129,33 @@ class Client(_Asker):
         lines: int | None = None,
         follow: bool = True,
     ) -> PageAnswer:
-        """A window over a page: in characters, or in lines where `line` or `lines` is given."""
+        """Return a window of a page: by lines if `line` or `lines` is given, else by characters.
+
+        `at` selects the capture nearest to a time; `length=0` returns the whole page.
+        """
         return self.perform(calls.page(url, format, at, start, length, line, lines, follow))
 
     def open_many(
         self, urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
     ) -> list[PageAnswer | ClientError]:
-        """One page or error per URL, in order."""
+        """Return one page or error per URL, in order."""
         batches = calls.open_many(urls, format, at, length)
         return [answer for batch in batches for answer in self.perform(batch)]
 
     def raw(self, url: str, at: str | None = None) -> RawAnswer:
-        """The recorded answer, byte for byte; redirects are not followed."""
+        """Return the recorded response, byte for byte; redirects are not followed."""
         return self.perform(calls.raw(url, at))
 
     def find(self, url: str, pattern: str, at: str | None = None, limit: int = 20) -> FindAnswer:
-        """Where a plain text occurs in a page, case-insensitively."""
+        """Return the occurrences of a plain text in a page, ignoring case."""
         return self.perform(calls.find(url, pattern, at, limit))
 
     def health(self) -> Health:
+        """Return the server's status and snapshot."""
         return self.perform(calls.health())
 
     def close(self) -> None:
+        """Close all connections."""
         if self._own is not None:
             self._own.close()
         self._clients.close()
@@ -153,7 +170,11 @@ class Client(_Asker):
 
 
 class AsyncClient(_Asker):
-    """The emulated web, asked from one event loop, by hundreds of rollouts at once."""
+    """Asynchronous client of the emulated web, for hundreds of concurrent rollouts on one event loop.
+
+    async with AsyncClient() as web:
+        answer = await web.search("river port")
+    """
 
     def __init__(
         self,
@@ -164,7 +185,10 @@ class AsyncClient(_Asker):
         transport: httpx.AsyncBaseTransport | None = None,
         app: Application | None = None,
     ) -> None:
-        """`app` is asked instead of `base_url`. Raises ValueError on what is no address."""
+        """Create a client; nothing is sent yet. Raises ValueError if `base_url` is not an address.
+
+        The parameters are those of `Client`.
+        """
         super().__init__(address(base_url) if app is None else HERE, timeout, retries, session)
         self._own: Wire | Inside | None = None
         if app is not None:
@@ -174,7 +198,7 @@ class AsyncClient(_Asker):
         self._client = httpx.AsyncClient(transport=transport or PooledTransport(self.server), trust_env=False)
 
     async def perform(self, call: Call[T]) -> T:
-        """Send, and send again while that may help. Raises WebError or InfrastructureError."""
+        """Send a call, again while that may help, and return its result. Raises WebError or InfrastructureError."""
         attempt = 0
         while True:
             try:
@@ -194,7 +218,7 @@ class AsyncClient(_Asker):
     async def search(
         self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
     ) -> SearchAnswer:
-        """One page of results; `engine` is a way of searching that the snapshot has, such as `plain` or `hybrid`."""
+        """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`."""
         return await self.perform(calls.search(query, page, size, as_of, engine))
 
     async def search_many(
@@ -205,7 +229,7 @@ class AsyncClient(_Asker):
         as_of: str | None = None,
         engine: str | None = None,
     ) -> list[SearchAnswer | ClientError]:
-        """One answer or error per query, in order; few requests however many queries."""
+        """Return one answer or error per query, in order, with few requests."""
         batches = calls.search_many(queries, page, size, as_of, engine)
         return [answer for batch in batches for answer in await self.perform(batch)]
 
@@ -220,28 +244,33 @@ class AsyncClient(_Asker):
         lines: int | None = None,
         follow: bool = True,
     ) -> PageAnswer:
-        """A window over a page: in characters, or in lines where `line` or `lines` is given."""
+        """Return a window of a page: by lines if `line` or `lines` is given, else by characters.
+
+        `at` selects the capture nearest to a time; `length=0` returns the whole page.
+        """
         return await self.perform(calls.page(url, format, at, start, length, line, lines, follow))
 
     async def open_many(
         self, urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
     ) -> list[PageAnswer | ClientError]:
-        """One page or error per URL, in order."""
+        """Return one page or error per URL, in order."""
         batches = calls.open_many(urls, format, at, length)
         return [answer for batch in batches for answer in await self.perform(batch)]
 
     async def raw(self, url: str, at: str | None = None) -> RawAnswer:
-        """The recorded answer, byte for byte; redirects are not followed."""
+        """Return the recorded response, byte for byte; redirects are not followed."""
         return await self.perform(calls.raw(url, at))
 
     async def find(self, url: str, pattern: str, at: str | None = None, limit: int = 20) -> FindAnswer:
-        """Where a plain text occurs in a page, case-insensitively."""
+        """Return the occurrences of a plain text in a page, ignoring case."""
         return await self.perform(calls.find(url, pattern, at, limit))
 
     async def health(self) -> Health:
+        """Return the server's status and snapshot."""
         return await self.perform(calls.health())
 
     async def close(self) -> None:
+        """Close all connections."""
         if self._own is not None:
             await self._own.close()
         await self._client.aclose()

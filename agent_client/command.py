@@ -1,4 +1,6 @@
-"""`webemu search`, `fetch` and `find`: a running server asked from a terminal, by people or (`--json`) programs."""
+"""The commands `webemu search`, `fetch` and `find`: query a running server from a terminal or, with `--json`, a
+program.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from webemu.agent_client.types import FindAnswer, PageAnswer, RawAnswer, SearchA
 
 
 class Format(StrEnum):
-    """How a page is printed."""
+    """Forms in which a page is printed."""
 
     text = "text"
     markdown = "markdown"
@@ -30,18 +32,18 @@ class Format(StrEnum):
 
 
 Server = Annotated[
-    str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server; or unix:///path.")
+    str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server, or unix:///path.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
-At = Annotated[str | None, typer.Option("--at", help="The capture nearest to this time, e.g. 2024-11-30.")]
+At = Annotated[str | None, typer.Option("--at", help="Use the capture nearest to this time, such as 2024-11-30.")]
 
 
 def search(
-    query: Annotated[list[str], typer.Argument(help="What to search for.")],
+    query: Annotated[list[str], typer.Argument(help="Words and operators to search for.")],
     page: Annotated[int, typer.Option(help="Page of results, from 1.")] = 1,
     size: Annotated[int, typer.Option(help="Results per page, at most 100.")] = 10,
-    as_of: Annotated[str | None, typer.Option(help="Only what was captured by then, e.g. 2024-11-30.")] = None,
-    engine: Annotated[str | None, typer.Option(help="Way of searching: full, plain, weak, dense, hybrid.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Search only captures up to this time, such as 2024-11-30.")] = None,
+    engine: Annotated[str | None, typer.Option(help="Ranker: full, plain, weak, dense or hybrid.")] = None,
     server: Server = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> None:
@@ -62,13 +64,13 @@ def search(
 
 
 def fetch(
-    url: Annotated[str, typer.Argument(help="The page to open.")],
+    url: Annotated[str, typer.Argument(help="URL of the page.")],
     format: Annotated[Format, typer.Option(help="links: text with numbered links; raw: the bytes as recorded.")] = (
         Format.text
     ),
     at: At = None,
-    start: Annotated[int, typer.Option(help="Character to begin at.")] = 0,
-    length: Annotated[int, typer.Option(help="How many characters; 0: all.")] = 20000,
+    start: Annotated[int, typer.Option(help="First character to print.")] = 0,
+    length: Annotated[int, typer.Option(help="Number of characters; 0 prints all.")] = 20000,
     follow: Annotated[bool, typer.Option(help="Follow captured redirects.")] = True,
     server: Server = DEFAULT_URL,
     as_json: AsJson = False,
@@ -90,10 +92,10 @@ def fetch(
 
 
 def find(
-    url: Annotated[str, typer.Argument(help="The page to look into.")],
-    pattern: Annotated[str, typer.Argument(help="Plain text, upper and lower case alike.")],
+    url: Annotated[str, typer.Argument(help="URL of the page.")],
+    pattern: Annotated[str, typer.Argument(help="Plain text to find; case is ignored.")],
     at: At = None,
-    limit: Annotated[int, typer.Option(help="How many places to show, at most 200.")] = 20,
+    limit: Annotated[int, typer.Option(help="Number of matches to show, at most 200.")] = 20,
     server: Server = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> None:
@@ -110,14 +112,14 @@ def find(
 
 @contextmanager
 def _asking(server: str) -> Iterator[Client]:
-    """A client whose errors end the command with two lines: what happened, and what to do."""
+    """Yield a client; its errors end the command with two lines, what happened and what to do."""
     try:
         with Client(server, retries=1) as client:
             yield client
     except (ClientError, ValueError) as error:
         action = error.action if isinstance(error, ClientError) else f"for example --server {DEFAULT_URL}"
         if isinstance(error, InfrastructureError) and error.reason == "unreachable":
-            action = "start it with `webemu serve` (or `webemu demo`), or name another with --server"
+            action = "start it with `webemu serve` (or `webemu demo`), or choose another with --server"
         typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
         if action:
             typer.echo(f"  -> {action}", err=True)
@@ -125,6 +127,7 @@ def _asking(server: str) -> Iterator[Client]:
 
 
 def _print_results(answer: SearchAnswer) -> None:
+    """Print results for people."""
     if not answer.results:
         typer.echo("No results.")
     for result in answer.results:
@@ -137,6 +140,7 @@ def _print_results(answer: SearchAnswer) -> None:
 
 
 def _print_page(page: PageAnswer) -> None:
+    """Print a window of a page, and how to read on."""
     typer.secho(page.title or page.final_url, bold=True)
     typer.echo(f"{typer.style(page.final_url, fg='cyan')}  {page.status}  {page.fetched}\n")
     typer.echo(page.content)
@@ -146,6 +150,7 @@ def _print_page(page: PageAnswer) -> None:
 
 
 def _print_matches(answer: FindAnswer) -> None:
+    """Print the occurrences of a text."""
     typer.secho(f"{answer.total} of {answer.pattern!r} in {answer.final_url}", bold=True)
     for match in answer.matches:
         typer.echo(f"  line {match.line}, --start {match.start}")
@@ -153,12 +158,13 @@ def _print_matches(answer: FindAnswer) -> None:
 
 
 def _wrapped(text: str) -> str:
+    """Return a text indented and wrapped to the terminal."""
     width = min(shutil.get_terminal_size().columns, 110)
     return textwrap.fill(" ".join(text.split()), width, initial_indent="     ", subsequent_indent="     ")
 
 
 def _recorded(answer: RawAnswer) -> dict[str, Any]:
-    """Everything but the body, which is no text."""
+    """Return a recorded response as JSON values; its body is replaced by a remark because it is binary."""
     shown = asdict(answer)
     return shown | {"body": f"{len(answer.body)} bytes; without --json they go to standard output"}
 

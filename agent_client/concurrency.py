@@ -1,4 +1,4 @@
-"""How many requests of one client are under way at once."""
+"""Limits the number of concurrent requests of one client."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import asyncio
 from collections import deque
 
 AT_ONCE = 512
-"""Further requests wait their turn."""
+"""Maximum number of concurrent requests; further ones wait in order."""
 
 
 class Turns:
-    """`asyncio.Semaphore` without its search through all who wait at every release."""
+    """A fair semaphore as an async context manager.
+
+    `asyncio.Semaphore` searches all waiters at every release, which is slow with many of them.
+    """
 
     def __init__(self) -> None:
         self._free = AT_ONCE
@@ -25,7 +28,7 @@ class Turns:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # it was given at the same moment
+            if not turn.cancelled():  # the slot was handed over at the same moment
                 self._pass_on()
             raise
 
@@ -33,6 +36,7 @@ class Turns:
         self._pass_on()
 
     def _pass_on(self) -> None:
+        """Wake the first waiter that was not cancelled, or free the slot."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():

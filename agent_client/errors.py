@@ -1,13 +1,14 @@
-"""Everything a client can raise, as one tree: either the web says no, or nobody could tell.
+"""Every error that a client raises, as one tree: either the web says no, or nothing could be found out.
 
     ClientError
-    +-- WebError                 the answer is no, and asking again gives the same answer
-    |   +-- BadRequest           400, 413: the ask cannot be understood
+    +-- WebError                 the web says no, and a repeated request gets the same answer
+    |   +-- BadRequest           400, 413: the request cannot be understood
     |   +-- NotCaptured          404: the page, its host or the target of its redirect does not exist
-    |   +-- NoView               406: the page is a picture or the like and has no text
-    +-- InfrastructureError      5xx, no answer after all retries, or none of webemu's: a trainer masks the rollout
+    |   +-- ViewUnavailable      406: the page is an image or the like and has no text
+    +-- InfrastructureError      5xx, no answer after all retries, or no webemu server: a trainer masks the rollout
 
-`reason` is the stable name to test; `action` says what to do next. No results is an answer, never an error.
+`reason` is the stable name to test; `action` says what to do next. A search without results is an answer, never an
+error.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ class ClientError(Exception):
         super().__init__(f"{message} ({action})" if action else message)
         self.message = message
         self.status = status
-        """HTTP status of the answer; 0 where there was none."""
+        """HTTP status of the response; 0 if there was none."""
         self.reason = reason
+        """Stable, machine-readable name of the error."""
         self.action = action
+        """Advice on what to do next; may be empty."""
 
 
 class WebError(ClientError):
-    """The web's own refusal, safe to show to a model."""
+    """The web refused the request; safe to show to a model."""
 
 
 class BadRequest(WebError):
@@ -34,17 +37,20 @@ class BadRequest(WebError):
 
 
 class NotCaptured(WebError):
-    """Reasons: `host-not-captured`, `url-not-captured`, `redirect-not-captured`, `redirect-loop`."""
+    """The page does not exist in the emulated web.
+
+    Reasons: `host-not-captured`, `url-not-captured`, `redirect-not-captured`, `redirect-loop`.
+    """
 
 
 class NoView(WebError):
-    """The page has no such view; `Client.raw` gives its bytes."""
+    """The page has no such view; `Client.raw` returns its bytes."""
 
 
 class InfrastructureError(ClientError):
-    """The server could not be asked, or what answered was not a result: says nothing about the web."""
+    """The server could not be reached, or failed: nothing is known about the web."""
 
     again = False
-    """Whether a later attempt may succeed."""
+    """True if a later attempt may succeed."""
     after = 0.0
-    """Seconds the server asked to wait for."""
+    """Seconds to wait before the next attempt, as the server asked."""

@@ -1,9 +1,9 @@
-"""A backend for `SimpleBrowserTool` of the package `gpt-oss`: the original tool over our web.
+"""A backend for `SimpleBrowserTool` of the package `gpt-oss`: the original tool over the emulated web.
 
     tool = SimpleBrowserTool(backend=Backend(AsyncClient()))
 
-The original takes every exception of a backend for a text to the model, failures of ours included, so `failures` counts
-these: mask a rollout in which it is not 0. `webemu.agent_client.browser` raises them.
+The original tool turns every exception of a backend into a text for the model, infrastructure failures included.
+`failures` counts those: mask a rollout in which it is not 0. `agent_client.browser` raises them instead.
 """
 
 from __future__ import annotations
@@ -18,27 +18,32 @@ from webemu.agent_client.errors import InfrastructureError, WebError
 from webemu.agent_client.page_display import Leaf
 from webemu.agent_client.tools import refusal
 
+# Imported by name at run time: the package is not a dependency.
 _PAGES = "gpt_oss.tools.simple_browser.page_contents"
 
 
 class Backend:
-    """What the tool asks of a backend: `source`, `search`, `fetch`. One per rollout."""
+    """Implements the backend interface of the tool: `source`, `search`, `fetch`. Use one per rollout."""
 
     source = "web"
+    """Name of the source, which the tool shows."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
         self._contents = import_module(_PAGES).PageContents
         self.failures = 0
+        """Number of infrastructure failures so far."""
 
     async def search(self, query: str, topn: int, session: Any = None) -> Any:
-        """A page of results; `session` is the tool's own connection, which nothing here needs."""
-        return await self._got(page_display.results(query, topn))
+        """Return a page of results. `session` is the tool's HTTP session, which is not needed here."""
+        return await self._got(leaf.results(query, topn))
 
     async def fetch(self, url: str, session: Any = None) -> Any:
-        return await self._got(page_display.page(url))
+        """Return a page. `session` is the tool's HTTP session, which is not needed here."""
+        return await self._got(leaf.page(url))
 
     async def _got(self, call: Call[Leaf]) -> Any:
+        """Return a display as the tool's page contents. Raises LookupError if the web refuses, InfrastructureError."""
         try:
             shown = await self._client.perform(call)
         except WebError as error:

@@ -1,6 +1,7 @@
-"""HTTP/1.1 as plain as our servers need it: requests written in one piece, answers read by `httptools`.
+"""Minimal HTTP/1.1: requests written in one piece, responses parsed by `httptools`.
 
-No TLS, no redirects, no cookies. Who sends is `wire` (on an event loop) and `line` (in a thread).
+It has no TLS, redirects or cookies. `async_pool` (event loops) and `blocking` (threads) do the sending; requests that
+are not plain enough go through httpx.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from webemu.agent_client.address import Address
 from webemu.agent_client.raw_response import Fields, Received
 
 HEADER_BYTES = 1 << 20
-"""Of an answer's head: recorded headers go along in it."""
+"""Maximum size of response headers; those of recorded responses travel in them."""
 IDLE = 15.0
-"""Seconds after which a connection is not used again: servers close theirs, and a request on its way would be lost."""
+"""Seconds after which an idle connection is not reused: the server may close it while a request is on its way."""
 LONGEST = 60_000
-"""Characters of a target. httpx has words for longer ones."""
+"""Longest request target, in characters. Longer URLs go through httpx, which reports the error."""
 _PLAIN = re.compile(r"/(?!.*/\.)[\w/?&=%+.~:,;@!$'()*-]*", re.ASCII)
+"""Request targets that need no escaping or path normalisation."""
 _UNSEEN = re.compile(r"[^ -~]")
 
 
 class Writer:
-    """Requests to one server."""
+    """Encodes requests to one server."""
 
     def __init__(self, server: Address, headers: Mapping[str, str]) -> None:
         base = httpx.URL(server.url)
@@ -34,83 +36,89 @@ class Writer:
         self.is_plain = bool(
             base.scheme == "http" and base.host and not base.userinfo and not base.query and not base.fragment
         ) and not any(map(_UNSEEN.search, headers.values()))
-        """Whether the server can be asked so."""
+        """True if this module can talk to the server: plain HTTP, and headers of printable ASCII."""
         self._name, self._prefix = server.name, base.raw_path.decode().rstrip("/")
         lines = [f"{name}: {value}\r\n" for name, value in {"Host": base.netloc.decode(), **headers}.items()]
         self._head = " HTTP/1.1\r\n" + "".join(lines)
 
     @staticmethod
     def bears(path: str) -> bool:
-        """Whether a path can be asked for as it is written."""
+        """True if a path can be sent as it is written."""
         return len(path) < LONGEST and _PLAIN.fullmatch(path) is not None
 
     def request(self, path: str, body: bytes | None) -> bytes:
+        """Return the bytes of a GET, or of a POST if there is a body."""
         target = self._prefix + path
         if body is None:
             return f"GET {target}{self._head}\r\n".encode()
         return f"POST {target}{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
     def answer(self, path: str, status: int, fields: Fields, content: bytes) -> Received | httpx.Response:
-        """What was received; httpx undoes a coding, though none was asked for."""
+        """Return the response. An unrequested content coding is left to httpx to decode."""
         if any(name.lower() == b"content-encoding" for name, _ in fields):
             return httpx.Response(status, headers=fields, content=content, request=httpx.Request("GET", self._name))
         return Received(self._name + path, status, fields, content)
 
 
 class Reader(ABC):
-    """One answer after the other, out of bytes as they come."""
+    """Parses consecutive responses from bytes as they arrive."""
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
         self.is_open = True
-        """Whether another request may follow."""
+        """True if another request may follow on the connection."""
         self.on_message_begin()
 
     def read(self, data: bytes) -> None:
-        """Calls `answered` for each answer that is whole. Raises httpx.RemoteProtocolError."""
+        """Feed received bytes; `on_response` is called for each complete response. Raises httpx.RemoteProtocolError."""
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
-            raise httpx.RemoteProtocolError(f"what came is no answer of HTTP/1.1: {error}") from error
+            raise httpx.RemoteProtocolError(f"the response is not valid HTTP/1.1: {error}") from error
 
     def end(self) -> None:
-        """The connection has ended. Raises httpx.RemoteProtocolError where that is no end of an answer."""
+        """Handle the end of the connection. Raises httpx.RemoteProtocolError if it cuts a response off."""
         told = {name.lower() for name, _ in self._fields}
         if self._is_head or told & {b"content-length", b"transfer-encoding"}:  # RFC 9112, section 6.3
-            raise httpx.RemoteProtocolError("the connection ended before the answer had come in whole")
+            raise httpx.RemoteProtocolError("the connection ended before the response was complete")
         self._answer(self._parser.get_status_code())
 
     @abstractmethod
     def answered(self, status: int, fields: Fields, content: bytes) -> None:
-        """An answer is there."""
+        """Handle a complete response."""
 
     def _answer(self, status: int) -> None:
         self.answered(status, self._fields, b"".join(self._pieces))
 
-    # Of the parser
+    # Callbacks of the parser
 
     def on_message_begin(self) -> None:
+        """Reset the state for a new response."""
         self._fields: Fields = []
         self._pieces: list[bytes] = []
         self._size = 0
         self._is_head = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._is_head:  # what follows a body in pieces is of no use
+        """Store a header. Raises ValueError if the headers become too large."""
+        if self._is_head:  # trailers of a chunked body are ignored
             self._fields.append((name, value))
             self._size += len(name) + len(value)
             if self._size > HEADER_BYTES:
-                raise ValueError("the head is too large")
+                raise ValueError(f"the response headers exceed {HEADER_BYTES} bytes")
 
     def on_headers_complete(self) -> None:
         self._is_head = False
 
     def on_body(self, body: bytes) -> None:
+        """Store a piece of the body."""
         self._pieces.append(body)
 
     def on_message_complete(self) -> None:
+        """Deliver the response unless it is an interim one (1xx)."""
         status = self._parser.get_status_code()
-        if status < 200:  # others follow (RFC 9110, section 15.2)
+        if status < 200:  # interim responses; the final one follows (RFC 9110, section 15.2)
             return
         self.is_open = self.is_open and self._parser.should_keep_alive()
+        """True if another request may follow on the connection."""
         self._answer(status)

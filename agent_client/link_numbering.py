@@ -1,4 +1,4 @@
-"""Links as gpt-oss reads them: `【id†words】`, and `【id†words†host】` where the link leaves the site. Pure."""
+"""Numbers links as gpt-oss reads them: `【id†words】`, or `【id†words†host】` if the link leaves the site. Pure."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ _LINK = re.compile(
     r"(?<!!)\[((?:[^\[\]\n]|\[[^\[\]\n]{0,100}+\]){1,300}+)\]"
     r"\((?:<([^<>\n]{0,4000})>|((?:[^()\s\\]|\\.|\([^()\s]{0,1000}\)){0,4000}))(?:\s+\"(?:[^\"\\\n]|\\.){0,1000}\")?\)"
 )
-"""An inline link of CommonMark: words, then its address in one of two forms. Bounded, as pages may be hostile."""
+"""An inline link of CommonMark: words, then the address in one of two forms. Lengths are bounded because pages may be
+hostile.
+"""
 _MARK = re.compile(r"【\d+†([^†】]+)(?:†[^†】]+)?】")
 _PADDING = re.compile(r"(?<=\S ) +(?=\|)|(?<=\| -{3})-+")
-"""What makes the columns of a table as wide as their widest cell."""
+"""Padding that makes the columns of a markdown table equally wide."""
 _MEANT = str.maketrans({"【": "〖", "】": "〗", "◼": "◾", "\u200b": None})
-"""Characters that marks are made of, and those that pages get instead; as gpt-oss has them."""
+"""Characters that numbered links consist of, with the replacements that gpt-oss uses in page text."""
 
 
 @dataclass
 class Marks:
-    """Numbers the links of one page as they come; one address has one number."""
+    """Numbers the links of one page in order of appearance; an address always gets the same number."""
 
     site: str
     """Host of the page; empty for a page of results."""
     addresses: dict[str, str] = field(default_factory=dict)
-    """By number, as a text."""
+    """Addresses by number, which is a string."""
     _numbers: dict[str, str] = field(default_factory=dict)
 
     def mark(self, words: str, address: str) -> str:
-        """The link; its words alone if it leads to no page or has none."""
+        """Return the numbered link; only its words if the address is not a web page or there are no words."""
         words = " ".join(words.replace("†", "‡").split())
         host = host_of(address)
         if not host or not words:
@@ -40,23 +42,23 @@ class Marks:
 
 
 def plain(text: str) -> str:
-    """A page's own text, without characters that look like marks."""
+    """Return a page's own text without characters that look like numbered links."""
     return text.translate(_MEANT)
 
 
 def marked(markdown: str, marks: Marks) -> str:
-    """The text of a page, its links numbered."""
+    """Return the markdown of a page with its links numbered."""
     text = _LINK.sub(lambda link: marks.mark(_words(link[1]), _address(link)), plain(markdown))
     return _PADDING.sub("", text)
 
 
 def unmarked(text: str) -> str:
-    """The text with the words of its links alone."""
+    """Return the text with numbered links replaced by their words."""
     return _MARK.sub(r"\1", text)
 
 
 def host_of(address: str) -> str:
-    """Host and port of a page's address; empty for what is none."""
+    """Return host and port of a web address; empty if it is not one."""
     try:
         parts = urlsplit(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A text as numbered lines of at most 80 columns, and as many of them as a budget of tokens allows. Pure."""
+"""Wraps a text into numbered lines of 80 columns, and finds where a token budget ends in them. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from functools import lru_cache
 from webemu.agent_client.tokens import Tokens
 
 WIDTH = 80
+"""Columns of a line."""
 
 
 @lru_cache(64)
 def wrapped(text: str) -> tuple[str, ...]:
-    """Lines of a page; empty ones and all spaces are kept. Remembered, since a page is shown several times."""
+    """Return the lines of a page; empty lines and all spaces are kept. Cached, since a page is shown several times."""
     lines: list[str] = []
     for line in text.split("\n"):
         lines += textwrap.wrap(line, WIDTH, replace_whitespace=False, drop_whitespace=False) or [""]
@@ -21,11 +22,14 @@ def wrapped(text: str) -> tuple[str, ...]:
 
 
 def numbered(lines: Sequence[str], first: int) -> str:
+    """Return the lines as text, each with its number as `L7: `."""
     return "\n".join(f"L{number}: {line}" for number, line in enumerate(lines, first))
 
 
 def end_of_view(lines: Sequence[str], first: int, budget: int, tokens: Tokens) -> int:
-    """The line that the view ends before: the last shown is the one that the budget ends in."""
+    """Return the line before which a view of `budget` tokens ends; the line in which the budget runs out is still
+    shown.
+    """
     text = numbered(lines[first : first + 2 * budget + 1], first)
     if len(text) <= budget:
         return len(lines)

@@ -1,6 +1,6 @@
-"""What the cursor browser shows: results, pages and places found in them, each as text with numbered links. Pure.
+"""The displays of the cursor browser: results, pages and matches, each as text with numbered links. Pure.
 
-The texts are those of gpt-oss's `SimpleBrowserTool` (0.0.9) and its backends, word for word where these are fixed.
+The texts are those of gpt-oss's `SimpleBrowserTool` (0.0.9) and its backends, word for word where those are fixed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from webemu.agent_client.numbered_text import wrapped
 from webemu.agent_client.types import PageAnswer, SearchAnswer
 
 SOURCE = "view-source:"
-"""What an address begins with whose HTML is wanted."""
+"""Prefix of an address whose HTML source is requested."""
 CHUNKS, CHUNK_LINES = 50, 4
-"""Places that are shown of those found, and how much of each."""
+"""Maximum number of matches shown, and lines shown of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +27,29 @@ class Leaf:
     """One display."""
 
     url: str
-    """Empty for search results."""
+    """Address of the page; empty for search results."""
     title: str
     text: str
     links: Mapping[str, str]
-    """Addresses by number."""
+    """Addresses by link number."""
     places: Mapping[str, int] | None = None
-    """Of what was found: where each link leads to in its page, as a line."""
+    """Page line of each link number, for a display of matches; else None."""
 
 
 def results(query: str, size: int) -> Call[Leaf]:
-    """The question for a page of results."""
+    """Return the call for a page of results as a display."""
     return search_call(query, 1, size).then(_results_leaf)
 
 
 def page(url: str) -> Call[Leaf]:
-    """The question for a page, or for its HTML if the address says so."""
+    """Return the call for a page as a display, or for its HTML source if the address asks for it."""
     if url.startswith(SOURCE):
         return page_call(url.removeprefix(SOURCE), "html", length=0).then(_source_leaf)
     return page_call(url, "markdown", length=0).then(_page_leaf)
 
 
 def _results_leaf(answer: SearchAnswer) -> Leaf:
+    """Return the display of search results."""
     marks = Marks("")
     items = [
         f"  * {marks.mark(plain(result.title) or result.url, result.url)} {' '.join(plain(result.snippet).split())}"
@@ -59,6 +60,7 @@ def _results_leaf(answer: SearchAnswer) -> Leaf:
 
 
 def _page_leaf(answer: PageAnswer) -> Leaf:
+    """Return the display of a page."""
     url = answer.final_url
     marks = Marks(host_of(url))
     text = f"\nURL: {url}\n" + marked(answer.content, marks)
@@ -66,12 +68,13 @@ def _page_leaf(answer: PageAnswer) -> Leaf:
 
 
 def _source_leaf(answer: PageAnswer) -> Leaf:
+    """Return the display of a page's HTML source."""
     url = SOURCE + answer.final_url
     return Leaf(url, answer.title or host_of(answer.final_url), plain(answer.content), {})
 
 
 def found(leaf: Leaf, pattern: str) -> Leaf:
-    """The places of a page that hold a text, upper and lower case alike, with the lines that follow."""
+    """Return the display of a text's occurrences in a page, ignoring case, each with the lines that follow."""
     pattern = pattern.lower()
     lines = unmarked("\n".join(wrapped(leaf.text))).split("\n")
     places = _places(lines, pattern)
@@ -89,7 +92,7 @@ def found(leaf: Leaf, pattern: str) -> Leaf:
 
 
 def _places(lines: list[str], pattern: str) -> list[int]:
-    """Lines that hold the text; what was shown with one is not looked through again."""
+    """Return the lines that contain the text. Lines that are shown with an earlier match are skipped."""
     places: list[int] = []
     line = 0
     while line < len(lines) and len(places) < CHUNKS:

@@ -1,8 +1,9 @@
-"""Understands questions of known forms: which page to find, and what to look up on it and on the pages it leads to.
+"""Parses questions of known forms into lookup steps: which page to find, and what to look up there and on linked
+pages.
 
-A form's path is read left to right: `Founder > Place of birth` looks up a name, goes to its page and looks up a place
-there. `Winner@Y` is the column `Winner` in the table row of year Y, `Town^Y` the column `Town` in the row whose column
-Y is the largest.
+The path of a form is read from left to right: `Founder > Place of birth` looks up a name, goes to its page and looks
+up a place there. `Winner@Y` is the column `Winner` in the table row of year Y; `Town^Y` is the column `Town` in the
+row with the largest value in column Y.
 """
 
 from __future__ import annotations
@@ -57,28 +58,32 @@ FORMS = (
         "Manufacturer > Headquarters > Population",
     ),
 )
+"""Question forms with their lookup paths. X is the page, Y a year, W anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One thing to look up on a page."""
+    """One value to look up on a page."""
 
     label: str
-    """Of an infobox row, or of a table column."""
+    """Label of an infobox row or a table column."""
     year: str = ""
-    """The table row, or for `largest` the column that is compared."""
+    """Table row to read, or for `largest` the column to compare; empty for an infobox."""
     largest: bool = False
+    """True to read the row with the largest value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """The lookup steps of a question."""
+
     title: str
-    """Of the page where the path begins."""
+    """Title of the first page."""
     looks: tuple[Look, ...]
 
 
 def understand(question: str) -> Plan | None:
-    """The plan for a question; None for a form that is not known."""
+    """Return the plan for a question; None if its form is unknown."""
     question = " ".join(question.split())
     for pattern, path in _PATTERNS:
         if found := pattern.fullmatch(question):
@@ -88,6 +93,7 @@ def understand(question: str) -> Plan | None:
 
 
 def _look(step: str, year: str) -> Look:
+    """Return one step of a path, with the year filled in."""
     for sign in "@^":
         if sign in step:
             return Look(step.partition(sign)[0], year, sign == "^")
@@ -95,6 +101,7 @@ def _look(step: str, year: str) -> Look:
 
 
 def _pattern(form: str) -> re.Pattern[str]:
+    """Compile a question form."""
     pattern = re.escape(form)
     for slot, shape in (("X", ".+"), ("W", ".+"), ("Y", r"\d{4}")):
         pattern = pattern.replace(re.escape(f"{{{slot}}}"), f"(?P<{slot}>{shape})")
@@ -102,4 +109,4 @@ def _pattern(form: str) -> re.Pattern[str]:
 
 
 _PATTERNS = [(_pattern(form), path) for form, path in sorted(FORMS, key=lambda entry: -len(entry[0]))]
-"""The longest first, since the form with most words of its own is the one that is meant."""
+"""Compiled forms, longest first, since the form with the most fixed words is the right one."""

@@ -1,4 +1,4 @@
-"""An answer as it came, whichever way."""
+"""The response type of our own transports."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 
 Fields = list[tuple[bytes, bytes]]
-"""Headers."""
+"""Header names and values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """An answer; has of `httpx.Response` what is read of answers here."""
+    """A response, with the members of `httpx.Response` that this package reads."""
 
     url: str
     status_code: int
@@ -23,7 +23,9 @@ class Received:
 
     @property
     def headers(self) -> httpx.Headers:
+        """Headers as httpx presents them."""
         return httpx.Headers(self.fields)
 
     def json(self) -> Any:
+        """Return the decoded JSON body. Raises ValueError."""
         return json.loads(self.content)

@@ -1,4 +1,4 @@
-"""Reads the native API's answers: JSON and headers in, frozen values or errors out. Nothing is sent here."""
+"""Parses responses of the native API: JSON and headers in, frozen values or errors out. It sends nothing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from webemu.agent_client.raw_response import Received
 
 Response: TypeAlias = "httpx.Response | Received"
-"""An answer, as it travelled."""
+"""A response of httpx or of our own transports."""
 Shape = Mapping[str, Any]
-"""A JSON object as received."""
+"""A decoded JSON object."""
 KINDS: dict[int, type[WebError]] = {400: BadRequest, 404: NotCaptured, 406: NoView, 413: BadRequest}
+"""Error type by HTTP status."""
 RECORDED = b"x-archive-orig-"
+"""Prefix of the recorded headers in a raw response."""
 
 
 def search_answer(shape: Shape) -> SearchAnswer:
+    """Return a page of results from its JSON."""
     results = tuple(
         SearchResult(r["rank"], r["url"], r["title"], r["snippet"], r["date"], r["score"], tuple(r.get("others", ())))
         for r in shape["results"]
@@ -34,21 +37,24 @@ def search_answer(shape: Shape) -> SearchAnswer:
 
 
 def page_answer(shape: Shape) -> PageAnswer:
+    """Return a window of a page from its JSON."""
     fields = {name: shape[name] for name in PageAnswer.__dataclass_fields__}
     return PageAnswer(**fields | {"redirects": tuple(shape["redirects"])})
 
 
 def find_answer(shape: Shape) -> FindAnswer:
+    """Return the occurrences of a text from their JSON."""
     matches = tuple(Match(m["start"], m["line"], m["text"]) for m in shape["matches"])
     return FindAnswer(shape["url"], shape["final_url"], shape["pattern"], shape["total"], matches, shape["snapshot"])
 
 
 def health(shape: Shape) -> Health:
+    """Return the server's health from its JSON."""
     return Health(shape["status"], shape["snapshot"])
 
 
 def raw_answer(response: Response) -> RawAnswer:
-    """The recorded answer out of a `format=raw` reply; bodies and headers are untouched."""
+    """Return the recorded response in a `format=raw` response; body and headers are untouched."""
     headers = response.headers
     status, _, reason = headers["X-Webemu-Status"].partition(" ")
     recorded = tuple(
@@ -69,7 +75,7 @@ def raw_answer(response: Response) -> RawAnswer:
 
 
 def problem(response: Response) -> ClientError | None:
-    """The error an answer stands for; None for a result."""
+    """Return the error that a response stands for; None for a 200."""
     if response.status_code == 200:
         return None
     shape = _error_shape(response)
@@ -82,7 +88,7 @@ def problem(response: Response) -> ClientError | None:
 
 
 def error(shape: Shape) -> ClientError:
-    """An error out of its documented shape. Damaged payloads stay damaged, so they are not asked for again."""
+    """Return the error of a documented JSON error object. Damaged payloads stay damaged, so they are not retried."""
     status, reason = int(shape["status"]), str(shape["reason"])
     message, action = str(shape["message"]), str(shape.get("action", ""))
     if status < 500 and reason not in ("no-such-route", "method-not-allowed"):
@@ -93,6 +99,7 @@ def error(shape: Shape) -> ClientError:
 
 
 def _error_shape(response: Response) -> Shape | None:
+    """Return the documented error object of a response; None if it has none."""
     try:
         shape = response.json()["error"]
         return shape if {"status", "reason", "message"} <= shape.keys() else None
@@ -101,13 +108,13 @@ def _error_shape(response: Response) -> Shape | None:
 
 
 def _foreign(response: Response) -> InfrastructureError:
-    """Something that is not webemu answered: a gateway, a proxy, another server."""
+    """Return the error for a response that is not webemu's, but of a gateway, a proxy or another server."""
     status = response.status_code
     found = InfrastructureError(
-        f"HTTP {status} without webemu's error shape from {response.url}",
+        f"HTTP {status} from {response.url} without webemu's error object",
         status=status,
         reason="foreign-answer",
-        action="check base_url and what stands between",
+        action="check base_url, and any proxy or gateway in between",
     )
     found.again = status >= 500 or status == 429
     found.after = _seconds(response.headers.get("Retry-After", ""))
@@ -115,7 +122,7 @@ def _foreign(response: Response) -> InfrastructureError:
 
 
 def _seconds(retry_after: str) -> float:
-    """Return the wait that Retry-After asks for, in seconds (RFC 9110, 10.2.3: a number or a date); 0 if unreadable."""
+    """Return the wait that Retry-After requests, in seconds (RFC 9110, 10.2.3: a number or a date); 0 if unreadable."""
     if retry_after.isascii() and retry_after.isdigit():
         return float(retry_after)
     try:
@@ -125,8 +132,8 @@ def _seconds(retry_after: str) -> float:
 
 
 def answers(shape: Shape, count: int) -> Sequence[Shape]:
-    """The entries of a batch answer, as many as were asked for."""
+    """Return the entries of a batch response. Raises ValueError if there are not `count` of them."""
     entries: Sequence[Shape] = shape["answers"]
     if len(entries) != count:
-        raise ValueError(f"{len(entries)} answers to {count} questions")
+        raise ValueError(f"the batch response has {len(entries)} entries, expected {count}")
     return entries

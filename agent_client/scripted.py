@@ -1,7 +1,8 @@
-"""An agent without a model: it searches, opens pages, follows links and reads tables, as the question's form says.
+"""An agent without a model: it searches, opens pages, follows links and reads tables, as the form of the question
+says.
 
-Deterministic, and it knows nothing but the question and what the tools show. A policy keeps no state, so the script is
-played again from the first step each time.
+Deterministic; it knows nothing but the question and the tool outputs. Policies are stateless, so each call replays the
+script from the first step.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from webemu.agent_client.observation_parsing import Cell
 from webemu.agent_client.questions import Look, understand
 
 MAX_STEPS = 16
-"""Enough for three hops with a wrong turn on each."""
+"""Steps that suffice for three hops with a wrong turn on each."""
 _TRIES, _WINDOWS = 3, 4
-"""Pages opened in search of a title, and windows read of each."""
+"""Pages opened per title, and windows read per page."""
 
 
 def scripted(question: str, steps: tuple[Step, ...]) -> Action:
-    """The next action after these steps: a `Policy`."""
-    script = _script(question)
+    """Return the next action after these steps. A `Policy`."""
+    script = _script(question)  # a generator, replayed with all observations so far
     action = next(script)
     for step in steps:
         action = script.send(step.observation)
@@ -29,6 +30,7 @@ def scripted(question: str, steps: tuple[Step, ...]) -> Action:
 
 
 def _script(question: str) -> Generator[Action, str, None]:
+    """Yield the actions for a question; each `send` passes the observation back in."""
     plan = understand(question)
     if plan is None:
         yield Action("search", {"query": question})
@@ -43,11 +45,12 @@ def _script(question: str) -> Generator[Action, str, None]:
 
 
 def _answer(text: str) -> Action:
+    """Return the final action."""
     return Action("answer", {"text": text})
 
 
 def _by_link(cell: Cell, look: Look) -> Generator[Action, str, Cell | None]:
-    """What the page behind a value says, or where it has no link, the page of that name."""
+    """Look a value up on the page that a cell links to, or without a link on the page of that name."""
     if cell.url:
         found = yield from _on_page(cell.url, look)
         if found:
@@ -56,7 +59,7 @@ def _by_link(cell: Cell, look: Look) -> Generator[Action, str, Cell | None]:
 
 
 def _by_title(title: str, look: Look) -> Generator[Action, str, Cell | None]:
-    """What the page with a title says: searched for in plain words, then as a phrase, then with what is looked for."""
+    """Look a value up on the page with a title, searching for plain words, then for the phrase, then with the label."""
     tried: list[str] = []
     for query in (title, f'"{title}"', f"{title} {look.label}"):
         shown = observation_parsing.results((yield Action("search", {"query": query})))
@@ -71,14 +74,15 @@ def _by_title(title: str, look: Look) -> Generator[Action, str, Cell | None]:
 
 
 def _on_page(url: str, look: Look) -> Generator[Action, str, Cell | None]:
-    """What a page says, read window by window until the value is there with the address behind it."""
+    """Look a value up on a page, window by window, until the value and the address of its link are found."""
     text, start = "", 0
     for _ in range(_WINDOWS):
         arguments = {"url": url, "format": "links"} | ({"start": start} if start else {})
         observation = yield Action("open", arguments)
         text += observation_parsing.content(observation)
         found = _read(text, look)
-        following = observation_parsing.next_start(observation)
+        following = reading.next_start(observation)
+        # Stop at the end of the page, or when the value is complete: addresses of links are listed further down.
         if following is None or (found and not look.largest and bool(found.url) == found.linked):
             break
         start = following
@@ -86,6 +90,7 @@ def _on_page(url: str, look: Look) -> Generator[Action, str, Cell | None]:
 
 
 def _read(text: str, look: Look) -> Cell | None:
+    """Return the value that one step asks for in a page text; None if it is absent."""
     if look.largest:
         return observation_parsing.largest(text, look.label, look.year)
     return (

@@ -1,7 +1,7 @@
-"""`webemu mcp`: MCP over standard input and output, for hosts that start their tools as processes.
+"""The command `webemu mcp`: MCP over standard input and output, for hosts that start their tools as processes.
 
-Each line is a message (JSON-RPC 2.0), sent on to a running server's `/mcp`; nothing is understood here but what its
-HTTP needs. All diagnostics go to standard error, since standard output bears the protocol.
+Each line is a JSON-RPC 2.0 message and is forwarded to `/mcp` of a running server; only what its HTTP headers need is
+parsed here. Diagnostics go to standard error, since standard output carries the protocol.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.command import Server
 
 UNREACHABLE = -32000
-"""Error code of ours; MCP leaves -32000 to -32019 to implementations."""
+"""JSON-RPC error code for an unreachable server; MCP reserves -32000 to -32019 for implementations."""
 _VERSION = "io.modelcontextprotocol/protocolVersion"
+"""Member of `_meta` that names the protocol version."""
 
 
 class Tools(StrEnum):
-    """Which tools are offered."""
+    """Sets of tools that can be offered."""
 
     research = "research"
     browse = "browse"
@@ -35,10 +36,10 @@ class Tools(StrEnum):
 
 def mcp(
     tools: Annotated[Tools, typer.Option(help="research: search, fetch; browse: search, open, find.")] = Tools.research,
-    session: Annotated[str, typer.Option(help="Session of all requests: NAME;at=DATE.")] = "",
+    session: Annotated[str, typer.Option(help="Session of all requests, as NAME;at=DATE.")] = "",
     server: Server = DEFAULT_URL,
 ) -> None:
-    """Be an MCP server on standard input and output, for a running server's web.
+    """Run an MCP server on standard input and output, for the web of a running server.
 
     \\b
     Example:
@@ -60,13 +61,14 @@ def mcp(
 
 
 def answers(client: httpx.Client, url: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-    """What is said to each message that wants an answer, in order."""
+    """Yield the response to each message that expects one, in order."""
     for line in lines:
         if line.strip() and (answer := _answer(client, url, line.strip())):
             yield answer
 
 
 def _answer(client: httpx.Client, url: str, line: bytes) -> bytes:
+    """Forward one message and return the response line; empty if none is expected."""
     message = _read(line)
     try:
         response = client.post(url, content=line, headers=_headers(message))
@@ -74,12 +76,13 @@ def _answer(client: httpx.Client, url: str, line: bytes) -> bytes:
         print(f"webemu mcp: {url} cannot be reached: {error}", file=sys.stderr)
         return _failed(message, "the server cannot be reached; start it with `webemu serve`")
     if response.headers.get("Content-Type", "").startswith("application/json"):
-        # One line each; JSON texts hold no line breaks, and ours has none between its members.
+        # One message per line. JSON strings cannot contain line breaks, so replacing them changes no value.
         return response.content.replace(b"\n", b" ")
     return b"" if response.status_code == 202 else _failed(message, f"the server answered {response.status_code}")
 
 
 def _read(line: bytes) -> dict[str, Any]:
+    """Return a message as an object; empty if it is not one."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -88,7 +91,7 @@ def _read(line: bytes) -> dict[str, Any]:
 
 
 def _headers(message: dict[str, Any]) -> dict[str, str]:
-    """What a request of a version without handshake says in HTTP too."""
+    """Return the HTTP headers that repeat parts of a message, for protocol versions without handshake."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(_VERSION) if isinstance(meta, dict) else None
@@ -100,13 +103,14 @@ def _headers(message: dict[str, Any]) -> dict[str, str]:
 
 
 def _header(value: str) -> str:
+    """Return a header value, base64-encoded (MCP's `=?base64?…?=`) if it is not printable ASCII."""
     if value.isascii() and value.isprintable():
         return value
     return f"=?base64?{b64encode(value.encode('utf-8', 'replace')).decode()}?="
 
 
 def _failed(message: dict[str, Any], text: str) -> bytes:
-    """Nothing where no answer is waited for."""
+    """Return the error response to a message; empty if it expects no response."""
     if message.get("id") is None:
         return b""
     error = {"code": UNREACHABLE, "message": text, "data": {"failure": "infrastructure"}}

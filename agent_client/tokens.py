@@ -1,9 +1,9 @@
-"""Where a number of tokens ends in a text: by the real vocabulary if it is on this machine, else by an approximation.
+"""Finds the character offset at which the first n tokens of a text end, exactly or approximately.
 
-Nothing is downloaded: tiktoken counts if it is installed and has its vocabulary in its cache. Pass `approximate` to a
-browser whose text must not depend on what is installed. The approximation follows the shape of o200k's splitting: a
-word is a token and one more for every six letters after its fourth (bytes, where it is not ASCII), three digits are
-one, and so are four signs. Of English pages it is within a tenth, of other scripts within half.
+Nothing is downloaded: tiktoken is used if it is installed and has its vocabulary in its cache. Pass
+`approximate_token_offset` to a browser whose text must not depend on what is installed. The approximation follows
+o200k: a word is one token plus one for every six letters after its fourth (bytes, if it is not ASCII), and three
+digits or four punctuation marks are one token. It is within a tenth for English pages, within half for other scripts.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from hashlib import sha1
 from pathlib import Path
 
 Tokens = Callable[[str, int], int]
-"""Characters that so many first tokens of a text take; the length of the text if it has no more than that."""
+"""Returns the length, in characters, of the first `count` tokens of a text; the length of the text if it has no more.
+"""
 
 _VOCABULARY = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 _LONGEST = 128
-"""Characters that a token has at most."""
+"""Maximum length of a token, in characters."""
 _PIECE = re.compile(r" ?[^\W\d_]+|\d{1,3}| ?[^\w\s]{1,4}\n?|_|\s+")
 
 
 def approximate(text: str, count: int) -> int:
+    """Return the approximate character offset at which the first `count` tokens end."""
     used = 0
     for piece in _PIECE.finditer(text, 0, (count + 1) * _LONGEST):
         used += _weight(piece[0])
@@ -35,13 +37,16 @@ def approximate(text: str, count: int) -> int:
 
 
 def _weight(piece: str) -> int:
+    """Return the approximate number of tokens of a word, number or sign."""
     word = piece.strip()
     return 1 + max(0, len(word.encode("utf-8", "replace")) - 4) // 6 if word[:1].isalpha() else 1
 
 
 @cache
 def best() -> Tokens:
-    """By o200k_base, which gpt-oss reads; `approximate` where that is not at hand."""
+    """Return the exact function for o200k_base, which gpt-oss uses; the approximate one if its vocabulary is not
+    cached.
+    """
     if not _is_cached():
         return approximate
     try:
@@ -51,14 +56,16 @@ def best() -> Tokens:
     encoding = tiktoken.get_encoding("o200k_base")
 
     def exact(text: str, count: int) -> int:
+        # Encode only as much text as the tokens can span; special tokens in a page are ordinary text.
         found = encoding.encode(text[: (count + 1) * _LONGEST], disallowed_special=())
-        # As gpt-oss counts: bytes of a character that is cut are one each.
+        # Decoded token by token, as gpt-oss counts: each byte of a split character counts as one character.
         return sum(len(encoding.decode([token])) for token in found[:count]) if len(found) > count else len(text)
 
     return exact
 
 
 def _is_cached() -> bool:
+    """True if tiktoken has the vocabulary in its cache."""
     named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     folder = Path(tempfile.gettempdir(), "data-gym-cache") if named is None else Path(named)
     return named != "" and (folder / sha1(_VOCABULARY.encode()).hexdigest()).exists()

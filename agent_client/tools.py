@@ -1,7 +1,7 @@
-"""The tools a model is given, in OpenAI's function format, and the text it sees.
+"""The tools of a model, in OpenAI's function format, and the texts that it sees.
 
-Whatever arguments a model writes, it gets a text that helps; a page that does not exist is such a text too. Only
-`InfrastructureError` is raised, so that a trainer can mask the rollout instead of training on it.
+Whatever arguments a model writes, it gets a helpful text; a page that does not exist is such a text too. Only
+InfrastructureError is raised, so that a trainer can mask the rollout instead of training on it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from webemu.agent_client.errors import BadRequest, NotCaptured, NoView, WebError
 from webemu.agent_client.types import FindAnswer, PageAnswer, SearchAnswer
 
 RESULTS = 10
+"""Results per page."""
 WINDOW = 10_000
 """Characters of a page shown at once: about 2,500 tokens."""
 MATCHES = 20
+"""Occurrences shown by `find`."""
 
 
 def function_tool(name: str, description: str, required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool definition in OpenAI's function format; `properties` are JSON schemas by parameter."""
     parameters = {
         "type": "object",
         "properties": properties,
@@ -66,16 +69,20 @@ TOOLS: list[dict[str, Any]] = [
         pattern={"type": "string", "description": "The text to find.", "minLength": 1, "maxLength": 1000},
     ),
 ]
+"""Tool definitions of search, open and find."""
 
 _PARAMETERS: dict[str, dict[str, Any]] = {t["function"]["name"]: t["function"]["parameters"] for t in TOOLS}
 
 
 class Misuse(ValueError):
-    """The model's call cannot be made; the message tells it why."""
+    """A model's tool call is invalid; the message tells the model why."""
 
 
 def call(client: Client, name: str, arguments: str | Mapping[str, Any]) -> str:
-    """The text a model sees for one tool call. Raises InfrastructureError only."""
+    """Return the text that a model sees for one tool call. Raises InfrastructureError only.
+
+    call(client, "search", '{"query": "river port"}')
+    """
     try:
         return client.perform(plan(name, arguments))
     except (Misuse, WebError) as error:
@@ -83,7 +90,7 @@ def call(client: Client, name: str, arguments: str | Mapping[str, Any]) -> str:
 
 
 async def acall(client: AsyncClient, name: str, arguments: str | Mapping[str, Any]) -> str:
-    """`call` for an `AsyncClient`."""
+    """Return the text that a model sees for one tool call, with an `AsyncClient`. Raises InfrastructureError only."""
     try:
         return await client.perform(plan(name, arguments))
     except (Misuse, WebError) as error:
@@ -91,7 +98,7 @@ async def acall(client: AsyncClient, name: str, arguments: str | Mapping[str, An
 
 
 def plan(name: str, arguments: str | Mapping[str, Any]) -> Call[str]:
-    """The question a tool call stands for, answered with text. Raises Misuse."""
+    """Return the API call that a tool call stands for, with its result as text. Raises InvalidToolCall."""
     if name not in _PARAMETERS:
         raise Misuse(f"There is no tool {name!r}. The tools are: {', '.join(_PARAMETERS)}.")
     given = _checked(name, _read(name, arguments))
@@ -104,6 +111,7 @@ def plan(name: str, arguments: str | Mapping[str, Any]) -> Call[str]:
 
 
 def results_text(answer: SearchAnswer) -> str:
+    """Return search results as text."""
     if not answer.results:
         return f"No results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")
     blocks = [f"Results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")]
@@ -116,7 +124,7 @@ def results_text(answer: SearchAnswer) -> str:
 
 
 def page_text(page: PageAnswer) -> str:
-    """Where one is, the window, and how to read on."""
+    """Return a window of a page as text: where it is, its content, and how to read on."""
     head = [f"Page: {page.final_url}"]
     if page.redirects:
         head.append(f"Redirected from: {page.url}")
@@ -131,6 +139,7 @@ def page_text(page: PageAnswer) -> str:
 
 
 def matches_text(answer: FindAnswer) -> str:
+    """Return the occurrences of a pattern as text."""
     if not answer.total:
         return f"{answer.pattern!r} does not occur in {answer.final_url}."
     lines = [f"{answer.pattern!r} occurs {_times(answer.total)} in {answer.final_url}:"]
@@ -141,7 +150,7 @@ def matches_text(answer: FindAnswer) -> str:
 
 
 def refusal(error: Misuse | WebError) -> str:
-    """Why there is no result, in the words of a browser rather than of an archive."""
+    """Return why there is no result, in the words of a browser rather than of an archive."""
     if isinstance(error, Misuse):
         return str(error)
     if isinstance(error, NotCaptured):
@@ -161,6 +170,7 @@ _ABSENT = {
 
 
 def _read(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments as an object. Raises InvalidToolCall."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
@@ -172,6 +182,7 @@ def _read(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments in their types. Raises InvalidToolCall for unknown, missing and invalid ones."""
     properties = _PARAMETERS[name]["properties"]
     given = {key: value for key, value in arguments.items() if value is not None}
     if unknown := sorted(str(key) for key in given.keys() - properties.keys()):
@@ -182,7 +193,7 @@ def _checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(tool: str, key: str, value: Any, law: Mapping[str, Any]) -> Any:
-    """The value in its type: a number written as text and a list of one are understood as what they mean."""
+    """Return an argument in its type. Numbers as text and lists of one are accepted. Raises InvalidToolCall."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     read = _integer(value) if law["type"] == "integer" else _string(value)
@@ -198,6 +209,7 @@ def _value(tool: str, key: str, value: Any, law: Mapping[str, Any]) -> Any:
 
 
 def _integer(value: Any) -> int | None:
+    """Return an integer, also from text or a float without fraction; None if it is not one."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value):
         return int(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
@@ -206,12 +218,14 @@ def _integer(value: Any) -> int | None:
 
 
 def _string(value: Any) -> str | None:
+    """Return a string, also from a number; None if it is neither."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value)
 
 
 def _usage(name: str) -> str:
+    """Return how a tool is called, optional parameters in brackets."""
     law = _PARAMETERS[name]
     names = [key if key in law["required"] else f"[{key}]" for key in law["properties"]]
     return f"Call it as {name}({', '.join(names)})."

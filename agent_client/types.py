@@ -1,4 +1,4 @@
-"""What the emulated web answers, as frozen values; the fields are those of the native API's JSON."""
+"""The answers of the emulated web as frozen values; the fields are those of the native API's JSON (docs/api.md)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 View = Literal["text", "markdown", "html", "links"]
-"""How a page is wanted: readable text, markdown, HTML, or text with numbered links."""
+"""Form of a page: readable text, markdown, HTML, or text with numbered links."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
+    """One search result."""
+
     rank: int
     url: str
     title: str
@@ -19,87 +21,106 @@ class SearchResult:
     """YYYY-MM-DD, or empty."""
     score: float
     others: tuple[str, ...] = ()
-    """URLs of pages that say the same and were left out for it."""
+    """URLs of near-duplicate pages that were left out in favour of this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
+    """One page of results."""
+
     query: str
     page: int
     size: int
     as_of: str | None
+    """Date up to which captures were searched; None for the whole crawl."""
     results: tuple[SearchResult, ...]
-    """Empty where nothing was found."""
+    """The results in rank order; empty if nothing matched."""
     more: bool
-    """Whether a next page holds at least one result."""
+    """True if a next page has at least one result."""
     snapshot: str
 
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
+    """A window of a page."""
+
     url: str
-    """As asked for."""
+    """The requested URL."""
     final_url: str
-    """Where the redirects ended."""
+    """URL at which the redirects ended."""
     redirects: tuple[str, ...]
+    """URLs that redirected on the way, in order."""
     status: int
-    """As the site answered when it was captured."""
+    """HTTP status that the site sent when it was captured."""
     fetched: str
-    """When it was captured, RFC 3339."""
+    """Time of the capture, RFC 3339."""
     mime: str
     truncated: str
-    """The crawl's own reason, or empty."""
+    """Reason for which the crawl truncated the page, or empty."""
     title: str
     format: str
     start: int
+    """First character of the window."""
     length: int
+    """Length of the window, in characters."""
     total: int
-    """Characters of the whole content."""
+    """Length of the whole content, in characters."""
     line: int
-    """0-based line at which the window begins."""
+    """Line at which the window begins, from 0."""
     next: int | None
-    """Where the following window begins, in characters; None at the end."""
+    """First character of the following window; None at the end."""
     next_line: int | None
+    """First line of the following window; None at the end."""
     content: str
     snapshot: str
 
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
+    """A recorded response."""
+
     url: str
     status: int
     reason: str
     """Reason phrase as recorded."""
     fetched: str
+    """Time of the capture, RFC 3339."""
     encoding: str
-    """Content coding `body` really carries, or empty."""
+    """Content coding that `body` really has, or empty."""
     headers: tuple[tuple[str, str], ...]
-    """Recorded headers in order, repeated ones kept; bytes as Latin-1."""
+    """Recorded headers in order, repeated ones included; bytes as Latin-1."""
     body: bytes
     snapshot: str
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
+    """One occurrence of a pattern."""
+
     start: int
-    """Offset in characters into the text view."""
+    """Offset in the text view, in characters."""
     line: int
+    """Line of the text view, from 0."""
     text: str
-    """The match with what surrounds it, on one line."""
+    """The match with its surroundings, on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindAnswer:
+    """The occurrences of a pattern in a page."""
+
     url: str
     final_url: str
     pattern: str
     total: int
-    """How often the pattern occurs; `matches` may hold fewer."""
+    """Number of occurrences; `matches` may hold fewer."""
     matches: tuple[Match, ...]
     snapshot: str
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
+    """State of the server."""
+
     status: str
     snapshot: str

@@ -1,1 +1,1 @@
-"""What the web is here: the words, the errors, the config, URL law, query language, and the `World` that answers."""
+"""The emulated web: value types, errors, settings, URL canonicalisation, query language, and the `World`."""

@@ -1,4 +1,7 @@
-"""A page of a wiki, read: what its reader sees, in parts that programs ask for one by one."""
+"""A MediaWiki page split into the parts that its API returns one by one.
+
+`index.wiki` reads them out of captured HTML; `api.wiki` serves them.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +10,54 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """From one heading to the next; the first one of an article has no heading."""
+    """The part of an article from one heading to the next; the first section of an article has no heading."""
 
     level: int
-    """2 for `<h2>`; 0 before the first heading."""
+    """Heading level: 2 for `<h2>`; 0 before the first heading."""
     line: str
-    """The words of the heading."""
+    """Text of the heading."""
     anchor: str
-    """Its fragment."""
+    """URL fragment of the heading."""
     html: str
-    """As captured, with the heading."""
+    """HTML as captured, including the heading."""
     extract: str
-    """Its prose as plain HTML: without heading, tables, boxes, notes and links."""
+    """Prose as plain HTML, without heading, tables, boxes, notes and links."""
     text: str
-    """Its prose, a line per paragraph and list item."""
+    """Prose as text, one line per paragraph and list item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A captured page of MediaWiki. Every URL is absolute; what the page does not say is empty."""
+    """A captured MediaWiki page. Every URL is absolute; a field that the page does not state is empty."""
 
     display: str
-    """Its title as HTML."""
+    """Title as HTML."""
     canonical: str
-    """Where the page says that it lives."""
+    """Canonical URL that the page states."""
     namespace: int | None
+    """Number of the page's namespace; None if unknown."""
     language: str
+    """Language code of the content."""
     direction: str
+    """Writing direction: ltr or rtl."""
     description: str
-    """The short description that some wikis hide in a page."""
+    """Short description, which some wikis hide in the page."""
     site: str
     """Name of the wiki."""
     generator: str
     """`MediaWiki` and its version."""
     disambiguation: bool
-    """Whether it tells pages of one name apart."""
+    """True if the page lists pages that share one name."""
     opening: str
     """Start tag of the element that holds the content."""
     sections: tuple[Section, ...]
-    """At least one."""
+    """Sections in order; at least one."""
     links: tuple[str, ...]
-    """Where the content leads, each once, in its order."""
+    """Link targets of the content, without repetitions, in order of appearance."""
     unwritten: frozenset[str]
-    """Those of `links` that the wiki showed as pages nobody has written."""
+    """Red links: the `links` that the wiki marks as pages that do not exist."""
     images: tuple[str, ...]
-    """Pages of the pictures that it shows."""
+    """Pages of the images that the article shows."""
     categories: tuple[str, ...]
     hidden_categories: tuple[str, ...]
 

@@ -1,4 +1,7 @@
-"""Whether something is blocked: by the name of its host, by its URL in any spelling, by what it says. Pure."""
+"""Checks whether a host, a URL in any spelling, or a text is blocked by a policy.
+
+Pure: it only compares; `emulator.policy_filter` removes what is blocked from a world.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,16 @@ from webemu.emulator.ngrams import ngrams, plain
 from webemu.emulator.policy import Blocked
 
 MAX_DEPTH = 4
-"""An address in an address is looked for under so many layers of escapes."""
+"""Maximum number of percent-encoding layers searched for a URL inside a URL."""
 MAX_INNER = 32
+"""Maximum number of inner URLs examined per layer."""
 _TAG = re.compile(r"<[^<>]*>")
 _INNER = re.compile(r"(?<=[/=:?&])(?=(?:[\w-]+\.)+[^\W\d_]{2})")
-"""Where a name may begin inside a URL, as in those of archives, caches and proxies."""
+"""Position where a host name may begin inside a URL, as in URLs of archives, caches and proxies."""
 
 
 class Blocklist:
-    """One policy's list, made ready to ask."""
+    """The block rules of one policy, compiled for fast checks."""
 
     def __init__(self, blocked: Blocked) -> None:
         self._domains = frozenset(_domain(one) for one in blocked.domains) - {""}
@@ -31,21 +35,22 @@ class Blocklist:
         self._texts = tuple(filter(None, map(plain, blocked.texts)))
         self._ngrams = frozenset(one.lower().strip() for one in blocked.ngrams)
         self.reads = bool(self._texts or self._ngrams)
-        """Whether what pages say counts."""
+        """True if the policy blocks by page content, so that texts have to be checked."""
         self.is_url = lru_cache(1 << 16)(self._is_url)
 
     def is_host(self, host: str) -> bool:
-        """Whether all of a host is blocked."""
+        """True if the whole host is blocked, by its own name or a parent domain."""
         if not self._domains:
             return False
         labels = host.lower().rstrip(".").split(".")
         return any(".".join(labels[at:]) in self._domains for at in range(len(labels)))
 
     def _is_url(self, url: str) -> bool:
-        """Whether the URL, or one that stands in it (as in those of archives and caches), is blocked."""
+        """True if the URL, or a URL inside it (as in archives and caches), is blocked."""
         return any(self._is_one(one) for one in (url, *_inner(url)))
 
     def _is_one(self, url: str) -> bool:
+        """True if the URL itself is blocked, by host, by key or by pattern."""
         if self.is_host(urls.host(url)):
             return True
         if self._keys and not self._keys.isdisjoint(_keys(url)):
@@ -53,7 +58,7 @@ class Blocklist:
         return self._pattern is not None and any(map(self._pattern.fullmatch, (url, unquote(url))))
 
     def is_text(self, text: str) -> bool:
-        """Whether a text says what is blocked."""
+        """True if a text contains a blocked text or a blocked run of words."""
         if self._texts:
             said = plain(text)
             if any(one in said for one in self._texts):
@@ -61,21 +66,23 @@ class Blocklist:
         return bool(self._ngrams) and any(one in self._ngrams for one in ngrams(text))
 
     def is_document(self, html: str) -> bool:
-        """Whether a document does, in its text or its source."""
+        """True if an HTML document contains blocked text, with its tags read as spaces or as nothing."""
         return self.is_text(unescape(_TAG.sub(" ", html))) or self.is_text(unescape(_TAG.sub("", html)))
 
 
 def _domain(text: str) -> str:
-    """The name in what people write for one: `*.example.org`, `https://example.org/`."""
+    """Return the host in what people write for one, such as `*.example.org` or `https://example.org/`."""
     return urls.host(urls.guess(text.strip().removeprefix("*").strip("./")))
 
 
 def _keys(url: str) -> tuple[str, str]:
+    """Return the SURT key and the loose key of a URL."""
     exact = urls.exact(url)
     return urls.surt(exact), urls.loose(exact)
 
 
 def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Compile URL patterns into one regex, None without patterns; one without a scheme matches any scheme."""
     if not patterns:
         return None
     scheme = "" if all("://" in one for one in patterns) else r"[a-z]+://"
@@ -83,7 +90,10 @@ def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _glob(pattern: str) -> str:
-    """`*` is the shortest run that lets the rest fit, and is not tried again: no pattern takes long."""
+    """Translate a glob pattern into a regular expression that runs in linear time.
+
+    Each `*` takes the shortest run that lets the next literal match and never backtracks (atomic groups).
+    """
     first, *rest = [re.escape(part) for part in re.split(r"\*+", pattern)]
     if not rest:
         return first
@@ -92,13 +102,14 @@ def _glob(pattern: str) -> str:
 
 
 def _inner(url: str) -> Iterator[str]:
+    """Yield the URLs that may stand inside a URL, also percent-encoded."""
     text = url.partition("://")[2].partition("/")[2]
     text = f"/{text}"
     for _ in range(MAX_DEPTH):
         for found in islice(_INNER.finditer(text), MAX_INNER):
             rest = text[found.start() :]
             yield urls.guess(rest)
-            if "&" in rest:
+            if "&" in rest:  # the inner URL may be followed by parameters of the outer one
                 yield urls.guess(rest.partition("&")[0])
         if (further := unquote(text)) == text:
             return

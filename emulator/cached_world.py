@@ -1,7 +1,7 @@
-"""A world whose work is done once for all sessions that see it alike: searches, and pages made readable.
+"""A world whose searches and views are computed once for all sessions that see the same web.
 
-It lies beneath what is a session's own: weather, budget and ledger draw, count and write down each request anew. So an
-answer is the same whether its work was remembered or done.
+It lies below whatever belongs to one session: weather, budget and ledger act on every request anew, so an answer is
+the same whether it was cached or computed.
 """
 
 from __future__ import annotations
@@ -17,20 +17,29 @@ from webemu.emulator.world import World
 
 T = TypeVar("T")
 HIT = 350
-"""Bytes that a hit costs beside its texts."""
+"""Memory of a hit besides its texts, in bytes."""
 
 
 class Memory(Protocol):
-    """Port: what is kept of work that was done, within bounds. Thread-safe."""
+    """Port: a bounded, thread-safe cache that computes each value once. `api.cache` implements it."""
 
     def made(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
-        """What is kept under a key, else what is made now; who asks meanwhile waits for it. Raises what `make` does."""
+        """Return the cached value, or compute and cache it. Concurrent callers wait for one computation.
 
-    def holds(self, key: Hashable) -> bool: ...
+        `size` returns the memory of a value in bytes. Raises what `make` raises.
+        """
+
+    def holds(self, key: Hashable) -> bool:
+        """True if a value is cached under the key."""
+        ...
 
 
 class Shared(World):
-    """A world with a memory. `name` is of this world alone; `is_long` where a search may take long."""
+    """A world with a cache.
+
+    `name` identifies what this world shows; `is_long` is True if its searches may be slow even when the ranker's are
+    not.
+    """
 
     def __init__(self, world: World, name: Hashable, memory: Memory, is_long: bool) -> None:
         super().__init__(world.snapshot, world.finder, world.shelf, world.figures(), world.engines)
@@ -45,36 +54,40 @@ class Shared(World):
         return self._base
 
     def search(self, query: Query) -> Results:
+        """Return one page of results, computed or cached. Raises BadRequest if the engine is unknown."""
         if self.heard:
             self.heard(query.text)
         return self._memory.made((self.name, query), partial(self._searched, query), _size)
 
     def view(self, capture: Capture, view: View) -> tuple[str, str]:
-        if view == "text":  # quicker read than remembered
+        """Return (title, content) of a capture, computed or cached. Raises ViewUnavailable or PayloadError."""
+        if view == "text":  # reading it is faster than the cache
             return super().view(capture, view)
-        # What a page looks like is not the policy's: all sessions on a snapshot share it.
+        # A rendered page does not depend on the policy, so the key names only the snapshot.
         key = (self.snapshot, view, capture)
         return self._memory.made(key, partial(super().view, capture, view), _size_of_view)
 
     def finds_at_once(self, query: Query, as_kept: bool) -> bool:
-        """Whether a search may be done in the event loop; `as_kept` where what is remembered of it will do."""
+        """True if a search may run on the event loop; `as_kept` is True if a cached answer will do."""
         is_long = self._is_long or self.is_long(query)
         return not is_long or (as_kept and self._memory.holds((self.name, query)))
 
     def pending(self, query: Query) -> BlockingIOError:
-        """Why a search cannot be done at once."""
+        """Return the error for a search that cannot run on the event loop, with its async work if there is any."""
         ready = self.ready(query) if self.is_long(query) else None
         return Pending(ready) if ready else BlockingIOError()
 
     def shows_at_once(self, capture: Capture, view: View) -> bool:
-        """Whether a page may be shown in the event loop."""
+        """True if a page may be rendered on the event loop."""
         return view == "text" or self._memory.holds((self.snapshot, view, capture))
 
 
 def _size(results: Results) -> int:
+    """Return the approximate memory of results, in bytes."""
     texts = sum(len(hit.url_json) + len(hit.title_json) + len(hit.snippet_json) for hit in results.hits)
     return HIT * len(results.hits) + texts
 
 
 def _size_of_view(made: tuple[str, str]) -> int:
+    """Return the memory of a rendered page, in bytes."""
     return sum(map(getsizeof, made))

@@ -1,4 +1,4 @@
-"""The command `webemu`: names its subcommands and loads the room that holds one only when it is called."""
+"""The command `webemu`: lists its subcommands, and imports the package of one only when it is called."""
 
 from __future__ import annotations
 
@@ -15,64 +15,55 @@ from typer.core import TyperGroup
 from webemu.emulator import config, ending, extras
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": (
-        "webemu.emulator.demo:demo",
-        "Generate a small web that does not exist, serve it, and let an agent use it.",
-    ),
-    "ingest": ("webemu.ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
-    "serve": ("webemu.api.command:serve", "Serve a collection over HTTP."),
-    "bench": (
-        "webemu.api.bench.command:bench",
-        "Measure what a server bears, how long answers take, and what they cost.",
-    ),
-    "search": ("webemu.agent_client.command:search", "Search a running server."),
-    "fetch": ("webemu.agent_client.command:fetch", "Open a page of a running server."),
-    "find": ("webemu.agent_client.command:find", "Find text inside a page of a running server."),
-    "mcp": ("webemu.agent_client.stdio:mcp", "Be an MCP server on standard input and output, for a running server."),
-    "env": ("webemu.api.proxy.command:env", "Print the settings that put programs onto the emulated web."),
-    "run": ("webemu.api.proxy.run:run", "Run a command in a network where the emulated web is all there is."),
-    "ca": ("webemu.api.proxy.command:ca", "Show the certificate authority that the server ends TLS with."),
-    "eval": ("webemu.rl.eval_command:evaluation", "Let a model answer a task file by searching, and measure it."),
-    "data": ("webemu.rl.data_command:data", "Make data for training out of episodes."),
-    "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
-    "tasks": ("webemu.rl.tasks.command:app", "Make tasks with known answers, or look through your own."),
-    "episodes": (
-        "webemu.rl.adapters.command:episodes",
-        "Give episodes of a task file over plain HTTP, for any trainer.",
-    ),
-    "train": ("webemu.rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
-    "report": ("webemu.rl.train.report_command:report", "Show a training run: curves, and what the model did."),
-    "serve-model": ("webemu.rl.train.endpoint_command:serve_model", "Serve a trained model, to be evaluated."),
-    "traces": (
-        "webemu.index.traces_command:traces",
-        "Export what sessions did: JSON lines, conversations, a clickstream.",
-    ),
-    "sql": ("webemu.index.command:sql", "Ask the catalog in SQL."),
-    "stat": ("webemu.index.command:stat", "Show what a collection holds and what was dropped."),
-    "snapshots": ("webemu.index.command:snapshots", "List, build, switch, remove or verify snapshots."),
-    "eval-search": (
-        "webemu.index.evaluation.command:eval_search",
-        "Measure how well search finds what is known to be right.",
-    ),
+    "demo": ("emulator.demo:demo", "Generate a small synthetic web, serve it, and let an agent use it."),
+    "ingest": ("ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
+    "serve": ("api.command:serve", "Serve a collection over HTTP."),
+    "bench": ("api.bench.command:bench", "Measure the throughput, latency and cost of a server."),
+    "search": ("agent_client.command:search", "Search a running server."),
+    "fetch": ("agent_client.command:fetch", "Open a page of a running server."),
+    "find": ("agent_client.command:find", "Find text inside a page of a running server."),
+    "mcp": ("agent_client.stdio:mcp", "Run an MCP server on standard input and output, for a running server."),
+    "env": ("api.doors.command:env", "Print shell exports that route programs through the emulated web."),
+    "run": ("api.doors.run:run", "Run a command in a network that contains only the emulated web."),
+    "ca": ("api.doors.command:ca", "Show the certificate authority with which the server terminates TLS."),
+    "eval": ("rl.eval_command:evaluation", "Evaluate a model on a task file: it searches and answers."),
+    "data": ("rl.data_command:data", "Make training data from episodes."),
+    "quiz": ("rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
+    "tasks": ("rl.tasks.command:app", "Make tasks with known answers, or check your own."),
+    "episodes": ("rl.adapters.command:episodes", "Serve episodes of a task file over HTTP, for any trainer."),
+    "train": ("rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
+    "report": ("rl.train.report_command:report", "Show a training run: curves and what the model did."),
+    "serve-model": ("rl.train.endpoint_command:serve_model", "Serve a trained model for evaluation."),
+    "traces": ("index.traces_command:traces", "Export session traces: JSON lines, conversations, a clickstream."),
+    "sql": ("index.command:sql", "Query the catalog in SQL."),
+    "stat": ("index.command:stat", "Show what a collection contains and what was dropped."),
+    "snapshots": ("index.command:snapshots", "List, build, switch, remove or verify snapshots."),
+    "eval-search": ("index.evaluation.command:eval_search", "Measure search quality against known relevant pages."),
     "known-items": (
-        "webemu.index.evaluation.known_items_command:known_items",
-        "Make queries with known answers of a crawl.",
+        "index.evaluation.known_items_command:known_items",
+        "Make queries with known answers from a crawl.",
     ),
-    "embed": ("webemu.index.dense.command:embed", "Give a snapshot vectors, so that it can be searched by meaning."),
-    "generate": ("webemu.worlds.command:generate", "Write a web that does not exist as WARC files, with tasks."),
+    "embed": ("index.dense.command:embed", "Add embeddings to a snapshot, for search by meaning."),
+    "generate": ("ingest.synth.command:generate", "Write a synthetic web as WARC files, with tasks."),
 }
+"""Subcommands by name: (`module:function`, help line)."""
 
 
 class Rooms(TyperGroup):
-    """A group whose commands live in rooms that are imported on demand."""
+    """A Typer group whose commands are imported on demand, so that `webemu --help` needs no optional package."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import and return a command; None if the name is unknown."""
         return _loaded(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Resolve a command. An unknown name fails with suggestions; a missing package fails before the options are
+        checked.
+        """
         name, *words = args
         if name not in COMMANDS and not name.startswith("-"):
             alike = " or ".join(map(repr, get_close_matches(name, COMMANDS)))
@@ -83,10 +74,11 @@ class Rooms(TyperGroup):
         config.check_variables(os.environ)
         absent = getattr(resolved[1], "absent", None)
         if absent and (words or not isinstance(resolved[1], TyperGroup)):
-            raise absent  # before the options are looked at, since what is missing comes first
+            raise absent  # before the options are checked: without its packages no options would help
         return resolved
 
     def invoke(self, ctx: Any) -> Any:
+        """Run the command; Ctrl-C ends it with exit status 130 and without a traceback."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -94,12 +86,16 @@ class Rooms(TyperGroup):
             raise typer.Exit(ending.INTERRUPTED) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the command list of `--help` without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
 def _loaded(name: str) -> Any:
-    """Return a command; where packages that it needs are missing, one that has its options and says what to install."""
+    """Return a command.
+
+    If packages that it needs are missing, return one that shows its options and, when run, says what to install.
+    """
     module, _, function = COMMANDS[name][0].partition(":")
     try:
         return _command(name, getattr(import_module(module), function))
@@ -113,7 +109,7 @@ def _loaded(name: str) -> Any:
 
 
 def _refuse(command: Any, error: Exception) -> None:
-    """Make a command, or each of a group's, raise an error when it is run."""
+    """Make a command, or each command of a group, raise an error when it is run."""
 
     def refusal(**_: Any) -> None:
         raise error
@@ -126,6 +122,7 @@ def _refuse(command: Any, error: Exception) -> None:
 
 
 def _command(name: str, target: Any) -> Any:
+    """Return the click command of a Typer app or of a function."""
     if isinstance(target, typer.Typer):
         return typer.main.get_command(target)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -134,11 +131,12 @@ def _command(name: str, target: Any) -> Any:
 
 
 def _show_version(is_asked: bool) -> None:
+    """Print the version and exit."""
     if is_asked:
         try:
             typer.echo(f"webemu {version('webemu')}")
         except PackageNotFoundError:
-            typer.echo("webemu, not installed: run from its source")
+            typer.echo("webemu (not installed; running from its source)")
         raise typer.Exit
 
 
@@ -146,7 +144,8 @@ app = typer.Typer(cls=Rooms, add_completion=False, no_args_is_help=True, rich_ma
 
 EPILOG = """Start with `webemu demo`. Every command explains itself: webemu COMMAND --help.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. WEBEMU_TRACEBACK=1 shows where an error arose."""
+Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. WEBEMU_TRACEBACK=1 prints a traceback."""
+"""Text below the command list of `webemu --help`."""
 
 
 @app.callback(epilog=EPILOG)
@@ -159,7 +158,7 @@ def _root(
 
 
 def main() -> None:
-    """Entry point; an error is two lines on stderr: what happened, and what to do."""
+    """Run the command line. An error is printed as two lines on stderr: what happened and what to do."""
     try:
         app()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Joining a Ray cluster. The package `ray` is an extra, loaded only where a command names a cluster."""
+"""Connects a command to a Ray cluster. The package `ray` is an extra, imported only if a command names a cluster."""
 
 from __future__ import annotations
 
@@ -13,19 +13,25 @@ from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.extras import absence
 
 PATIENCE = 5.0
-"""Seconds that a machine may take to answer at all; Ray itself would try for minutes."""
+"""Seconds within which the cluster's machine must accept a connection; Ray itself would try for minutes."""
 _ADDRESS = re.compile(r"auto|(?:ray://)?(\[[0-9A-Fa-f:.]+\]|[^\s:/]+):([0-9]{1,5})")
 
 
 @contextmanager
 def joined(address: str) -> Iterator[Any]:
-    """The module `ray`, joined to the cluster at `auto`, `HOST:PORT` or `ray://HOST:PORT` until the end of the block.
+    """Yield the module `ray`, connected to the cluster at `auto`, `HOST:PORT` or `ray://HOST:PORT` until the block
+    ends.
 
-    Nothing is told to the makers of Ray. Raises EmulatorError where there is no such package, or no such cluster.
+    Usage reports to Ray's makers are disabled. Raises: EmulatorError if `ray` is not installed or no cluster answers;
+    BadRequest if the address cannot be read.
+
+        with connect_to_ray("auto") as ray:
+            ray.get(...)
     """
+    # Set before Ray is imported, which reads it.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
-        import ray  # an extra
+        import ray  # an extra, so not at the top
     except ModuleNotFoundError as error:
         raise absence("a cluster", ["ray"]) from error
     try:
@@ -34,7 +40,7 @@ def joined(address: str) -> Iterator[Any]:
     except (OSError, RuntimeError, ValueError) as error:
         raise EmulatorError(
             f"no Ray cluster answers at {address}: {(str(error).splitlines() or [repr(error)])[0]}",
-            action="start one: ray start --head --disable-usage-stats, then ray start --address=... on the others",
+            action="start one: ray start --head --disable-usage-stats, then ray start --address=... elsewhere",
         ) from error
     try:
         yield ray
@@ -43,8 +49,10 @@ def joined(address: str) -> Iterator[Any]:
 
 
 def _reach(address: str) -> None:
-    """Raises OSError where nobody listens, BadRequest for what is no address."""
+    """Raise OSError if nothing listens at an address, BadRequest if it is not an address."""
     if not (found := _ADDRESS.fullmatch(address)):
-        raise BadRequest(f"{address!r} is no address of a Ray cluster", action="use auto, HOST:PORT or ray://HOST:PORT")
+        raise BadRequest(
+            f"{address!r} is not the address of a Ray cluster", action="use auto, HOST:PORT or ray://HOST:PORT"
+        )
     if found[1]:
         socket.create_connection((found[1].strip("[]"), int(found[2])), PATIENCE).close()

@@ -1,4 +1,7 @@
-"""The settings of one run: a TOML file, then `WEBEMU_*`, then flags. Passed as an argument, never read at import."""
+"""The settings of one run, from `webemu.toml`, then `WEBEMU_*` variables, then flags; later sources win.
+
+A `Config` is passed as an argument and never read at import.
+"""
 
 from __future__ import annotations
 
@@ -15,51 +18,55 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.logs import FORMS
 
 COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Names of collections, which are also folder names."""
 PREFIX = "WEBEMU_"
+"""Prefix of the environment variables."""
 OTHER_VARIABLES = frozenset(
     {
-        *("WEBEMU_CONFIG", "WEBEMU_SERVER", "WEBEMU_TRACEBACK"),  # of the command line
-        "WEBEMU_BIND",  # of deploy/haproxy.cfg, beside WEBEMU_COPY_1 and so on
-        *("WEBEMU_ARTIFACTS", "WEBEMU_DEMO_TEST", "WEBEMU_KILLS", "WEBEMU_KILL_TEST", "WEBEMU_SHARED"),  # of the tests
+        *("WEBEMU_CONFIG", "WEBEMU_SERVER", "WEBEMU_TRACEBACK"),  # read by the command line
+        "WEBEMU_BIND",  # read by deploy/haproxy.cfg, as are WEBEMU_COPY_1 and so on
+        # Read by the tests:
+        *("WEBEMU_ARTIFACTS", "WEBEMU_DEMO_TEST", "WEBEMU_KILLS", "WEBEMU_KILL_TEST", "WEBEMU_SHARED"),
         *("WEBEMU_CHAIN_CASES", "WEBEMU_CHAIN_SEED"),
     }
 )
-"""Variables that begin with the prefix and are no settings; any further one is taken for a misspelled setting."""
+"""Variables with the prefix that are not settings; any other one is taken for a misspelled setting."""
 WEB_PORTS = re.compile(r"none||[0-9]{1,5}(\s*,\s*[0-9]{1,5})*")
+"""Values of `web_ports`: none, empty, or numbers with commas between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One run's settings; every field is also `WEBEMU_<FIELD>` in the environment and a key of `webemu.toml`."""
+    """The settings of one run. Every field is also `WEBEMU_<FIELD>` in the environment and a key of `webemu.toml`."""
 
     root: Path = Path("webemu-data")
     """Folder that holds the collections."""
     collection: str = "default"
-    """Which collection is worked on."""
+    """Name of the collection to work on."""
     host: str = "127.0.0.1"
     """Address the server binds to."""
     port: int = 8800
     """Port the server binds to."""
     web_ports: str = "none"
-    """Further TCP ports that lead to the same server, such as `80,443`."""
+    """Further TCP ports that the server listens on, such as `80,443`."""
     uds: str = "none"
-    """Unix domain socket on which the server also listens, for clients on the same machine: a path."""
+    """Path of a Unix domain socket that the server also listens on, for clients on the same machine."""
     dns_port: int = 0
-    """Port on which DNS leads every known name to the server, UDP and TCP; 0 is off."""
+    """DNS listener port (UDP and TCP); captured host names resolve to this server; 0 disables it."""
     workers: int = 1
-    """Processes that serve or ingest."""
+    """Number of processes that serve or ingest."""
     cache_mb: int = 64
-    """Memory for rendered answers and work that sessions share, per serving process, in MB."""
+    """Memory for rendered answers and work that sessions share, in MB per serving process."""
     compress: int = 0
-    """Answers of the API of so many bytes or more are sent in gzip to who takes that; 0 is none."""
+    """Gzip API responses of at least this many bytes if the client accepts gzip; 0 disables it."""
     api_keys: str = "any"
-    """Keys that the vendors' APIs take, with commas between them; any key, and none, unless some are given."""
+    """Keys that the emulated vendor APIs accept, with commas between them; `any` accepts every key and none."""
     state: str = "none"
-    """Folder for the ledger of sessions and for traces, where the root is read-only; none is the root."""
+    """Folder for the session ledger and traces if the root is read-only; `none` writes them to the root."""
     log_format: str = "text"
-    """Form of the server's log on standard error: text, or json, an object a line."""
+    """Form of the server's log on standard error: `text`, or `json` for one object per line."""
     slow_ms: int = 1000
-    """Requests that take longer are logged, in milliseconds; 0 is none."""
+    """Log requests that take longer than this, in milliseconds; 0 disables it."""
 
     def __post_init__(self) -> None:
         if not COLLECTION_NAME.fullmatch(self.collection):
@@ -69,11 +76,13 @@ class Config:
             )
         for name, port in [("port", self.port), ("dns_port", self.dns_port)]:
             if not 0 <= port <= 65_535:
-                raise BadRequest(f"{name} must be between 0 and 65535, got {port}", action=f"give {name} such a number")
+                raise BadRequest(
+                    f"{name} must be between 0 and 65535, got {port}", action=f"set {name} to a port number"
+                )
         if not WEB_PORTS.fullmatch(self.web_ports) or any(port > 65_535 for port in self.further_ports):
             raise BadRequest(
                 f"web_ports must be numbers between 0 and 65535, got {self.web_ports!r}",
-                action="put commas between them: 80,443",
+                action="separate them with commas, as in 80,443; none disables them",
             )
         for name, number, least in [
             ("workers", self.workers, 1),
@@ -81,43 +90,49 @@ class Config:
             ("compress", self.compress, 0),
         ]:
             if number < least:
-                raise BadRequest(f"{name} must be {least} or more, got {number}", action=f"give {name} such a number")
+                raise BadRequest(
+                    f"{name} must be {least} or more, got {number}", action=f"set {name} to {least} or more"
+                )
         if self.log_format not in FORMS:
             raise BadRequest(
-                f"log_format must be one of {', '.join(FORMS)}, got {self.log_format!r}", action="choose one of them"
+                f"log_format must be one of {', '.join(FORMS)}, got {self.log_format!r}", action="choose one of these"
             )
 
     @property
     def keys(self) -> frozenset[str]:
-        """`api_keys`, one by one; empty if any will do."""
+        """The accepted API keys; empty if any key will do."""
         given = (key.strip() for key in self.api_keys.split(","))
         return frozenset() if self.api_keys == "any" else frozenset(key for key in given if key)
 
     @property
     def folder(self) -> Path:
-        """Where the collection rests."""
+        """Folder of the collection."""
         return self.root / self.collection
 
     @property
     def socket_path(self) -> Path | None:
-        """`uds` as a path; None if there is to be none."""
+        """Path of the Unix socket; None if there is none."""
         return Path(self.uds) if self.uds not in ("", "none") else None
 
     @property
     def written(self) -> Path:
-        """Where the server writes what sessions of the collection did."""
+        """Folder in which the server writes the sessions of the collection."""
         return self.folder if self.state == "none" else Path(self.state) / self.collection
 
     @property
     def further_ports(self) -> tuple[int, ...]:
-        """`web_ports` as numbers."""
+        """The ports of `web_ports` as numbers."""
         return tuple(int(digits) for digits in re.findall("[0-9]+", self.web_ports))
 
 
 def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
-    """Return the config of `webemu.toml` (or the file `WEBEMU_CONFIG` names), the environment, and flags unless None.
+    """Return the settings of `webemu.toml` (or of the file that `WEBEMU_CONFIG` names), the environment and the flags.
 
-    Raises BadRequest, which names the file, the variable or the flag.
+    Later sources win; a flag that is None counts as not given. Raises BadRequest, which names the file, variable or
+    flag at fault.
+
+        config = load_config({"port": 8900, "root": None})
+        config.port  # 8900
     """
     environ = os.environ if environ is None else environ
     check_variables(environ)
@@ -130,14 +145,14 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> 
 
 
 def check_variables(environ: Mapping[str, str]) -> None:
-    """Raise BadRequest where a variable begins with WEBEMU_ and no part of webemu reads it."""
+    """Raise BadRequest if a variable begins with WEBEMU_ and no part of webemu reads it."""
     known = {*map(_variable, _NAMES), *OTHER_VARIABLES}
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known and not name.startswith("WEBEMU_COPY_"):
             alike = get_close_matches(name, known, 1)
             raise BadRequest(
-                f"the environment has {name}, which is no setting" + (f": {alike[0]} is meant?" if alike else ""),
-                action=f"unset {name}; settings: {', '.join(map(_variable, _NAMES))}",
+                f"environment variable {name} is not a setting" + (f"; did you mean {alike[0]}?" if alike else ""),
+                action=f"unset {name}; the settings are {', '.join(map(_variable, _NAMES))}",
             )
 
 
@@ -145,28 +160,39 @@ _NAMES = [field.name for field in fields(Config)]
 
 
 def _variable(name: str) -> str:
+    """Return the environment variable of a setting."""
     return f"{PREFIX}{name.upper()}"
 
 
 def _file(environ: Mapping[str, str]) -> Path:
+    """Return the path of the TOML file, which need not exist unless `WEBEMU_CONFIG` names it. Raises BadRequest if it
+    must.
+    """
     path = Path(environ.get("WEBEMU_CONFIG", "webemu.toml"))
     if "WEBEMU_CONFIG" in environ and not path.exists():
-        raise BadRequest(f"there is no file {path} (from WEBEMU_CONFIG)", action="name a file, or unset WEBEMU_CONFIG")
+        raise BadRequest(
+            f"config file {path} does not exist (from WEBEMU_CONFIG)",
+            action="set WEBEMU_CONFIG to an existing file, or unset it",
+        )
     return path
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return what a file says; nothing if there is none."""
+    """Return the settings of a TOML file; empty if there is no file. Raises BadRequest on bad TOML and unknown
+    settings.
+    """
     if not path.exists():
         return {}
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadRequest(f"{path}: {error}", action="correct the file; it is TOML") from error
+        raise BadRequest(f"{path}: {error}", action="correct the file; it must be valid TOML") from error
     if unknown := sorted(values.keys() - set(_NAMES)):
         alike = get_close_matches(unknown[0], _NAMES, 1)
-        hint = f": {alike[0]} is meant?" if alike else ""
-        raise BadRequest(f"{path}: unknown settings {unknown}{hint}", action=f"known ones: {', '.join(_NAMES)}")
+        hint = f"; did you mean {alike[0]}?" if alike else ""
+        raise BadRequest(
+            f"{path}: unknown settings {', '.join(unknown)}{hint}", action=f"the settings are {', '.join(_NAMES)}"
+        )
     return values
 
 
@@ -178,10 +204,11 @@ def _checked(name: str, value: Any, source: str) -> Any:
             raise ValueError
         typed = kind(value)
     except (ValueError, TypeError):
-        expected = "a whole number" if kind is int else "a text"
+        expected = "an integer" if kind is int else "a string"
         raise BadRequest(
             f"{name} must be {expected}, got {value!r} (from {source})", action=f"correct {source}"
         ) from None
+    # Validate this setting alone, so that the error can name its source; the complete Config is validated again later.
     try:
         replace(Config(), **{name: typed})
     except BadRequest as error:

@@ -1,4 +1,7 @@
-"""Times as people and archives write them, read into UTC. Only parsing; which capture a time picks is `World`'s law."""
+"""Parses times and dates as people and archives write them, into UTC.
+
+Only parsing: `World` decides which capture a time selects.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,12 @@ _PARTIAL = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
 
 
 def parse_time(text: str) -> datetime:
-    """RFC 3339, `YYYY[-MM[-DD]]`, or a prefix of `YYYYMMDDhhmmss` (Memento and CDX practice), as aware UTC.
+    """Return a time as an aware UTC datetime.
 
-    Raises BadRequest on anything else.
+    Accepts RFC 3339, `YYYY[-MM[-DD]]`, and prefixes of `YYYYMMDDhhmmss` (Memento, RFC 7089, and CDX). Missing parts
+    are the earliest: a year means its first second. Raises BadRequest on anything else.
+
+        parse_time("2024-11")  # 2024-11-01 00:00:00+00:00
     """
     text = text.strip()
     try:
@@ -35,7 +41,9 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_span(text: str) -> tuple[date, date] | None:
-    """First and last day of a year, month or day as written in `before:` and `after:`; None if it is none of these."""
+    """Return the first and last day of a year, month or day, as `before:` and `after:` take it; None if it is none of
+    these.
+    """
     match = _PARTIAL.fullmatch(text)
     if not match:
         return None
@@ -52,11 +60,11 @@ _EPOCH = date(1970, 1, 1)
 
 
 def day_number(day: date) -> int:
-    """Days since 1970-01-01, as the snapshot's date columns store them."""
+    """Return the days since 1970-01-01, as the snapshot's date columns store them."""
     return (day - _EPOCH).days
 
 
 @lru_cache(maxsize=65_536)
 def day_text(number: int) -> str:
-    """YYYY-MM-DD of a day number."""
+    """Return YYYY-MM-DD of a day number."""
     return (_EPOCH + timedelta(days=number)).isoformat()

@@ -1,6 +1,6 @@
-"""The command `webemu demo`: the other commands run one after another, each printed first, so that it also teaches.
+"""The command `webemu demo`: runs other commands one after another and prints each first, so that it also teaches.
 
-It imports no room. What it starts it ends: a signal at any moment ends the running command with all its processes.
+It imports no other package of webemu. On a signal it ends the running command with all its processes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from webemu.emulator.config import load
 PAGES, SEED = 2000, 7
 TASKS = 12
 GRACE = 20.0
-"""Seconds that a command has to end by itself when it is told to."""
+"""Seconds that a command has to end by itself after SIGINT."""
 PATIENCE = 60.0
-"""Seconds that the server has to answer."""
+"""Seconds that the server has to become healthy."""
 TRY = """
 The server is up at {address} until Ctrl-C. To try, in another terminal:
 
@@ -40,12 +40,14 @@ The server is up at {address} until Ctrl-C. To try, in another terminal:
 
 def demo(
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
-    port: Annotated[int | None, typer.Option(help="Port; another is taken if it is in use. [default: 8800]")] = None,
-    pages: Annotated[int, typer.Option(help="Pages of the web to invent.", min=100)] = PAGES,
-    seed: Annotated[int, typer.Option(help="Which web to invent.")] = SEED,
-    once: Annotated[bool, typer.Option("--once", help="Stop at the end instead of leaving the server up.")] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Server port; a free one is used if it is taken. [default: 8800]")
+    ] = None,
+    pages: Annotated[int, typer.Option(help="Number of pages to generate.", min=100)] = PAGES,
+    seed: Annotated[int, typer.Option(help="Seed of the generated web.")] = SEED,
+    once: Annotated[bool, typer.Option("--once", help="Exit at the end instead of keeping the server up.")] = False,
 ) -> None:
-    """Generate a small web that does not exist, serve it, and let an agent use it."""
+    """Generate a small synthetic web, serve it, and let an agent use it."""
     config = load({"root": root, "port": port})
     name = "demo" if (pages, seed) == (PAGES, SEED) else f"demo-{pages}-{seed}"
     web, marker = config.root / f"{name}-web", config.root / f"{name}-web.done"
@@ -54,7 +56,7 @@ def demo(
     try:
         if not marker.exists():
             script.run("generate", str(web), "--pages", str(pages), "--seed", str(seed))
-            marker.touch()
+            marker.touch()  # only now is the web complete: an interrupted run generates it again
         script.run("ingest", str(web), *place)
         free = str(free_port(config.port))
         address = f"http://127.0.0.1:{free}"
@@ -74,12 +76,12 @@ def demo(
 
 
 def called() -> str:
-    """The command as it was called, since the environment it is in need not be on the PATH."""
+    """Return the command name to print: the path it was called by if it is not on the PATH."""
     return shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "webemu" and not shutil.which("webemu") else "webemu"
 
 
 class Ended(Exception):
-    """The demo is over before its last line."""
+    """Raised to end the demo early; `code` is its exit status."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -87,9 +89,10 @@ class Ended(Exception):
 
 
 class Script:
-    """Commands of ours, each in a process group of its own, so that it can be ended with all that it started.
+    """Runs webemu commands, each in a process group of its own, so that all its processes can be ended together.
 
-    Signals are noted and looked at between polls: an exception inside `Popen` could lose a process just begun.
+    Signals are only recorded and checked between polls: an exception inside `Popen` could lose a process that has just
+    started.
     """
 
     def __init__(self) -> None:
@@ -102,20 +105,26 @@ class Script:
         self._stopped_by = number
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Begin a command and go on."""
+        """Print a command and start it in the background."""
         print(f"\n$ {shlex.join(['webemu', *arguments])}", flush=True)
-        # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-        command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *arguments]
-        process = subprocess.Popen(command, start_new_session=True)
+        # -P keeps the working directory off the module path: a folder named `api` there would shadow our package.
+        command = [sys.executable, "-P", "-m", "emulator.cli", *arguments]
+        process = subprocess.Popen(
+            command, start_new_session=True
+        )  # Ctrl-C must reach only this process, which ends it
         self._running.append(process)
         return process
 
     def run(self, *arguments: str) -> None:
-        """Do a command. Raises Ended if it fails."""
+        """Run a command to its end. Raises DemoInterrupted if it fails."""
         self.wait(self.start(*arguments))
 
     def wait(self, process: subprocess.Popen[bytes], *, until_stopped: bool = False) -> None:
-        """Until it ends. Raises Ended if it failed, or on a signal, which is a good end where it is waited for."""
+        """Wait for a process to end.
+
+        Raises DemoInterrupted if it fails or on a signal. With `until_stopped` a signal is the expected end, with
+        status 0.
+        """
         while process.poll() is None:
             self._look(good=until_stopped)
         self._end(process)
@@ -123,28 +132,31 @@ class Script:
             raise Ended(max(1, process.returncode))
 
     def wait_until_healthy(self, server: subprocess.Popen[bytes], port: int) -> None:
-        """Until the server answers. Raises Ended if it ends, or has nothing to serve."""
+        """Wait for the server to answer. Raises DemoInterrupted if it ends or does not become healthy in time."""
         deadline = time.monotonic() + PATIENCE
         while not is_healthy(port):
             if server.poll() is not None:
                 raise Ended(max(1, server.returncode))
             if time.monotonic() > deadline:
-                print("webemu: the server does not get ready; see its messages above", file=sys.stderr)
+                print(
+                    f"webemu: the server is not healthy after {PATIENCE:g} s; see its messages above", file=sys.stderr
+                )
                 raise Ended(1)
             self._look()
 
     def _look(self, *, good: bool = False) -> None:
+        """Sleep briefly. Raises DemoInterrupted if a signal came; with status 0 if `good`."""
         if self._stopped_by:
             raise Ended(0 if good else 128 + self._stopped_by)
         time.sleep(0.05)
 
     def close(self) -> None:
-        """End all that still runs."""
+        """End all commands that still run, the last one first."""
         for process in reversed(self._running.copy()):
             self._end(process)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a command, gently, then surely, and whatever it left behind."""
+        """End a command with SIGINT, then kill whatever is left of its process group."""
         if process.poll() is None:
             _signal(process, signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
@@ -155,13 +167,13 @@ class Script:
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """To the whole group, which may outlive the process that led it."""
+    """Signal a whole process group, which may outlive its leader."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def is_healthy(port: int) -> bool:
-    """Whether a server answers there. Without urllib, which would ask the user's proxy for it."""
+    """True if a server answers /health on this port. Not through urllib, which would use the user's proxy."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/health")
@@ -173,7 +185,7 @@ def is_healthy(port: int) -> bool:
 
 
 def free_port(wanted: int) -> int:
-    """The wanted port, or another if it is taken."""
+    """Return the preferred port, or a free one if it is taken."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Ends a command that cannot go on: two lines on stderr and an exit status, a traceback only on request."""
+"""Ends a command that failed: two lines on stderr and an exit status; a traceback only on request."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from webemu.emulator import extras
 from webemu.emulator.errors import BadRequest, EmulatorError
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
-"""Exit statuses beside 0; the last is that of shells for Ctrl-C."""
+"""Exit statuses other than 0; the last is the one that shells use for Ctrl-C."""
 TRACEBACK = "WEBEMU_TRACEBACK"
+"""Environment variable that asks for a traceback."""
 LONGEST = 1000
-"""Characters of a library's message."""
+"""Maximum length of an error message of a library, in characters."""
 _FULL = ("No space left on device", "Disk quota exceeded", "MDB_MAP_FULL", "disk is full")
 _MEMORY = ("Out of Memory", "Cannot allocate memory", "could not allocate", "failed to allocate", "malloc of size")
 _LOCKED = ("Could not set lock", "Conflicting lock")
 
 
 def report(error: Exception) -> int:
-    """Print what happened and what to do; return the exit status. What the system refuses is no wrong usage."""
+    """Print what happened and what to do, and return the exit status.
+
+    The status is 2 for a BadRequest, unless the operating system caused it, and 1 for everything else.
+    """
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
     message, action = explain(error)
@@ -33,7 +37,7 @@ def report(error: Exception) -> int:
 
 
 def explain(error: Exception) -> tuple[str, str]:
-    """Return what happened and what to do, a line each."""
+    """Return what happened and what to do, one line each."""
     if isinstance(error, EmulatorError):
         return str(error), error.action
     if isinstance(error, ImportError) and extras.is_optional(extras.name_of(error)):
@@ -50,17 +54,18 @@ def explain(error: Exception) -> tuple[str, str]:
 
 
 _ACTIONS = {
-    "full": "free space on the disk, or name another folder, then give the same command again: what is stored is whole",
+    "full": "free space on the disk or choose another folder, then repeat the command; stored data is intact",
     "memory": "use fewer --workers, or a machine with more memory",
-    "locked": "wait for the other command that writes to this collection, or end it",
-    "denied": "change the owner or the mode of the file, or name another folder",
-    "absent": "name a file that is there",
-    "system": "see to the file or the connection, then give the same command again",
-    "defect": f"this may be a defect of webemu: {TRACEBACK}=1 shows where it arose",
+    "locked": "wait for the other command that writes to this collection, or stop it",
+    "denied": "change the owner or permissions of the file, or choose another folder",
+    "absent": "name a file that exists",
+    "system": "check the file or the connection, then repeat the command",
+    "defect": f"this may be a bug in webemu; set {TRACEBACK}=1 to see the traceback",
 }
 
 
 def _kind(error: Exception) -> str:
+    """Return the key of `_ACTIONS` that fits an error, by its number or its text."""
     text = str(error)
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or any(words in text for words in _FULL):

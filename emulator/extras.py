@@ -1,7 +1,7 @@
-"""Says which extra of the distribution brings a package, and lets `--help` work where a package is missing.
+"""Names the extra that provides a missing package, and lets `--help` work without it.
 
 The base install is the client; everything else is optional (pyproject.toml). A command whose packages are missing
-still shows its options, with stand-ins in their place, and says what to install when it is run.
+still shows its options, because stubs take the place of those packages, and says what to install when it is run.
 """
 
 from __future__ import annotations
@@ -39,14 +39,21 @@ EXTRAS = {
     "verifiers": ["verifiers"],
     "verl": ["verl"],
 }
-"""Modules by the extra that brings them; `embed` names its own for those that `train` and `dense` share."""
+"""Top-level modules by the extra that installs them. The extra `embed` lists its own packages for those that `train`
+and `dense` share.
+"""
 POSIX = ("fcntl", "grp", "pwd", "resource", "termios")
-"""Modules of Python that Windows does not have."""
+"""Modules of the standard library that Windows lacks."""
+ROOMS = ("agent_client", "api", "emulator", "index", "ingest", "rl")
+"""Top-level packages of webemu."""
 _EXTRA_OF = {module: extra for extra, modules in EXTRAS.items() for module in modules}
 
 
 def install(extras: Iterable[str]) -> str:
-    """Return the command that installs extras: webemu is on no index, so from the folder or wheel it came from."""
+    """Return the command that installs some extras.
+
+    webemu is on no package index, so the command uses the clone or the wheel that it was installed from.
+    """
     extra = ",".join(sorted(set(extras), key=[*EXTRAS].index))
     place = _source()
     if place.endswith(".whl"):
@@ -58,12 +65,12 @@ def install(extras: Iterable[str]) -> str:
 
 
 def absence(what: str, modules: Sequence[str]) -> EmulatorError:
-    """Return the error for optional modules that `what` needs and that are missing: the first, and all their extras."""
+    """Return the error for missing modules that `what` needs. It names the first one and all extras to install."""
     names = [_top(module) for module in modules]
     if absent := [name for name in names if name in POSIX]:
         return EmulatorError(
             f"{what} needs Linux or macOS: Python has no module {absent[0]!r} on this system",
-            action="run it there, in WSL or in a container; the client runs everywhere",
+            action="run it there, in WSL or in a container; the client alone runs on every system",
         )
     return EmulatorError(
         f"{what} needs the package {names[0]!r}, which is not installed",
@@ -72,22 +79,25 @@ def absence(what: str, modules: Sequence[str]) -> EmulatorError:
 
 
 def name_of(error: ImportError) -> str:
-    """Return the module that is missing; empty if the error does not tell, or if it is there and cannot be used."""
+    """Return the module that an ImportError could not find; empty if it does not say, or if the module exists but is
+    broken.
+    """
     match = re.search(r"No module named '([\w.]+)'", str(error))
     return "" if error.path else error.name or (match[1] if match else "")
 
 
 def is_optional(module: str) -> bool:
-    """True if a module is of an extra, or one that Windows does not have."""
+    """True if a module belongs to an extra, or is one that Windows lacks."""
     return _top(module) in _EXTRA_OF or _top(module) in POSIX
 
 
 def _top(module: str) -> str:
+    """Return the top-level package of a module."""
     return module.partition(".")[0]
 
 
 def _source() -> str:
-    """Return the folder of the clone, or the wheel, that webemu was installed from; empty if that is not there."""
+    """Return the clone or the wheel that webemu was installed from; empty if it is no longer there."""
     here = Path(__file__).resolve().parents[1]
     if (here / "pyproject.toml").is_file():
         return str(here)
@@ -102,10 +112,12 @@ def _source() -> str:
 
 @contextmanager
 def stand_ins() -> Iterator[list[str]]:
-    """Let optional modules that are missing be imported within the block; the list names them. Nothing works in what
-    is imported so, except to say its options, and it is forgotten afterwards."""
+    """Let missing optional modules be imported as stubs within the block; yield the list of those that were.
+
+    Code imported this way can only show its options, and is forgotten when the block ends.
+    """
     hidden = [name for name, module in sys.modules.items() if module is None and _top(name) in _EXTRA_OF]
-    for name in hidden:  # an import of such a name asks no finder
+    for name in hidden:  # None in sys.modules blocks an import before any finder is asked
         del sys.modules[name]
     finder, before = _Finder(set(hidden)), set(sys.modules)
     sys.meta_path.insert(0, finder)
@@ -116,17 +128,22 @@ def stand_ins() -> Iterator[list[str]]:
         for name in set(sys.modules) - before:
             if _top(name) in ("webemu", *finder.missing):
                 del sys.modules[name]
+        # Hide them again, as they were before the block.
         sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
 
 
 class _Finder(MetaPathFinder, Loader):
+    """Import hook that provides a stub for each optional module that nobody else can import."""
+
     def __init__(self, hidden: set[str]) -> None:
         self.hidden = hidden
         self.missing: list[str] = []
+        """Top-level packages that were stubbed."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Return a stub for a missing optional module; None leaves the import to the other finders."""
         top = _top(fullname)
         if top not in self.missing:
             is_there = fullname not in self.hidden and self._is_found(fullname, path, target)
@@ -136,7 +153,7 @@ class _Finder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def _is_found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> bool:
-        """True if another finder has the module; one that refuses it ends the search, as in an import."""
+        """True if another finder has the module; one that raises ImportError ends the search, as in a real import."""
         try:
             return any(one.find_spec(name, path, target) for one in sys.meta_path if one is not self)
         except ImportError:
@@ -146,10 +163,12 @@ class _Finder(MetaPathFinder, Loader):
         return _Module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to run."""
+        """Run nothing: a stub has no code."""
 
 
 class _Module(ModuleType):
+    """A stub module: any public attribute of it is a stub value."""
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -157,9 +176,10 @@ class _Module(ModuleType):
 
 
 class _Anything:
-    """Stands for a class, a function, a decorator or a value of a module that is missing."""
+    """A stub for any class, function, decorator or value of a missing module."""
 
     def __call__(self, *arguments: Any, **_: Any) -> Any:
+        """Return the only argument if it is callable, as a decorator would; else the stub itself."""
         return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
 
     def __getattr__(self, name: str) -> Any:

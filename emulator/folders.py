@@ -1,4 +1,4 @@
-"""Finds the collections that a root holds, so that a misspelled name is an error that names them and nothing waits."""
+"""Finds the collections in a root folder, so that a misspelled name fails at once and lists the existing ones."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
 
 SIGNS = ("catalog.duckdb", "CURRENT", "snapshots")
-"""Files of a collection; one of them is enough to know it, since a part of a split one has no catalog."""
+"""Files of a collection. Any one of them marks it, since a partition of a split collection has no catalog."""
 SHOWN = 20
-"""Collections that an error names."""
+"""Maximum number of collections that an error lists."""
 
 
 def existing(config: Config, action: str = "") -> Path:
-    """Return the folder of the config's collection. Raises BadRequest, which names those that are there.
+    """Return the folder of the configured collection. Raises BadRequest, which lists the existing collections, if it
+    is missing.
 
-    `action` says what else can be done.
+    `action` adds another way out to the error.
     """
     if is_collection(config.folder):
         return config.folder
@@ -26,27 +27,27 @@ def existing(config: Config, action: str = "") -> Path:
 
 
 def is_collection(folder: Path) -> bool:
-    """True if a folder holds a collection, with a snapshot or without."""
+    """True if a folder holds a collection, with or without a snapshot."""
     return any((folder / sign).exists() for sign in SIGNS)
 
 
 def collections(root: Path) -> list[str]:
-    """Return the names of the collections of a root, sorted; empty if it is no folder."""
+    """Return the names of the collections in a root, sorted; empty if the root is not a folder."""
     return sorted(path.name for path in root.iterdir() if is_collection(path)) if root.is_dir() else []
 
 
 def _problem(config: Config) -> tuple[str, str]:
-    """Return why there is no collection, and what to do."""
+    """Return why there is no such collection, and what to do."""
     name, root = config.collection, config.root
     absent = f"there is no collection {name!r} in {root}"
     if is_collection(root):
         place = root.resolve()
         return f"{absent}, which is a collection itself", f"use --root {place.parent} --collection {place.name}"
     if not root.exists():
-        return f"{absent}: there is no such folder", "name the folder of all collections with --root (or WEBEMU_ROOT)"
+        return f"{absent}: that folder does not exist", "set --root (or WEBEMU_ROOT) to the folder of all collections"
     if not (names := collections(root)):
-        return f"{absent}, nor any other", f"webemu ingest SOURCE... --root {root} --collection {name} makes one"
+        return f"{absent}, nor any other", f"create one: webemu ingest SOURCE... --root {root} --collection {name}"
     close = get_close_matches(name, names)
     names = [*close, *(one for one in names if one not in close)]
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"{absent}; it has {', '.join(names[:SHOWN])}{more}", f"name one: --collection {names[0]}"
+    return f"{absent}; it has {', '.join(names[:SHOWN])}{more}", f"choose one of them, such as --collection {names[0]}"

@@ -1,8 +1,7 @@
-"""How the parts of a query are grouped by `OR` and parentheses. What a part says is `webemu.emulator.query`'s business.
+"""Parses how `OR` and parentheses group the parts of a query. `emulator.query` parses the parts themselves.
 
-`OR` (or `|`) joins the part before it with the part after it and binds closer than standing side by side, as search
-engines have it: `a OR b c` is either of `a` and `b`, and `c`. What has no counterpart says nothing: a parenthesis that
-is never closed, an `OR` at an end.
+`OR` (or `|`) joins the part before it with the part after it and binds closer than juxtaposition, as in search
+engines: `a OR b c` means (`a` or `b`) and `c`. An unbalanced parenthesis or an `OR` at an end is ignored.
 """
 
 from __future__ import annotations
@@ -12,34 +11,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MAX_DEPTH = 8
-"""Parentheses further inside say nothing."""
+"""Parentheses nested deeper than this are ignored."""
 MAX_WAYS = 32
-"""So many `OR`s of a query count."""
+"""Maximum number of `OR`s in a query; further ones are ignored."""
 
 TOKEN = re.compile(
     r"""(?P<open>-?\()|(?P<close>\))|(?P<either>(?:OR|\|)(?![^\s()]))
         |[-+]?(?:[A-Za-z]+:)?(?:"[^"]*"|(?:[^\s()]|\([^\s()]*\))++)""",
     re.VERBOSE,
 )
+"""One token: a parenthesis, an `OR`, or an item of the query language."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A part of a query and where it stands.
+    """A part of a query with its position.
 
-    Without members it is a leaf: words, phrases, operators. `is_choice`: any of the members will do, else all are said.
+    A leaf holds words, phrases or operators. Other nodes combine their members: any of them if `is_choice`, else all.
     """
 
     start: int
+    """Offset of the first character."""
     end: int
+    """Offset after the last character."""
     is_unwanted: bool = False
+    """True for `-(...)`."""
     is_choice: bool = False
     is_leaf: bool = False
     members: list[Node] = field(default_factory=list)
 
 
 def grouped(text: str) -> list[Node]:
-    """The parts of a query, in the order typed."""
+    """Return the top-level parts of a query, in the order typed."""
     tokens = list(TOKEN.finditer(text))
     pairs = _pairs(tokens)
     levels = [_Level(Node(0, len(text)))]
@@ -60,7 +63,9 @@ def grouped(text: str) -> list[Node]:
 
 
 def leaves(nodes: list[Node]) -> Iterator[Node]:
-    """The parts that can be taken off one by one: groups of parentheses alone are gone through."""
+    """Yield the parts that a user can remove one by one: leaves, choices and excluded groups. Plain parentheses are
+    opened.
+    """
     for node in nodes:
         if node.is_leaf or node.is_choice or node.is_unwanted:
             yield node
@@ -70,13 +75,14 @@ def leaves(nodes: list[Node]) -> Iterator[Node]:
 
 @dataclass(slots=True)
 class _Level:
-    """What is between two parentheses, as far as it was read."""
+    """Parser state between two parentheses."""
 
     node: Node
     joins: bool = False
-    """Whether an `OR` waits for what it joins."""
+    """True if an `OR` was read and its right operand is still to come."""
 
     def add(self, node: Node) -> None:
+        """Append a part, or join it to the previous one if an `OR` stands between them."""
         members = self.node.members
         if not (self.joins and members):
             members.append(node)
@@ -86,10 +92,11 @@ class _Level:
         else:
             members[-1] = Node(members[-1].start, node.end, is_choice=True, members=[members[-1], node])
         self.joins = False
+        """True if an `OR` was read and its right operand is still to come."""
 
 
 def _pairs(tokens: list[re.Match[str]]) -> set[int]:
-    """The places of parentheses that have a counterpart and are not too deep; one without makes nothing deeper."""
+    """Return the indices of parentheses that are balanced and not nested too deeply. Unbalanced ones add no depth."""
     matched: dict[int, int] = {}
     opened: list[int] = []
     for place, token in enumerate(tokens):
@@ -98,7 +105,7 @@ def _pairs(tokens: list[re.Match[str]]) -> set[int]:
         elif token["close"] and opened:
             matched[opened.pop()] = place
     found: set[int] = set()
-    ends: list[int] = []
+    ends: list[int] = []  # closing indices of the pairs around the current one: their number is its depth
     for first, last in sorted(matched.items()):
         while ends and ends[-1] < first:
             ends.pop()

@@ -1,7 +1,7 @@
-"""JSON as strangers send it, read so strictly that nothing in it can fail later: in UTF-8, numbers finite, bounded in
-depth, no half of a character (a lone surrogate, which no UTF-8 can hold).
+"""Reads JSON from clients strictly, so that nothing in it can fail later.
 
-Every body and every policy is read here. What the members mean is decided by whoever asked for them.
+It must be UTF-8, with finite numbers, limited depth and no lone surrogates (halves of characters that UTF-8 cannot
+encode). Every request body and every policy is read here; the callers decide what the members mean.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import orjson
 from webemu.emulator.surrogates import mended
 
 MAX_DEPTH = 100
-"""Lists and objects inside each other; what is written out again must not be deeper than its writer allows."""
+"""Maximum nesting of lists and objects, so that every writer can write the value out again."""
 
 
 def read(text: bytes) -> Any:
@@ -30,44 +30,49 @@ def read(text: bytes) -> Any:
 def read_once(text: bytes | str) -> Any:
     """Return the value of a JSON text in which no object has a name twice. Raises ValueError.
 
-    Texts may hold halves of characters, so that the member that holds one can be refused alone
-    (`webemu.emulator.surrogates`).
+    Strings may hold lone surrogates, so that the caller can reject the member that holds one (`emulator.surrogates`).
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_float=_finite, parse_constant=_finite)
     except RecursionError as error:
-        raise ValueError(f"more than {MAX_DEPTH} lists and objects are inside each other") from error
+        raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep") from error
     _check_depth(value, text.count("[") + text.count("{"))
     return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object. Raises ValueError if it has a name twice."""
     value = dict(pairs)
     if len(value) < len(pairs):
         twice = next(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
-        raise ValueError(f"the name {mended(twice[:60])!r} is given twice in one object")
+        raise ValueError(f"an object has the name {mended(twice[:60])!r} twice")
     return value
 
 
 def _finite(text: str) -> float:
+    """Return a number. Raises ValueError if it is NaN or infinite."""
     if isfinite(number := float(text)):
         return number
-    raise ValueError(f"{text[:60]} is no finite number")
+    raise ValueError(f"{text[:60]} is not a finite number")
 
 
 def _check_depth(value: Any, opened: int) -> None:
-    """Raise ValueError on a value that is too deep. Most texts do not even open so many lists and objects."""
+    """Raise ValueError on a value that is nested too deeply.
+
+    `opened` counts the brackets of the text: most texts have too few of them to be too deep and are not walked.
+    """
     level: list[Any] = [value] if opened > MAX_DEPTH else []
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _members(outer) if isinstance(inner, (dict, list))]
         if not level:
             return
-    raise ValueError(f"more than {MAX_DEPTH} lists and objects are inside each other")
+    raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
 
 
 def _members(value: Any) -> Iterable[Any]:
+    """Return the values inside an object or a list; empty for anything else."""
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()

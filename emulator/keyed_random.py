@@ -1,4 +1,7 @@
-"""Chance that repeats: every draw is a hash of who draws and what about (blake2b), never of a clock or a state."""
+"""Deterministic randomness: every value is a hash (blake2b) of a key, never of a clock or of hidden state.
+
+A rollout that is repeated with the same policy therefore sees the same faults, delays and noise.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,38 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Those of one asker: of a session, or of one request of it."""
+    """Random values under one key, such as that of a session or of one of its requests.
+
+    random = KeyedRandom("session-1")
+    random.uniform("latency") == random.uniform("latency")  # always
+    """
 
     about: str
+    """Key that all values depend on."""
 
     def of(self, *more: object) -> Draws:
-        """Draws about something narrower."""
+        """Return the generator of a narrower key."""
         return Draws("\0".join([self.about, *map(str, more)]))
 
     def share(self, *more: object) -> float:
-        """From 0 to below 1."""
+        """Return a number from 0 to below 1."""
         text = "\0".join([self.about, *map(str, more)])
+        # 56 bits, more than the 53 of a double's mantissa.
         return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()[:7], "big") / 2**56
 
     def hits(self, rate: float, *more: object) -> bool:
-        """Whether what happens at this rate happens here."""
+        """True with probability `rate`."""
         return rate > 0 and self.share(*more) < rate
 
     def normal(self, *more: object) -> float:
-        """Of the normal distribution with mean 0 and deviation 1."""
+        """Return a number from the normal distribution with mean 0 and standard deviation 1."""
         return _NORMAL.inv_cdf((self.share(*more) * 2**53 + 0.5) / (2**53 + 1))
 
     def choice(self, items: Sequence[Item], *more: object) -> Item:
-        """One of the items, of which there is at least one."""
+        """Return one of the items. Raises IndexError if there are none."""
         return items[int(self.share(*more) * len(items))]
 
     def shuffled(self, items: Sequence[Item], *more: object) -> list[Item]:
-        """The items in another order."""
+        """Return the items in a random order, as a new list."""
         order = sorted(range(len(items)), key=lambda at: (self.share(*more, at), at))
         return [items[at] for at in order]

@@ -1,4 +1,4 @@
-"""Port: what is written down of sessions, in one place for all serving processes. `webemu.index.ledger` is the real one."""
+"""Port: the record of what sessions did and used, shared by all serving processes. `index.ledger` implements it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol
 
 Kind = Literal["searches", "fetches", "bytes"]
+"""A limited resource of a session."""
 KINDS: tuple[Kind, ...] = ("searches", "fetches", "bytes")
+"""All limited resources."""
 
 
 class Tally(NamedTuple):
-    """What a session has done and used so far."""
+    """Steps, searches, fetches and response bytes that a session has used so far."""
 
     steps: int = 0
     searches: int = 0
@@ -19,49 +21,51 @@ class Tally(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a URL was shown last."""
+    """The last time a URL was shown in search results."""
 
     step: int
+    """Number of the step that showed it."""
     rank: int
+    """Rank at which it was shown."""
 
 
 class Begun(NamedTuple):
-    """A step that has its place."""
+    """A step that has just been started."""
 
     number: int
-    """From 1."""
+    """Number of the step, from 1."""
     attempt: int
-    """How often the session has asked the very same before."""
+    """Number of earlier identical requests of the session."""
     bytes: int
-    """Of answers that the session had until now."""
+    """Response bytes that the session has received so far."""
 
 
 class Ledger(Protocol):
-    """Sessions are kept by id. Every method is one transaction."""
+    """Port: sessions by id. Every method is one transaction."""
 
     def open(self, name: str, record: bytes) -> str:
-        """A new session; its id begins with the name, which others may have too."""
+        """Open a session and return its id, which begins with `name`; several sessions may have the same name."""
 
     def keep(self, session: str, record: bytes) -> None:
-        """A session whose id is known, unless it is there."""
+        """Store a session under a known id, unless it exists."""
 
     def record(self, session: str) -> bytes | None:
-        """What it was opened with; None if there is no such session."""
+        """Return the record that a session was opened with; None if there is no such session."""
 
     def begin(self, session: str, request: bytes) -> Begun:
-        """The next step."""
+        """Start the next step of a session."""
 
     def spend(self, session: str, kind: Kind, limit: int) -> bool:
-        """Use one of a budget; False, and nothing used, where none is left."""
+        """Use one unit of a budget. Return False, and use nothing, if none is left."""
 
     def note(self, session: str, step: int, entry: bytes, shown: Mapping[str, int], used: Mapping[Kind, int]) -> None:
-        """Write down what a step was, at which ranks it showed which URLs, and what it used without being asked."""
+        """Write the entry of a step, the ranks at which it showed URLs, and what it used beyond its budgeted units."""
 
     def places(self, session: str, urls: tuple[str, ...]) -> dict[str, Place]:
-        """Where these URLs were shown last, of those that were."""
+        """Return where these URLs were last shown; URLs that never were are left out."""
 
     def tally(self, session: str) -> Tally:
-        """Its counts; all 0 for one that has done nothing."""
+        """Return what a session has used; all zeros if it has done nothing."""
 
     def entries(self, session: str, first: int, limit: int) -> list[bytes]:
-        """What was written down, from a step on."""
+        """Return up to `limit` entries, from the step number `first` on."""

@@ -1,6 +1,7 @@
-"""Results as a worse engine would give them: weighed differently, replaced, dropped, in another order.
+"""Degrades search results as a worse engine would: other weights, wrong results, missing results, another order.
 
-It works on the ranking from its top, ten by ten, so that pages of results fit together. Pure, given the draws.
+It works on the whole ranking in blocks of ten, so that pages of results stay consistent. Pure, given the random
+values.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ from webemu.emulator.types import Hit
 from webemu.emulator.weather import Weather
 
 BLOCK = 10
+"""Results that are perturbed together."""
 Others = Callable[[], Iterator[Hit]]
-"""Results of the world for another query, the best first."""
+"""Returns the results of a different query, best first; called only if a result is replaced."""
 
 
 def is_noisy(weather: Weather) -> bool:
+    """True if the weather changes search results."""
     return bool(weather.dropped or weather.shuffled or weather.replaced or weather.variation)
 
 
 def noisy(
     hits: Sequence[Hit], weather: Weather, engine: Draws, asked: Draws, others: Others
 ) -> tuple[list[Hit], set[str]]:
-    """The results, and what was done to them. `engine` draws alike in a whole session, `asked` for one request."""
+    """Return the perturbed results and the names of the changes made.
+
+    `engine` gives the values that stay the same for a whole session, `asked` those of one request.
+    """
     shown: list[Hit] = []
     done: set[str] = set()
     wrong: Iterator[Hit] | None = None
@@ -40,6 +46,7 @@ def noisy(
                     done.add("replaced")
         kept = [hit for at, hit in enumerate(block) if not asked.hits(weather.dropped, "dropped", start + at)]
         done |= {"dropped"} if len(kept) < len(block) else set()
+        # Every draw is keyed by position, so that the same request is perturbed in the same way again.
         if asked.hits(weather.shuffled, "shuffled", start):
             kept = _reordered(kept, asked.shuffled(kept, "order", start))
             done.add("shuffled")
@@ -48,6 +55,7 @@ def noisy(
 
 
 def _weighed(hits: Sequence[Hit], weather: Weather, engine: Draws) -> list[Hit]:
+    """Return hits ranked by scores that vary by URL; unchanged if the weather has no variation."""
     if not weather.variation:
         return list(hits)
     weights = {hit.doc: hit.score * (1 + weather.variation * (2 * engine.share("engine", hit.url) - 1)) for hit in hits}
@@ -55,12 +63,12 @@ def _weighed(hits: Sequence[Hit], weather: Weather, engine: Draws) -> list[Hit]:
 
 
 def _reordered(hits: Sequence[Hit], order: Sequence[Hit]) -> list[Hit]:
-    """In the new order with the scores where they stood: they fall as they did."""
+    """Return hits in a new order; the scores keep their positions, so they still fall with rank."""
     return [hit._replace(score=before.score) for hit, before in zip(order, hits, strict=True)]
 
 
 def another(text: str, titles: Sequence[str], asked: Draws) -> str:
-    """A query that is nearly the same: one of its words made a word of a result's title."""
+    """Return a slightly different query: one of its words is replaced by a word from the titles of its results."""
     words = [word for word in parse(text).words.split() if any(map(str.isalnum, word))]
     said = {word.casefold() for word in words}
     found = {word for title in titles for word in title.split() if len(word) > 3 and word.isalnum()}

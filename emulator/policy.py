@@ -1,7 +1,7 @@
-"""The rules of one session: what its web does not hold, how much it may use, what weather it has.
+"""The rules of one session: what its web does not contain, how much it may use, and which faults it suffers.
 
-A policy is a value: it says nothing of what happened. Two sessions with the same policy see the same web and the same
-weather. It is read from JSON, strictly: a name that is not known is refused, since a misspelled rule guards nothing.
+A policy is a value without history: two sessions with the same policy see the same web and the same weather. It is
+parsed from JSON strictly; an unknown name is an error, because a misspelled rule would protect nothing.
 """
 
 from __future__ import annotations
@@ -21,71 +21,77 @@ from webemu.emulator.surrogates import is_whole
 from webemu.emulator.weather import FAIR, RATES, Latency, Weather
 
 MAX_TEXT = 200
-"""Characters of a name."""
+"""Maximum length of a name, in characters."""
 LATENCIES = ("constant", "uniform", "lognormal")
+"""Distributions of an added delay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """What the session's web does not hold, in any spelling, on any way."""
+    """Pages that the session's web does not contain, however they are addressed."""
 
     domains: tuple[str, ...] = ()
-    """Hosts, with all names under them."""
+    """Blocked hosts, including their subdomains."""
     urls: tuple[str, ...] = ()
+    """Blocked URLs, in any equivalent spelling."""
     patterns: tuple[str, ...] = ()
-    """Whole URLs with `*` for anything, in any case of letters; without a scheme, of any scheme."""
+    """Blocked whole URLs, with `*` for anything; case is ignored; a pattern without a scheme matches any scheme."""
     texts: tuple[str, ...] = ()
-    """Pages that say one of them, whatever their case and spaces."""
+    """Block pages that contain one of these texts; case and whitespace are ignored."""
     ngrams: tuple[str, ...] = ()
-    """Pages with a run of 13 words of such a hash (`webemu.emulator.ngrams`)."""
+    """Block pages that contain a run of 13 words with one of these hashes (`emulator.ngrams`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much may be used; None is without end."""
+    """Limits of a session; None is unlimited."""
 
     searches: int | None = None
     fetches: int | None = None
     bytes: int | None = None
-    """Of answers: what is over it is answered in whole, and nothing after."""
+    """Limit of response bytes. The response that exceeds it is still sent whole; later requests are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One session's rules."""
+    """The rules of one session."""
 
     task: str = ""
     rollout: str = ""
     snapshot: str = ""
-    """Id; empty for the one that is served when the session begins."""
+    """Snapshot id; empty for the one that is being served when the session begins."""
     as_of: datetime | None = None
-    """What was captured later does not exist."""
+    """Pages captured after this moment do not exist; None for no limit."""
     engine: str = ""
-    """Way of searching by name; empty for the snapshot's own."""
+    """Name of a ranker; empty for the snapshot's default."""
     seed: int = 0
+    """Seed of all random values of the session."""
     marks: bool = True
-    """Whether answers bear our `X-Webemu-*` headers."""
+    """True if responses carry the `X-Webemu-*` headers."""
     blocked: Blocked = Blocked()
     budget: Budget = Budget()
     weather: Weather = FAIR
 
     @property
     def guards(self) -> bool:
-        """Whether its web holds less than the crawl."""
+        """True if the session's web contains less than the crawl."""
         return self.as_of is not None or self.blocked != Blocked()
 
 
 def read_policy(text: bytes | str) -> Policy:
-    """A policy from a JSON object. Raises BadRequest."""
+    """Return the policy in a JSON text. Raises BadRequest.
+
+    parse_policy('{"blocked": {"domains": ["example.org"]}, "budget": {"searches": 5}}')
+    """
     try:
         value = json_text.read_once(text)
     except ValueError as error:
-        raise _bad(f"is no JSON: {error}") from error
+        raise _bad(f"is not valid JSON: {error}") from error
     return make_policy(value)
 
 
 def make_policy(value: Any) -> Policy:
-    """A policy from a JSON object's value; what is null is as not given. Raises BadRequest."""
+    """Return the policy of a decoded JSON object; null members count as absent. Raises BadRequest."""
     given = _members(value, "", {field.name for field in fields(Policy)})
     made: dict[str, Any] = {name: _text(given, name) for name in ("task", "rollout", "snapshot", "engine")}
     made["as_of"] = parse_time(_text(given, "as_of")) if given.get("as_of") else None
@@ -98,18 +104,21 @@ def make_policy(value: Any) -> Policy:
 
 
 def _blocked(value: Any) -> Blocked:
+    """Return the block rules of a JSON object."""
     names = [field.name for field in fields(Blocked)]
     given = _members(value, "blocked.", set(names))
     return Blocked(**{name: _texts(given.get(name) or [], f"blocked.{name}") for name in names})
 
 
 def _budget(value: Any) -> Budget:
+    """Return the budget of a JSON object; absent limits are unlimited."""
     names = [field.name for field in fields(Budget)]
     given = _members(value, "budget.", set(names))
     return Budget(**{name: _whole(given, name, 0) if name in given else None for name in names})
 
 
 def _weather(value: Any) -> Weather:
+    """Return the weather of a JSON object. Raises BadRequest if the fault rates add up to more than 1."""
     given = _members(value, "weather.", {field.name for field in fields(Weather)})
     made: dict[str, Any] = {name: _number(given, name, 1.0) for name in RATES if name in given}
     made |= {name: _number(given, name, 600_000.0) for name in ("hold_ms",) if name in given}
@@ -117,63 +126,71 @@ def _weather(value: Any) -> Weather:
     latency = _members(given.get("latency") or {}, "weather.latency.", {"kind", "ms", "spread"})
     kind = _text(latency, "kind") or "constant"
     if kind not in LATENCIES:
-        raise _bad(f"has no latency {kind!r}", f"one of {', '.join(LATENCIES)}")
+        raise _bad(f"has an unknown weather.latency.kind {kind!r}", f"use one of {', '.join(LATENCIES)}")
     numbers = {name: _number(latency, name, 60_000.0) for name in ("ms", "spread") if name in latency}
     weather = Weather(latency=Latency(kind, **numbers), **made)
+    # The tolerance allows for rates whose floating-point sum is a little above 1.
     if weather.timeouts + weather.errors + weather.rate_limits + weather.resets + weather.truncated > 1 + 1e-9:
-        raise _bad("has rates of faults that are over 1 together")
+        raise _bad("has fault rates (timeouts, errors, rate_limits, resets, truncated) that add up to more than 1")
     return weather
 
 
 def _members(value: Any, where: str, known: set[str]) -> Mapping[str, Any]:
+    """Return the members of an object that are not null. Raises BadRequest for a non-object and for unknown names."""
     if not isinstance(value, dict):
-        raise _bad(f"has no object at {where.rstrip('.') or 'its root'}")
+        raise _bad(f"must have an object at {where.rstrip('.') or 'its root'}, got {type(value).__name__}")
     if unknown := sorted(value.keys() - known):
-        raise _bad(f"has no {where}{unknown[0][:60]}", f"known ones: {', '.join(sorted(known))}")
+        raise _bad(f"has an unknown member {where}{unknown[0][:60]}", f"the members are {', '.join(sorted(known))}")
     return {name: member for name, member in value.items() if member is not None}
 
 
 def _text(given: Mapping[str, Any], name: str) -> str:
+    """Return a string member, or an integer member as a string; empty if absent. Raises BadRequest."""
     value = given.get(name, "")
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise _bad(f"has a {name} that is no text of at most {MAX_TEXT} characters")
+        raise _bad(f"must have a string of at most {MAX_TEXT} characters as {name}")
     if not is_whole(value):
-        raise _bad(f"has a {name} with half of a character (a lone surrogate) in it")
+        raise _bad(f"has a lone surrogate in {name}, which UTF-8 cannot encode")
     return value
 
 
 def _texts(value: Any, name: str) -> tuple[str, ...]:
+    """Return a list of strings, sorted and without repetitions. Raises BadRequest."""
     if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
-        raise _bad(f"has a {name} that is no list of texts that say something")
+        raise _bad(f"must have a list of non-empty strings as {name}")
     if not all(map(is_whole, value)):
-        raise _bad(f"has a {name} with half of a character (a lone surrogate) in it")
+        raise _bad(f"has a lone surrogate in {name}, which UTF-8 cannot encode")
     return tuple(sorted(set(value)))
 
 
 def _whole(given: Mapping[str, Any], name: str, least: int) -> int:
+    """Return an integer member of at least `least`; 0 if absent. Raises BadRequest."""
     value = given.get(name, 0)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
-        raise _bad(f"has a {name} that is no whole number from {least}")
+        raise _bad(f"must have an integer of {least} or more as {name}, got {str(value)[:60]}")
     return value
 
 
 def _number(given: Mapping[str, Any], name: str, most: float) -> float:
+    """Return a number member from 0 to `most`. Raises BadRequest."""
     value = given[name]
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not (isfinite(value) and 0 <= value <= most):
-        raise _bad(f"has a {name} that is no number from 0 to {most:g}")
+        raise _bad(f"must have a number from 0 to {most:g} as {name}, got {str(value)[:60]}")
     return float(value)
 
 
 def _switch(given: Mapping[str, Any], name: str) -> bool:
+    """Return a boolean member; True if absent. Raises BadRequest."""
     value = given.get(name, True)
     if not isinstance(value, bool):
-        raise _bad(f"has a {name} that is neither true nor false")
+        raise _bad(f"must have true or false as {name}")
     return value
 
 
 def _bad(what: str, action: str = "see docs/sessions.md") -> BadRequest:
+    """Return the error for a problem of the policy."""
     return BadRequest(f"the policy {what}", reason="bad-policy", action=action)
 
 
@@ -181,7 +198,7 @@ _USUAL = Policy()
 
 
 def as_json(policy: Policy) -> dict[str, Any]:
-    """The policy as JSON has it, without what is as ever."""
+    """Return the policy as JSON values, without the fields that have their default."""
     value = _unusual(policy, _USUAL)
     if policy.as_of:
         value["as_of"] = policy.as_of.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -189,18 +206,22 @@ def as_json(policy: Policy) -> dict[str, Any]:
 
 
 def _unusual(value: Any, usual: Any) -> dict[str, Any]:
-    """The fields of a dataclass that are not as usual."""
+    """Return the fields of a dataclass that differ from the default, as JSON values."""
     pairs = ((field.name, getattr(value, field.name), getattr(usual, field.name)) for field in fields(value))
     return {name: _told(of, as_ever) for name, of, as_ever in pairs if of != as_ever}
 
 
 def _told(value: Any, usual: Any) -> Any:
+    """Return a field as a JSON value."""
     if is_dataclass(value):
         return _unusual(value, usual)
     return list(value) if isinstance(value, tuple) else value
 
 
 def identity(policy: Policy) -> str:
-    """What its draws are about: the same for the same rules, whatever order or spelling they were given in."""
+    """Return a hash of the rules that does not depend on the order or spelling in which they were given.
+
+    It is the key of the session's random values.
+    """
     text = json.dumps(as_json(policy), sort_keys=True, ensure_ascii=True)
     return blake2b(text.encode(), digest_size=10).hexdigest()

@@ -1,7 +1,7 @@
-"""A world that lacks what a policy blocks: the ports of another one, with everything blocked taken out on the way.
+"""Hides from a world what a policy blocks, by filtering the two ports below it.
 
-It is done below `World`, so that whatever is made of a world, now or later, holds nothing of it: results, counts,
-suggestions, corrections, captures by any key, lists, error pages, bytes of archives. Verdicts are kept.
+Because the ports are filtered and not the answers, everything that a world computes is clean: results, counts,
+suggestions, corrections, captures by any key, listings, error pages and bytes of archives. Verdicts are cached.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from webemu.emulator.warc_range import Unreadable, records
 from webemu.emulator.world import World
 
 KEPT = 1 << 18
-"""Verdicts that are kept of each kind."""
+"""Maximum number of cached verdicts of each kind."""
 DEEP = 1024
-"""So much of a ranking is looked at for a page that is not blocked and has some words."""
+"""Depth to which a ranking is searched for a page that is not blocked."""
 
 
 def guarded(world: World, policy: Policy) -> World:
-    """The world as the policy has it; the same where nothing is blocked. Raises BadRequest for an unknown engine."""
+    """Return the world under a policy; the same world if the policy blocks nothing. Raises BadRequest for an unknown
+    engine.
+    """
     world = world.through(policy.engine) if policy.engine else world
     if not policy.guards:
         return world
@@ -38,20 +40,22 @@ def guarded(world: World, policy: Policy) -> World:
 
 
 class Judge:
-    """What is blocked, by capture and by page."""
+    """Decides whether captures and pages are blocked."""
 
     def __init__(self, shelf: Shelf, policy: Policy) -> None:
         self.list = Blocklist(policy.blocked)
         self.until = None if policy.as_of is None else int(policy.as_of.timestamp())
+        """Captures later than this (seconds since the epoch) do not exist; None for no limit."""
         self._shelf = shelf
         self._captures: dict[tuple[str, int, str, int], bool] = {}
         self._docs: dict[int, bool] = {}
 
     def lets(self, captures: Iterable[Capture]) -> list[Capture]:
-        """Those that are not blocked."""
+        """Return the captures that are not blocked."""
         return [capture for capture in captures if not self.is_blocked(capture)]
 
     def is_blocked(self, capture: Capture) -> bool:
+        """True if a capture is blocked by time, URL or content."""
         key = (capture.url, capture.time, *capture.record[:2])
         if (verdict := self._captures.get(key)) is None:
             verdict = self._captures[key] = self._is_late(capture.time) or self._is_capture(capture)
@@ -59,9 +63,11 @@ class Judge:
         return verdict
 
     def _is_late(self, time: int) -> bool:
+        """True if a capture of this time is after the policy's cutoff."""
         return self.until is not None and time > self.until
 
     def _is_capture(self, capture: Capture) -> bool:
+        """True if a capture is blocked by its URL, its text or its source."""
         if self.list.is_url(capture.url):
             return True
         if not self.list.reads:
@@ -69,18 +75,22 @@ class Judge:
         return (capture.doc >= 0 and self._is_read(capture.doc)) or self._is_source(capture)
 
     def _is_read(self, doc: int) -> bool:
+        """True if the title or text of a page is blocked."""
         title, text = self._shelf.text(doc)
         return self.list.is_text(f"{title}\n{text}")
 
     def _is_source(self, capture: Capture) -> bool:
+        """True if the captured HTML is blocked; False if it cannot be read."""
         try:
             html = self._shelf.html(capture)
-        except PayloadError:  # what cannot be read tells nothing
+        except PayloadError:  # nobody can read it, so it cannot leak anything
             return False
         return html is not None and self.list.is_document(html)
 
     def is_page(self, doc: int, url: Callable[[], str], since: int) -> bool:
-        """Whether a page that can be found is blocked."""
+        """True if a page of the index is blocked. `url` is called only if it is needed; `since` is the time of its
+        capture.
+        """
         if (verdict := self._docs.get(doc)) is None:
             late = self._is_late(since)
             verdict = late or self.list.is_url(url()) or (self.list.reads and self._is_read(doc))
@@ -90,12 +100,13 @@ class Judge:
 
 
 def _bound(kept: dict[Any, bool]) -> None:
+    """Empty a cache of verdicts that has grown too large."""
     if len(kept) > KEPT:
         kept.clear()
 
 
 class GuardedFinder:
-    """Ranks only what is not blocked. The world reads on until it has enough."""
+    """A ranker without blocked pages. It may return fewer pages than asked for; the world then asks for more."""
 
     def __init__(self, finder: Finder, judge: Judge) -> None:
         self._finder = finder
@@ -114,11 +125,13 @@ class GuardedFinder:
         return self._finder.hit(doc, score, plan)
 
     def top(self, plan: Any, limit: int) -> tuple[list[Entry], bool]:
+        """Return the best pages that are not blocked, and True if no page of the ranking was left out."""
         ranked, complete = self._finder.top(plan, limit)
         since = self._finder.columns.since
         return [entry for entry in ranked if not self._is_blocked(entry[1], plan, since)], complete
 
     def copies(self, doc: int) -> Sequence[int]:
+        """Return the near-duplicates of a page that are not blocked."""
         copies = self._finder.copies(doc)
         if not copies:
             return ()
@@ -126,15 +139,16 @@ class GuardedFinder:
         return [one for one in copies if not self._is_blocked(one, plan, since)]
 
     def _is_blocked(self, doc: int, plan: Any, since: Sequence[int]) -> bool:
+        """True if a ranked page is blocked."""
         return self._judge.is_page(doc, lambda: self._finder.hit(doc, 0.0, plan).url, since[doc])
 
     def frequency(self, words: str) -> int:
-        """0 too for words that only blocked pages have."""
+        """Return the page frequency of words; 0 if only blocked pages contain them."""
         count = self._finder.frequency(words)
         return count if count and self.holds(Parsed(words=words, phrases=(words,))) else 0
 
     def holds(self, parsed: Parsed) -> bool:
-        """Whether a page that is not blocked fits a query."""
+        """True if a page that is not blocked matches a query, within the first `MAX_SCAN_DEPTH` of its ranking."""
         plan, limit = self.plan(parsed), 16
         while limit <= DEEP:
             found, complete = self.top(plan, limit)
@@ -145,13 +159,13 @@ class GuardedFinder:
 
 
 class GuardedShelf:
-    """Holds only what is not blocked."""
+    """A page store without blocked captures."""
 
     def __init__(self, shelf: Shelf, finder: GuardedFinder, judge: Judge) -> None:
         self._shelf = shelf
         self._finder = finder
         self._judge = judge
-        # What is asked of a capture, a page or a text in hand, which nobody has of what is blocked.
+        # These methods take a capture, a page or a text, and no caller can get hold of a blocked one: no filter needed.
         self.archives, self.text, self.payload, self.decoded = shelf.archives, shelf.text, shelf.payload, shelf.decoded
         self.html, self.markdown, self.links, self.wiki = shelf.html, shelf.markdown, shelf.links, shelf.wiki
         self.replayed, self.replayed_css, self.nearest = shelf.replayed, shelf.replayed_css, shelf.nearest
@@ -173,27 +187,31 @@ class GuardedShelf:
         return self._judge.lets(self._shelf.missing(host))
 
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
+        """Yield keys with their captures that are not blocked; keys without any are left out."""
         for key, captures in self._shelf.listing(first, last):
             if let := self._judge.lets(captures):
                 yield key, let
 
     def knows_host(self, host: str) -> bool:
-        """A host of which all is blocked has no name."""
+        """True if the host has a capture that is not blocked."""
         if self._judge.list.is_host(host) or not self._shelf.knows_host(host):
             return False
-        key = urls.surt(f"http://{host}/")
+        key = urls.surt(f"http://{host}/")  # ends in ")/", and "*" sorts just after ")"
         listed = self.listing(key, key[:-2] + "*")
         return any(urls.host(capture.url) == host for capture in chain.from_iterable(of for _, of in listed))
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
-        """Titles that a page has which is not blocked."""
-        titles = self._shelf.suggest(prefix, 4 * limit)
+        """Return titles that at least one page has that is not blocked."""
+        titles = self._shelf.suggest(prefix, 4 * limit)  # more than needed, since some may be blocked
         kept = (title for title in titles if self._finder.holds(Parsed(titles=(title.replace("*", " "),))))
         return [title for title, _ in zip(kept, range(limit), strict=False)]
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
-        """Whole records of which none is blocked. One byte tells whether a file goes on, and not how."""
-        if length == 1:
+        """Return a range of a WARC file if it consists of whole records and none of them is blocked.
+
+        A request for one byte only tells whether the file goes on: its value is hidden. Raises NotCaptured otherwise.
+        """
+        if length == 1:  # a probe for the end of the file, which needs no content
             return [bytes(len(piece)) for piece in self._shelf.bytes_of(archive, offset, 1)]
         try:
             for record in records(self._shelf.bytes_of(archive, offset, length)):
@@ -203,7 +221,7 @@ class GuardedShelf:
         return self._shelf.bytes_of(archive, offset, length)
 
     def _pass(self, record: dict[str, str]) -> None:
-        """Raises NotCaptured on a record of what is blocked, and of what nobody can tell."""
+        """Raise NotCaptured for a record that is blocked, or whose URL has no capture in the snapshot."""
         if not (url := record.get("warc-target-uri", "").strip("<>")):
             return
         captures = self._shelf.exact(url) or self._shelf.exact(urls.exact(url))
@@ -213,6 +231,7 @@ class GuardedShelf:
 
 
 def _closed(archive: Archive) -> NotCaptured:
+    """Return the error for a range that may not be read."""
     return NotCaptured(
-        f"this part of {archive.name} is not there", action="ask for whole records, as the index has them"
+        f"this range of {archive.name} is not available", action="request whole records, as the index lists them"
     )

@@ -1,4 +1,8 @@
-"""The two ports of the world: who ranks pages, and who holds what was captured. Filled by `index`."""
+"""The two ports of the emulated web: a `Ranker` ranks pages for a parsed query, a `PageStore` holds what was captured.
+
+`World` knows only these protocols. `index` implements them over one snapshot, over partitions of a snapshot and with
+embeddings; `emulator.policy_filter` wraps them to hide what a policy blocks.
+"""
 
 from __future__ import annotations
 
@@ -11,36 +15,46 @@ from webemu.emulator.query import Parsed
 from webemu.emulator.types import Archive, Capture, Hit, Payload
 
 Entry = tuple[float, int]
-"""(score, dense id)."""
+"""One ranked page: (score, dense id)."""
 
 
 class Numbers(Protocol):
-    """Per dense id: when it is visible (seconds), its day number, domain number and duplicate cluster."""
+    """Per-document columns, each indexed by dense id."""
 
     @property
-    def since(self) -> Sequence[int]: ...
+    def since(self) -> Sequence[int]:
+        """First second (UTC) at which each page is what its URL shows."""
 
     @property
-    def until(self) -> Sequence[int]: ...
+    def until(self) -> Sequence[int]:
+        """Second (UTC) at which a later capture replaces each page; `ranking.FOREVER` for the current one."""
 
     @property
-    def day(self) -> Sequence[int]: ...
+    def day(self) -> Sequence[int]:
+        """Date of each page, in days since 1970-01-01."""
 
     @property
-    def domain(self) -> Sequence[int]: ...
+    def domain(self) -> Sequence[int]:
+        """Number of each page's registrable domain."""
 
     @property
-    def cluster(self) -> Sequence[int]: ...
+    def cluster(self) -> Sequence[int]:
+        """Number of each page's cluster of near-duplicates."""
 
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
-        """(until, cluster, domain) of each page."""
+        """Yield (until, cluster, domain) of each page, in the order of `docs`."""
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """`webemu.emulator.ranking.current` of a ranking."""
+        """Return what `emulator.ranking.drop_duplicates` makes of a ranking: current pages, one per cluster, with
+        their domain.
+        """
 
 
 class Pending(BlockingIOError):
-    """A search waits for what `ready` will bring, and must not wait where it was asked."""
+    """Raised on an event loop when a search needs work that is still being computed, such as a query's embedding.
+
+    Await `future`, then search again.
+    """
 
     def __init__(self, ready: Future[Any]) -> None:
         super().__init__()
@@ -48,79 +62,133 @@ class Pending(BlockingIOError):
 
 
 class Finder(Protocol):
-    """Port: ranks pages for a parsed query."""
+    """Port: ranks the pages of a snapshot for parsed queries."""
 
     @property
-    def columns(self) -> Numbers: ...
+    def columns(self) -> Numbers:
+        """The per-document columns of the ranked pages."""
 
     @property
     def is_long(self) -> bool:
-        """Whether it takes longer than an event loop may be held."""
+        """True if ranking is remote or slow: do not call `plan` or `top` from the event loop."""
 
     def ready(self, parsed: Parsed) -> Future[Any] | None:
-        """What `plan` waits for, begun: who asks for many at once lets them be made together."""
+        """Start the async work that `plan` needs, such as an embedding; return None if it needs none.
 
-    def plan(self, parsed: Parsed) -> Any: ...
+        Call it for several queries before the first `plan` so that their work is done in one batch.
+        """
 
-    def top(self, plan: Any, limit: int) -> tuple[list[Entry], bool]: ...
+    def plan(self, parsed: Parsed) -> Any:
+        """Return a prepared query, which the other methods take. It belongs to this ranker and is opaque to everybody
+        else.
+        """
 
-    def hit(self, doc: int, score: float, plan: Any) -> Hit: ...
+    def top(self, plan: Any, limit: int) -> tuple[list[Entry], bool]:
+        """Return the best pages, best first, and True if no page of the ranking was left out."""
+
+    def hit(self, doc: int, score: float, plan: Any) -> Hit:
+        """Return one ranked page as a result: URL, title, snippet and date."""
 
     def copies(self, doc: int) -> Sequence[int]:
-        """All pages that say the same as one, itself among them; empty where there is no other."""
+        """Return the ids of all near-duplicates of a page, the page itself included; empty if it has none."""
 
-    def explain(self, doc: int, score: float, plan: Any) -> dict[str, float]: ...
+    def explain(self, doc: int, score: float, plan: Any) -> dict[str, float]:
+        """Return the signals behind a page's score, by name."""
 
-    def terms(self, text: str, like: str = "") -> Sequence[str]: ...
+    def terms(self, text: str, like: str = "") -> Sequence[str]:
+        """Return the index terms of a text, in order, analyzed in the language of `like` if it is given."""
 
-    def frequency(self, words: str) -> int: ...
+    def frequency(self, words: str) -> int:
+        """Return the number of pages in which the rarest of the words occurs; 0 for no words."""
 
 
 class Shelf(Protocol):
-    """Port: knows the captures of a URL and holds their content."""
+    """Port: finds the captures of a URL and reads their content.
 
-    def exact(self, url: str) -> list[Capture]: ...
+    The four lookups go from strict to loose, by the keys of `emulator.urls`; each returns an empty list if nothing
+    matches.
+    """
 
-    def canonical(self, url: str) -> list[Capture]: ...
+    def exact(self, url: str) -> list[Capture]:
+        """Return the captures of exactly this normalised URL."""
 
-    def surt(self, url: str) -> list[Capture]: ...
+    def canonical(self, url: str) -> list[Capture]:
+        """Return the captures whose canonical URL is the same."""
 
-    def loose(self, url: str) -> list[Capture]: ...
+    def surt(self, url: str) -> list[Capture]:
+        """Return the captures whose SURT key is the same."""
 
-    def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]: ...
+    def loose(self, url: str) -> list[Capture]:
+        """Return the captures whose loose key is the same: SURT without index files, tracking and cache-busting
+        parameters.
+        """
 
-    def archives(self) -> Sequence[Archive]: ...
+    def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
+        """Yield (SURT key, its captures) for keys from `first` to before `last`, in byte order."""
 
-    def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]: ...
+    def archives(self) -> Sequence[Archive]:
+        """Return the WARC files of the crawl."""
 
-    def knows_host(self, host: str) -> bool: ...
+    def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
+        """Yield the bytes of a range of a WARC file, in pieces. Raises PayloadError if the file cannot be read."""
 
-    def missing(self, host: str) -> list[Capture]: ...
+    def knows_host(self, host: str) -> bool:
+        """True if anything of the host was captured."""
 
-    def text(self, doc: int) -> tuple[str, str]: ...
+    def missing(self, host: str) -> list[Capture]:
+        """Return the captures of the host's error pages (404); empty if none was captured."""
 
-    def payload(self, capture: Capture, wait: bool = True) -> Payload: ...
+    def text(self, doc: int) -> tuple[str, str]:
+        """Return (title, text) of a page by its dense id."""
 
-    def decoded(self, payload: Payload) -> bytes: ...
+    def payload(self, capture: Capture, wait: bool = True) -> Payload:
+        """Return the recorded response of a capture.
 
-    def html(self, capture: Capture) -> str | None: ...
+        Raises: PayloadError if its bytes are gone or unsafe; BlockingIOError if `wait` is false and a disk would have
+        to be read.
+        """
 
-    def markdown(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str: ...
+    def decoded(self, payload: Payload) -> bytes:
+        """Return the body without its content coding. Raises PayloadError if it cannot be decoded."""
 
-    def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None: ...
+    def html(self, capture: Capture) -> str | None:
+        """Return the decoded document of a capture; None if it is not text."""
 
-    def targets(self, html: str, url: str) -> list[tuple[str, str]]: ...
+    def markdown(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
+        """Return the main content of a document as markdown.
 
-    def pictures(self, html: str, url: str) -> list[tuple[str, str]]: ...
+        `text` is its text view, which marks the main content; `pictures` keeps images; `whole` converts all of the
+        document.
+        """
 
-    def links(self, html: str, url: str, text: str = "") -> str: ...
+    def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
+        """Return the document reduced to the elements that some CSS selectors match, without those that others match.
 
-    def replayed(self, html: str, url: str, link: Callable[[str, str], str]) -> str: ...
+        None if nothing is left.
+        """
 
-    def replayed_css(self, css: str, url: str, link: Callable[[str, str], str]) -> str: ...
+    def targets(self, html: str, url: str) -> list[tuple[str, str]]:
+        """Return (words, absolute URL) of each link of a document."""
 
-    def wiki(self, html: str, url: str) -> Article | None: ...
+    def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
+        """Return (alternative text, absolute URL) of each image of a document."""
 
-    def suggest(self, prefix: str, limit: int) -> list[str]: ...
+    def links(self, html: str, url: str, text: str = "") -> str:
+        """Return the text of a document with numbered links, followed by their addresses."""
 
-    def nearest(self, word: str) -> Iterable[str]: ...
+    def replayed(self, html: str, url: str, link: Callable[[str, str], str]) -> str:
+        """Return the document with every URL replaced by what `link(absolute URL, kind)` returns, as a web archive
+        replays it.
+        """
+
+    def replayed_css(self, css: str, url: str, link: Callable[[str, str], str]) -> str:
+        """Return a style sheet with its URLs replaced likewise."""
+
+    def wiki(self, html: str, url: str) -> Article | None:
+        """Return a MediaWiki page as an article; None if the document is not one."""
+
+    def suggest(self, prefix: str, limit: int) -> list[str]:
+        """Return titles of pages that complete a prefix, best first."""
+
+    def nearest(self, word: str) -> Iterable[str]:
+        """Return indexed words that are spelled almost like this one, nearest first."""

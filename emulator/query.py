@@ -1,7 +1,7 @@
-"""The query language: what an agent typed, read into words and conditions. Total: every string is a query.
+"""The query language: parses what an agent typed into words and filters. Every string is a valid query.
 
-Own parser, since a search library's parser raises on `:` and `(` and forgets repeated words. It splits and sorts; which
-words count how much is the index's business. `OR` and parentheses are read by `webemu.emulator.groups`.
+A parser of our own, since those of search libraries raise on `:` and `(` and drop repeated words. It only splits and
+classifies; the index decides how much a word counts. `emulator.groups` parses `OR` and parentheses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from webemu.emulator.dates import parse_span
 from webemu.emulator.groups import TOKEN, Node, grouped, leaves
 
 MAX_CHARS = 4096
-"""A query is read to here; the rest is ignored."""
+"""Characters of a query that are read; the rest is ignored."""
 
 _ITEM = re.compile(
     r"""(?:^|(?<=[\s"]))(?P<sign>[-+]?)
@@ -26,13 +26,15 @@ _ITEM = re.compile(
         (?:"(?P<phrase>[^"]*)"|(?P<word>\S+))""",
     re.VERBOSE | re.IGNORECASE,
 )
+"""One item: an optional sign, an optional operator, and a phrase or a word."""
 _SPECIAL = re.compile(r'[":+|(&]|\bOR\b|\bAND\b|\.\.|(?:^|\s)-')
-"""A text without any of these is words alone."""
+"""Anything that makes a query more than plain words."""
 _GROUPED = re.compile(r"[|(]|\bOR\b")
+"""Anything that makes groups."""
 MAX_SPAN = 100_000
-"""A range of more numbers is words: looking them up takes as long as there are numbers in it."""
+"""A wider number range is read as words, because looking it up takes time in proportion to its width."""
 MAX_RANGES = 4
-"""A query with more of them has none."""
+"""A query with more number ranges than this has none."""
 _RANGE = re.compile(r"[$€£¥]?(\d{1,9})\.\.[$€£¥]?(\d{1,9})")
 _LANGUAGE = re.compile(r"([a-z]{2,3})(?:[-_]\w+)*", re.IGNORECASE)
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "＂": '"', "\u3000": " ", "\0": " "})
@@ -40,71 +42,74 @@ _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Parts of a query of which any may be met."""
+    """Alternatives of a query, of which any may match."""
 
     text: str
-    """As typed."""
+    """The group as typed."""
     ways: tuple[Parsed, ...]
+    """Operands of the `OR`."""
 
     @property
     def binds(self) -> bool:
-        """Whether a page must meet one of them; of plain words the best only ranks."""
+        """True if the group filters pages; False if it only affects their rank."""
         return any(way.conditional for way in self.ways)
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A query read: `words` are ranked by, everything else includes or excludes."""
+    """A parsed query: `words` rank pages, everything else includes or excludes them."""
 
     words: str = ""
     """Free text, phrases included, in the order typed."""
     phrases: tuple[str, ...] = ()
-    """Each must occur; `*` stands for any one word."""
+    """Phrases that must occur; `*` stands for any one word."""
     without: tuple[str, ...] = ()
     """Words and phrases that must not occur."""
     sites: tuple[str, ...] = ()
-    """Sites, any of which will do."""
+    """Sites of which any must match."""
     without_sites: tuple[str, ...] = ()
+    """Sites that must not match."""
     titles: tuple[str, ...] = ()
-    """Each must occur in the title."""
+    """Words and phrases that must occur in the title."""
     urls: tuple[str, ...] = ()
-    """Each must occur in the URL."""
+    """Texts that must occur in the URL."""
     types: tuple[str, ...] = ()
-    """File types, any of which will do."""
+    """File types of which any must match."""
     before: date | None = None
-    """Pages dated earlier than this day."""
+    """Pages must be dated before this day."""
     after: date | None = None
-    """Pages dated on this day or later."""
+    """Pages must be dated on this day or later."""
     required: tuple[str, ...] = ()
     """Words that must occur; they are among `words` too."""
     languages: tuple[str, ...] = ()
-    """Two-letter codes, any of which will do."""
+    """Language codes of which any must match."""
     numbers: tuple[tuple[int, int], ...] = ()
-    """Of each range, first and last included, a number must occur."""
+    """Number ranges, bounds included; a number of each range must occur."""
     either: tuple[Group, ...] = ()
-    """Of each group, a way must be met if it binds."""
+    """`OR` groups: if a group is a filter, one of its alternatives must match."""
     unwanted: tuple[Group, ...] = ()
-    """Of no group a way may be met: all that it says, its words too."""
+    """Excluded groups: a page that matches any alternative, words included, is dropped."""
     alone: str = ""
-    """The words that are in no group, where there are groups."""
+    """Words outside all groups; empty if there are no groups."""
 
     @property
     def conditional(self) -> bool:
-        """Whether anything but words was asked."""
+        """True if the query has any filter besides its words."""
         return any(_CONDITIONS(self)) or any(group.binds for group in self.either)
 
     @property
     def dated(self) -> bool:
+        """True if the query filters by date."""
         return self.before is not None or self.after is not None
 
     @property
     def sited(self) -> bool:
-        """Whether all that is found is of sites that were asked for."""
+        """True if every result must be from a site that the query names."""
         return bool(self.sites) or any(all(way.sited for way in group.ways) for group in self.either)
 
     @property
     def own(self) -> str:
-        """The words that are in no group."""
+        """Words outside all groups; all words if there are no groups."""
         return self.alone if self.either else self.words
 
 
@@ -115,7 +120,10 @@ _CONDITIONS = attrgetter(
 
 
 def parse(text: str) -> Parsed:
-    """Read a query. Operators that cannot be read (`before:soon`, a lone `site:`) are words."""
+    """Return the parsed query. Never raises: operators that cannot be read (`before:soon`, a lone `site:`) are words.
+
+    parse_query('lighthouse -tower site:example.org').sites  # ("example.org",)
+    """
     text = _clean(text).encode("utf-8", "replace").decode()
     if ".." in text and len(_RANGE.findall(text)) > MAX_RANGES:
         text = text.replace("..", " ")
@@ -130,7 +138,7 @@ def parse(text: str) -> Parsed:
 
 
 def conditions(text: str) -> list[tuple[Parsed, str]]:
-    """Each condition of a query: what it says alone, and the query without it."""
+    """Return each filter of a query, parsed alone, with the query as it reads without that filter."""
     text = _clean(text)
     parts = [(parse(text[node.start : node.end]), node) for node in leaves(grouped(text))]
     return [
@@ -139,25 +147,31 @@ def conditions(text: str) -> list[tuple[Parsed, str]]:
 
 
 def narrowed(text: str, added: Iterable[str]) -> str:
-    """The query under more conditions, which nothing in it can take in: no open quote, no `OR` at its end."""
-    more = " ".join(added)
+    """Return the query with more filters appended.
+
+    It is shortened and its quotes are dropped where needed, so that nothing in it (an open quote, a final `OR`)
+    absorbs the new filters.
+    """
+    more = " ".join(added)  # filters such as site:example.org
     if not more:
         return text
     text = _clean(text)[: max(MAX_CHARS // 2, MAX_CHARS - len(more) - 4)]
     grammar = _ITEM
     if _GROUPED.search(text):
         more, grammar = f"() {more}", TOKEN
+    # An item that spans the end of the query would absorb the filters; an open quote makes one.
     if any(item.start() < len(text) < item.end() for item in grammar.finditer(f"{text} {more}")):
         text = text.replace('"', " ")
     return f"{text} {more}".strip()
 
 
 def _clean(text: str) -> str:
+    """Return the readable part of a query with plain quotes and spaces."""
     return text[:MAX_CHARS].translate(_QUOTES)
 
 
 class _Found:
-    """What was read so far of a query or of a part of it."""
+    """Collects the items of a query, or of a part of it."""
 
     def __init__(self) -> None:
         self.lists: dict[str, list[str]] = {
@@ -171,20 +185,21 @@ class _Found:
         self.own: list[str] = []
 
     def parsed(self) -> Parsed:
+        """Return what was collected."""
         values: dict[str, Any] = {name: tuple(values) for name, values in self.lists.items()} | self.days
         values |= {"words": " ".join(self.lists["words"]), "numbers": tuple(self.numbers)}
         values |= {"either": tuple(self.either), "unwanted": tuple(self.unwanted)}
         return Parsed(**values, alone=" ".join(self.own) if self.either else "")
 
     def read(self, text: str) -> None:
-        """Items side by side."""
+        """Add the items of a text without groups."""
         before = len(self.lists["words"])
         for match in _ITEM.finditer(text):
             self._sort(match)
         self.own += self.lists["words"][before:]
 
     def take(self, text: str, nodes: list[Node]) -> None:
-        """Items and groups of them."""
+        """Add the parts of a text with groups."""
         for node in nodes:
             said = text[node.start : node.end]
             if node.is_leaf:
@@ -198,6 +213,7 @@ class _Found:
                 self.take(text, node.members)
 
     def _choose(self, text: str, node: Node) -> None:
+        """Add an `OR` group. Empty alternatives are dropped; a single remaining one is no choice and is merged."""
         ways = [
             (found, way)
             for found in (_read_in(text, [one]) for one in node.members)
@@ -206,11 +222,11 @@ class _Found:
         if len(ways) > 1:
             self.either.append(Group(text[node.start : node.end], tuple(way for _, way in ways)))
             self.lists["words"] += [way.words for _, way in ways if way.words]
-        for found, _ in ways if len(ways) == 1 else ():
+        for found, _ in ways if len(ways) == 1 else ():  # a choice with one alternative is no choice
             self._add(found)
 
     def _add(self, other: _Found) -> None:
-        """What was read apart, as if it had been read here."""
+        """Merge the items of a separately parsed part."""
         for name, values in other.lists.items():
             self.lists[name] += values
         for name, stricter in (("before", min), ("after", max)):
@@ -222,6 +238,7 @@ class _Found:
         self.own += other.own
 
     def _sort(self, match: re.Match[str]) -> None:
+        """Add one item to the list that it belongs to."""
         name = (match["name"] or "").lower()
         phrase, word = match["phrase"], match["word"]
         value = (phrase if phrase is not None else word).strip()
@@ -246,7 +263,7 @@ class _Found:
             self.lists["words"].append(match[0].replace('"', " "))
 
     def _operator(self, name: str, sign: str, value: str) -> bool:
-        """Take a condition in; whether it is one."""
+        """Add a `name:value` filter; return False if it cannot be read and is to be treated as words."""
         is_unwanted = sign == "-"
         if name in ("before", "after"):
             span = parse_span(value)
@@ -268,13 +285,14 @@ class _Found:
 
 
 def _read_in(text: str, nodes: list[Node]) -> _Found:
+    """Parse some parts of a text on their own."""
     found = _Found()
     found.take(text, nodes)
     return found
 
 
 def _span(value: str) -> tuple[int, int] | None:
-    """First and last of `2010..2020` or `$50..100`."""
+    """Return the bounds of a number range, such as `2010..2020` or `$50..100`; None if it is not one or is too wide."""
     if not (match := _RANGE.fullmatch(value)):
         return None
     first, last = sorted((int(match[1]), int(match[2])))
@@ -285,7 +303,7 @@ _KINDS = {"intitle": "titles", "inurl": "urls", "filetype": "types", "ext": "typ
 
 
 def _read(name: str, value: str) -> tuple[str, str]:
-    """The list a condition belongs in, and its value; empty if it is none."""
+    """Return the `ParsedQuery` field that an operator fills, and its operand (empty if it cannot be read)."""
     kind = _KINDS[name]
     if kind == "languages":
         code = _LANGUAGE.fullmatch(value)
@@ -296,7 +314,7 @@ def _read(name: str, value: str) -> tuple[str, str]:
 
 
 def _site(value: str) -> str:
-    """Host (and path, if any) of what people write after `site:`: lower case, ASCII, no `*.`, scheme or port."""
+    """Return host and path of what people write after `site:`: lower case, ASCII, without `*.`, scheme and port."""
     value = (value.lower().partition("://")[2] or value.lower()).removeprefix("*").strip("./")
     host, slash, path = value.partition("/")
     host = host.partition(":")[0]

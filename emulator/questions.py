@@ -1,7 +1,7 @@
-"""What a question is about: its words without those that only ask, `what is the capital` without the first three.
+"""Detects questions: strips the words that only ask (`what is the capital` becomes `capital`), and detects a wish for
+news.
 
-Pages that answer seldom say `what is`, and in a short query such words would outweigh the others. And whether it asks
-for what is new.
+Pages that answer a question seldom contain `what is`, and in a short query such words would outweigh the others.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ _LANGUAGES = (
         "es son fue era está están ha han hay se el la los las un una",
     ),
 )
-"""By language: words that a question begins with, and those that may follow before it says anything."""
+"""Per language: words that begin a question, and filler words that may follow them."""
 _AFTER = {first: frozenset(follow.split()) for begin, follow in _LANGUAGES for first in begin.split()}
+"""Filler words by the question word that they may follow."""
 
 
 def unasked(words: Sequence[str]) -> Sequence[str]:
-    """The lower-case words of a query without the beginning of a question; all if there are no others."""
+    """Return the lower-case words of a query without the beginning of a question; all words if no others remain."""
     after = _AFTER.get(words[0]) if words else None
     if after is None:
         return words
@@ -50,5 +51,5 @@ _NEW = re.compile(
 
 
 def asks_for_new(words: str) -> bool:
-    """Whether a query says that newer pages are wanted."""
+    """True if a query asks for recent pages."""
     return _NEW.search(words) is not None

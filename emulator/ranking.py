@@ -1,4 +1,7 @@
-"""Which entries of a ranking are shown: visible then, in the dates asked for, no duplicates, no crowd of a domain."""
+"""Selects which entries of a ranking are shown: visible at the time, within the dates, no duplicates, few per domain.
+
+The ranking itself comes from a `Ranker`.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,22 @@ from webemu.emulator.ports import Entry, Finder, Numbers
 from webemu.emulator.query import Parsed
 
 PER_DOMAIN = 2
-"""At most so many results of one registrable domain among `BLOCK` results."""
+"""Maximum number of results per registrable domain among `BLOCK_SIZE` results."""
 BLOCK = 10
+"""Results of one block."""
 WINDOW = 50
-"""Other domains are looked for in this much of the ranking, per block so far; crowded results fill what is left."""
+"""Depth of the ranking, per block so far, that is searched for other domains before crowded results fill the block."""
 WIDEST = 100_000
-"""The ranking is read no further than this, however few of its entries pass the filters."""
+"""Maximum depth to which a ranking is read, however few of its entries pass the filters."""
 FOREVER = 2**62
+"""End of visibility of a page that no later capture replaces."""
 
 Keep = Callable[[list[Entry]], Iterable[tuple[Entry, int]]]
-"""Of a ranking what may be shown, each entry with the number of its domain."""
+"""Returns the entries of a ranking that may be shown, each with the number of its domain."""
 
 
 def shown(finder: Finder, plan: Any, parsed: Parsed, as_of: datetime | None, wanted: int) -> tuple[list[Entry], bool]:
-    """The first `wanted` results after filters, duplicate collapse and domain crowding; and whether more follow."""
+    """Return the first `wanted` results after filters, duplicate collapse and domain limit, and True if more follow."""
     keep = _filter(finder.columns, parsed, as_of)
     if parsed.sited:
         plain = _plain(finder, plan, keep, wanted + 1)
@@ -43,7 +48,7 @@ def shown(finder: Finder, plan: Any, parsed: Parsed, as_of: datetime | None, wan
 
 
 def _plain(finder: Finder, plan: Any, keep: Keep, wanted: int) -> list[Entry]:
-    """The first `wanted` results whatever their domain: the query asked for a site."""
+    """Return the first `wanted` results without a limit per domain, for a query that names its sites."""
     limit = max(WINDOW, 2 * wanted)
     while True:
         ranked, complete = finder.top(plan, limit)
@@ -54,9 +59,9 @@ def _plain(finder: Finder, plan: Any, keep: Keep, wanted: int) -> list[Entry]:
 
 
 def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) -> tuple[list[Entry], bool]:
-    """The `number`th block of ten, and whether the ranking goes on after it.
+    """Return the `number`th block of ten results, from 1, and True if the ranking goes on after it.
 
-    In rank order, at most two of a domain unless the block's window has no others.
+    Results are in rank order, at most two per domain unless the block's window has no other domains.
     """
     limit = WINDOW * number
     while True:
@@ -66,6 +71,7 @@ def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) 
         crowded: list[Entry] = []
         kept = iter(keep(ranked))
         for entry, of_domain in kept:
+            # Earlier blocks may have taken entries out of order, below their position in the ranking.
             if entry[1] in taken:
                 continue
             seen = per_domain[of_domain] = per_domain.get(of_domain, 0) + 1
@@ -73,7 +79,7 @@ def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) 
                 crowded.append(entry)
                 continue
             chosen.append(entry)
-            if len(chosen) == BLOCK:
+            if len(chosen) == BLOCK:  # whatever is left, crowded or not, belongs to later blocks
                 return chosen, bool(crowded) or not complete or any(entry[1] not in taken for entry, _ in kept)
         if len(chosen) + len(crowded) >= BLOCK or complete or limit >= WIDEST:
             room = BLOCK - len(chosen)
@@ -82,21 +88,21 @@ def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) 
 
 
 def is_visible(since: int, until: int, moment: int | None) -> bool:
-    """Whether a page is what its URL shows at a moment (seconds; None is now)."""
+    """True if a page is what its URL shows at a moment (seconds; None is now)."""
     return until == FOREVER if moment is None else since <= moment < until
 
 
 def current(ranked: Iterable[Entry], numbers: Iterable[tuple[int, int, int]]) -> list[tuple[Entry, int]]:
-    """What of a ranking is what its URL shows today and says what none before it says, each with its domain.
+    """Return the entries that are visible now, the best of each duplicate cluster, each with its domain.
 
-    `numbers`: (until, cluster, domain) of each.
+    `numbers` are (until, cluster, domain) of each entry.
     """
     pages = zip(ranked, numbers, strict=True)
     return list(_distinct((entry, cluster, domain) for entry, (until, cluster, domain) in pages if until == FOREVER))
 
 
 def _distinct(pages: Iterable[tuple[Entry, int, int]]) -> Iterator[tuple[Entry, int]]:
-    """The first of each cluster, with its domain."""
+    """Yield the first entry of each cluster, with its domain."""
     seen: set[int] = set()
     for entry, cluster, domain in pages:
         if cluster not in seen:
@@ -105,7 +111,7 @@ def _distinct(pages: Iterable[tuple[Entry, int, int]]) -> Iterator[tuple[Entry, 
 
 
 def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
-    """What of a ranking may be shown: visible at that time, inside the dates asked for, no duplicate of one before."""
+    """Return the filter of a query: visible at that time, within its dates, no duplicates."""
     if as_of is None and not parsed.dated:
         return columns.current
     since, day, rows = columns.since, columns.day, columns.rows

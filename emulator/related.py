@@ -1,6 +1,6 @@
-"""What else people might search for, told by what was found: words that titles of results share, and titles themselves.
+"""Suggests related queries from the titles of a query's results: words that titles share, and titles themselves.
 
-Only results in hand are read, so that nothing is told of what is blocked, or was captured on a later day.
+Only these results are read, so that a suggestion never reveals what is blocked or was captured later.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from webemu.emulator.query import parse
 
 MAX_TITLES = 50
+"""Titles that are read."""
 MAX_CHARS = 60
+"""Maximum length of a title that is suggested as a query."""
 SHARED = 2
-"""A word of so many titles is a topic."""
+"""A word in at least this many titles is a topic."""
 NAME = 3
-"""A part of so many titles is the name of a site."""
+"""A title part in at least this many titles is the name of a site."""
 COMMON = 0.1
-"""A word of so large a share of all pages tells nothing."""
+"""A word in at least this share of all pages is too common to suggest."""
 _PARTS = re.compile(r"\s+[-–—|·•»:]{1,2}\s+|:\s+")
 _WORD = re.compile(r"[^\W\d_]{4,30}")
 
@@ -26,9 +28,9 @@ Terms = Callable[[str], Sequence[str]]
 
 
 def related(text: str, titles: Sequence[str], limit: int, terms: Terms, share: Callable[[str], float]) -> list[str]:
-    """Queries beside this one, the likeliest first: by turns it with one more word, and a title near to it.
+    """Return related queries, likeliest first: by turns the query with one more word, and a similar title.
 
-    `terms` are those of a text as the search has them, `share` the share of all pages that a word occurs in.
+    `terms` returns the index terms of a text, `share` the share of all pages that contain a word.
     """
     asked = frozenset(terms(parse(text).words))
     if not asked or limit < 1:
@@ -40,20 +42,20 @@ def related(text: str, titles: Sequence[str], limit: int, terms: Terms, share: C
 
 
 def _telling(titles: list[str]) -> list[str]:
-    """The parts of titles, without names of sites."""
+    """Return the parts of titles without the names of sites."""
     split = [_PARTS.split(title) for title in dict.fromkeys(titles)]
     counts = Counter(part for parts in split for part in set(parts))
     return [part for parts in split for part in parts if part and counts[part] < NAME]
 
 
 def _topics(parts: list[str]) -> list[str]:
-    """Words that several parts have, those of the most first."""
+    """Return words that several parts share, most frequent first."""
     counts = Counter(word for part in parts for word in dict.fromkeys(_WORD.findall(part)))
     return [word for word, count in counts.most_common() if count >= SHARED]
 
 
 def _near(parts: list[str], asked: frozenset[str], terms: Terms) -> list[str]:
-    """Parts of several words that have half of the query at least, those that have the most of it first."""
+    """Return parts of several words that contain at least half of the query's terms, best match first."""
     found = []
     for place, part in enumerate(parts):
         shared = len(asked.intersection(terms(part))) if " " in part and len(part) <= MAX_CHARS else 0
@@ -63,6 +65,7 @@ def _near(parts: list[str], asked: frozenset[str], terms: Terms) -> list[str]:
 
 
 def _by_turns(*lists: Iterator[str]) -> Iterator[str]:
+    """Yield values of the iterators by turns until all are exhausted."""
     waiting = list(lists)
     while waiting:
         for one in tuple(waiting):
@@ -73,7 +76,7 @@ def _by_turns(*lists: Iterator[str]) -> Iterator[str]:
 
 
 def _distinct(asked: frozenset[str], queries: Iterator[str], limit: int, terms: Terms) -> list[str]:
-    """Those that say the same as none before, in whatever order."""
+    """Return up to `limit` queries, without those that have the terms of an earlier one or of the original query."""
     seen = {asked}
     found: list[str] = []
     for query in queries:

@@ -1,9 +1,10 @@
-"""Who asks, and by which rules: what a client carries in its proxy user name or in `X-Webemu-Session`.
+"""Session credentials: what a client sends as proxy user name or in the header `X-Webemu-Session`.
 
     NAME[;at=DATE][;marks=off]
 
-`NAME` is free: it names the rollout. `at` is the day the web is seen on, `marks=off` leaves out `X-Webemu-*` headers.
-`ws-…` names a session that was opened with a policy, `wp-…` is a policy itself, as base64url of its JSON.
+`NAME` is free and identifies the rollout. `at` is the day on which the web is seen; `marks=off` suppresses the
+`X-Webemu-*` headers. `ws-…` is a session that was opened with a policy, `wp-…` is a policy itself, as base64url of its
+JSON.
 """
 
 from __future__ import annotations
@@ -24,27 +25,33 @@ _SWITCH = {"on": True, "off": False}
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One client's rules."""
+    """The rules under which one client's requests are answered."""
 
     name: str = ""
     at: datetime | None = None
-    """The capture nearest to this moment (UTC) answers; None is the latest."""
+    """Answer with the capture nearest to this moment (UTC); None answers with the latest."""
     marks: bool = True
-    """Whether answers bear our `X-Webemu-*` headers."""
+    """True if responses carry the `X-Webemu-*` headers."""
     id: str = ""
-    """Under which its requests are written down; empty for one without a policy."""
+    """Id under which its requests are recorded; empty if it has no policy."""
     policy: Policy | None = None
-    """None as well for one whose policy was not looked up yet."""
+    """Policy of the session; None if it has none, or if it has not been looked up yet."""
 
     def ruled(self, policy: Policy) -> Session:
-        """The session under a policy, which has the last word."""
+        """Return the session under a policy, which can only restrict it further."""
+        # The earlier moment wins: a client must not see past its policy's cutoff.
         days = [day for day in (self.at, policy.as_of) if day is not None]
         return replace(self, at=min(days, default=None), marks=self.marks and policy.marks, policy=policy)
 
 
 @lru_cache(1024)
 def parse(text: str) -> Session:
-    """Read a session. Raises BadRequest on a setting that is unknown or has no such value, and on a bad policy."""
+    """Return the session that a credential names.
+
+    Raises BadRequest for an unknown setting, a bad value or a bad policy.
+
+        parse_session("run-7;at=2024-11-30")
+    """
     name, *settings = text.split(";")
     at, marks = None, True
     for setting in settings:
@@ -55,9 +62,9 @@ def parse(text: str) -> Session:
             marks = _SWITCH[value]
         else:
             raise BadRequest(
-                f"{setting[:80]!r} is no setting of a session",
+                f"{setting[:80]!r} is not a session setting",
                 reason="bad-session",
-                action="use NAME;at=DATE;marks=off",
+                action="write the session as NAME;at=DATE;marks=off",
             )
     session = Session(name, at, marks, name if name.startswith(OPENED) else "")
     if not name.startswith(INLINE):
@@ -67,17 +74,20 @@ def parse(text: str) -> Session:
 
 
 def is_session(text: str) -> bool:
-    """Whether a key or a name is that of a session with a policy."""
+    """True if a key or user name is that of a session with a policy."""
     return text.startswith((OPENED, INLINE))
 
 
 def inline(policy: bytes) -> str:
-    """The name that carries a policy, given as JSON."""
+    """Return the session name that carries a policy, given as JSON."""
     return INLINE + urlsafe_b64encode(policy).decode().rstrip("=")
 
 
 def _decoded(text: str) -> bytes:
+    """Return the bytes of base64url with or without padding. Raises BadRequest."""
     try:
         return urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError) as error:
-        raise BadRequest("the policy is no base64url", reason="bad-policy", action="see docs/sessions.md") from error
+        raise BadRequest(
+            "the policy is not valid base64url", reason="bad-policy", action="see docs/sessions.md"
+        ) from error

@@ -1,4 +1,4 @@
-"""What a query was perhaps meant to say: words that occur nowhere, or hardly, replaced by words near them that do."""
+"""Corrects a query's spelling: words that occur nowhere, or hardly, are replaced by similar words that do."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 MAX_WORDS = 8
-"""So many unknown words are looked at; a query with more was not mistyped."""
+"""A query with more unknown words is taken to be intended and is not corrected."""
 RARE, RATIO = 20, 100
-"""A word of few pages is mistyped too if, with two letters swapped, it is one of so many times as many: `strucutre`.
-Other words near a rare one are not what was meant: of rare words of a crawl most are names."""
+"""A word on at most `MAX_RARE_PAGES` pages is misspelled too if swapping two letters makes a word that is
+`MIN_SWAP_RATIO` times as frequent (`strucutre`).
+
+Other similar words are not tried: most rare words of a crawl are names.
+"""
 SHORT = 4
-"""Too many words are near a shorter one."""
+"""Minimum length of a word that is replaced by similar words; shorter words have too many neighbours."""
 PART = 3
-"""Letters that each half of a word has at least."""
+"""Minimum length of each half when a word is split in two."""
 _WORD = re.compile(r"(?<![\w:/@.\-+])[^\W\d_]{3,30}(?![\w:/@]|\.\w)")
-"""A word that is no operator, no part of one, of a name or of an address."""
+"""A word that is not an operator, nor part of an operator, a name or an address."""
 
 Frequency = Callable[[str], int]
+"""Returns the number of pages that contain a word."""
 Nearest = Callable[[str], Iterable[str]]
+"""Returns words with a similar spelling, nearest first."""
 
 
 def correct(text: str, frequency: Frequency, nearest: Nearest) -> str | None:
-    """The query with its unknown words corrected; None where there is nothing to correct or no word is near.
-
-    `frequency` says in how many pages a word occurs, `nearest` gives the words spelled nearly so, the nearest first.
-    """
+    """Return the query with its misspelled words corrected; None if there is nothing to correct or no similar word."""
     counts = {word: frequency(word) for word in _WORD.findall(text)}
     unknown = {word for word, count in counts.items() if not count}
-    if len(unknown) > MAX_WORDS:
+    if len(unknown) > MAX_WORDS:  # looking up neighbours is the expensive part
         return None
     joined = _joined(text, unknown, frequency)
     meant = {word: _meant(word, count, frequency, nearest) for word, count in counts.items() if count <= RARE}
@@ -38,6 +40,7 @@ def correct(text: str, frequency: Frequency, nearest: Nearest) -> str | None:
 
 
 def _meant(word: str, count: int, frequency: Frequency, nearest: Nearest) -> str:
+    """Return the best replacement of a word; the word itself if there is none."""
     if count or len(word) < SHORT:
         common = (one for one in _swapped(word.lower()) if frequency(one) >= RATIO * max(1, count))
         return next((one for one in common if one in nearest(word)), word)
@@ -45,14 +48,16 @@ def _meant(word: str, count: int, frequency: Frequency, nearest: Nearest) -> str
 
 
 def _swapped(word: str) -> Iterator[str]:
-    """The word with each two letters side by side swapped that differ."""
+    """Yield the word with each pair of different neighbouring letters swapped."""
     for at, (one, other) in enumerate(pairwise(word)):
         if one != other:
             yield word[:at] + other + one + word[at + 2 :]
 
 
 def _halved(word: str, frequency: Frequency) -> str:
-    """Two words that were written as one: those of which the rarer is the most frequent."""
+    """Return two words that were written as one, choosing the split whose rarer half is most frequent; empty if none
+    occurs.
+    """
     halves = [(word[:at], word[at:]) for at in range(PART, len(word) - PART + 1)]
     known = [(min(frequency(first), frequency(last)), f"{first} {last}") for first, last in halves]
     count, both = max(known, default=(0, ""))
@@ -60,7 +65,7 @@ def _halved(word: str, frequency: Frequency) -> str:
 
 
 def _joined(text: str, unknown: set[str], frequency: Frequency) -> str:
-    """The text with the first two words side by side written as one that are one and not two."""
+    """Return the text with the first pair of words joined that occurs as one word and of which one is unknown."""
     for first, last in pairwise(_WORD.finditer(text)):
         is_odd = first[0] in unknown or last[0] in unknown
         if is_odd and text[first.end() : last.start()] == " " and frequency(first[0] + last[0]):

@@ -1,7 +1,7 @@
-"""Halves of characters (lone surrogates), which Python's texts can hold and no UTF-8 can.
+"""Handles lone surrogates: halves of characters that a Python string can hold and UTF-8 cannot.
 
-They come from JSON escapes such as `\\ud800`, and from bytes that a client sent. This module needs no other package,
-since error messages pass through it.
+They come from JSON escapes such as `\\ud800` and from malformed bytes of clients. This module imports no other
+package, since error messages pass through it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def is_whole(text: str) -> bool:
-    """True if the text has no half of a character, and so can be written in UTF-8."""
+    """True if the text can be encoded in UTF-8."""
     return text.isascii() or not _HALF.search(text)
 
 
 def mended(text: str) -> str:
-    """Return the text with a question mark for each half of a character."""
+    """Return the text with a question mark for each lone surrogate."""
     return text if is_whole(text) else _HALF.sub("?", text)

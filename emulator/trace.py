@@ -1,4 +1,4 @@
-"""One line of a session's trace: a search, a page that was opened, or a request that did neither."""
+"""The trace of a session: one row per search, opened page, or request that did neither."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class Trace(NamedTuple):
-    """A row as it rests in Parquet; `webemu.index.traces` has the columns' types."""
+    """One row as stored in Parquet; `index.traces` has the column types."""
 
     session: str
     task: str
@@ -14,38 +14,40 @@ class Trace(NamedTuple):
     step: int
     """Number of the request in its session, from 1."""
     service: str
-    """Who was asked: the name of a dialect, `webemu`, or a host of the web."""
+    """Name of the service that answered: a dialect, `webemu`, or a host of the web."""
     kind: str
-    """search, open or other."""
+    """Kind of row: search, open or other."""
     query: str
     url: str
-    """Of the page; of the request where there was neither page nor query."""
+    """URL of the page; of the request if it had neither page nor query."""
     referer: str
     first: int
     """Rank of the first result shown, from 1; 0 if there is none."""
     shown: tuple[str, ...]
-    """Results in order."""
+    """URLs of the results, in order."""
     shown_step: int
-    """Step whose results had this page last; 0 if none had."""
+    """Step whose results last listed this page; 0 if none did."""
     rank: int
-    """Its rank there."""
+    """Rank of the page in those results."""
     status: int
-    """0 where no answer was given."""
+    """HTTP status; 0 if there was no response."""
     milliseconds: float
     bytes: int
     weather: str
-    """Injected faults, with commas between them."""
+    """Injected faults, separated by commas."""
     failed: bool
-    """A failure of ours."""
+    """True if the server itself failed."""
 
 
 class Traces(Protocol):
-    """Port: where traces go. Never waits and never raises."""
+    """Port: a sink of traces that never blocks and never raises."""
 
-    def put(self, rows: tuple[Trace, ...]) -> None: ...
+    def put(self, rows: tuple[Trace, ...]) -> None:
+        """Queue rows for writing; rows are dropped if the queue is full."""
+        ...
 
     def figures(self) -> dict[str, int]:
-        """How many rows were taken, and how many lost."""
+        """Return the number of rows that were taken and that were lost."""
 
     def close(self) -> None:
-        """Write what is held."""
+        """Write the queued rows."""

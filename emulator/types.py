@@ -1,6 +1,7 @@
-"""The words of the house, each defined once: what is asked of the web and what it answers.
+"""Value types that all packages share: requests to the emulated web and its answers.
 
-Frozen values that cross rooms. No behaviour beyond decoding, no I/O.
+Frozen values without I/O; their only behaviour is decoding. Errors are in `emulator.errors`, the code that answers is
+in `emulator.world`.
 """
 
 from __future__ import annotations
@@ -12,34 +13,36 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 View = Literal["text", "markdown", "html", "links", "raw"]
-"""How a page is wanted: readable text, markdown, decoded HTML, text with numbered links, or the bytes as recorded."""
+"""Form of a page: readable text, markdown, decoded HTML, text with numbered links, or the bytes as recorded."""
 
 VIEWS: tuple[View, ...] = ("text", "markdown", "html", "links", "raw")
+"""All views, in the order in which errors and docs list them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search as asked, before its language is parsed."""
+    """One search request; `text` is not parsed yet (`emulator.query`)."""
 
     text: str
     page: int = 1
-    """1-based page of results."""
+    """Page of results, from 1."""
     size: int = 10
     """Results per page."""
     as_of: datetime | None = None
-    """Only what the crawl had captured by this moment (UTC) exists; None is the whole crawl."""
+    """Search the web as it was captured up to this moment (UTC); None searches the whole crawl."""
     engine: str = ""
-    """Which way of searching of those that the snapshot has; empty for its own."""
+    """Name of one of the snapshot's rankers; empty for its default."""
     explain: bool = False
-    """Whether each result says what ranked it."""
+    """True if each result shall carry the signals that ranked it."""
     published: bool = False
-    """Only pages that say on which day they were published, as searches for news need it."""
+    """True to return only pages that state their own publication day, as news search needs."""
 
 
 class Hit(NamedTuple):
-    """One result. The texts are JSON string bodies (escaped UTF-8, without quotes), so a wire format pastes them.
+    """One search result.
 
-    A named tuple, since making ten frozen dataclasses is a tenth of what a search costs beside the engine.
+    The texts are JSON string bodies (escaped UTF-8 without quotes), so that a wire format can paste them. It is a
+    named tuple because creating ten frozen dataclasses costs a tenth of a search outside the engine.
     """
 
     doc: int
@@ -49,141 +52,155 @@ class Hit(NamedTuple):
     title_json: bytes
     snippet_json: bytes
     date: str
-    """YYYY-MM-DD the page was published, else the day it was fetched."""
+    """YYYY-MM-DD of the publication, else of the capture."""
     language: str = ""
-    """ISO 639-1 code of the page's language in the catalog, empty if it is unknown."""
+    """ISO 639-1 code of the page's language in the catalog; empty if unknown."""
     is_published: bool = False
-    """True if the page itself says on which day it was published, so that `date` is that day."""
+    """True if the page itself states its publication day, which is then `date`."""
 
     @property
     def url(self) -> str:
+        """The decoded URL."""
         return _unescape(self.url_json)
 
     @property
     def title(self) -> str:
+        """The decoded title."""
         return _unescape(self.title_json)
 
     @property
     def snippet(self) -> str:
+        """The decoded snippet."""
         return _unescape(self.snippet_json)
 
 
 def _unescape(body: bytes) -> str:
+    """Return the text of a JSON string body."""
     text = body.decode()
     return str(json.loads(f'"{text}"')) if "\\" in text else text
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The answer to a `Query`."""
+    """One page of results."""
 
     query: Query
     hits: tuple[Hit, ...]
     more: bool
-    """False if no result follows these; True if the ranking goes on."""
+    """True if the ranking goes on after these results."""
     snapshot: str
+    """Id of the snapshot that answered."""
     explained: tuple[Mapping[str, float], ...] = ()
-    """For each hit the signals that ranked it, where that was asked."""
+    """Signals that ranked each hit, in the order of `hits`; empty unless the query asked for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One visit as asked."""
+    """A request for one page."""
 
     url: str
     view: View = "text"
     at: datetime | None = None
-    """The capture nearest to this moment (UTC) is wanted; None is the latest successful one."""
+    """Choose the capture nearest to this moment (UTC); None chooses the latest successful one."""
     follow: bool = True
-    """Follow captured redirects; False answers the 3xx itself."""
+    """True to follow captured redirects; False returns the 3xx response itself."""
 
 
 class Capture(NamedTuple):
-    """Where one recorded answer of the web rests, and what the crawl knew of it. Named tuple: as for `Hit`."""
+    """One captured response of the web: location of its record, and what the crawl knew about it.
+
+    A named tuple for speed, like `Hit`.
+    """
 
     url: str
     time: int
-    """When it was fetched, seconds since the epoch, UTC."""
+    """Time of the capture, in seconds since the epoch (UTC)."""
     status: int
+    """HTTP status as recorded."""
     mime: str
-    """Media type as detected, lower case, without parameters."""
+    """Detected media type, lower case, without parameters."""
     charset: str
-    """Encoding found at ingest, WHATWG name; empty for bytes."""
+    """Encoding found at ingest, as a WHATWG name; empty for binary content."""
     digest: str
-    """Payload digest as `sha1:BASE32`, or empty."""
+    """Payload digest as `sha1:BASE32`; empty if unknown."""
     redirect: str
-    """Absolute target of a 3xx, else empty."""
+    """Absolute target of a 3xx response, else empty."""
     truncated: str
-    """WARC-Truncated reason, else empty."""
+    """WARC-Truncated reason; empty if the record is complete."""
     kind: str
-    """WARC record type: response, revisit, resource, conversion."""
+    """WARC record type: response, revisit, resource or conversion."""
     file: str
-    """WARC file that holds the payload (for a revisit: of the capture it points to)."""
+    """WARC file that holds the payload; for a revisit, the file of the capture that it refers to."""
     offset: int
+    """Byte at which that record begins in the file."""
     length: int
-    """Bytes of the record inside the file; 0 when the payload is nowhere in the crawl."""
+    """Length of that record in the file, in bytes; 0 if the payload is nowhere in the crawl."""
     doc: int
-    """Dense id of its page view inside the snapshot, or -1."""
+    """Dense id of its page in the snapshot; -1 if it has no indexed text."""
     declared: str = ""
-    """Media type its server named, lower case, without parameters."""
+    """Media type that the server declared, lower case, without parameters."""
     languages: str = ""
-    """ISO 639-3 codes that the crawler found, joined by commas."""
+    """ISO 639-3 codes that the crawler detected, joined by commas."""
     head: tuple[str, int, int] | None = None
-    """(file, offset, length) of a revisit record, whose HTTP head goes with the payload unless it is a 304."""
+    """(file, offset, length) of a revisit record, else None. Its HTTP head replaces that of the payload unless it is a
+    304.
+    """
 
     @property
     def record(self) -> tuple[str, int, int]:
-        """File, offset and length of its own WARC record."""
+        """File, offset and length of the capture's own WARC record."""
         return self.head or (self.file, self.offset, self.length)
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One WARC file of the crawl, under the name that it is known by outside."""
+    """One WARC file of the crawl, under its public name."""
 
     name: str
-    """Relative path, as Common Crawl's index has it; one of its kind in the snapshot."""
+    """Relative path as in Common Crawl's index; unique in the snapshot."""
     crawl: str
-    """Id of the crawl it is of, such as `CC-MAIN-2024-51`; empty if the file does not say."""
+    """Id of its crawl, such as `CC-MAIN-2024-51`; empty if the file does not say."""
     path: str
-    """Where it rests: as `Capture.file`."""
+    """Location on this machine, as in `Capture.file`."""
     first: int
-    """When its first capture was fetched, seconds since the epoch; and its last."""
+    """Time of its first capture, in seconds since the epoch."""
     last: int
+    """Time of its last capture, in seconds since the epoch."""
 
 
 class Payload(NamedTuple):
-    """A recorded answer as it came over the wire, transfer coding removed, content coding kept."""
+    """A recorded response as it came over the wire, with transfer coding removed and content coding kept."""
 
     status: int
     reason: str
     headers: tuple[tuple[bytes, bytes], ...]
-    """Origin headers in their order and spelling, repeated ones kept."""
+    """Headers of the origin in their order and spelling; repeated ones are kept."""
     body: bytes
     encoding: str
-    """Content coding the body really carries: gzip, br, deflate, zstd or empty."""
+    """Content coding that the body really has (gzip, br, deflate or zstd); empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The answer to a `PageRequest` in any view but `raw`."""
+    """The answer to a `PageRequest` in any view except `raw`."""
 
     request: PageRequest
     capture: Capture
     redirects: tuple[str, ...]
-    """URLs that answered 3xx on the way, in order, the asked one first."""
+    """URLs that redirected on the way, in order, the requested one first; empty if none did."""
     title: str
     content: str
+    """The page in the requested view."""
     snapshot: str
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One place a pattern was found in a page's text."""
+    """One occurrence of a pattern in a page's text."""
 
     start: int
-    """Offset in characters into the text view."""
+    """Offset in the text view, in characters."""
     line: int
-    """0-based line of the text view."""
+    """Line of the text view, from 0."""
     text: str
     """The surrounding text, on one line."""

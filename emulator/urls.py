@@ -1,8 +1,9 @@
-"""URL law: which spellings are the same page, and which host and domain a URL belongs to.
+"""URL canonicalisation: decides which spellings mean the same page, and which host and domain a URL belongs to.
 
-Four keys of a URL, from strict to loose: `exact` (WHATWG serialisation, no fragment), `canonical` (w3lib: sorted
-query, normal escapes), `surt` (Internet Archive's SURT, equal to Common Crawl's url_surtkey) and `loose` (that of the
-URL without index file, tracking and cache-busting parameters). The lookup that uses them is in `webemu.emulator.world`.
+A URL has four keys, from strict to loose: `normalize` (WHATWG serialisation without fragment), `canonical_key` (w3lib:
+sorted query, normal escapes), `surt_key` (the Internet Archive's SURT, equal to Common Crawl's url_surtkey) and
+`loose_key` (the SURT key without index file, tracking and cache-busting parameters). `emulator.world` looks captures
+up by them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 def exact(url: str) -> str:
-    """The URL as a browser would send it, without its fragment; as given (trimmed) when it is not a valid URL."""
+    """Return the URL as a browser would send it, without fragment; an invalid URL is returned as given, trimmed."""
     url = url.strip().partition("#")[0]
     try:
         return str(ada_url.normalize_url(url))
@@ -29,24 +30,29 @@ def exact(url: str) -> str:
 
 
 def guess(url: str) -> str:
-    """`exact`, after adding the scheme that people leave out (`example.org/a` is `http://example.org/a`)."""
+    """Return the normalised URL of what a user typed: a missing scheme is added (`example.org/a` is
+    `http://example.org/a`).
+    """
     url = url.strip()
     if url.startswith("//"):
         return exact("http:" + url)
     if mistyped := _SLASHES.match(url):
         return exact(f"{mistyped[1]}://{url[mistyped.end() :]}")
     if "://" not in url[:12] and not url.startswith(("data:", "dns:", "urn:", "mailto:", "javascript:", "about:")):
-        secure = url.partition("/")[0].endswith(":443")
+        secure = url.partition("/")[0].endswith(":443")  # the port of HTTPS
         return exact(f"{'https' if secure else 'http'}://{url}")
     return exact(url)
 
 
 _SLASHES = re.compile(r"(https?):/?(?!/)", re.IGNORECASE)
-"""A scheme with too few slashes after it, which browsers mend."""
+"""A scheme followed by too few slashes, which browsers repair."""
 
 
 def canonical(exact_url: str) -> str:
-    """Sorted query, normal percent-escapes, no scheme: two spellings a server would not tell apart."""
+    """Return the canonical key: sorted query, normal percent-escapes, no scheme.
+
+    Two URLs with the same key are spellings that a server would not tell apart.
+    """
     try:
         return str(canonicalize_url(exact_url)).partition("://")[2]
     except ValueError:
@@ -54,33 +60,35 @@ def canonical(exact_url: str) -> str:
 
 
 def surt(url: str) -> str:
-    """SURT key, `org,example)/path?query`; the URL itself where the library cannot read it."""
+    """Return the SURT key, `org,example)/path?query`; the URL itself if the library cannot parse it."""
     try:
         key = surt_library.surt(url)
-    except Exception:  # the library raises many kinds on malformed URLs
+    except Exception:  # the library raises many types of errors on malformed URLs
         return url
     return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key)
 
 
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)(?=\?|\Z)", re.IGNORECASE)
+"""File name of a directory's index page."""
 _STATIC = re.compile(
     r"\.(?:css|js|mjs|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm)\?.*", re.IGNORECASE
 )
+"""A static file with a query, which only serves to bypass caches."""
 _IDLE = re.compile(
     r"utm_\w+|fbclid|gclid|gclsrc|dclid|wbraid|gbraid|msclkid|yclid|twclid|igshid|mc_[ce]id|_hs(enc|mi)|_g[al]|_openstat"
     r"|_|_ts|cb|cachebuster|cache_?bust|nocache|rand|rnd|timestamp",
     re.IGNORECASE,
 )
-"""Parameters that change nothing of the answer: marks of campaigns, and what only makes a URL new."""
+"""Parameters that do not change the response: campaign tracking and cache busting."""
 
 
 def loose(exact_url: str) -> str:
-    """SURT key of `plain`."""
+    """Return the SURT key of the URL without idle parameters and index file."""
     return surt(plain(exact_url))
 
 
 def plain(exact_url: str) -> str:
-    """The URL without index file name and without `_IDLE` parameters; that of a static file without any."""
+    """Return the URL without index file name and idle parameters; a static file loses its whole query."""
     url = _INDEX.sub("/", exact_url, count=1)
     if "?" not in url:
         return url
@@ -92,7 +100,7 @@ def plain(exact_url: str) -> str:
 
 
 def resolve(base: str, reference: str) -> str:
-    """Absolute URL of a reference, fragment kept out; empty when it cannot be resolved."""
+    """Return the absolute URL of a reference, without fragment; empty if it cannot be resolved."""
     try:
         return str(ada_url.join_url(base, reference.strip())).partition("#")[0]
     except ValueError:
@@ -100,7 +108,9 @@ def resolve(base: str, reference: str) -> str:
 
 
 def split(url: str) -> SplitResult:
-    """Return the parts of a URL. One whose host is broken (`http://[::1`) is all path, where urllib raises."""
+    """Return the parts of a URL. If its host is malformed (`http://[::1`), all of it becomes the path, where urllib
+    raises.
+    """
     try:
         return urlsplit(url)
     except ValueError:
@@ -108,8 +118,9 @@ def split(url: str) -> SplitResult:
 
 
 def host(url: str) -> str:
-    """Lower-case host name without port and user, empty if there is none."""
+    """Return the host in lower case, without port and user; empty if there is none."""
     rest = url.partition("://")[2]
+    # By hand: urlsplit raises on malformed hosts, and this is called for every capture.
     for stop in "/?#":
         rest = rest.partition(stop)[0]
     rest = rest.rpartition("@")[2].lower()
@@ -120,7 +131,9 @@ def host(url: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def domain(host_name: str) -> tuple[str, str]:
-    """(registrable domain, public suffix) by the bundled Public Suffix List; the host itself where it has none."""
+    """Return (registrable domain, public suffix) by the bundled Public Suffix List; a host without one is its own
+    domain.
+    """
     parts = _suffixes(host_name)
     registered = parts.top_domain_under_public_suffix
     return registered or host_name, parts.suffix

@@ -1,7 +1,7 @@
-"""Bad weather: what a session's web suffers, and how often. Which request it strikes is drawn, and drawn alike again.
+"""Weather: the faults that a session's web suffers, and how often. Which request is hit is a matter of `KeyedRandom`.
 
-`fault` strikes a request as a whole; dead links and captcha walls strike pages (`webemu.emulator.request_world`), and noise strikes
-results (`webemu.emulator.noise`). Nothing here waits, answers or knows a wire.
+`draw_fault` hits a whole request; dead links and CAPTCHAs hit pages (`emulator.visit`), and noise hits results
+(`emulator.noise`). Nothing here waits, answers or knows a wire format.
 """
 
 from __future__ import annotations
@@ -15,24 +15,26 @@ from webemu.emulator.keyed_random import Draws
 
 Kind = Literal["timeout", "error", "rate-limit", "reset", "truncated"]
 REASON = "bad-weather"
-"""Of an error that was wanted: no failure of ours."""
+"""Reason of an injected error, which is not a failure of the server."""
 STATUSES = (500, 502, 503, 504)
+"""HTTP statuses of injected errors."""
 LONGEST_MS = 60_000
+"""Maximum added delay, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How much later an answer comes."""
+    """Distribution of the delay added to an answer."""
 
     kind: str = "constant"
-    """constant, uniform or lognormal."""
+    """Kind of distribution: constant, uniform or lognormal."""
     ms: float = 0.0
-    """The median."""
+    """Median, in milliseconds."""
     spread: float = 0.0
-    """uniform: ms more or less at most; lognormal: deviation of the logarithm."""
+    """uniform: half of the range, in milliseconds; lognormal: standard deviation of the logarithm."""
 
     def drawn(self, draws: Draws) -> float:
-        """Milliseconds, at most a minute."""
+        """Return a delay in milliseconds, at most a minute."""
         if self.kind == "uniform":
             wait = self.ms + self.spread * (2 * draws.share("latency") - 1)
         elif self.kind == "lognormal":
@@ -47,39 +49,41 @@ NONE = Latency()
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """Rates are from 0 to 1."""
+    """Rates of faults, each from 0 to 1 (`latency`, `hold_ms` and `retry_after` are no rates)."""
 
     latency: Latency = NONE
     timeouts: float = 0.0
-    """Requests that are held, then closed without an answer."""
+    """Requests that are held and then closed without an answer."""
     hold_ms: float = 30_000
-    """How long they are held."""
+    """Time for which such a request is held, in milliseconds."""
     errors: float = 0.0
     """Requests answered 500, 502, 503 or 504."""
     rate_limits: float = 0.0
     """Requests answered 429."""
     retry_after: int = 1
-    """Seconds that a 429 names."""
+    """Retry-After of a 429, in seconds."""
     resets: float = 0.0
-    """Connections reset instead of an answer."""
+    """Connections that are reset instead of answered."""
     truncated: float = 0.0
-    """Answers that end before their length."""
+    """Answers that end before their declared length."""
     dead_links: float = 0.0
-    """URLs that are not there."""
+    """URLs that appear not to exist."""
     captchas: float = 0.0
-    """Hosts that show a wall instead of their pages."""
+    """Hosts that show a CAPTCHA instead of their pages."""
     dropped: float = 0.0
-    """Results left out."""
+    """Results that are left out."""
     shuffled: float = 0.0
-    """Tens of results in another order."""
+    """Blocks of ten results that are shuffled."""
     replaced: float = 0.0
-    """Results replaced by those of another query: plausible and wrong (ZeroSearch, Sun et al. 2025)."""
+    """Results that are replaced by plausible but wrong ones of another query (ZeroSearch, Sun et al. 2025)."""
     variation: float = 0.0
-    """How much the engine of this session weighs differently from that of others."""
+    """Strength with which this session's engine weights pages differently from that of other sessions."""
 
 
 FAIR = Weather()
+"""Weather without faults."""
 RATES = tuple(field.name for field in fields(Weather) if field.name not in ("latency", "hold_ms", "retry_after"))
+"""Names of the fields that are rates."""
 _FAULTS: tuple[tuple[str, Kind], ...] = (
     ("timeouts", "timeout"),
     ("errors", "error"),
@@ -90,7 +94,8 @@ _FAULTS: tuple[tuple[str, Kind], ...] = (
 
 
 def fault(weather: Weather, draws: Draws) -> Kind | None:
-    """What strikes the request that the draws are about; at most one thing."""
+    """Return the fault of a request; None for no fault. A request has at most one."""
+    # One random value against the stacked rates, so that at most one fault is drawn.
     at = draws.share("fault")
     for rate, kind in _FAULTS:
         at -= getattr(weather, rate)
@@ -100,7 +105,7 @@ def fault(weather: Weather, draws: Draws) -> Kind | None:
 
 
 def refusal(kind: Kind, draws: Draws) -> EmulatorError | None:
-    """The error that a fault is answered with; None for those without words."""
+    """Return the error that a fault is answered with; None for faults that have no response."""
     if kind == "rate-limit":
         return Refused("too many requests", reason="rate-limited", status=429)
     if kind == "error":
@@ -109,5 +114,5 @@ def refusal(kind: Kind, draws: Draws) -> EmulatorError | None:
 
 
 def curriculum(start: float, end: float, progress: float, base: float = 4.0) -> float:
-    """A rate that grows with training, slowly first (ZeroSearch, equation 1); `progress` is from 0 to 1."""
+    """Return a rate that rises with training, slowly at first (ZeroSearch, equation 1); `progress` is from 0 to 1."""
     return start + (float(base**progress) - 1) / (base - 1) * (end - start)

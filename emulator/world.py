@@ -1,7 +1,8 @@
-"""The emulated web as one object: a search or a visit in, an answer by law out.
+"""The emulated web as one object: it answers searches and page requests from one snapshot.
 
-Which capture answers a URL, which redirects are followed: all of it is here; which hits of a ranking are shown, in
-`webemu.emulator.ranking`. Where things rest and how they are ranked is behind two ports; no wire is known here.
+`World` decides which capture answers a URL and which redirects are followed. `emulator.ranking` decides which results
+of a ranking are shown. Storage and ranking are behind the two ports of `emulator.ports`, and no wire format is known
+here.
 """
 
 from __future__ import annotations
@@ -27,26 +28,36 @@ from webemu.emulator.spelling import correct
 from webemu.emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
 
 DEEPEST = 1000
-"""Results further down are not served."""
+"""Rank of the last result that is served."""
 NEWS_DEPTH = 200
-"""Results among which a search for published pages looks at least."""
+"""Minimum number of results that a search for published pages examines."""
 MAX_HOPS = 20
+"""Longest chain of redirects that is followed."""
 LISTED = 10
+"""Maximum number of duplicate URLs listed for one hit."""
 
 
 Passages = list[tuple[Hit, str]]
+"""Hits, each with its passage."""
 MANY = 128
-"""So many queries at once are worth sharing."""
+"""Smallest batch of queries that is shared with sibling processes."""
 
 
 class World:
-    """One snapshot, answering. Read-only and thread-safe."""
+    """One snapshot of the web. Read-only and thread-safe.
+
+    world = World(snapshot, ranker, page_store, figures)
+    world.search(Query("lighthouse keeper")).hits
+    world.fetch(PageRequest("https://example.org/")).content
+    """
 
     share: Callable[[World, Sequence[Query]], list[Passages]] | None = None
-    """Answers many queries with the help of others that serve the same snapshot."""
+    """Runs a large batch of queries together with sibling processes that serve the same snapshot; None to run it
+    alone.
+    """
 
     heard: Callable[[str], None] | None = None
-    """Told of each search."""
+    """Called with the text of each search; None for nothing."""
 
     def __init__(
         self,
@@ -56,7 +67,9 @@ class World:
         figures: dict[str, object],
         engines: Mapping[str, Finder] | None = None,
     ) -> None:
-        """`engines`: other ways of searching, by name."""
+        """Combine a ranker and a page store. `figures` are counts of the snapshot, `engines` are further rankers by
+        name.
+        """
         self.snapshot = snapshot
         self.engines = engines or {}
         self._finder = finder
@@ -65,34 +78,38 @@ class World:
 
     @property
     def base(self) -> World:
-        """The world that is there for all who see the same: what is found out of it may be kept."""
+        """The session-independent world that this one is made of; its results may be cached for all sessions."""
         return self
 
     @property
     def finder(self) -> Finder:
+        """The default ranker."""
         return self._finder
 
     @property
     def shelf(self) -> Shelf:
+        """The page store."""
         return self._shelf
 
     @property
     def is_far(self) -> bool:
-        """Whether what it asks is elsewhere: a search or a visit takes longer than an event loop may be held."""
+        """True if the backend is remote or slow: do not call it from the event loop."""
         return self._finder.is_long
 
     def figures(self) -> dict[str, object]:
-        """What the snapshot holds: documents, captures, hosts and so on."""
+        """Return counts of the snapshot: documents, captures, hosts and so on."""
         return dict(self._figures)
 
     def search(self, query: Query) -> Results:
-        """One page of results. Nothing a query says raises; BadRequest for an engine that is not there."""
+        """Return one page of results. Never raises on query syntax. Raises BadRequest if the engine is unknown."""
         if self.heard:
             self.heard(query.text)
         return self._searched(query)
 
     def _searched(self, query: Query) -> Results:
+        """Return one page of results without reporting the search."""
         parsed = parse(query.text)
+        # Results are cut out of the ranking from its top, so that pages of results never overlap.
         first = (query.page - 1) * query.size
         last = min(first + query.size, DEEPEST)
         if first >= last:
@@ -109,11 +126,14 @@ class World:
         return Results(query, hits, more and last < DEEPEST, self.snapshot, tuple(told))
 
     def others(self, results: Results) -> list[list[str]]:
-        """For each hit the URLs of pages that say the same and are left out for it, at most `LISTED`."""
+        """Return, for each hit, the URLs of visible duplicates that were left out in favour of it (at most
+        `MAX_DUPLICATES_LISTED`).
+        """
         moment = None if results.query.as_of is None else int(results.query.as_of.timestamp())
         return [self._others(hit.doc, moment) for hit in results.hits]
 
     def _others(self, doc: int, moment: int | None) -> list[str]:
+        """Return the URLs of a page's duplicates that are visible at a moment (seconds; None is now)."""
         if not (copies := self._finder.copies(doc)):
             return []
         since, until, plan = self._finder.columns.since, self._finder.columns.until, self._finder.plan(Parsed())
@@ -121,43 +141,53 @@ class World:
         return [self._finder.hit(one, 0.0, plan).url for one in islice(shown, LISTED)]
 
     def is_long(self, query: Query) -> bool:
-        """Whether a search takes longer than an event loop may be held. Raises BadRequest."""
+        """True if this query's search must not run on the event loop. Raises BadRequest if the engine is unknown."""
         return self._searching(query).is_long
 
     def ready(self, query: Query) -> Future[Any] | None:
-        """What a search waits for, begun; None for nothing. Raises BadRequest."""
+        """Start the async work that a search needs; return None if it needs none. Raises BadRequest if the engine is
+        unknown.
+        """
         return self._searching(query).ready(parse(query.text))
 
     def begin(self, queries: Iterable[Query]) -> None:
-        """Have what many searches wait for made together."""
+        """Start the async work of many searches, so that it is done in one batch. Unknown engines are skipped."""
         for query in queries:
             finder = self.engines.get(query.engine) if query.engine else self._finder
             if finder is not None and finder.is_long:
                 finder.ready(parse(query.text))
 
     def _searching(self, query: Query) -> Finder:
+        """Return the ranker of a query. Raises BadRequest if the engine is unknown."""
         return self._engine(query.engine) if query.engine else self._finder
 
     def through(self, engine: str) -> World:
-        """The same web, searched in another of its ways. Raises BadRequest."""
+        """Return the same world with another default ranker. Raises BadRequest if the engine is unknown."""
         return World(self.snapshot, self._engine(engine), self._shelf, self.figures(), self.engines)
 
     def _engine(self, name: str) -> Finder:
+        """Return a ranker by name. Raises BadRequest if there is none."""
         if name not in self.engines:
             raise BadRequest(
                 f"this snapshot has no engine {name[:60]!r}",
-                action=f"one of {', '.join(self.engines)}" if self.engines else "leave it out",
+                action=f"use one of {', '.join(self.engines)}"
+                if self.engines
+                else "omit the engine; there is only one",
             )
         return self.engines[name]
 
     def fetch(self, request: PageRequest) -> Page:
-        """A page in a readable view. Raises NotCaptured, NoView or PayloadError."""
+        """Return a page in a readable view.
+
+        Raises: NotCaptured if no capture answers the URL; ViewUnavailable if the capture has no such view;
+        PayloadError if its bytes are gone or unsafe.
+        """
         capture, redirects = self._visit(request)
         title, content = self.view(capture, request.view)
         return Page(request, capture, redirects, title, content, self.snapshot)
 
     def view(self, capture: Capture, view: View) -> tuple[str, str]:
-        """(title, content) of a capture in a readable view. Raises NoView or PayloadError."""
+        """Return (title, content) of a capture in a readable view. Raises ViewUnavailable or PayloadError."""
         title, text = self._shelf.text(capture.doc) if capture.doc >= 0 else ("", "")
         if view == "text" or (view != "html" and not _is_html(capture.mime)):
             if capture.doc < 0 and not _bears_text(capture.mime):
@@ -175,38 +205,41 @@ class World:
         return title, convert(html, capture.url, text)
 
     def locate(self, request: PageRequest) -> Capture:
-        """The capture that answers a visit. Raises NotCaptured."""
+        """Return the capture that answers a request. Raises NotCaptured."""
         return self._visit(request)[0]
 
     def payload(self, request: PageRequest, wait: bool = True) -> tuple[Capture, Payload]:
-        """The recorded answer itself. Raises BlockingIOError where it would have to wait for a disk and must not."""
+        """Return the capture that answers a request, and its recorded response.
+
+        Raises: NotCaptured; PayloadError; BlockingIOError if `wait` is false and a disk would have to be read.
+        """
         capture, _ = self._visit(request)
         return capture, self._shelf.payload(capture, wait)
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
-        """Titles of pages that complete what was begun, the best first."""
+        """Return titles of pages that complete a prefix, best first."""
         return self._shelf.suggest(prefix, limit)
 
     def correct(self, text: str) -> str | None:
-        """The query with words that occur on no page made ones that do; None where there is nothing to correct."""
+        """Return the query with misspelled words corrected; None if there is nothing to correct."""
         return correct(text, self._finder.frequency, self._shelf.nearest)
 
     def related(self, text: str, hits: Sequence[Hit], limit: int) -> list[str]:
-        """Queries beside this one, made of the titles of its results."""
+        """Return related queries, made from the titles of a query's hits."""
         pages = max(1, int(str(self.figures().get("documents", 0))))
         titles = [hit.title for hit in hits]
         return related(text, titles, limit, self._finder.terms, lambda word: self._finder.frequency(word) / pages)
 
     def occurrences(self, text: str, words: str) -> list[Span]:
-        """(start, end) of the words in a text, as the search compares words."""
+        """Return (start, end) of each query word in a text, compared as the search compares words."""
         return spans(text, words, partial(self._finder.terms, like=text))
 
     def holds(self, url: str) -> bool:
-        """Whether this very URL was captured."""
+        """True if there is a capture of exactly this URL."""
         return bool(self._shelf.exact(urls.guess(url)))
 
     def captures(self, url: str) -> list[Capture]:
-        """Every capture of a URL in the order of time: its own, else those of the strictest key that has any."""
+        """Return all captures of a URL, oldest first: its own, else those of the strictest key that has any."""
         url = urls.guess(url)
         for level in (self._shelf.exact, self._shelf.canonical, self._shelf.surt, self._shelf.loose):
             if captures := level(url):
@@ -214,90 +247,98 @@ class World:
         return []
 
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
-        """(SURT key, its captures in the order of time) for keys from `first` to before `last`, in order of bytes."""
+        """Yield (SURT key, its captures, oldest first) for keys from `first` to before `last`, in byte order."""
         return self._shelf.listing(first, last)
 
     def host_listing(self, host: str) -> Iterator[Capture]:
-        """Every capture of one host, by SURT key and time."""
+        """Yield every capture of one host, by SURT key and time."""
+        # The key ends in ")/": all keys of the host begin with what is before that, and "*" sorts just after ")".
         key = urls.surt(f"http://{host}/")
         for _, captures in self._shelf.listing(key, key[:-2] + "*"):
             yield from (capture for capture in captures if urls.host(capture.url) == host)
 
     def archives(self) -> Sequence[Archive]:
-        """The WARC files of the crawl."""
+        """Return the WARC files of the crawl."""
         return self._shelf.archives()
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
-        """A part of a WARC file as it rests. Raises PayloadError."""
+        """Return the bytes of a range of a WARC file, in pieces. Raises PayloadError."""
         return self._shelf.bytes_of(archive, offset, length)
 
     def text_of(self, found: Capture | Hit) -> tuple[str, str]:
-        """(title, text) of a capture or a result; both empty for what has no text."""
+        """Return (title, text) of a capture or a hit; both empty if it has no text."""
         return self._shelf.text(found.doc) if found.doc >= 0 else ("", "")
 
     def passages(self, queries: Sequence[Query]) -> list[Passages]:
-        """Results with their passages, for each of many queries."""
+        """Return hits with their passages for each of many queries; large batches may be shared with sibling
+        processes.
+        """
         if self.share and len(queries) >= MANY:
             return self.share(self, queries)
         self.begin(queries)
         return [self.passages_of(query) for query in queries]
 
     def passages_of(self, query: Query) -> Passages:
-        """Results with their passages."""
+        """Return the hits of one query with their passages."""
         return [(hit, self.passage(hit)) for hit in self.search(query).hits]
 
     def passage(self, hit: Hit) -> str:
-        """About a hundred words of a result's page around its snippet; a page of few more is given whole."""
+        """Return about a hundred words of a hit's page around its snippet; a shorter page is returned whole."""
         return passage(self._shelf.text(hit.doc)[1], hit.snippet)
 
     def relevance(self, text: str, texts: Sequence[str]) -> list[float]:
-        """How well each of some texts, from wherever, answers a query."""
+        """Return a relevance score for each of the given texts, which need not be pages of the snapshot."""
         terms, documents = partial(self._finder.terms, like=text), int(str(self.figures().get("documents", 0)))
         frequencies = {term: self._finder.frequency(word) for word in text.split() for term in terms(word)}
         return relevance(frequencies, [terms(one) for one in texts], documents)
 
     def html_of(self, capture: Capture) -> str | None:
-        """The decoded document of a capture; None for what is not text. Raises PayloadError."""
+        """Return the decoded document of a capture; None if it is not text. Raises PayloadError."""
         return self._shelf.html(capture)
 
     def markdown_of(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
-        """Return the content of a document as markdown, as its text view has it; with `whole` all of the document."""
+        """Return the content of a document as markdown.
+
+        It has the content of its text view, or all of the document if `whole`; `pictures` keeps images.
+        """
         return self._shelf.markdown(html, url, text, pictures=pictures, whole=whole)
 
     def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
-        """A document with what CSS selectors pick, and without what others do; None where nothing is picked."""
+        """Return the document reduced by CSS selectors: elements to keep, elements to drop. None if nothing is left."""
         return self._shelf.narrowed(html, wanted, unwanted)
 
     def targets(self, html: str, url: str) -> list[tuple[str, str]]:
-        """(words, absolute URL) of a document's links."""
+        """Return (words, absolute URL) of each link of a document."""
         return self._shelf.targets(html, url)
 
     def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
-        """(alternative text, absolute URL) of a document's pictures."""
+        """Return (alternative text, absolute URL) of each image of a document."""
         return self._shelf.pictures(html, url)
 
     def article(self, page: Page) -> Article | None:
-        """A page in its `html` view as the wiki article that it is; None if it is none of MediaWiki."""
+        """Return a page (in its `html` view) as a MediaWiki article; None if it is not one."""
         return self._shelf.wiki(page.content, page.capture.url)
 
     def replayed(self, html: str, url: str, link: Callable[[str, str], str]) -> str:
-        """A document whose links lead where `link` puts them, given an absolute URL and the kind (`im_`, `cs_`, …)."""
+        """Return the document with its URLs rewritten: `link` maps an absolute URL and its kind (`im_`, `cs_`, …) to a
+        new URL.
+        """
         return self._shelf.replayed(html, url, link)
 
     def replayed_css(self, css: str, url: str, link: Callable[[str, str], str]) -> str:
-        """A style sheet likewise."""
+        """Return a style sheet with its URLs rewritten likewise."""
         return self._shelf.replayed_css(css, url, link)
 
     def decoded(self, payload: Payload) -> bytes:
-        """The body without its content coding. Raises PayloadError."""
+        """Return the body without its content coding. Raises PayloadError."""
         return self._shelf.decoded(payload)
 
     def knows_host(self, host: str) -> bool:
-        """Whether anything of the host was captured."""
+        """True if anything of the host was captured."""
         return self._shelf.knows_host(host)
 
     def missing(self, host: str, at: datetime | None = None) -> tuple[Capture, Payload] | None:
-        """How the host says that a page is not there, as it once said it of another; None if that was never seen."""
+        """Return the host's captured 404 page nearest to a moment; None if no 404 of the host was captured."""
         captures = [capture for capture in self._shelf.missing(host) if capture.status == 404]
         if not captures:
             return None
@@ -305,7 +346,10 @@ class World:
         return capture, self._shelf.payload(capture)
 
     def find(self, request: PageRequest, pattern: str, limit: int) -> tuple[Page, int, tuple[Match, ...]]:
-        """Where a plain text occurs in the text view: the page, how often, and the first `limit` places."""
+        """Return the page, the number of occurrences of a plain text in it, and the first `limit` of them.
+
+        Case is ignored; an empty pattern never occurs. Raises what `fetch` raises.
+        """
         page = self.fetch(request)
         places = (
             [found.start() for found in re.finditer(re.escape(pattern), page.content, re.IGNORECASE)] if pattern else []
@@ -313,8 +357,9 @@ class World:
         return page, len(places), tuple(_matches(page.content, places[:limit], len(pattern)))
 
     def _visit(self, request: PageRequest) -> tuple[Capture, tuple[str, ...]]:
+        """Return the capture that answers a request, and the URLs that redirected on the way. Raises NotCaptured."""
         url = request.url
-        # Most are asked for as they are recorded, and what is recorded is normal.
+        # Most requests name a URL exactly as it was captured, and captured URLs are normalised: try that first.
         if not (captures := self._shelf.exact(url)):
             url = urls.guess(url)
             captures = self._shelf.exact(url)
@@ -335,9 +380,13 @@ class World:
                 )
 
     def _locate(self, url: str, captures: list[Capture], at: datetime | None, seen: Sequence[str]) -> Capture:
-        """The capture that answers a URL: one of its own, else one of the same canonical, SURT or loose key."""
+        """Return the capture of one URL: one of its own, else one with the same canonical, SURT or loose key.
+
+        `seen` are the URLs that redirected to it. Raises NotCaptured.
+        """
         moment = None if at is None else at.timestamp()
         if captures:
+            # Prefer captures that do not redirect to themselves, such as pages behind a cookie wall.
             others = [capture for capture in captures if capture.redirect != url]
             return _nearest(others or captures, moment)
         is_page = url.startswith(("http://", "https://"))
@@ -360,9 +409,10 @@ class World:
         )
 
     def _leads_on(self, capture: Capture) -> bool:
-        """Whether a capture found by a loose key ends anywhere: a redirect must lead to an exact capture that is none.
+        """True if following a capture ends at a page that was captured exactly.
 
-        Loose keys merge http and https, www and bare hosts: a redirect between the two would answer itself for ever.
+        Loose keys merge http with https and www with bare hosts, so a redirect between the two would answer itself for
+        ever.
         """
         for _ in range(MAX_HOPS):
             if not (300 <= capture.status < 400 and capture.redirect):
@@ -375,7 +425,9 @@ class World:
 
 
 def _nearest(captures: list[Capture], moment: float | None) -> Capture:
-    """The capture nearest in time, the earlier on a tie; without a time the latest successful one, else the latest."""
+    """Return the capture nearest in time, the earlier on a tie; without a time the latest successful one, else the
+    latest.
+    """
     if moment is None:
         good = [capture for capture in captures if 0 < capture.status < 400]
         return max(good or captures, key=lambda c: (c.time, c.kind == "response", c.url))
@@ -391,6 +443,7 @@ def _bears_text(mime: str) -> bool:
 
 
 def _matches(text: str, places: list[int], width: int, around: int = 120) -> Iterator[Match]:
+    """Yield a match for each offset, with `around` characters of context on both sides."""
     for start in places:
         context = text[max(0, start - around) : start + width + around]
         yield Match(start, text.count("\n", 0, start), " ".join(context.split()))

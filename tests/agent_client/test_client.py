@@ -233,7 +233,7 @@ def test_what_is_no_answer_of_the_web_is_infrastructure_at_once(web: Any, ask: A
 
 def test_a_batch_with_answers_missing_is_infrastructure(web: Any, ask: Ask) -> None:
     web.moods = [(200, SHAPE, b'{"snapshot": "x", "answers": []}')]
-    with pytest.raises(InfrastructureError, match="0 answers to 2"):
+    with pytest.raises(InfrastructureError, match="has 0 entries, expected 2"):
         ask(web.url, "search_many", ["a", "b"])
 
 

@@ -210,7 +210,7 @@ def test_a_misspelled_variable_is_refused_by_every_command() -> None:
         code, _, err = webemu(*words, WEBEMU_WORKRES="3")
         assert code == 2
         assert "WEBEMU_WORKRES" in err
-        assert "WEBEMU_WORKERS is meant?" in err
+        assert "did you mean WEBEMU_WORKERS?" in err
     assert webemu("search", "--help", WEBEMU_WORKRES="3")[0] == 0
 
 
@@ -228,14 +228,14 @@ def test_every_variable_that_the_house_names_is_known() -> None:
 @pytest.mark.parametrize(
     ("environ", "words", "said"),
     [
-        ({"WEBEMU_PORT": "abc"}, ["stat"], "port must be a whole number, got 'abc' (from WEBEMU_PORT)"),
+        ({"WEBEMU_PORT": "abc"}, ["stat"], "port must be an integer, got 'abc' (from WEBEMU_PORT)"),
         ({"WEBEMU_PORT": "99999"}, ["stat"], "port must be between 0 and 65535, got 99999 (from WEBEMU_PORT)"),
         (
             {},
             ["serve", "--web-ports", "x"],
             "web_ports must be numbers between 0 and 65535, got 'x' (from --web-ports)",
         ),
-        ({"WEBEMU_CONFIG": "/none.toml"}, ["stat"], "there is no file /none.toml (from WEBEMU_CONFIG)"),
+        ({"WEBEMU_CONFIG": "/none.toml"}, ["stat"], "config file /none.toml does not exist (from WEBEMU_CONFIG)"),
     ],
 )
 def test_a_bad_setting_is_told_with_its_source(environ: dict[str, str], words: list[str], said: str) -> None:
@@ -261,7 +261,7 @@ def corrupt() -> Exception:
         (duckdb.IOException("IO Error: Could not set lock on file"), "Could not set lock", "wait for the other"),
         (MemoryError(), "there is not enough memory", "fewer --workers"),
         (PermissionError(13, "Permission denied", "a"), "a: Permission denied", "owner"),
-        (FileNotFoundError(2, "No such file or directory", "b"), "b: No such file", "a file that is there"),
+        (FileNotFoundError(2, "No such file or directory", "b"), "b: No such file", "a file that exists"),
         (corrupt(), "IOException: ", "WEBEMU_TRACEBACK"),
         (ValueError("two\nlines"), "ValueError: two lines", "WEBEMU_TRACEBACK"),
         (AssertionError(), "AssertionError", "WEBEMU_TRACEBACK"),
