@@ -1,1 +1,4 @@
-"""Where pages rest (DuckDB), are looked up (LMDB) and are found (Tantivy): immutable snapshots, opened read-only."""
+"""Storage, lookup and search of captured pages: catalog (DuckDB), URL lookup (LMDB) and text index (Tantivy).
+
+Everything that is served comes from immutable snapshots, which are opened read-only.
+"""

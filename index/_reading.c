@@ -1,5 +1,7 @@
-/* Reading result records as index/record_reader.py does, which says what each function is for. Optional: compiled where there
- * is a compiler (hatch_build.py). A record that is cut or damaged raises ValueError; nothing outside it is read.
+/* Reads result records exactly as index/reading.py does, which documents each function. Optional: compiled if there is
+ * a compiler (hatch_build.py). A truncated or damaged record raises ValueError; nothing outside of it is read.
+ *
+ * index/records.py has the layout. The compiled reader exists for speed alone: a search reads a few hundred records.
  */
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
@@ -8,11 +10,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HEAD 16
-#define NEAR 32
-#define ROW 24
-#define FOREVER ((int64_t)1 << 62)
+#define HEAD 16                     /* bytes before the tables of a record */
+#define NEAR 32                     /* table entries searched on each side of the expected one */
+#define ROW 24                      /* bytes of a row: until, cluster, domain, order (index/columns.py) */
+#define FOREVER ((int64_t)1 << 62)  /* `until` of a page that is the latest of its URL */
 
+/* Pointers into one record, and the counts of its head. */
 typedef struct {
     const uint8_t *hashes, *masks, *offsets, *url, *title, *text, *named;
     uint16_t count, parts, url_bytes, title_bytes, titled;
@@ -20,10 +23,12 @@ typedef struct {
     int32_t day;
 } Record;
 
+/* Unaligned little-endian reads. */
 static uint16_t u16(const uint8_t *at) { uint16_t value; memcpy(&value, at, 2); return value; }
 static uint32_t u32(const uint8_t *at) { uint32_t value; memcpy(&value, at, 4); return value; }
 static uint64_t u64(const uint8_t *at) { uint64_t value; memcpy(&value, at, 8); return value; }
 
+/* Fill in a Record from its bytes; 0 with an exception if they are too few for what its head says. */
 static int opened(const Py_buffer *given, Record *record)
 {
     const uint8_t *bytes = given->buf;
@@ -44,7 +49,7 @@ static int opened(const Py_buffer *given, Record *record)
         fixed = (record->text - bytes) + 2 * (Py_ssize_t)record->titled;
     }
     if (given->len < fixed || given->len < HEAD) {
-        PyErr_SetString(PyExc_ValueError, "a result record is cut");
+        PyErr_SetString(PyExc_ValueError, "truncated result record");
         return 0;
     }
     record->named = bytes + given->len - 2 * (Py_ssize_t)record->titled;
@@ -52,11 +57,11 @@ static int opened(const Py_buffer *given, Record *record)
     return 1;
 }
 
-/* About where a hash stands among those of a record, being as good as random. */
+/* Expected index of a hash among the sorted hashes of a record: they are evenly distributed. */
 static uint32_t about(const Record *record, uint16_t wanted) { return (uint32_t)wanted * record->count >> 16; }
 
-/* The mask of a term; 0 where the page does not have it. Looked for around the place where it should be, and without a
- * branch, since none could be foretold. */
+/* Return the passage mask of a term; 0 if the page does not have it. A binary search around the expected index, and
+ * without a branch in its loop, since the processor could not predict one. */
 static uint64_t mask_of(const Record *record, uint16_t wanted)
 {
     uint32_t place = about(record, wanted), low = place > NEAR ? place - NEAR : 0;
@@ -73,6 +78,7 @@ static uint64_t mask_of(const Record *record, uint16_t wanted)
     return 0;
 }
 
+/* 1 if the title has the term. */
 static int in_title(const Record *record, uint16_t wanted)
 {
     for (uint32_t place = 0; place < record->titled; place++)
@@ -81,6 +87,7 @@ static int in_title(const Record *record, uint16_t wanted)
     return 0;
 }
 
+/* Return the number of the lowest set bit; 0 if there is none. */
 static uint32_t lowest(uint64_t mask)
 {
     uint32_t number = 0;
@@ -91,18 +98,18 @@ static uint32_t lowest(uint64_t mask)
     return number;
 }
 
-/* Text of passages from `first` to before `last`; 0 with an exception where the offsets are wrong. */
+/* Find the text of the passages from `first` to before `last`; 0 with an exception if the offsets are invalid. */
 static int passages(const Record *record, uint32_t first, uint32_t last, const uint8_t **text, Py_ssize_t *size)
 {
     uint32_t start, end;
     if (first > record->parts || last > record->parts) {
-        PyErr_SetString(PyExc_ValueError, "a result record names a passage that it does not have");
+        PyErr_SetString(PyExc_ValueError, "damaged result record: it refers to a passage that it does not have");
         return 0;
     }
     start = u32(record->offsets + 4 * first);
     end = u32(record->offsets + 4 * last);
     if (start > end || end > record->text_bytes) {
-        PyErr_SetString(PyExc_ValueError, "a result record has offsets outside of its text");
+        PyErr_SetString(PyExc_ValueError, "damaged result record: it has offsets outside of its text");
         return 0;
     }
     *text = record->text + start;
@@ -110,10 +117,11 @@ static int passages(const Record *record, uint32_t first, uint32_t last, const u
     return 1;
 }
 
-/* Whether the text has the wanted one where no letter or digit of ASCII is before it. `ends` has room for the text.
+/* 1 if the text contains the wanted one at an offset that no ASCII letter or digit precedes. `ends` is a scratch buffer
+ * as long as the text.
  *
- * Most places are ruled out by the first and the last byte, many at a time: memmem prepares itself for each search, which
- * takes longer than a few passages do.
+ * Most offsets are ruled out by the first and the last byte, many at a time (the loop is vectorised). memmem would be
+ * slower: it preprocesses each pattern, which takes longer than searching a few passages.
  */
 static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize_t length, uint8_t *ends)
 {
@@ -133,15 +141,16 @@ static int holds(const char *text, Py_ssize_t size, const char *wanted, Py_ssize
     return 0;
 }
 
-/* What is looked for in records: of each word the hashes of all that it may be, and how rare it is; and pairs. */
+/* A query as it is looked for in records: per word its rareness and the hashes of its readings; and word pairs. */
 typedef struct {
     Py_ssize_t words;
     double *rareness;
-    uint16_t *hashes;
-    Py_ssize_t *ends;
+    uint16_t *hashes; /* of all words, one word after another */
+    Py_ssize_t *ends; /* per word, the end of its hashes */
     PyObject *pairs;
 } Wanted;
 
+/* Free the memory of a query. */
 static void forget(Wanted *wanted)
 {
     PyMem_Free(wanted->rareness);
@@ -150,13 +159,14 @@ static void forget(Wanted *wanted)
     Py_XDECREF(wanted->pairs);
 }
 
+/* Parse the query arguments; 0 with an exception if they have the wrong types. */
 static int wanted_of(PyObject *terms, PyObject *pairs, Wanted *wanted)
 {
     Py_ssize_t count = PySequence_Fast_GET_SIZE(terms), hashes = 0;
     for (Py_ssize_t place = 0; place < count; place++) {
         PyObject *term = PySequence_Fast_GET_ITEM(terms, place);
         if (!PyTuple_Check(term) || PyTuple_GET_SIZE(term) != 2 || !PyTuple_Check(PyTuple_GET_ITEM(term, 0))) {
-            PyErr_SetString(PyExc_TypeError, "a term is (hashes, rareness), the hashes a tuple");
+            PyErr_SetString(PyExc_TypeError, "a term must be (hashes, rareness), the hashes a tuple");
             return 0;
         }
         hashes += PyTuple_GET_SIZE(PyTuple_GET_ITEM(term, 0));
@@ -182,7 +192,7 @@ static int wanted_of(PyObject *terms, PyObject *pairs, Wanted *wanted)
         PyObject *forms = PySequence_Fast_GET_ITEM(pairs, place);
         for (Py_ssize_t form = 0; form < (PyTuple_Check(forms) ? PyTuple_GET_SIZE(forms) : 1); form++)
             if (!PyTuple_Check(forms) || !PyBytes_Check(PyTuple_GET_ITEM(forms, form))) {
-                PyErr_SetString(PyExc_TypeError, "a pair is a tuple of its forms, which are bytes");
+                PyErr_SetString(PyExc_TypeError, "a pair must be a tuple of its spellings as bytes");
                 return 0;
             }
     }
@@ -190,7 +200,7 @@ static int wanted_of(PyObject *terms, PyObject *pairs, Wanted *wanted)
     return 1;
 }
 
-/* The share of the pairs that stand in some passages; below 0 with an exception. */
+/* Return the share of the pairs that occur in the best passage or its neighbours; below 0 with an exception. */
 static double share_of_pairs(const Record *record, uint64_t best, PyObject *pairs)
 {
     uint32_t number = lowest(best), first = number ? number - 1 : 0;
@@ -219,6 +229,7 @@ static double share_of_pairs(const Record *record, uint64_t best, PyObject *pair
     return (double)found / (double)count;
 }
 
+/* Return (title, passage, order) of one record. Sums run in the order of reading.py, so that both give equal floats. */
 static PyObject *agreed(const Record *record, const Wanted *wanted)
 {
     uint64_t best = 0;
@@ -253,6 +264,7 @@ static PyObject *agreed(const Record *record, const Wanted *wanted)
     return Py_BuildValue("ddd", title, passage, order);
 }
 
+/* Return (url, title, passage, day) of one record. */
 static PyObject *found(const Record *record, PyObject *hashes, uint64_t within)
 {
     uint64_t best = within;
@@ -276,7 +288,7 @@ static PyObject *found(const Record *record, PyObject *hashes, uint64_t within)
                          (const char *)text, size, (int)record->day);
 }
 
-/* Have the memory that many records are read at fetched while others are read. */
+/* Prefetch the memory that the search will read, so that it arrives while other records are read. */
 static void foretell(const Record *record, const Wanted *wanted)
 {
     for (Py_ssize_t one = 0; one < wanted->ends[wanted->words - 1]; one++) {
@@ -287,6 +299,7 @@ static void foretell(const Record *record, const Wanted *wanted)
     __builtin_prefetch(record->named);
 }
 
+/* Read many records in three passes: fetch their heads, fetch their tables, compute. Each hides cache misses. */
 static PyObject *agreements_of(PyObject *records, Py_ssize_t count, const Wanted *wanted, Py_buffer *bytes, Record *read)
 {
     PyObject *answer, *one;
@@ -322,16 +335,16 @@ static PyObject *agreements(PyObject *module, PyObject *const *given, Py_ssize_t
         PyErr_SetString(PyExc_TypeError, "agreements(records, terms, pairs)");
         return NULL;
     }
-    records = PySequence_Fast(given[0], "records are a sequence");
-    terms = records ? PySequence_Fast(given[1], "terms are a sequence") : NULL;
-    pairs = terms ? PySequence_Fast(given[2], "pairs are a sequence") : NULL;
+    records = PySequence_Fast(given[0], "records must be a sequence");
+    terms = records ? PySequence_Fast(given[1], "terms must be a sequence") : NULL;
+    pairs = terms ? PySequence_Fast(given[2], "pairs must be a sequence") : NULL;
     if (pairs && wanted_of(terms, pairs, &wanted)) {
         Py_ssize_t size = PySequence_Fast_GET_SIZE(records);
         Py_buffer *bytes = PyMem_Calloc((size_t)size + 1, sizeof(Py_buffer));
         Record *read = PyMem_Calloc((size_t)size + 1, sizeof(Record));
         answer = bytes && read ? agreements_of(records, size, &wanted, bytes, read) : PyErr_NoMemory();
         for (Py_ssize_t place = 0; bytes && place < size; place++)
-            PyBuffer_Release(bytes + place); /* nothing, where there is none */
+            PyBuffer_Release(bytes + place); /* does nothing for a buffer that was not acquired */
         PyMem_Free(bytes);
         PyMem_Free(read);
     }
@@ -355,7 +368,7 @@ static PyObject *shown(PyObject *module, PyObject *const *given, Py_ssize_t coun
     uint64_t within = PyLong_AsUnsignedLongLong(given[2]);
     if (PyErr_Occurred() || PyObject_GetBuffer(given[0], &bytes, PyBUF_SIMPLE) < 0)
         return NULL;
-    hashes = PySequence_Fast(given[1], "hashes are a sequence");
+    hashes = PySequence_Fast(given[1], "hashes must be a sequence");
     if (hashes && opened(&bytes, &record))
         answer = found(&record, hashes, within);
     Py_XDECREF(hashes);
@@ -363,20 +376,20 @@ static PyObject *shown(PyObject *module, PyObject *const *given, Py_ssize_t coun
     return answer;
 }
 
-/* The dense ids of a ranking; 0 with an exception where there is no such row. Has the rows fetched meanwhile. */
+/* Collect the dense ids of a ranking and prefetch their rows; 0 with an exception if a row does not exist. */
 static int docs_of(PyObject *entries, const Py_buffer *rows, size_t *docs)
 {
     for (Py_ssize_t place = 0; place < PySequence_Fast_GET_SIZE(entries); place++) {
         PyObject *entry = PySequence_Fast_GET_ITEM(entries, place);
         if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) != 2) {
-            PyErr_SetString(PyExc_TypeError, "an entry is (score, dense id)");
+            PyErr_SetString(PyExc_TypeError, "an entry must be (score, dense id)");
             return 0;
         }
         docs[place] = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 1));
         if (PyErr_Occurred())
             return 0;
         if (docs[place] >= (size_t)rows->len / ROW) {
-            PyErr_Format(PyExc_IndexError, "there is no page %zu", docs[place]);
+            PyErr_Format(PyExc_IndexError, "no page has the dense id %zu", docs[place]);
             return 0;
         }
         __builtin_prefetch((const uint8_t *)rows->buf + ROW * docs[place]);
@@ -384,7 +397,8 @@ static int docs_of(PyObject *entries, const Py_buffer *rows, size_t *docs)
     return 1;
 }
 
-/* Whether a cluster is in the table yet; it is afterwards. The table has more places than there are clusters. */
+/* Insert a cluster into an open-addressing hash table; 1 if it was there before. The table is never full: it has at
+ * least twice as many slots as entries. The factor is 2^64 divided by the golden ratio (Fibonacci hashing). */
 static int met(uint64_t *table, uint8_t *taken, size_t places, uint64_t cluster)
 {
     size_t place = cluster * 0x9E3779B97F4A7C15u & (places - 1);
@@ -397,6 +411,7 @@ static int met(uint64_t *table, uint8_t *taken, size_t places, uint64_t cluster)
     return 0;
 }
 
+/* Return the entries of live pages, the first of each cluster only, each with its domain. */
 static PyObject *current_of(PyObject *entries, const Py_buffer *rows)
 {
     Py_ssize_t count = PySequence_Fast_GET_SIZE(entries);
@@ -438,7 +453,7 @@ static PyObject *current(PyObject *module, PyObject *const *given, Py_ssize_t co
     }
     if (PyObject_GetBuffer(given[0], &rows, PyBUF_SIMPLE) < 0)
         return NULL;
-    entries = PySequence_Fast(given[1], "entries are a sequence");
+    entries = PySequence_Fast(given[1], "entries must be a sequence");
     answer = entries ? current_of(entries, &rows) : NULL;
     Py_XDECREF(entries);
     PyBuffer_Release(&rows);

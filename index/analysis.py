@@ -1,9 +1,9 @@
-"""How text becomes terms, in any language: the one analysis that indexing, passage masks and queries share.
+"""Turns text into index terms, in any language: the one analysis that indexing, passage masks and queries share.
 
-Text is brought into one form (Unicode NFKC, without marks that are no letters), split at what is no letter or digit,
-lower-cased, folded to ASCII and stemmed by Snowball: Latin letters by the stemmer of the page's language (English where
-that has none), other scripts each by their own, which leave all other letters alone. So only a word in Latin letters
-has several readings. Accents fold before stems are cut, so that a word typed without them is the same word. Scripts
+Text is normalised (Unicode NFKC, without combining marks), split at everything that is no letter or digit,
+lower-cased, folded to ASCII and stemmed by Snowball. Latin words are stemmed in the page's language (English if that
+has no stemmer); other scripts have one stemmer each, which leaves all other letters alone. So only a word in Latin
+letters has several readings. Accents fold before stemming, so that a word typed without them is the same word. Scripts
 without spaces are cut into overlapping pairs of characters (as Lucene's CJKAnalyzer).
 """
 
@@ -16,8 +16,9 @@ from functools import cache
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 NAME = "webemu"
+"""Name under which the index registers its tokenizer."""
 MAX_BYTES = 120
-"""A longer word is none; forty letters of the scripts of India."""
+"""Longest word in UTF-8 bytes; longer ones are dropped. 40 letters of the scripts of India."""
 
 ENGLISH = "english"
 STEMMERS = {
@@ -38,7 +39,7 @@ STEMMERS = {
     "sv": "swedish",
     "tr": "turkish",
 }
-"""Stemmer of each language that is written in Latin letters, by ISO 639-1."""
+"""Snowball stemmer of each language that is written in Latin letters, by ISO 639-1 code."""
 
 _SCRIPTS = (
     ("russian", re.compile("[\u0400-\u04ff]")),
@@ -56,13 +57,15 @@ _FOLDED = re.compile(
     "\u0acd\u0b3c\u0b4d\u0c4d\u0cbc\u0ccd\u0d4d\u0dca\u0e3a\u0e47-\u0e4c\u0e4e\u0eba\u0ec8-\u0ecc\u1037\u1039\u103a"
     "\u17c9-\u17d3\u17dd\u200d\u2060]"
 )
-"""Points, accents, tone marks, viramas (all but Tamil's, which its stemmer reads), joiners; letters of two codes."""
+"""Points, accents, tone marks, viramas (all but Tamil's, which its stemmer needs), joiners, and letters with two
+codes.
+"""
 _FOLDS = {"İ": "i", "ک": "ك", "ی": "ي", "ە": "ه", "ٱ": "ا", "ँ": "ं"}
 
 
 @cache
 def index_analyzer() -> TextAnalyzer:
-    """What the index registers under `NAME`: it is given terms with one space between."""
+    """Return the tokenizer that the index registers under `TOKENIZER_NAME`: fields hold terms separated by spaces."""
     return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
@@ -70,6 +73,7 @@ def index_analyzer() -> TextAnalyzer:
 def _analyzer(stemmers: tuple[str, ...], fold: bool = True) -> TextAnalyzer:
     # The simple tokenizer splits at Tamil's virama; the one that does not is slower.
     tokenizer = Tokenizer.regex(r"[\p{Alphabetic}\p{M}\p{N}]+") if "tamil" in stemmers else Tokenizer.simple()
+    # The order matters: accents fold before stemming, so that both spellings of a word have one stem.
     builder = TextAnalyzerBuilder(tokenizer).filter(Filter.remove_long(MAX_BYTES)).filter(Filter.lowercase())
     if fold:
         builder = builder.filter(Filter.ascii_fold())
@@ -79,27 +83,31 @@ def _analyzer(stemmers: tuple[str, ...], fold: bool = True) -> TextAnalyzer:
 
 
 def terms(text: str, language: str = "") -> list[str]:
-    """The terms of a text in a language (ISO 639-1), in order, repeated ones kept."""
+    """Return the index terms of a text in a language (ISO 639-1), in order, with repetitions.
+
+    extract_terms("The councils met")    # ["the", "council", "met"]
+    """
     return stemmed(plain(text), STEMMERS.get(language, ENGLISH))
 
 
 def stemmed(text: str, stemmer: str) -> list[str]:
-    """The terms of a plain text, its Latin words by the stemmer."""
+    """Return the terms of a normalised text, its Latin words stemmed by the given stemmer."""
     return _analyzer((stemmer, *_scripts(text))).analyze(text)
 
 
 def words(text: str) -> list[str]:
-    """The words of a plain text, lower case: as many as it has terms by any stemmer."""
+    """Return the words of a normalised text in lower case: one for each term that any stemmer makes of it."""
     return _analyzer(_scripts(text), fold=False).analyze(text)
 
 
 def _scripts(text: str) -> tuple[str, ...]:
+    """Return the stemmers of the non-Latin scripts that a text has letters of."""
     return () if text.isascii() else tuple([name for name, letters in _SCRIPTS if letters.search(text)])
 
 
 def plain(text: str) -> str:
-    """Text in one form, with runs of unspaced scripts written as pairs: 東京都 becomes 東京 京都."""
-    if text.isascii():
+    """Return normalised text, with runs of unspaced scripts written as pairs: 東京都 becomes 東京 京都."""
+    if text.isascii():  # the common case, and much faster
         return text
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)

@@ -1,9 +1,9 @@
-"""The search engine alone: Tantivy's own top ten of queries, one thread, nothing ranked anew, rendered or sent.
+"""Measures bare Tantivy as the floor of the search benchmark: top ten of each query, one thread, nothing reranked.
 
     python -m webemu.index.bare_engine COLLECTION_FOLDER SNAPSHOT PASSES < queries.json
 
-prints one JSON object: queries per core-second, microseconds at the median and at the 99th percentile (of the pass in
-the middle), and the bytes of memory that are the process's own. Queries are planned beforehand, as serving plans them.
+The output is one JSON object: queries per core-second, microseconds at the median and the 99th percentile (of the
+median pass), and the bytes of memory that only this process uses. Queries are planned beforehand, as serving does.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from webemu.index.engine import Engine
 from webemu.index.open import open_snapshot
 
 TOP = 10
+"""Hits per query."""
 
 
 def one_pass(engine: Engine, plans: Sequence[Any]) -> tuple[float, list[float]]:
-    """(CPU seconds of a query, seconds that each took, in order of length)."""
+    """Return the CPU seconds per query, and the sorted wall seconds of all queries."""
     search, times = engine._searcher.search, []
     started = time.process_time()
     for plan in plans:
@@ -36,6 +37,7 @@ def one_pass(engine: Engine, plans: Sequence[Any]) -> tuple[float, list[float]]:
 
 
 def main(folder: Path, snapshot: str, passes: int, queries: list[str]) -> None:
+    """Run the queries `passes` times and print the figures of the median pass."""
     engine = open_snapshot(folder, snapshot)._finder
     assert isinstance(engine, Engine)
     plans = [plan.query for plan in map(engine.plan, map(parse, queries)) if plan.query is not None]

@@ -1,6 +1,6 @@
-"""Byte strings by dense id, in one flat memory-mapped file: what search results and page views are read from.
+"""Byte strings by dense id in one flat, memory-mapped file: the storage of result records and page views.
 
-Flat and not LMDB: ids are dense, nothing is ever updated, and a memory view needs no transaction per thread
+A flat file and not LMDB, since ids are dense, nothing is updated, and a memory view needs no transaction per thread
 (`docs/decisions/002-flat-records.md`).
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def map_file(path: Path) -> memoryview:
-    """A read-only memory view of a file; empty for an empty file."""
+    """Return a read-only memory view of a file; empty for an empty file."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")
@@ -21,7 +21,7 @@ def map_file(path: Path) -> memoryview:
 
 
 class BlobWriter:
-    """Write side: `path`.bin and `path`.idx (u64 offsets, one more than there are blobs)."""
+    """Writer of `path`.bin and `path`.idx (u64 offsets, one more than there are blobs). A context manager."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -29,6 +29,7 @@ class BlobWriter:
         self._offsets = array("Q", [0])
 
     def add(self, blob: bytes) -> None:
+        """Append one blob; its number is how many were added before it."""
         self._file.write(blob)
         self._offsets.append(self._offsets[-1] + len(blob))
 
@@ -41,7 +42,7 @@ class BlobWriter:
 
 
 class Blobs:
-    """Read side: `blobs[i]` is a memory view, valid as long as this object."""
+    """Reader: `blobs[i]` is a memory view, valid as long as this object lives."""
 
     def __init__(self, path: Path) -> None:
         self._bytes = map_file(path.with_suffix(".bin"))

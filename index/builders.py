@@ -1,9 +1,8 @@
-"""The code that builds shards and snapshots has a fingerprint, part of their ids: a changed builder builds anew.
+"""Fingerprints of the code that builds shards and snapshots. They are part of ids, so changed code rebuilds.
 
-A fingerprint is a hash of the source of every module that decides what is built, and of the versions of the libraries
-that do. It changes too often rather than too seldom: a changed comment also makes another
-(`docs/decisions/016-builders-are-part-of-a-name.md`). `tests/index/test_builders.py` holds the lists against what the
-builders import.
+A fingerprint hashes the source of every module that decides what is built, and the versions of the libraries that do.
+It errs on the side of change: a changed comment also rebuilds (`docs/decisions/016-builders-are-part-of-a-name.md`).
+`tests/index/test_builders.py` compares these lists with what the builders import.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SHARD = (
     "index/partitions/partition.py",
     "index/text.py",
 )
-"""Sources that decide what a shard holds."""
+"""Sources that decide the content of a shard."""
 SNAPSHOT = (
     *SHARD,
     "index/columns.py",
@@ -44,18 +43,18 @@ SNAPSHOT = (
     "index/unindexable.py",
     "index/vocabulary.py",
 )
-"""Sources that decide what a snapshot holds beside its shards."""
+"""Sources that decide the content of a snapshot beside its shards."""
 DENSE = ("index/dense/build.py", "index/dense/passages.py", "index/dense/store.py", "index/records.py")
-"""Sources that decide which vectors a snapshot has of given models."""
-SPLIT = ("index/partitions/split.py",)
-"""Source that decides what parts know of the whole."""
+"""Sources that decide which vectors a snapshot gets from given models."""
+SPLIT = ("index/split/split.py",)
+"""Source that decides what partitions know of the whole index."""
 LIBRARIES = ("duckdb", "rustworkx", "surt", "tantivy", "w3lib")
-"""Libraries that decide what is built. Those that only write it down, such as zstandard, are none of them."""
+"""Libraries that decide what is built. Those that only store it, such as zstandard, do not count."""
 
 
 @cache
 def fingerprint(sources: tuple[str, ...]) -> str:
-    """Return the hash of these source files, with the libraries' versions."""
+    """Return a hash of these source files and of the library versions, in hex."""
     digest = blake2b(digest_size=8)
     for name in (unicodedata.unidata_version, *(f"{library} {version(library)}" for library in LIBRARIES)):
         digest.update(name.encode() + b"\n")

@@ -1,6 +1,6 @@
-"""The catalog: what the crawl holds, in one DuckDB file. The truth that everything served is built from.
+"""The catalog: one DuckDB file with everything the crawl holds. All that is served is built from it.
 
-One source file is one transaction: after a kill, a source is in whole or not at all.
+One source file is one transaction: after a crash, a source is in it completely or not at all.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from webemu.index.signals.hosts import RANKS
 from webemu.index.space import no_space, shortage
 
 FILE = "catalog.duckdb"
+"""Name of the catalog in a collection folder."""
 READING, WRITING = "1GB", "512MB"
-"""DuckDB's share of a process; beyond it, it works on disk. Without a bound it takes four fifths of the machine's."""
+"""DuckDB's memory limit in readers and writers; beyond it, it works on disk. Its default is 80% of the machine."""
 
 _TYPES = {
     pa.int64(): "BIGINT",
@@ -47,9 +48,17 @@ CREATE VIEW IF NOT EXISTS drop_reasons AS
 
 
 class Catalog:
-    """The open catalog of a collection. Writing takes the file for itself; reading can be shared."""
+    """The open catalog of a collection. A writer has the file to itself; readers can share it. A context manager.
+
+    with Catalog(folder, read_only=True) as catalog:
+        rows = catalog.db.execute("SELECT url FROM pages").fetchall()
+    """
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        """Open the catalog, and create it unless `read_only`.
+
+        Raises CatalogError if it is missing, locked by another process, or of another schema version.
+        """
         self.folder = folder
         path = folder / FILE
         if read_only and not path.exists():
@@ -64,11 +73,11 @@ class Catalog:
         except duckdb.IOException as error:
             if meaning := shortage(str(error)):
                 if is_new:
-                    path.unlink(missing_ok=True)  # without all of its head DuckDB would never open it
+                    path.unlink(missing_ok=True)  # DuckDB would never open a file with half a header
                 raise no_space(folder, meaning) from error
             raise CatalogError(
                 f"{path} cannot be opened: {str(error).splitlines()[0]}",
-                action="an ingest or another writer may hold it; wait until it ends, then try again",
+                action="another process, such as `webemu ingest`, may have it open; wait until it ends, then try again",
             ) from error
         if not read_only:
             self._create()
@@ -87,39 +96,47 @@ class Catalog:
         row = self.db.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
         if row is None or row[0] != str(SCHEMA_VERSION):
             raise CatalogError(
-                f"{self.folder / FILE} has schema {row and row[0]}, this version reads {SCHEMA_VERSION}",
+                f"{self.folder / FILE} has schema version {row and row[0]}, this webemu reads {SCHEMA_VERSION}",
                 action="ingest the sources into a new collection",
             )
 
     def known(self) -> set[int]:
-        """Ids of the sources already in."""
+        """Return the ids of the sources that are ingested."""
         return {row[0] for row in self.db.execute("SELECT source_id FROM sources").fetchall()}
 
     def moved(self, source: int, path: Path) -> None:
-        """A known source was met at this path: read it there from now on if it is no more where it was."""
+        """Set the path of an ingested source to the one where it was met again, if its old path is gone."""
         row = self.db.execute("SELECT path FROM sources WHERE source_id = ? AND copy IS NULL", [source]).fetchone()
         if row and not Path(row[0]).exists():
             self.db.execute("UPDATE sources SET path = ? WHERE source_id = ?", [str(path), source])
 
     def add(self, staging: Path) -> None:
-        """Import one worker's staging folder in a single transaction, then remove it. Known sources change nothing."""
+        """Import one worker's staging folder in a single transaction, then delete it. Does nothing for a known source.
+
+        Raises CatalogError if the folder is incomplete.
+        """
         if not (staging / MARKER).exists():
-            raise CatalogError(f"{staging} is not complete", action="remove it and ingest the source again")
+            raise CatalogError(
+                f"the staging folder {staging} is incomplete: it has no {MARKER}",
+                action="remove it and ingest the source again",
+            )
         source_id = int(staging.name)
         self.db.execute("BEGIN TRANSACTION")
         try:
+            # A worker may have staged a source again that another run had already added.
             if source_id not in self.known():
                 for name in TABLES:
-                    path = str(staging / f"{name}*.parquet").replace("'", "''")
+                    path = str(staging / f"{name}*.parquet").replace("'", "''")  # SQL quoting
                     self.db.execute(f"INSERT INTO {name} SELECT * FROM read_parquet('{path}')")
             self.db.execute("COMMIT")
         except BaseException:
-            with suppress(Exception):  # the error that is on its way tells more
+            with suppress(Exception):  # the error that is being raised says more than a failed rollback
                 self.db.execute("ROLLBACK")
             raise
         shutil.rmtree(staging)
 
     def close(self) -> None:
+        """Close the database file."""
         self.db.close()
 
     def __enter__(self) -> Catalog:

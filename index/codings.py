@@ -1,4 +1,7 @@
-"""Content coding of recorded bodies: removed where it is really there, within bounds."""
+"""Removes the content coding of recorded bodies where it is really there, within bounds.
+
+Headers are not trusted: many crawls store decoded bodies below the headers of coded ones.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,26 @@ import zstandard
 from webemu.emulator.errors import PayloadError
 
 Headers = Sequence[tuple[bytes, bytes]]
+"""(name, value) pairs as recorded."""
 
 _WINDOW = 8 << 20
-"""Most a zstd body may ask us to remember (RFC 9659)."""
+"""Largest window of a zstd body, in bytes (RFC 9659)."""
 _GLANCE = 1 << 14
+"""Decoded bytes from which a coding is recognised."""
 
 
 def tokens(headers: Headers, wanted: bytes) -> list[bytes]:
-    """The comma-separated values of all headers of a (lower-case) name, in lower case."""
+    """Return the comma-separated values of all headers of a name (given in lower case), in lower case."""
     size = len(wanted)
     values = [value for name, value in headers if len(name) == size and name.lower() == wanted]
     return [token for part in b",".join(values).lower().split(b",") if (token := part.strip())] if values else []
 
 
 def decode_content(body: bytes, headers: Headers, limit: int) -> tuple[bytes, str]:
-    """Remove content coding; answers the decoded body and the codings it really had, in the order they were applied.
+    """Remove content coding; return the decoded body and the codings it really had, in the order they were applied.
 
-    A body that is not coded as its headers say is answered as it is. A cut body gives what can be decoded. Raises
-    PayloadError (`payload-too-large`) when the decoded body is larger than `limit` bytes.
+    A body that is not coded as its headers say is returned unchanged; a truncated one as far as it can be decoded.
+    Raises PayloadError (`payload-too-large`) if the decoded body is larger than `limit` bytes.
     """
     plain, applied, is_over = _decode(body, headers, limit)
     if is_over:
@@ -37,18 +42,21 @@ def decode_content(body: bytes, headers: Headers, limit: int) -> tuple[bytes, st
 
 
 def content_coding(body: bytes, headers: Headers) -> str:
-    """The codings that `decode_content` would remove, from a glance at the beginning of the body."""
+    """Return the codings that `decode_content` would remove, judged by the beginning of the body."""
     return _decode(body, headers, _GLANCE)[1]
 
 
 def _decode(body: bytes, headers: Headers, limit: int) -> tuple[bytes, str, bool]:
-    """Decoded body, at most a little over `limit` bytes of it; what was removed; whether it is over."""
+    """Return the decoded body (at most a little over `limit` bytes), the codings removed, and True if it is over the
+    limit.
+    """
     applied: list[str] = []
     is_over = False
+    # The last coding that was applied is removed first. Some crawlers list content codings under transfer-encoding.
     for token in reversed(tokens(headers, b"content-encoding") + tokens(headers, b"transfer-encoding")):
         for name, decode in _decoders(token):
             plain = decode(body, limit)
-            if plain is not None:
+            if plain is not None:  # the first coding that fits; None of them fits a body that was stored decoded
                 is_over = is_over or len(plain) > limit
                 body = plain
                 applied.insert(0, name)
@@ -57,11 +65,11 @@ def _decode(body: bytes, headers: Headers, limit: int) -> tuple[bytes, str, bool
 
 
 Decoder = Callable[[bytes, int], bytes | None]
-"""Decodes at most a little more than so many bytes; None if the body is not in this coding."""
+"""Decodes at most a little more than `limit` bytes; None if the body is not in this coding."""
 
 
 def _decoders(token: bytes) -> Iterator[tuple[str, Decoder]]:
-    """What a body under this coding may really be; gzip is so often mislabelled that its magic is always tried."""
+    """Yield the codings that a body with this token may really have. gzip is always tried: it is often mislabelled."""
     token = token.removeprefix(b"x-")
     if token == b"br":
         yield "br", _br
@@ -74,9 +82,10 @@ def _decoders(token: bytes) -> Iterator[tuple[str, Decoder]]:
 
 
 def _gzip(body: bytes, limit: int) -> bytes | None:
-    """All members of a gzip body; what follows them is no part of it."""
+    """Return all members of a gzip body decoded; bytes after the last one are ignored. None if it is not gzip."""
     parts: list[bytes] = []
     size, at, is_whole = 0, 0, True
+    # A gzip file may be several members one after another (RFC 1952, section 2.2).
     while is_whole and size <= limit and body.startswith(b"\x1f\x8b\x08", at):
         part, at, is_whole = _inflate(body, at, 31, limit + 1 - size)
         if not parts and not part and not is_whole:
@@ -87,11 +96,15 @@ def _gzip(body: bytes, limit: int) -> bytes | None:
 
 
 def _inflate(body: bytes, at: int, wbits: int, limit: int) -> tuple[bytes, int, bool]:
-    """At most `limit` bytes of the stream at `at`, where it ends, whether it is whole; damage keeps what it can."""
+    """Return up to `limit` bytes of the stream at an offset, its end offset, and True if it is complete.
+
+    A damaged stream is decoded as far as possible.
+    """
     inflate = zlib.decompressobj(wbits)
     view = memoryview(body)
     parts: list[bytes] = []
     size, step = 0, 1 << 10
+    # Steps keep what was decoded before damage, and bound the memory of a compression bomb.
     while at < len(body) and size < limit:
         try:
             parts.append(inflate.decompress(view[at : at + step], limit - size))
@@ -106,7 +119,7 @@ def _inflate(body: bytes, at: int, wbits: int, limit: int) -> tuple[bytes, int, 
 
 
 def _deflate(body: bytes, limit: int) -> bytes | None:
-    """Both readings of `deflate`: with the zlib wrapper (RFC 9110) and, as many servers sent it, bare."""
+    """Decode both readings of `deflate`: with the zlib wrapper (RFC 9110) and, as many servers sent it, without."""
     if body[:1] and body[0] & 0x0F == 8 and int.from_bytes(body[:2]) % 31 == 0:
         plain, _, is_whole = _inflate(body, 0, 15, limit + 1)
         if plain or is_whole:
@@ -130,7 +143,7 @@ def _br(body: bytes, limit: int) -> bytes | None:
             size += len(part)
     except brotli.error:
         return None
-    # A cut stream raises nothing; plain text that happens to raise nothing gives next to nothing.
+    # A truncated stream raises nothing; nor does some plain text, but that decodes to almost nothing.
     return b"".join(parts) if decoder.is_finished() or size > min(limit, len(body)) else None
 
 
@@ -139,7 +152,7 @@ def _zstd(body: bytes, limit: int) -> bytes | None:
         return None
     parts: list[bytes] = []
     size = 0
-    # One per call: a decompressor shared by threads corrupts what it decodes.
+    # One per call: a decompressor that threads share corrupts its output.
     reader = zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(body, read_across_frames=True)
     try:
         while size <= limit and (part := reader.read(min(1 << 20, limit + 1 - size))):

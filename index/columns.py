@@ -1,4 +1,8 @@
-"""Numbers by dense id: by which hits are shown (visibility in time, date, domain, duplicates) and ranked."""
+"""Per-document numbers by dense id (Lucene's doc values): visibility in time, date, domain, duplicates, ranking
+features.
+
+`emulator.ranking` filters and collapses hits by them; `index.engine` ranks with them.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,19 @@ except ImportError:  # no compiler where it was installed
     current = None  # type: ignore[assignment]
 
 FOREVER = ranking.FOREVER
+"""Value of `until` for a page that is the latest of its URL."""
 _TYPES = {"since": "q", "day": "i", "host": "f", "address": "f", "quality": "f"}
 _ROW, _SHOWN = Struct("<qqII"), Struct("<qqI")
-"""What is read of every entry of a ranking lies together: each separate number of a page would be a cache miss."""
+"""Values that every entry of a ranking needs are stored side by side: each separate array would be a cache miss."""
 _ROW_FILE = "rows.bin"
+"""File of the rows: until, cluster, domain and order of each page, side by side."""
 
 
 def write_columns(folder: Path, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write one file per column, and that of rows, from rows in dense order: since, until, day, domain, cluster, order,
-    host, address, quality."""
+    """Write one file per column, and the file of rows, to a new folder.
+
+    `rows` come in dense order: since, until, day, domain, cluster, order, host, address, quality.
+    """
     folder.mkdir()
     columns: dict[str, array[Any]] = {name: array(code) for name, code in _TYPES.items()}
     with (folder / _ROW_FILE).open("wb") as file:
@@ -40,12 +48,12 @@ def write_columns(folder: Path, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 class Columns:
-    """Read side, memory-mapped.
+    """Memory-mapped reader: the port `DocValues`, and the ranking features.
 
     `since`, `until`: seconds between which the page is what its URL shows, `until` being FOREVER for the latest;
-    `day`: day number it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text,
-    or of that which it is a near-duplicate of; `order`: place of its URL among all, for ties. In [0, 1], what
-    `webemu.index.signals` says of its `host`, its `address` and the `quality` of its text.
+    `day`: number of the day it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text, or
+    of the text that it nearly duplicates; `order`: rank of its URL among all, to break ties. `host`, `address` and
+    `quality` are the features of `index.signals`, each in [0, 1].
     """
 
     def __init__(self, folder: Path) -> None:
@@ -59,15 +67,19 @@ class Columns:
         self.address = columns["address"]
         self.quality = columns["quality"]
         self._rows = map_file(folder / _ROW_FILE)
+        # Strided views of the rows: 24 bytes are 3 values of 8 bytes, or 6 of 4.
         self.until, self.cluster = self._rows.cast("q")[0::3], self._rows.cast("q")[1::3]
         self.domain, self.order = self._rows.cast("I")[4::6], self._rows.cast("I")[5::6]
 
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
-        """(until, cluster, domain) of each page."""
+        """Yield (until, cluster, domain) of each page."""
+        # Positions are computed in one list: a search reads thousands of rows, and this stays in C.
         return map(_SHOWN.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """`webemu.emulator.ranking.current` of a ranking."""
+        """Return the live entries of a ranking without later duplicates, each with its domain
+        (`emulator.ranking.drop_duplicates`).
+        """
         if current is not None:
             return current(self._rows, ranked)
         return ranking.current(ranked, self.rows([doc for _, doc in ranked]))

@@ -30,7 +30,7 @@ Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [def
 
 
 def _folder(root: Path | None, collection: str | None) -> Path:
-    """Return the collection's folder. Raises BadRequest where there is none."""
+    """Return the collection's folder. Raises BadRequest if there is none."""
     return existing(load({"root": root, "collection": collection}))
 
 
@@ -38,20 +38,22 @@ def sql(
     query: Annotated[str, typer.Argument(help="SQL, in DuckDB's dialect.")],
     collection: Collection = None,
     root: Root = None,
-    form: Annotated[str, typer.Option("--format", help="table, csv, json (one object per line)")] = "table",
+    form: Annotated[
+        str, typer.Option("--format", help="Output format: table, csv or json (one object per line).")
+    ] = "table",
 ) -> None:
-    """Ask the catalog, read-only.
+    """Query the catalog with SQL, read-only.
 
     Tables: sources, captures (Common Crawl's column names), pages, links, drops. Views: hosts, drop_reasons.
 
     webemu sql "SELECT url_host_name, count(*) FROM captures WHERE fetch_status = 200 GROUP BY 1 ORDER BY 2 DESC"
     """
     if form not in ("table", "csv", "json"):
-        raise BadRequest(f"no such format: {form}", action="use table, csv or json")
+        raise BadRequest(f"unknown --format {form!r}", action="use table, csv or json")
     with Catalog(_folder(root, collection), read_only=True) as catalog:
         try:
-            catalog.db.execute("RESET memory_limit")  # what is asked here may be anything
-            catalog.db.execute("SET enable_external_access = false")
+            catalog.db.execute("RESET memory_limit")  # a query here may need any amount of memory
+            catalog.db.execute("SET enable_external_access = false")  # SQL must not read or write other files
             if form != "table":
                 _print_rows(catalog.db.execute(query), form)
             elif (answer := catalog.db.sql(query)) is not None:
@@ -84,7 +86,7 @@ SELECT (SELECT count(*) FROM sources), (SELECT coalesce(sum(bytes), 0) FROM sour
 
 
 def stat(collection: Collection = None, root: Root = None) -> None:
-    """Show what a collection holds, and what was dropped under which reason."""
+    """Show what a collection holds, and what was dropped for which reason."""
     folder = _folder(root, collection)
     with Catalog(folder, read_only=True) as catalog:
         row = catalog.db.execute(_FIGURES).fetchone() or ()
@@ -107,16 +109,17 @@ snapshots = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Snapshots are what is served: immutable, named by content, switched without stopping servers.",
+    help="Manage snapshots, which are what is served: immutable, named by content, switched without a restart.",
 )
 
 
 def _all(folder: Path) -> list[Manifest]:
+    """Return the manifests of all snapshots of a collection."""
     return [read_manifest(path.parent) for path in sorted(folder.glob("snapshots/*/manifest.json"))]
 
 
 def known(folder: Path, snapshot: str) -> str:
-    """The full id of a snapshot named by its beginning."""
+    """Return the full id of a snapshot given its beginning. Raises SnapshotError unless exactly one id begins so."""
     found = [manifest.id for manifest in _all(folder) if manifest.id.startswith(snapshot)]
     if len(found) != 1:
         raise SnapshotError(
@@ -127,7 +130,7 @@ def known(folder: Path, snapshot: str) -> str:
 
 @snapshots.command("list")
 def list_(collection: Collection = None, root: Root = None) -> None:
-    """List snapshots; the one that is served is marked."""
+    """List snapshots; an asterisk marks the one that is served."""
     folder = _folder(root, collection)
     current = current_id(folder)
     for manifest in _all(folder):
@@ -143,13 +146,13 @@ def list_(collection: Collection = None, root: Root = None) -> None:
 def build_(
     collection: Collection = None,
     root: Root = None,
-    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    weights: Annotated[str, typer.Option(help='Weights of signals as JSON, such as {"anchors": 0}.')] = "{}",
+    workers: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
+    weights: Annotated[str, typer.Option(help='Weights of ranking features as JSON, such as {"anchors": 0}.')] = "{}",
     hold_out: Annotated[
-        bool, typer.Option("--hold-out", help="Leave out the links that `webemu known-items` asks for.")
+        bool, typer.Option("--hold-out", help="Leave out the links whose texts `webemu known-items` uses as queries.")
     ] = False,
 ) -> None:
-    """Build the snapshot of all that is in the catalog, unless it is there, and serve it.
+    """Build a snapshot of the whole catalog unless it exists, and serve it.
 
     Weights are those of `index/rank.py` (docs/search_quality.md); they are part of the snapshot's id.
     """
@@ -157,29 +160,30 @@ def build_(
 
 
 def _weights(text: str) -> Weights:
+    """Return the weights in a JSON object; those it does not name have their defaults. Raises BadRequest."""
     try:
         told = json.loads(text)
         usual = asdict(Weights())
         weights = {name: type(usual[name])(value) for name, value in told.items()}
         if wrong := [name for name, value in weights.items() if not 0 <= value < inf]:
-            raise ValueError(f"{wrong[0]} is below 0 or no number")
+            raise ValueError(f"{wrong[0]} must be a finite number of at least 0, got {weights[wrong[0]]}")
         return Weights(**weights)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         names = ", ".join(field.name for field in fields(Weights))
-        raise BadRequest(f"--weights cannot be read: {error}", action=f"a JSON object with {names}") from error
+        raise BadRequest(f"--weights is invalid: {error}", action=f"give a JSON object with any of {names}") from error
 
 
 @snapshots.command("split")
 def split_(
-    parts: Annotated[int, typer.Argument(help="How many parts.", min=2, max=1000)],
+    parts: Annotated[int, typer.Argument(help="Number of partitions.", min=2, max=1000)],
     collection: Collection = None,
     root: Root = None,
-    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
-    weights: Annotated[str, typer.Option(help="As for `build`.")] = "{}",
+    workers: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
+    weights: Annotated[str, typer.Option(help="Weights of ranking features, as for `build`.")] = "{}",
 ) -> None:
-    """Build snapshots of so many parts of the catalog, by hash of URL, for an index that outgrows a disk.
+    """Build snapshots of partitions of the catalog, by hash of URL, for an index that outgrows one disk.
 
-    Each is a folder of its own, <collection>/parts/COUNT/NUMBER, and may lie on a disk of its own. Parts that are there
+    Each partition is its own folder, <collection>/parts/COUNT/NUMBER, and may be on its own disk. Existing partitions
     are not built again. Serve them on a Ray cluster: webemu serve --ray ADDRESS --parts COUNT (docs/cluster.md).
     """
     print(split(_folder(root, collection), parts, workers, weights=_weights(weights)).id)
@@ -187,7 +191,7 @@ def split_(
 
 @snapshots.command("use")
 def use(snapshot: str, collection: Collection = None, root: Root = None) -> None:
-    """Serve this snapshot (the beginning of its id will do); running servers follow within seconds."""
+    """Serve this snapshot, given by the beginning of its id; running servers follow within seconds."""
     folder = _folder(root, collection)
     switch(folder, full := known(folder, snapshot))
     print(full)
@@ -195,12 +199,13 @@ def use(snapshot: str, collection: Collection = None, root: Root = None) -> None
 
 @snapshots.command("remove")
 def remove(snapshot: str, collection: Collection = None, root: Root = None) -> None:
-    """Remove a snapshot that is not served, and the shards that no other snapshot has."""
+    """Delete a snapshot that is not served, and the shards that no other snapshot uses."""
     folder = _folder(root, collection)
     full = known(folder, snapshot)
     if full == current_id(folder):
         raise SnapshotError(f"{full} is being served", action="switch first: webemu snapshots use ID")
     shutil.rmtree(folder / "snapshots" / full)
+    # Shards are shared between snapshots: only those that no remaining manifest names are deleted.
     used = {shard for manifest in _all(folder) for shard in manifest.shards}
     for shard in (folder / "shards").iterdir():
         if shard.name not in used:
@@ -210,11 +215,13 @@ def remove(snapshot: str, collection: Collection = None, root: Root = None) -> N
 
 @snapshots.command("verify")
 def verify(
-    snapshot: Annotated[str | None, typer.Argument(help="[default: the one that is served]")] = None,
+    snapshot: Annotated[
+        str | None, typer.Argument(help="Beginning of its id. [default: the one that is served]")
+    ] = None,
     collection: Collection = None,
     root: Root = None,
 ) -> None:
-    """Read every file, record, view, key and payload of a snapshot, and say what is damaged or missing."""
+    """Read every file, record, view, key and payload of a snapshot, and report what is damaged or missing."""
     folder = _folder(root, collection)
     full = known(folder, snapshot or current_id(folder) or "")
     faults: list[str] = []

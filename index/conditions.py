@@ -1,6 +1,6 @@
-"""What a query includes and excludes, as clauses of a Tantivy query: sites, phrases, dates, numbers, groups of them.
+"""Builds Tantivy clauses for what a query includes and excludes: sites, phrases, dates, numbers, and groups of them.
 
-A condition counts nothing in the ranking. Of the ways of a group (`a OR b`) the best one ranks.
+A condition never changes a score. Of a group's alternatives (`a OR b`) the best one ranks.
 """
 
 from __future__ import annotations
@@ -18,38 +18,42 @@ from webemu.emulator.query import Group, Parsed
 from webemu.index.analysis import terms as analyze
 
 NARROW = 0.15
-"""Up to this share of all documents a date range is looked up by months, above it hits are checked by column."""
+"""Share of all documents up to which a date range is looked up by months; wider ranges are checked hit by hit."""
 MAX_MONTHS = 36
+"""Longest date range, in months, that is looked up by months."""
 GROUPED = 64
-"""So many words rank in all the groups of a query; each way has two at least."""
+"""Words that rank in all groups of a query together; each alternative has at least two."""
 EARLIEST, LATEST = 1900, 2100
-"""Years that a date inside a group reaches to."""
+"""First and last year that an open date range inside a group reaches to."""
 
 _ANY = re.compile(r"(?<!\S)\*(?!\S)")
+"""A lone `*` inside a phrase, which stands for any one word."""
 
 Clause = tuple[Occur, Query]
 Analyze = Callable[[str], Sequence[str]]
 Frequency = Callable[[str, str], int]
-"""(field, term) to in how many documents it occurs."""
+"""Number of documents that have a term, by (field, term)."""
 Words = Callable[[str, int], list[Clause]]
-"""A text to the clauses that rank by it, of at most so many of its words."""
+"""Function from a text and a limit to clauses that rank by at most so many of its words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Makes clauses of what was parsed, for one index."""
+    """Makes clauses of a parsed query, for one index."""
 
     schema: tantivy.Schema
     frequency: Frequency
     documents: int
+    """Number of documents of the index."""
     words: Words
+    """Makes the clauses that rank."""
     months: Sequence[str]
-    """Those that pages are dated in, as `2024-01`, in order."""
+    """Months that pages are dated in, such as `2024-01`, in order."""
     readings: Callable[[str], Sequence[Analyze]] = lambda text: (analyze,)
-    """How a text may be analyzed: phrases are looked for in each reading."""
+    """Analyzers of a text: phrases are looked for in each of its readings."""
 
     def clauses(self, parsed: Parsed) -> list[Clause]:
-        """What must and what must not be, but for the words."""
+        """Return the clauses of everything that must and must not match, except words and groups that rank."""
         wanted = [self._sequence("all", text) for text in (*parsed.phrases, *parsed.required)]
         wanted += [self._sequence("title", text) for text in parsed.titles]
         wanted += [self._sequence("url", text) for text in parsed.urls]
@@ -62,25 +66,31 @@ class Conditions:
         unwanted = [self._sequence("all", text) for text in parsed.without]
         unwanted += [self._site(site) for site in parsed.without_sites]
         unwanted += [self._ways(group, 0) for group in parsed.unwanted]
+        # A constant score of 0: conditions filter and do not rank.
         clauses = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in wanted if query is not None]
         return clauses + [(Occur.MustNot, query) for query in unwanted if query is not None]
 
     def groups(self, parsed: Parsed) -> tuple[list[Clause], list[Clause]]:
-        """The groups of which a way must be met, and those that only rank."""
+        """Return the clauses of groups that filter, and those of groups that only rank."""
         return self._groups(parsed, max(2, GROUPED // _ways_in(parsed)))
 
     def _groups(self, parsed: Parsed, share: int) -> tuple[list[Clause], list[Clause]]:
-        """Likewise, each way by at most `share` words."""
+        """Return the same, with at most `share` ranking words per alternative."""
         made = [(group.binds, self._ways(group, share)) for group in parsed.either]
         binding = [(Occur.Must, query) for binds, query in made if binds and query is not None]
         return binding, [(Occur.Should, query) for binds, query in made if not binds and query is not None]
 
     def _ways(self, group: Group, share: int) -> Query | None:
-        """Whether any way is met, scored by the best; with no words to rank by each must be met in all it says."""
+        """Return a query that matches any alternative, scored by the best one; None if no alternative has words.
+
+        With a `share` of 0 nothing ranks, and an alternative must match in everything it says.
+        """
         ways = [query for way in group.ways if (query := self._way(way, share)) is not None]
+        # The best alternative counts, not the sum: a page is no better for meeting two of them.
         return Query.disjunction_max_query(ways) if len(ways) > 1 else ways[0] if ways else None
 
     def _way(self, way: Parsed, share: int) -> Query | None:
+        """Return the query of one alternative; None if it has neither words nor conditions."""
         clauses = self.clauses(way)
         if way.dated:
             clauses.append((Occur.Must, Query.const_score_query(self._dated(way.after, way.before), 0.0)))
@@ -94,6 +104,7 @@ class Conditions:
         clauses += binding + body
         if not clauses:
             return None
+        # Tantivy matches nothing by MustNot clauses alone, so they get all pages to exclude from.
         if all(occur == Occur.MustNot for occur, _ in clauses):
             clauses.append((Occur.Must, Query.const_score_query(Query.all_query(), 0.0)))
         return Query.boolean_query(clauses)
@@ -112,23 +123,28 @@ class Conditions:
         return Query.boolean_query([(Occur.Must, self._key(f"h:{name}")), (Occur.Must, inside)])
 
     def _sequence(self, field: str, text: str) -> Query | None:
-        """The words of a text one after another in any of its readings; None if it has none. URLs have one reading."""
+        """Return a query for the words of a text side by side, in any of its readings; None if it has no words.
+
+        URLs have only one reading.
+        """
         readings = (analyze,) if field == "url" else self.readings(text)
+        # Distinct readings only: most texts have the same terms in every language.
         placed = dict.fromkeys(_placed(text, read) for read in readings)
         queries = [self._run(field, run) for run in placed if run]
         return self._any(queries) if queries else None
 
     def _run(self, field: str, run: tuple[tuple[int, str], ...]) -> Query:
+        """Return a phrase query for terms and their positions, or a term query for a single one."""
         if len(run) > 1:
             return Query.phrase_query(self.schema, field, [*run])
         return Query.term_query(self.schema, field, run[0][1])
 
     def _number(self, first: int, last: int) -> Query:
-        """A whole number from the first to the last, as digits alone."""
+        """Return a query for whole numbers from the first to the last, written in digits only."""
         return Query.regex_query(self.schema, "all", "|".join(number_patterns(first, last)))
 
     def _months(self, after: date | None, before: date | None) -> list[str]:
-        """The months of a range if they are few and narrow the search, else none."""
+        """Return the months of a date range if they are few and narrow the search; else an empty list."""
         if after is None or before is None or not 0 < (before - after).days <= 31 * MAX_MONTHS:
             return []
         months = _between(after, before)
@@ -136,7 +152,7 @@ class Conditions:
         return months if share <= NARROW * self.documents else []
 
     def _dated(self, after: date | None, before: date | None) -> Query:
-        """A range to the month, for ways of groups: hits are checked by day only where all must be in the range."""
+        """Return a query for a date range, to the month. Used inside groups, where hits cannot be checked by day."""
         first = f"{after or date(EARLIEST, 1, 1):%Y-%m}"
         last = f"{max(before or date(LATEST, 1, 1), date(EARLIEST, 1, 2)) - timedelta(days=1):%Y-%m}"
         months = self.months[bisect_left(self.months, first) : bisect_right(self.months, last)]
@@ -144,12 +160,12 @@ class Conditions:
 
 
 def _ways_in(parsed: Parsed) -> int:
-    """How many ways there are in all groups of a query and in groups inside them."""
+    """Return the number of alternatives in all groups of a query, nested groups included."""
     return sum(1 + _ways_in(way) for group in parsed.either for way in group.ways)
 
 
 def _placed(text: str, analyze: Analyze) -> tuple[tuple[int, str], ...]:
-    """The terms of a text and where each stands, `*` being any one word."""
+    """Return the terms of a text with their positions; a `*` leaves a gap of one word."""
     places: list[tuple[int, str]] = []
     gap = 0
     for part in _ANY.split(text):
@@ -160,14 +176,15 @@ def _placed(text: str, analyze: Analyze) -> tuple[tuple[int, str], ...]:
 
 
 def _between(after: date, before: date) -> list[str]:
-    """Every month from that of the first day to that of the last."""
+    """Return every month of a date range; the day `before` itself is outside of it."""
     last = max(before, date(EARLIEST, 1, 2)) - timedelta(days=1)
     first, final = max(after.year, EARLIEST) * 12 + after.month - 1, min(last.year, LATEST) * 12 + last.month - 1
     return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, final + 1)]
 
 
 def number_patterns(first: int, last: int) -> Iterator[str]:
-    """Regular expressions that the numbers from the first to the last match and no other."""
+    """Yield regular expressions that together match the numbers from the first to the last and no others."""
+    # Greedy: from `first` on, the largest block of numbers that one pattern `head[digits][0-9]*` can cover.
     while first <= last:
         zeros = 0
         while first and first % 10 ** (zeros + 1) == 0 and first + 10 ** (zeros + 1) - 1 <= last:
@@ -180,6 +197,6 @@ def number_patterns(first: int, last: int) -> Iterator[str]:
 
 
 def months_of(frequency: Frequency) -> list[str]:
-    """The months that pages of an index are dated in."""
+    """Return the months that pages of an index are dated in."""
     every = _between(date(EARLIEST, 1, 1), date(LATEST + 1, 1, 1))
     return [month for month in every if frequency("key", f"m:{month}")]

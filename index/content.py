@@ -1,9 +1,9 @@
-"""The content of an HTML document, chosen here for every view: what its markup declares, else what looks like it.
+"""Chooses the content of an HTML document for every view: what its markup declares, else what looks like content.
 
-`readable` makes the text that is indexed and shown; `webemu.index.views` prunes its markup to what that text says. Rules were
-chosen on news pages with known text and by reading documentation pages (`benchmarks/extraction.py`). Where the content
-is declared, or nearly free of links, all of it is taken, elsewhere Resiliparse tells content from boilerplate. It takes
-lists for menus, so where it keeps too little, everything outside navigation is taken instead.
+`extract_text` returns the text that is indexed and shown; `index.views` prunes the markup to what that text has. The
+rules were chosen on news pages with known text and by reading documentation pages (`benchmarks/extraction.py`).
+Content that is declared, or nearly free of links, is taken entirely; elsewhere Resiliparse separates content from
+boilerplate. It mistakes lists for menus, so if it keeps too little, everything outside navigation is taken instead.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ _ROOT_CLASSES = frozenset(
 _ROOT_IDS = frozenset("article article-body article-content articleBody articleText story story-body".split())
 _LATE_ROOT_IDS = frozenset("content main-content bodyContent mw-content-text".split())
 _MIN_ROOT = 200
-"""Characters below which a declared content is not believed."""
+"""Shortest declared content that is believed, in characters."""
 _MENU_PROSE, _MIN_OUTSIDE = 0.05, 100
-"""Share of a declared content up to which text beside links is none, and characters of such text that outdo it."""
+"""Share of text outside links up to which declared content is a menu, and such characters elsewhere that confirm it."""
 _CLEAN_DECLARED, _CLEAN_BODY = 0.15, 0.05
-"""Shares of link text up to which everything outside navigation is content."""
+"""Shares of link text up to which everything outside navigation is content, if declared and if not."""
 _MIN_MAIN, _SHORT_MAIN = 200, 500
+"""Characters below which Resiliparse's main content is not believed, or only if it is half of the prose."""
 _MAX_READ = 16 * MAX_CHARACTERS
-"""Characters read to compare elements: some nest a thousand deep around the same text."""
+"""Characters read to compare elements: some documents nest a thousand elements around the same text."""
 _SURVEYED = "article,main,div,section,ul,nav,footer"
 _UNSEEN = "script,style,noscript,template"
 _MENUS = frozenset({"nav", "footer"})
 _EXTRA = re.compile("related|newsletter|social|share|promo|sponsor")
 _EXTRA_TAGS = frozenset({"div", "ul", "section"})
 _MAX_EXTRA = 0.3
-"""An element named like an extra that holds more of the text than this is the content after all."""
+"""Share of the text above which an element that is named like an extra is the content after all."""
 _BOILERPLATE = "[role=navigation],[role=banner],[role=contentinfo],[role=search],header"
 _TAB = "\U000f0009"
-"""Stands for a tab inside <pre>, since two tabs are how Resiliparse parts table cells."""
+"""Stands for a tab inside <pre>, since Resiliparse separates table cells by two tabs."""
 _PRE = re.compile(r"<pre[\s>].*?(?:</pre>|\Z)", re.DOTALL)
 _HEADING_ANCHOR = re.compile(
     r'(<h[1-6](?:\s[^<>]*)?>[^<]*)<a\s[^<>]*href="#[^"<>]*"[^<>]*>((?:[^<]|<(?!/?a\b)[^<>]*>)*)</a>([^<]*)'
@@ -53,22 +54,26 @@ _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 def size_of(text: str) -> int:
-    """Characters that are not blank."""
+    """Return the number of characters of a text that are not blank."""
     return len(text) - text.count(" ") - text.count("\n") - text.count("\t")
 
 
 @dataclass(slots=True)
 class _Survey:
-    """Elements of a document that decide what its content is, found in one pass."""
+    """Elements of a document that decide what its content is, collected in one pass."""
 
     menus: list[LexborNode] = field(default_factory=list)
+    """Navigation and footers."""
     extras: list[LexborNode] = field(default_factory=list)
-    """What surrounds articles: related links, sharing, newsletters."""
+    """Surroundings of articles: related links, sharing, newsletters."""
     roots: tuple[list[LexborNode], ...] = field(default_factory=lambda: tuple([] for _ in range(6)))
-    """Candidates for the content: what the markup declares, or the names publishing systems give it, best first."""
+    """Candidates for the content by rank: declared in the markup, or named as publishing systems name it; best rank
+    first.
+    """
 
 
 def _survey(body: LexborNode) -> _Survey:
+    """Return the survey of a document."""
     found = _Survey()
     for node in body.css(_SURVEYED):
         tag = node.tag
@@ -85,7 +90,7 @@ def _survey(body: LexborNode) -> _Survey:
 
 
 def _rank(tag: str | None, attributes: dict[str, str | None]) -> int | None:
-    """How telling a candidate is, 0 the most; None for no candidate."""
+    """Return the rank of a candidate for the content, 0 the best; None if the element is no candidate."""
     if "articleBody" in (attributes.get("itemprop") or ""):
         return 0
     names = (attributes.get("class") or "").split()
@@ -102,7 +107,10 @@ def _rank(tag: str | None, attributes: dict[str, str | None]) -> int | None:
 
 
 def readable(tree: LexborHTMLParser, link_characters: int) -> tuple[str, float]:
-    """(text, share of link text in all visible text). A table row is a line, cells parted by ` | `. Spoils the tree."""
+    """Return (text, share of link text in all visible text). Changes the tree.
+
+    A table row is one line, its cells separated by ` | `.
+    """
     body = tree.body
     if body is None:
         return "", 0.0
@@ -120,7 +128,7 @@ def readable(tree: LexborHTMLParser, link_characters: int) -> tuple[str, float]:
 
 
 def content_root(body: LexborNode) -> LexborNode:
-    """Return the element that holds the content of a document, as `readable` chooses it. Removes its menus."""
+    """Return the element that holds the content of a document, as `extract_text` chooses it. Removes its menus."""
     survey = _seen(body)
     root = _root(survey, body) or body
     _drop_extras(survey, size_of(root.text()))
@@ -128,27 +136,28 @@ def content_root(body: LexborNode) -> LexborNode:
 
 
 def _seen(body: LexborNode) -> _Survey:
-    """Remove what no reader sees from a document, then survey it."""
-    # From the end, since what went with its parent must not be touched again.
+    """Remove invisible elements from a document, then survey it."""
+    # From the end: a node that was removed with its parent must not be touched again.
     for node in reversed(body.css(_UNSEEN)):
         node.decompose()
     return _survey(body)
 
 
 def _drop_extras(survey: _Survey, size: int) -> None:
-    """Remove menus and extras of a document whose content has so many characters."""
+    """Remove menus and extras of a document whose content has `size` characters."""
     gone = _drop(survey.menus, size - 1, frozenset())
     _drop(survey.extras, int(_MAX_EXTRA * size), gone)
 
 
 def tidy(text: str) -> str:
-    """Cells parted visibly, at most one blank line between paragraphs."""
+    """Return text with visible cell separators and at most one blank line between paragraphs."""
     text = text.replace("\t\t", " | ").replace(_TAB, "\t")
     return (_BLANK_LINES.sub("\n\n", text) if "\n\n\n" in text or " \n" in text else text).strip()
 
 
 def _root(found: _Survey, body: LexborNode) -> LexborNode | None:
-    """The one element that is the content."""
+    """Return the one element that is the content; None if no candidate is unique and long enough."""
+    # Several elements of one rank are teasers of a list, not the content.
     for nodes in found.roots:
         if len(nodes) == 1 and size_of(nodes[0].text()) >= _MIN_ROOT and not _is_menu(nodes[0], body):
             return nodes[0]
@@ -156,19 +165,21 @@ def _root(found: _Survey, body: LexborNode) -> LexborNode | None:
 
 
 def _is_menu(root: LexborNode, body: LexborNode) -> bool:
-    """True if an element is nearly all links, and most of what the document has beside links is elsewhere."""
+    """True if an element is nearly all links, and most text outside links is elsewhere in the document."""
     prose = _prose(root)
     return prose <= _MENU_PROSE * size_of(root.text()) and _prose(body) - prose >= max(_MIN_OUTSIDE, prose)
 
 
 def _prose(root: LexborNode) -> int:
+    """Return the number of characters outside links."""
     return size_of(root.text()) - linked(root, "a[href]")
 
 
 def _drop(nodes: list[LexborNode], most: int, before: AbstractSet[int]) -> AbstractSet[int]:
-    """Remove elements of at most so many characters, which therefore cannot hold the content.
+    """Remove elements of at most `limit` characters, which therefore cannot hold the content.
 
-    `before` has the ids of elements that went before. Returns those that went now: no element may be touched again.
+    `before` has the ids of elements that were removed earlier. Returns the ids removed now: they must not be touched
+    again.
     """
     gone: set[int] = set()
     left = [node for node in nodes if node.mem_id not in before]
@@ -183,23 +194,23 @@ def _drop(nodes: list[LexborNode], most: int, before: AbstractSet[int]) -> Abstr
 
 
 def texts_of(nodes: Iterable[LexborNode], separator: str = "") -> Iterator[str]:
-    """Yield the text of each element; ends early where nested ones repeat the text of a document too often."""
+    """Yield the text of each element; end early if nested elements repeat the text of a document too often."""
     left = _MAX_READ
     for node in nodes:
         text = node.text(separator=separator)
         left -= len(text)
-        if left < 0:
+        if left < 0:  # hostile: a thousand nested elements with the same text
             return
         yield text
 
 
 def linked(root: LexborNode | LexborHTMLParser, selector: str) -> int:
-    """Return the characters of all elements that a selector of links picks."""
+    """Return the number of characters of all elements that a selector of links matches."""
     return size_of("".join(texts_of(root.css(selector))))
 
 
 def _main(root: LexborNode, prose: int) -> str:
-    """What Resiliparse takes for the main content, unless `prose` (characters outside links) says it missed most."""
+    """Return Resiliparse's main content, or all text if that is too short for `prose` characters outside links."""
     text = _render(root, main_content=True)
     size = size_of(text)
     if size >= _MIN_MAIN and size >= (0.2 if size >= _SHORT_MAIN else 0.5) * prose:
@@ -208,13 +219,16 @@ def _main(root: LexborNode, prose: int) -> str:
 
 
 def _whole(root: LexborNode) -> str:
+    """Return all text of an element, without boilerplate that the markup declares."""
     for node in root.css(_BOILERPLATE):
+        # A header with the main heading belongs to the content.
         if node.css_first("h1") is None:
             node.decompose()
     return _render(root, main_content=False)
 
 
 def _render(root: LexborNode, *, main_content: bool) -> str:
+    """Return the text of an element, after repairs of markup that Resiliparse misreads."""
     html = flattened(root.html or "")
     if 'href="#' in html:
         html = _HEADING_ANCHOR.sub(_without_anchor, html)
@@ -222,7 +236,7 @@ def _render(root: LexborNode, *, main_content: bool) -> str:
         html = _CELL_CLOSE.sub("", _CELL_OPEN.sub(r"\1", html))
     if "<pre" in html and "\t" in html:
         html = _PRE.sub(lambda block: block[0].replace("\t", _TAB), html)
-    # A fragment without <body> would be given a head and a body by guess.
+    # Without <body> the parser would guess where the head of the fragment ends.
     return extract_plain_text(
         html if html.startswith("<body") else "<body>" + html,
         main_content=main_content,
@@ -232,6 +246,8 @@ def _render(root: LexborNode, *, main_content: bool) -> str:
 
 
 def _without_anchor(heading: re.Match[str]) -> str:
-    """A heading that links to itself is a heading, not a menu; its paragraph sign is dropped."""
+    """Return a heading without its link to itself, which would make it look like a menu; its paragraph sign is
+    dropped.
+    """
     inner = heading[2]
     return heading[1] + ("" if inner in ("¶", "#", "§") else inner) + heading[3]

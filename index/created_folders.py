@@ -1,4 +1,4 @@
-"""Folders that a server makes when it first writes; a collection that was deleted under it is not made again."""
+"""Folders that a server creates at its first write. A collection that was deleted meanwhile is not created again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def maker(folder: Path) -> Callable[[], None]:
-    """Return a function that makes the folder, and those above it only if they were not there now either.
+    """Return a function that creates the folder, with its parents only if they do not exist now either.
 
-    It raises FileNotFoundError if they were there and are gone.
+    The function raises FileNotFoundError if the parents existed and are gone.
     """
     return partial(folder.mkdir, parents=not folder.parent.exists(), exist_ok=True)

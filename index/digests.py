@@ -1,4 +1,7 @@
-"""Hashes of files: what a source is called by, and what tells that a file at rest is not what was written."""
+"""Hashes of files: the id of a source, and the check that a stored file is what was written.
+
+Digests that WARC records state are in `index.payload_digests`.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ _STEP = 1 << 20
 
 
 def fingerprint(path: Path, progress: Callable[[int], None] | None = None) -> int:
-    """63 bits of blake2b over the whole file: the same bytes are one source under any name.
+    """Return 63 bits of blake2b over a file: equal bytes are one source under any name.
 
-    Progress is told how many bytes each step read.
+    `progress` is called with the number of bytes that each step read.
     """
     digest = blake2b(digest_size=8)
     with path.open("rb", buffering=0) as file:
@@ -20,22 +23,22 @@ def fingerprint(path: Path, progress: Callable[[int], None] | None = None) -> in
             digest.update(part)
             if progress is not None:
                 progress(len(part))
-    return int.from_bytes(digest.digest()) >> 1
+    return int.from_bytes(digest.digest()) >> 1  # 63 bits: ids are signed 64-bit integers in DuckDB
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Hashes of the files below a folder that are its own (not linked from elsewhere), by relative path."""
+    """Return the hashes of files below a folder by relative path. Files that are linked from elsewhere are left out."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_nlink == 1)
     return {str(path.relative_to(folder)): f"{fingerprint(path):016x}" for path in files}
 
 
 def changed(folder: Path, hashes: dict[str, str]) -> list[str]:
-    """What is wrong with the files of a folder: one line for each that is missing or not as it was."""
+    """Return one line for each file of a folder that is missing or does not have its hash; empty if all are intact."""
     faults = []
     for name, digest in hashes.items():
         path = folder / name
         if not path.exists():
             faults.append(f"{path} is missing")
         elif f"{fingerprint(path):016x}" != digest:
-            faults.append(f"{path} is not as it was built")
+            faults.append(f"{path} does not match the hash that was recorded when it was built")
     return faults

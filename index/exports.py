@@ -1,7 +1,7 @@
-"""Traces for those who learn from them: lines of JSON, conversations, a clickstream. Pure functions over sorted rows.
+"""Exports traces for training and analysis: JSON lines, conversations, a clickstream. Pure functions over sorted rows.
 
-The clickstream has the columns of Wikipedia's (https://meta.wikimedia.org/wiki/Research:Wikipedia_clickstream): `prev`,
-`curr`, `type`, `n`, with URLs in the place of titles.
+The clickstream has the columns of Wikipedia's (https://meta.wikimedia.org/wiki/Research:Wikipedia_clickstream):
+`prev`, `curr`, `type`, `n`, with URLs in place of titles.
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ from typing import Any
 from webemu.emulator.trace import Trace
 
 SEARCH, EMPTY = "other-search", "other-empty"
+"""Pseudo-pages before a result that was opened, and before a page opened without any."""
 
 
 def lines(rows: Iterable[Trace]) -> Iterator[str]:
-    """A row a line."""
+    """Yield each row as a line of JSON."""
     for row in rows:
         yield json.dumps(row._asdict(), ensure_ascii=False)
 
 
 def conversations(rows: Iterable[Trace]) -> Iterator[str]:
-    """A session a line: what was called and what it showed, as messages of OpenAI's format.
+    """Yield each session as a line of JSON: its calls and their results, as messages of OpenAI's chat format.
 
-    What the model thought and what pages said is not in a trace: both are to be filled in by who trains.
+    A trace has neither the model's reasoning nor page contents; the trainer has to fill them in.
     """
     for session, of in groupby(rows, key=lambda row: row.session):
+        # Only steps that returned results or a page: failed ones are no examples to learn from.
         steps = [row for row in of if row.kind != "other" and row.status == 200]
         if steps:
             head = {"session": session, "task": steps[0].task, "rollout": steps[0].rollout}
@@ -37,6 +39,7 @@ def conversations(rows: Iterable[Trace]) -> Iterator[str]:
 
 
 def _messages(row: Trace, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the assistant's call of a step, and the tool's answer."""
     name, arguments = ("search", {"query": row.query}) if row.kind == "search" else ("open", {"url": row.url})
     told: dict[str, Any] = {"url": row.url, "rank": row.rank or None}
     if row.kind == "search":
@@ -51,10 +54,10 @@ def _messages(row: Trace, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def clickstream(rows: Iterable[Trace]) -> Iterator[str]:
-    """`prev, curr, type, n`, tabs between, the most frequent first.
+    """Yield lines of `prev, curr, type, n` separated by tabs, the most frequent first.
 
     `link`: from the page that the request named as its referer. `external`: from results (`other-search`), or from
-    nowhere (`other-empty`). `other`: after another page, which did not lead there as far as is known.
+    nowhere (`other-empty`). `other`: after another page that is not known to link there.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
     for _, of in groupby(rows, key=lambda row: row.session):
@@ -68,6 +71,7 @@ def clickstream(rows: Iterable[Trace]) -> Iterator[str]:
 
 
 def _step(row: Trace, before: str) -> tuple[str, str, str]:
+    """Return (prev, curr, type) of an opened page; `previous_url` is the page opened before it."""
     if row.referer:
         return row.referer, row.url, "link"
     if row.rank:
@@ -76,7 +80,9 @@ def _step(row: Trace, before: str) -> tuple[str, str, str]:
 
 
 def _cell(text: str) -> str:
+    """Return text without tabs and line ends."""
     return " ".join(text.split())
 
 
 FORMS = {"jsonl": lines, "sft": conversations, "clickstream": clickstream}
+"""Export functions by the name of their format."""

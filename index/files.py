@@ -1,4 +1,4 @@
-"""WARC files kept open, for reading at an offset: opening one takes as long as reading a page from it."""
+"""A pool of open WARC files for reads at an offset: opening a file takes as long as reading a page from it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 from threading import Lock
 
 KEPT = 128
-"""Files open at once, by one snapshot in one process."""
+"""Open files of one snapshot in one process, at most."""
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
+"""Linux flag of preadv: fail instead of reading from disk; 0 on other systems."""
 
 
 class _File:
-    """An open file; closed when nobody holds it, so that none is closed while it is read."""
+    """An open file. It is closed when nobody refers to it any more, so that no file is closed while it is read."""
 
     def __init__(self, path: Path) -> None:
         self.number = os.open(path, os.O_RDONLY)
@@ -25,17 +26,18 @@ class _File:
 
 
 class Files:
-    """The files of one collection. Thread-safe."""
+    """Open files of one collection. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
+        """Take the folder that relative paths start from."""
         self._folder = folder
         self._lock = Lock()
         self._kept: OrderedDict[str, _File] = OrderedDict()
 
     def read(self, path: str, offset: int, length: int, wait: bool = True) -> bytes:
-        """At most so many bytes; fewer at the end of the file. Raises OSError.
+        """Return up to `length` bytes from an offset; fewer at the end of the file. Raises OSError.
 
-        Unless it may wait, it raises BlockingIOError where the system does not hold the bytes in memory.
+        Raises BlockingIOError unless `wait`, if the operating system does not have the bytes in memory.
         """
         file = self._file(path)
         if wait:
@@ -47,7 +49,7 @@ class Files:
             count = os.preadv(file.number, [buffer], offset, _NOWAIT)
         except OSError as error:
             raise BlockingIOError from error
-        if count < length:  # the rest is on disk, or the file ends here
+        if count < length:  # the remaining bytes are on disk, or the file ends here
             raise BlockingIOError
         return bytes(buffer)
 
@@ -56,9 +58,10 @@ class Files:
             if (file := self._kept.get(path)) is not None:
                 self._kept.move_to_end(path)
                 return file
+        # Opened outside of the lock: two threads may open one file, and the later one replaces the earlier.
         file = _File(self._folder / path)
         with self._lock:
             self._kept[path] = file
-            if len(self._kept) > KEPT:
+            if len(self._kept) > KEPT:  # least recently used first
                 self._kept.popitem(last=False)
         return file

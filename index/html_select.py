@@ -1,6 +1,6 @@
-"""Parts of a document as readers of pages ask for them: what CSS selectors pick, where it leads, what it shows.
+"""Selects parts of a document for readers: elements by CSS selector, links, images.
 
-Pure functions; hostile markup is cut by `webemu.index.markup`, a selector that cannot be read picks nothing.
+Pure functions. Hostile markup is cut by `index.markup`; a selector that cannot be parsed matches nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from webemu.index.markup import shown
 from webemu.index.views import absolute, anchors, base_of
 
 MAX_SELECTOR = 500
-"""Characters of a selector that is heeded."""
+"""Longest selector in characters; a longer one matches nothing."""
 
 
 def narrowed(html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
-    """The document with nothing but what some selectors pick, and without what others do; None where none is picked."""
+    """Return the document reduced to the elements that some selectors match, without those that others match.
+
+    Returns None if selectors were given and none of them matches.
+    """
     tree = LexborHTMLParser(shown(html)[0])
     for selector in unwanted:
-        # One selector after another: what was removed with its parent must not be touched again.
+        # One selector after another: a node that was removed with its parent must not be touched again.
         for node in _picked(tree, selector):
             node.decompose()
     if not wanted:
@@ -35,7 +38,7 @@ def narrowed(html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str |
 
 
 def _picked(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
-    """Outermost elements that a selector picks; those inside of one go with it. Never the whole document."""
+    """Return the outermost elements that a selector matches, never the whole document."""
     try:
         found = tree.css(selector) if len(selector) <= MAX_SELECTOR else []
     except SelectolaxError:
@@ -59,7 +62,7 @@ def _outermost(tree: LexborHTMLParser, ids: set[int]) -> Iterator[LexborNode]:
 
 
 def targets(html: str, url: str) -> list[tuple[str, str]]:
-    """(words, absolute URL) of every link of a document, in order."""
+    """Return (text, absolute URL) of every link of a document, in order."""
     tree = LexborHTMLParser(shown(html)[0])
     found = list(anchors(tree, url))
     words = chain(texts_of((anchor for anchor, _ in found), separator=" "), repeat(""))
@@ -67,7 +70,7 @@ def targets(html: str, url: str) -> list[tuple[str, str]]:
 
 
 def pictures(html: str, url: str) -> list[tuple[str, str]]:
-    """(alternative text, absolute URL) of every picture of a document, in order."""
+    """Return (alternative text, absolute URL) of every image of a document, in order."""
     tree = LexborHTMLParser(shown(html)[0])
     base = base_of(tree, url)
     found = (

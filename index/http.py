@@ -1,7 +1,7 @@
-"""An HTTP answer as a crawler recorded it: head and body told apart, chunked framing removed.
+"""Parses HTTP responses as crawlers recorded them: separates head and body and removes chunked framing.
 
-Bytes are trusted over headers: many crawls store decoded bodies below the old headers, or cut ones. Nothing here raises
-on what a record holds. Content coding: `webemu.index.codings`.
+Bytes are trusted over headers: many crawls store decoded bodies below the old headers, or truncated ones. Nothing here
+raises on the content of a record. Content coding is removed in `index.codings`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from webemu.index.codings import Headers, content_coding, decode_content, tokens
 __all__ = ["Headers", "Message", "content_coding", "dechunk", "decode_content", "parse", "split_head"]
 
 MAX_HEAD = 1 << 20
-"""Bytes of an HTTP head; a block without an end of head within them has none."""
+"""Longest HTTP head in bytes; a block whose head does not end within them has none."""
 _BLANK_LINE = re.compile(rb"\n\r*\n")
 _STATUS = re.compile(rb"(?:HTTP(?:/\d+(?:\.\d+)?)?|ICY)[ \t]+(\d{3})(?!\d)[ \t]*(.*)", re.IGNORECASE)
 _HEADER = re.compile(rb"^([!-9;-~]+):[ \t]*([^\r\n\0]*)\r?$", re.MULTILINE)
@@ -25,26 +25,26 @@ _CUT_SIZE = re.compile(rb"[0-9A-Fa-f]{0,16}\r?")
 
 
 class Message(NamedTuple):
-    """One HTTP answer."""
+    """One HTTP response."""
 
     status: int
-    """0 if the record has no status line that can be read."""
+    """Status code; 0 if the record has no readable status line."""
     reason: str
     headers: list[tuple[bytes, bytes]]
-    """As recorded, in order and spelling, folded lines joined, repeated ones kept."""
+    """Headers as recorded, in order and spelling; folded lines are joined, repeated headers kept."""
     body: bytes
-    """The payload without chunked framing; its content coding is kept."""
+    """Payload without chunked framing, with its content coding."""
 
 
 def parse(block: bytes) -> Message | None:
-    """Read a response block; None where it begins with neither a status line nor a header."""
+    """Return the response in a block; None if the block begins with neither a status line nor a header."""
     while True:
         head, body = split_head(block)
         if head is None:
             return None
         first = head.partition(b"\n")[0]
-        status, reason = _status_line(first)
-        # Interim answers are recorded in front of the final one by some crawlers.
+        status, reason = _status_line(first)  # 0 without a status line: some crawlers stored headers only
+        # Some crawlers record interim (1xx) responses in front of the final one.
         if 100 <= status < 200 and status != 101 and body[:5].upper() == b"HTTP/":
             block = body
             continue
@@ -56,16 +56,16 @@ def parse(block: bytes) -> Message | None:
 
 
 def split_head(block: bytes) -> tuple[bytes | None, bytes]:
-    """Head and rest of a block at its first empty line (CRLF or LF); leading empty lines are skipped.
+    """Return the head and the rest of a block, split at its first empty line (CRLF or LF) after leading empty lines.
 
-    A short block without an empty line is all head; head is None where there is none within `MAX_HEAD` bytes.
+    A short block without an empty line is all head; the head is None if it does not end within `MAX_HEAD` bytes.
     """
     start, end, body = head_span(block)
     return (None, block) if end < 0 else (block[start:end], block[body:])
 
 
 def head_span(block: bytes) -> tuple[int, int, int]:
-    """Where `split_head` finds the head to begin and end, and the rest to begin; the end is -1 without a head."""
+    """Return (start of the head, its end, start of the rest) as in `split_head`; the end is -1 without a head."""
     start = 0
     while block[start : start + 1] in (b"\r", b"\n"):
         start += 1
@@ -77,18 +77,19 @@ def head_span(block: bytes) -> tuple[int, int, int]:
 
 
 def _status_line(line: bytes) -> tuple[int, str]:
+    """Return status code and reason; (0, "") if the line is no status line."""
     found = _STATUS.fullmatch(line.rstrip(b"\r"))
     return (int(found[1]), found[2].strip().decode("latin-1")) if found else (0, "")
 
 
 def _headers(text: bytes) -> list[tuple[bytes, bytes]]:
-    """Header lines as pairs; lines without a colon are no headers and left out."""
+    """Return header lines as pairs; lines without a colon are no headers and left out."""
     plain: list[tuple[bytes, bytes]] = _HEADER.findall(text)
-    if len(plain) == text.count(b"\n") + bool(text):
+    if len(plain) == text.count(b"\n") + bool(text):  # the common case: every line is a header
         return [(name, value.rstrip(b" \t")) for name, value in plain]
     headers: list[tuple[bytes, bytes]] = []
     for line in text.split(b"\n"):
-        if line[:1] in (b" ", b"\t"):
+        if line[:1] in (b" ", b"\t"):  # obsolete line folding (RFC 9112 section 5.2)
             if headers and (more := _value(line)):
                 name, value = headers[-1]
                 headers[-1] = (name, value + b" " + more if value else more)
@@ -100,25 +101,26 @@ def _headers(text: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _value(raw: bytes) -> bytes:
-    """RFC 9110 section 5.5: a lone CR or NUL inside a value is read as a space."""
+    """Return a header value with lone CR and NUL read as spaces (RFC 9110 section 5.5)."""
     value = raw.strip(b" \t\r")
     return value.replace(b"\r", b" ").replace(b"\0", b" ") if b"\r" in value or b"\0" in value else value
 
 
 def _payload(body: bytes, headers: Headers) -> bytes:
+    """Return a body without chunked framing."""
     if b"chunked" in tokens(headers, b"transfer-encoding"):
         plain = dechunk(body)
         return body if plain is None else plain
-    # The writer of CC-MAIN-2018-34 put an empty line too many before the payload.
+    # The writer of CC-MAIN-2018-34 put one empty line too many before the payload.
     if len(body) > 2 and body.startswith(b"\r\n") and tokens(headers, b"content-length") == [b"%d" % (len(body) - 2)]:
         return body[2:]
     return body
 
 
 def dechunk(body: bytes) -> bytes | None:
-    """Remove chunked framing (RFC 9112 section 7.1); None if this is no chunked body to its end.
+    """Return a body without chunked framing (RFC 9112 section 7.1); None if it is not chunked to its end.
 
-    A body cut short is taken as chunked if at least one chunk is whole: the crawler stopped, not the framing.
+    A truncated body counts as chunked if at least one chunk is complete: the crawler stopped, not the framing.
     """
     parts: list[bytes] = []
     at = 0
@@ -129,6 +131,7 @@ def dechunk(body: bytes) -> bytes | None:
             return b"".join(parts) if _ends(body, start) else None
         parts.append(body[start : start + size])
         at = start + size
+        # The body ends inside or right after a chunk: truncated, or chunked in looks only if it is the first one.
         if at >= len(body):
             return b"".join(parts) if len(parts) > 1 or at == len(body) else None
         if not (line_end := _LINE_END.match(body, at)):
@@ -138,7 +141,7 @@ def dechunk(body: bytes) -> bytes | None:
 
 
 def _ends(body: bytes, at: int) -> bool:
-    """Whether what follows the last chunk is nothing but trailers and an empty line."""
+    """True if only trailers and an empty line follow the last chunk."""
     trailers, _, rest = body[at : at + MAX_HEAD].replace(b"\r\n", b"\n").partition(b"\n\n")
     if body.startswith((b"\r\n", b"\n"), at):
         trailers, rest = b"", body[at:]

@@ -1,8 +1,8 @@
-"""What language a query is in, guessed from its words and from the crawl, and which terms its words may be there.
+"""Guesses the language of a query from its words and the crawl, and finds the index terms that its words may be.
 
-A page is stemmed by its own language (`webemu.index.analysis`), a query by the languages it may be in: those whose stop words
-it has most of, else those in which its words are most frequent. Stems differ for few words; where they do, and the
-guess leaves more than one language, those that occur are readings of one word. Measured in docs/languages.md.
+A page is stemmed in its own language (`index.analysis`), a query in the languages it may be in: those with the most of
+its stop words, else those in which its words are most frequent. Stems differ for few words; where they do, and several
+languages remain, all stems that occur in the index are readings of one word. Measured in docs/languages.md.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from webemu.emulator.questions import unasked
 from webemu.index.analysis import ENGLISH, STEMMERS, plain, stemmed, words
 
 LONG = 5
-"""From so many different words on, stop words are left out."""
+"""Distinct words of a query from which stop words are dropped."""
 SURE = 2
-"""A language is believed against English from so many stop words on."""
+"""Stop words from which a language other than English is believed without English beside it."""
 MAX_READINGS = 3
+"""Readings of a word at most, the most frequent ones."""
 MARGIN = 1.0
-"""Where no stop word tells: logarithm of how many times rarer all words together may be in a language believed too."""
+"""Natural logarithm of how much rarer a query's words may be, together, in a language that is still considered."""
 LIKE = 1000
-"""Characters of a text that its language is guessed by."""
+"""Characters of a text that its language is guessed from."""
 _COMPOUNDS = frozenset({"danish", "dutch", "finnish", "german", "hungarian", "norwegian", "swedish"})
 """Languages that write compounds as one word."""
 _LEAST_PART = 4
+"""Letters of the shortest part of a compound."""
 _STOPPING = (
     *("danish", "dutch", "finnish", "french", "german", "hungarian", "italian", "norwegian", "portuguese", "russian"),
     *("spanish", "swedish"),
 )
+"""Languages for which the library has a list of stop words that is used here."""
 _ENGLISH_STOPS = frozenset(
     "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself "
     "it its itself they them their theirs themselves what which who whom this that these those am is are was were be "
@@ -41,19 +44,20 @@ _ENGLISH_STOPS = frozenset(
     "on off over under again further then once here there when where why how all any both each few more most other "
     "some such no nor not only own same so than too very will".split()
 )
-"""Snowball's list, as the library's others are; its English one has 33 words, none that asks a question."""
+"""Snowball's English list, as for the other languages; the library's own has 33 words and no question words."""
 _DIGRAPH = re.compile("(?<![aeq])([aou])e")
-"""How German is written without umlauts (Snowball's variant `german2`)."""
+"""German written without umlauts (Snowball's variant `german2`)."""
 
 ANY: frozenset[str] = frozenset()
-"""No language is guessed."""
+"""No guess: the empty set of languages."""
 
 Readings = tuple[str, ...]
-"""The terms that a word may be, the most frequent first."""
+"""Terms that one word may be, the most frequent first."""
 
 
 @cache
 def _stopper(*languages: str) -> TextAnalyzer:
+    """Return an analyzer that drops the stop words of these languages."""
     builder = TextAnalyzerBuilder(Tokenizer.raw())
     for language in languages:
         builder = builder.filter(Filter.stopword(language))
@@ -62,15 +66,15 @@ def _stopper(*languages: str) -> TextAnalyzer:
 
 @lru_cache(maxsize=1 << 16)
 def stops(word: str) -> tuple[str, ...]:
-    """The languages whose stop word a word is."""
-    is_any = not _stopper(*_STOPPING).analyze(word)  # most are none, which takes a twelfth of asking each
+    """Return the languages that a word is a stop word of."""
+    is_any = not _stopper(*_STOPPING).analyze(word)  # one check of all lists: most words are in none of them
     found = [language for language in _STOPPING if is_any and not _stopper(language).analyze(word)]
     return (*found, ENGLISH) if word in _ENGLISH_STOPS else tuple(found)
 
 
 @lru_cache(maxsize=1 << 16)
 def stems(word: str, stemmers: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Each term that a word may be, and which of the stemmers make it."""
+    """Return each term that a word may be, with the stemmers that make it."""
     found: dict[str, list[str]] = {}
     for stemmer in stemmers:
         for term in stemmed(word, stemmer):
@@ -82,9 +86,12 @@ def stems(word: str, stemmers: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
 
 
 def guess(said: Iterable[str]) -> frozenset[str]:
-    """The languages that own most of the stop words, English too unless they are `SURE`; none where no word tells."""
+    """Return the languages with the most stop words among the words; empty if no word is a stop word.
+
+    English is added if the winner has fewer than `MIN_SURE_STOPWORDS` of them.
+    """
     votes: dict[str, int] = {}
-    for word in set(said):
+    for word in set(said):  # distinct words: a repeated one is no more evidence
         for language in stops(word):
             votes[language] = votes.get(language, 0) + 1
     if not votes:
@@ -95,19 +102,25 @@ def guess(said: Iterable[str]) -> frozenset[str]:
 
 
 def present(frequency: Callable[[str], int], documents: int) -> dict[str, int]:
-    """The stemmers by which an index was made, and of how many pages; `frequency` of a key, as `l:de`."""
+    """Return the stemmers that an index was made with, and the number of pages of each.
+
+    `frequency` returns the number of pages that have a key, such as `l:de`.
+    """
     found = dict.fromkeys(STEMMERS.values(), 0)
     for code, stemmer in STEMMERS.items():
         found[stemmer] += frequency(f"l:{code}")
+    # Pages without a stemmer of their own are stemmed as English, so English has all the others.
     found[ENGLISH] = documents - (sum(found.values()) - found[ENGLISH])
     return {stemmer: pages for stemmer, pages in found.items() if pages > 0} or {ENGLISH: 0}
 
 
 class Reader:
-    """Reads queries for one index. Thread-safe."""
+    """Analyzes queries for one index. Thread-safe."""
 
     def __init__(self, pages: Mapping[str, int], frequency: Callable[[str], int]) -> None:
-        """`pages`: as `present`; `frequency`: in how many pages a term occurs."""
+        """Take the number of pages per stemmer (`count_pages_by_stemmer`), and a function from a term to its number of
+        pages.
+        """
         self._pages = pages
         self._stemmers = tuple(pages)
         self._frequency = frequency
@@ -116,7 +129,7 @@ class Reader:
         self._stemmer = lru_cache(maxsize=1 << 10)(self._choose)
 
     def terms(self, text: str) -> dict[Readings, int]:
-        """The words of a query that count, each as what it may be, and how often it is said."""
+        """Return the words of a query that count, each as its readings, with how often the query has it."""
         said = words(plain(text))
         guessed = guess(said)
         languages = self._languages(said, guessed)
@@ -127,20 +140,24 @@ class Reader:
         return counted
 
     def frequency(self, text: str) -> int:
-        """In how many pages the rarest word of a text occurs as one of its readings; 0 for no words."""
+        """Return the number of pages that have the rarest word of a text in any reading; 0 if the text has no words."""
         said = words(plain(text))
         return min((max(map(self._frequency, self._readings(word, ANY)[0])) for word in said), default=0)
 
     def analyze(self, text: str, like: str) -> list[str]:
-        """The terms of a text in the language of another."""
+        """Return the terms of a text in the language of another text, `like`."""
         return _analyzed(self._stemmer(like[:LIKE]), text)
 
     def analyzers(self, text: str) -> list[Callable[[str], list[str]]]:
-        """How pages of each language of the index have the terms of a text, to look for them in their order."""
+        """Return one analyzer per language of the index, for phrases: a page has its terms in the order of its own
+        language.
+        """
         return [partial(_analyzed, stemmer) for stemmer in self._pages]
 
     def _languages(self, said: Sequence[str], guessed: frozenset[str]) -> frozenset[str]:
-        """Those of the guessed that the index has pages in; where none, those in which the words are most frequent."""
+        """Return the guessed languages that the index has pages in; if none, those in which the words are most
+        frequent.
+        """
         if known := guessed.intersection(self._pages):
             return known
         if len(self._pages) == 1:
@@ -150,7 +167,7 @@ class Reader:
         return frozenset([name for name, score in scores.items() if score >= least])
 
     def _logarithm(self, word: str) -> Mapping[str, float]:
-        """By stemmer: how frequent a word is, if it is of that language."""
+        """Return by stemmer how frequent a word is (log of its pages) if it is of that language."""
         made = [
             (name, log1p(self._frequency(term)))
             for term, names in stems(word, self._stemmers).items()
@@ -159,7 +176,9 @@ class Reader:
         return dict(sorted(made))
 
     def _telling(self, said: list[str], guessed: frozenset[str]) -> list[str]:
-        """Without a question's beginning, and without stop words where there are many, unless they are all there is."""
+        """Return the words without a question's beginning, and without stop words if they are many, unless nothing
+        else is left.
+        """
         about = [*unasked(said)]
         if not guessed or len(said) < LONG or len(set(said)) < LONG:
             return about
@@ -168,7 +187,10 @@ class Reader:
         return [word for word in about if spoken not in stops(word)] or about
 
     def _read(self, word: str, languages: frozenset[str]) -> tuple[Readings, ...]:
-        """What a word may be in the languages, else in any; a compound that occurs nowhere is its parts."""
+        """Return the readings of a word in the languages, else in any language. A compound that no page has becomes
+        its parts.
+        """
+        # First in the guessed languages; if no page has the word there, in all of them.
         for some in (languages, frozenset(self._stemmers)):
             possible = [term for term, names in stems(word, self._stemmers).items() if not some.isdisjoint(names)]
             found = sorted([(-count, term) for term in possible if (count := self._frequency(term))])
@@ -179,7 +201,9 @@ class Reader:
         return ((next(iter(stems(word, self._stemmers)), word),),)
 
     def _parts(self, word: str, stemmer: str) -> Sequence[str]:
-        """The two words a compound is made of: of all that occur, those of which the rarer one is the most frequent."""
+        """Return the two words of a compound: the split whose rarer word is on the most pages; empty if no split is
+        known.
+        """
         best: int = 0
         found: tuple[str, ...] = ()
         for cut in range(_LEAST_PART, len(word) - _LEAST_PART + 1):
@@ -189,6 +213,7 @@ class Reader:
         return found
 
     def _choose(self, text: str) -> str:
+        """Return the stemmer of the language that a text is most likely in."""
         said = words(plain(text))
         languages = self._languages(said, guess(said))
         return max(

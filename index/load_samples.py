@@ -1,9 +1,9 @@
-"""What can be asked of a collection, for load: spans of its titles, its URLs, or what its traces say was asked.
+"""Prints samples of a collection to replay as load: queries made of page titles or taken from traces, and page URLs.
 
     python -m webemu.index.load_samples COLLECTION_FOLDER QUERIES PAGES SEED [traces]
 
-prints one JSON object: `snapshot`, `documents`, `queries`, `pages` ([URL, a word of the title]), and `files`, all that
-serving the snapshot reads. The same seed gives the same, in the same order.
+The output is one JSON object: `snapshot`, `documents`, `queries`, `pages` ([URL, a word of the title]), and `files`,
+all that serving the snapshot reads. Equal seeds give equal samples, in equal order.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from webemu.index.manifest import Manifest, current_id, read_manifest
 from webemu.index.traces import read_traces
 
 SHORTEST, LONGEST = 2, 6
-"""Words of a query."""
+"""Fewest and most words of a query."""
 ROUNDS = 8
-"""Spans of one title at most."""
+"""Queries made of one title, at most."""
 
 
 def spans(titles: list[str], count: int, seed: str) -> list[str]:
-    """So many different runs of 2 to 6 words of titles, in their order; fewer if there are no more."""
-    found: dict[str, None] = {}
+    """Return `count` distinct runs of 2 to 6 words of titles, in the order made; fewer if there are no more."""
+    found: dict[str, None] = {}  # a dict keeps the order in which spans were made
     chosen = Random(seed)
+    # Several passes over the titles: each gives at most one span of a title, so that long titles do not dominate.
     for _ in range(ROUNDS):
         for title in titles:
             words = [word for word in title.split() if any(map(str.isalnum, word))]
@@ -42,7 +43,7 @@ def spans(titles: list[str], count: int, seed: str) -> list[str]:
 
 
 def generated(folder: Path, queries: int, pages: int, seed: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Queries made of titles, and (URL, word of the title) of pages, at most so many of each."""
+    """Return up to `queries` queries made of titles, and (URL, word of the title) of up to `pages` pages."""
     with Catalog(folder, read_only=True) as catalog:
         titles = catalog.db.execute(
             "SELECT DISTINCT title FROM pages WHERE searchable AND title IS NOT NULL ORDER BY md5(title || ?), title"
@@ -56,19 +57,21 @@ def generated(folder: Path, queries: int, pages: int, seed: str) -> tuple[list[s
 
 
 def _word(title: str) -> str:
-    """Its longest word: one that the page is likely to say."""
+    """Return the longest word of a title, which the page probably contains."""
     return max(title.split(), key=len, default="the")
 
 
 def traced(folder: Path) -> tuple[list[str], list[tuple[str, str]]]:
-    """What sessions searched for and opened: the first steps of all, then the second."""
+    """Return the queries and (URL, word) pairs that traced sessions sent: all first steps, then all second ones, and
+    so on.
+    """
     rows = sorted(read_traces(folder / "traces")[0], key=lambda row: (row.step, row.session))
     opened = [(row.url, "the") for row in rows if row.kind == "open" and row.url]
     return [row.query for row in rows if row.kind == "search" and row.query], opened
 
 
 def files(folder: Path, manifest: Manifest) -> Iterator[Path]:
-    """All that serving the snapshot may read."""
+    """Yield every file that serving the snapshot may read."""
     places = [folder / "snapshots" / manifest.id, *(folder / "shards" / shard for shard in manifest.shards)]
     for place in places:
         yield from (path for path in sorted(place.rglob("*")) if path.is_file())
@@ -76,6 +79,7 @@ def files(folder: Path, manifest: Manifest) -> Iterator[Path]:
 
 
 def main(folder: Path, queries: int, pages: int, seed: str, source: str = "titles") -> None:
+    """Print the samples as JSON. Raises SnapshotError if the collection has no snapshot."""
     snapshot = current_id(folder)
     if snapshot is None:
         raise SnapshotError(f"{folder} has no snapshot yet", action="webemu ingest SOURCE... --collection NAME")

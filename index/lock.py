@@ -1,4 +1,4 @@
-"""One writer of a file's kind at a time; the lock goes with the process that has it."""
+"""An exclusive file lock between processes. The operating system releases it when its process ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from webemu.emulator.errors import EmulatorError
 
 @contextmanager
 def only_one(file: Path, busy: EmulatorError) -> Iterator[None]:
-    """Hold the lock of a file, which is made; raises `busy` where another process has it."""
+    """Hold the exclusive lock of a file, which is created. Raises `busy_error` if another process holds it."""
     import fcntl  # Windows has none, and reads collections without it
 
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""URL keys to captures, in LMDB: the four levels of the lookup, all URLs in order, and which hosts the crawl knows.
+"""URL lookup in LMDB: four levels of URL keys to captures, all URLs in SURT order, and the hosts of the crawl.
 
-Keys are one letter and a 16-byte hash: `e` exact URL, `c` canonical, `s` SURT, `l` loose (where that leaves something
-out), `h` host, `m` host again. An `e` value is the URL and its captures in time order; `c`, `s` and `l` values are
-the `e` hashes of the URLs that share it, an `m` value that of a URL of the host that answered 404. The order is in keys
-of the letter `u`, the SURT and the `e` hash; where LMDB has no room for all of a SURT, the value holds the whole.
+Keys are one letter and a 16-byte hash: `e` exact URL, `c` canonical, `s` SURT, `l` loose (if that drops anything), `h`
+host, `m` a host's 404 page. An `e` value is the URL and its captures in time order. Values of `c`, `s` and `l` are the
+`e` hashes of the URLs that share the key; an `m` value is the hash of a URL of the host that answered 404. The order
+is in keys of the letter `u`: the SURT and the `e` hash. If a SURT is too long for a key, the value holds it all.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from webemu.emulator.types import Capture
 from webemu.index.sorter import AT_ONCE, Sorter
 
 FILE = "pages.lmdb"
+"""Name of the lookup file in a snapshot folder."""
 Row = tuple[Any, ...]
 
 FIELDS = (
@@ -43,32 +44,36 @@ FIELDS = (
     "declared",
     "languages",
 )
-"""Order of a capture's values at rest; `file` is a number into the manifest's list."""
+"""Order of a capture's stored values; `file` is an index into the manifest's files."""
 _STATUS, _FILE, _HEAD = FIELDS.index("status"), FIELDS.index("file"), len(FIELDS)
 MAX_SURT = 490
-"""Bytes of a SURT in a key; LMDB's keys have at most 511."""
+"""Bytes of a SURT that a key holds; an LMDB key has at most 511."""
 
 
 def key(level: str, text: str) -> bytes:
+    """Return the LMDB key of a text at a level, which is one letter."""
     return level.encode() + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def write_lookup(
     path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], pairs: Sorter
 ) -> tuple[int, int]:
-    """Write the file from rows of (url, head, *FIELDS) ordered by URL and time, and (surt, urls) groups.
+    """Write the lookup file; return the number of distinct URLs and of hosts.
 
-    `head` is null, or [file, offset, length] of the record whose HTTP head goes with the payload (revisits).
-    Returns how many distinct URLs and hosts there are.
+    - rows: (url, head, *FIELDS), ordered by URL and time. `head` is None, or [file, offset, length] of the record whose
+      HTTP head goes with the payload (revisits)
+    - surts: (SURT, URLs that have it), in order
+    - pairs: an empty sorter, which decides the order on disk
     """
     hosts: dict[str, int] = {}
     missing: set[str] = set()
     count = 0
     for url, group in groupby(rows, key=itemgetter(0)):
+        # The head comes last and only if there is one: most captures are no revisits.
         captures = [[*row[2:], row[1]] if row[1] else list(row[2:]) for row in group]
         exact = key("e", url)
         pairs.add(exact, orjson.dumps([url, captures]))
-        pairs.add(key("c", urls.canonical(url)), exact[1:])
+        pairs.add(key("c", urls.canonical(url)), exact[1:])  # without the letter: 16 bytes per URL
         if (plain := urls.plain(url)) != url:
             pairs.add(key("l", urls.surt(plain)), exact[1:])
         name = urls.host(url)
@@ -90,7 +95,7 @@ def write_lookup(
 
 
 def _write(path: Path, pairs: Iterable[tuple[bytes, bytes]], size: int) -> None:
-    """In order pages are full, and what is written at once is all that LMDB holds in memory."""
+    """Write pairs to LMDB in key order, so that pages are full; LMDB holds one batch in memory."""
     together = ((name, b"".join(value for _, value in group)) for name, group in groupby(pairs, key=itemgetter(0)))
     with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False) as env:
         while some := list(islice(together, AT_ONCE)):
@@ -101,30 +106,33 @@ def _write(path: Path, pairs: Iterable[tuple[bytes, bytes]], size: int) -> None:
 
 
 def _place(surt: bytes) -> bytes:
+    """Return the key of a SURT in the URL order, cut to what LMDB has room for."""
     return b"u" + surt[:MAX_SURT]
 
 
 _OPEN: WeakValueDictionary[tuple[int, int], lmdb.Environment] = WeakValueDictionary()
-"""By device and inode: snapshots with vectors have the files of others by other names."""
+"""Open environments by device and inode: a snapshot with vectors has another one's files under other names."""
 _OPENING = Lock()
 
 
 def _open(path: Path) -> lmdb.Environment:
-    """The file's environment: LMDB allows one per process and file, and a rolled-back snapshot may still be open."""
+    """Return the environment of a file: LMDB allows one per process and file, and an old snapshot may still be open."""
     stat = path.stat()
     file = stat.st_dev, stat.st_ino
     with _OPENING:
         env = _OPEN.get(file)
         if env is None:
+            # No lock file: the file never changes, and its folder may be read-only.
             env = lmdb.open(str(path), subdir=False, readonly=True, lock=False, readahead=False, max_spare_txns=64)
             _OPEN[file] = env
         return env
 
 
 class Lookup:
-    """Read side. Thread-safe: every look is a transaction of its own, and the file never changes."""
+    """Reader of the lookup file. Thread-safe: each call is its own transaction, and the file never changes."""
 
     def __init__(self, path: Path, files: list[str]) -> None:
+        """Open the file. `files` are the paths that captures refer to by number."""
         self._env = _open(path)
         self._files = files
 
@@ -134,32 +142,35 @@ class Lookup:
             return value
 
     def exact(self, url: str) -> list[Capture]:
-        """Captures of this very URL, oldest first."""
+        """Return the captures of exactly this URL, oldest first; empty if there are none."""
         value = self._get(key("e", url))
         return list(self._captures(value)) if value else []
 
     def canonical(self, url: str) -> list[Capture]:
-        """Captures of all URLs of the same canonical form."""
+        """Return the captures of all URLs with the same canonical form."""
         return self._group(key("c", urls.canonical(url)))
 
     def surt(self, url: str) -> list[Capture]:
-        """Captures of all URLs with the same SURT key."""
+        """Return the captures of all URLs with the same SURT key."""
         return self._group(key("s", urls.surt(url)))
 
     def loose(self, url: str) -> list[Capture]:
-        """Captures of all URLs that differ by no more than what `urls.loose` leaves out."""
+        """Return the captures of all URLs with the same loosened SURT key (`emulator.urls.loose_key`)."""
         loose = urls.loose(url)
         return self._group(key("s", loose)) + self._group(key("l", loose))
 
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
-        """(SURT, captures of all URLs that have it, in time order) from `first` to before `last`."""
+        """Yield (SURT, captures of all URLs that have it, in time order) from SURT `first` to before `last`, in byte
+        order.
+        """
         start, stop = first.encode("utf-8", "surrogatepass"), last.encode("utf-8", "surrogatepass")
         with self._env.begin() as txn:
             cursor = txn.cursor()
             places = cursor.iternext() if cursor.set_range(_place(start)) else iter(())
+            # A key is the letter, the SURT, a NUL and the hash; the value has the SURT if it was too long.
             entries = ((value or name[1:-17], name[-16:]) for name, value in places)
             near = takewhile(lambda entry: _place(entry[0]) <= _place(stop), entries)
-            # What LMDB has no room for is not in its order.
+            # Beyond MAX_SURT bytes LMDB does not order the keys, so entries of one cut key are sorted here.
             whole = (entry for _, same in groupby(near, key=lambda entry: _place(entry[0])) for entry in sorted(same))
             inside = (entry for entry in whole if start <= entry[0] < stop)
             for surt, group in groupby(inside, key=lambda entry: entry[0]):
@@ -167,10 +178,11 @@ class Lookup:
                 yield surt.decode("utf-8", "surrogatepass"), sorted(captures, key=lambda one: (one.time, one.url))
 
     def knows_host(self, host: str) -> bool:
+        """True if the crawl has a capture of this host."""
         return self._get(key("h", host)) is not None
 
     def missing(self, host: str) -> list[Capture]:
-        """Captures of a URL of the host that was not found there, if the crawl met one."""
+        """Return the captures of a URL that the host answered with 404; empty if the crawl met none."""
         return self._group(key("m", host))
 
     def _group(self, name: bytes) -> list[Capture]:
@@ -188,7 +200,7 @@ class Lookup:
             yield Capture(url, *row)
 
     def urls(self) -> Iterator[str]:
-        """Every exact URL, in the order of the file."""
+        """Yield every exact URL, in the order of the file (by hash)."""
         with self._env.begin() as txn:
             for name, value in txn.cursor():
                 if name[:1] == b"e":

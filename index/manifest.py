@@ -1,8 +1,8 @@
-"""What a snapshot says of itself, and which one is served: immutable folders, switched by an atomic rename.
+"""Describes a snapshot in `manifest.json`, and names the one that is served: immutable folders, switched atomically.
 
-snapshots/<id>/  manifest.json (written last)  text/  pages.lmdb  columns/  duplicates/  titles/  words.txt
-shards/<id>/     the heavy parts, shared between snapshots (`webemu.index.shard`)
-CURRENT          the id that is served
+- snapshots/<id>/: manifest.json (written last), text/, pages.lmdb, columns/, duplicates/, titles/, words.txt
+- shards/<id>/: the heavy files, shared between snapshots (`index.shard`)
+- CURRENT: the id of the snapshot that is served
 """
 
 from __future__ import annotations
@@ -16,54 +16,56 @@ from typing import Any
 
 from webemu.emulator.errors import SnapshotError
 
-_REBUILD = "build it anew: webemu snapshots remove ID, then webemu snapshots build"
+_REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 FORMAT = 7
-"""Raise it whenever the snapshot folder changes for the same shards."""
+"""Version of the snapshot folder. Raise it whenever the folder changes for the same shards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What `manifest.json` says; its existence means that the snapshot is whole."""
+    """The content of `manifest.json`. If the file exists, the snapshot is complete."""
 
     id: str
     format: int
     shards: tuple[str, ...]
     segments: tuple[int, ...]
-    """How many Tantivy segments each shard gave."""
+    """Number of Tantivy segments of each shard."""
     bases: tuple[int, ...]
     """First dense id of each shard."""
     sources: int
     documents: int
+    """Searchable pages."""
     pages: int
+    """All pages with a text view."""
     captures: int
     urls: int
     hosts: int
     files: tuple[str, ...]
     """Files that payloads are read from, absolute or relative to the collection folder."""
     names: tuple[str, ...]
-    """What each of them is called outside, distinct."""
+    """Public name of each file; no two are equal."""
     crawls: tuple[str, ...]
-    """The crawl each of them is of, empty where it is not known."""
+    """Crawl of each file; empty if unknown."""
     spans: tuple[tuple[int, int], ...]
-    """When the first and the last capture of each was fetched, in seconds since the epoch."""
+    """Fetch times of the first and the last capture of each file, in seconds since the epoch."""
     hashes: dict[str, str]
-    """Of the snapshot's own files, by path; those it shares with shards are hashed there."""
+    """Hashes of the snapshot's own files by path; those it shares with shards are in `shard.json`."""
     weights: dict[str, Any] = field(default_factory=dict)
-    """Of the signals (`webemu.index.rank`)."""
+    """Weights of the ranking features (`index.rank`)."""
     dense: dict[str, Any] | None = None
-    """What `webemu.index.dense` added to it: a snapshot with vectors. None is one without."""
+    """Fields of `index.dense.store.EmbeddingManifest` for a snapshot with vectors; None for one without."""
     contents: tuple[str, ...] = ()
-    """`contents_of` each shard when the snapshot was built; empty in snapshots of older versions."""
+    """`hash_contents` of each shard when the snapshot was built; empty in snapshots of older versions."""
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a snapshot folder."""
+    """Return the manifest of a snapshot folder. Raises SnapshotError if it is missing, damaged or too old."""
     try:
         values = json.loads((folder / "manifest.json").read_text())
     except FileNotFoundError:
         raise SnapshotError(
             f"there is no snapshot {folder.name}",
-            action="see the ones there are: webemu snapshots list",
+            action="list the existing ones: webemu snapshots list",
             place=str(folder),
         ) from None
     except ValueError as error:
@@ -72,6 +74,7 @@ def read_manifest(folder: Path) -> Manifest:
             action="webemu snapshots build",
             place=f"{folder}/manifest.json",
         ) from error
+    # Unknown fields are ignored, so that an older version can say which format it does not read.
     known = {one.name for one in fields(Manifest)}
     told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known}
     try:
@@ -83,9 +86,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def contents_of(shard: Path) -> str:
-    """Return a hash of what is read of a shard's folder while serving, by what its `shard.json` says.
+    """Return a hash of the shard files that are read while serving, computed from its `shard.json`.
 
-    The names of Tantivy's files are random and its folder is linked into the snapshot, so that it does not count.
+    Tantivy's files do not count: their names are random, and they are linked into the snapshot.
     """
     told = json.loads((shard / "shard.json").read_text())
     hashes = sorted(entry for entry in told["hashes"].items() if not entry[0].startswith("text/"))
@@ -93,7 +96,7 @@ def contents_of(shard: Path) -> str:
 
 
 def check_contents(collection: Path, manifest: Manifest) -> None:
-    """Raise SnapshotError if a shard is not the one that the snapshot was built of, though it has its name."""
+    """Raise SnapshotError if a shard has the right name but not the content that the snapshot was built from."""
     for name, contents in zip(manifest.shards, manifest.contents, strict=False):
         shard = collection / "shards" / name
         try:
@@ -102,13 +105,13 @@ def check_contents(collection: Path, manifest: Manifest) -> None:
             raise SnapshotError(f"{shard}/shard.json cannot be read: {error}", action=_REBUILD) from error
         if there != contents:
             raise SnapshotError(
-                f"{shard} holds other pages than those that snapshot {manifest.id} was built of; was it copied there?",
+                f"{shard} holds other pages than those that snapshot {manifest.id} was built from; was it copied?",
                 action=_REBUILD,
             )
 
 
 def current_id(collection: Path) -> str | None:
-    """Which snapshot is served, or None."""
+    """Return the id of the snapshot that is served, or None."""
     try:
         return (collection / "CURRENT").read_text().strip() or None
     except FileNotFoundError:
@@ -116,15 +119,15 @@ def current_id(collection: Path) -> str | None:
 
 
 def switch(collection: Path, snapshot: str) -> None:
-    """Serve this snapshot from now on; running servers follow."""
-    read_manifest(collection / "snapshots" / snapshot)
+    """Serve this snapshot from now on; running servers follow. Raises SnapshotError if it does not exist."""
+    read_manifest(collection / "snapshots" / snapshot)  # raises if there is no such snapshot
     temporary = collection / f".CURRENT.{os.getpid()}"
     temporary.write_text(snapshot + "\n")
     temporary.replace(collection / "CURRENT")
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write it whole or not at all."""
+    """Write `manifest.json` atomically: complete or not at all."""
     part = folder / "manifest.json.part"
     part.write_text(json.dumps(asdict(manifest), indent=1))
     part.replace(folder / "manifest.json")

@@ -1,4 +1,4 @@
-"""Hostile markup made bearable: what no parser, here or while serving, may be given whole."""
+"""Limits hostile HTML to what parsers can bear, at ingest and while serving: size, depth, tags and attributes."""
 
 from __future__ import annotations
 
@@ -7,35 +7,40 @@ from itertools import accumulate, islice
 from operator import sub
 
 MAX_CHARACTERS = 4 << 20
+"""Characters of a document that are parsed."""
 MAX_DEPTH = 1000
+"""Deepest nesting of elements that is parsed."""
 _MANY_TAGS, _MANY_OPEN = 20_000, 4000
-"""Documents of fewer tags, or fewer without an end, parse in bearable time however they are nested."""
+"""Tags, and tags without an end tag, up to which a document parses in bearable time however it is nested."""
 _TAG = re.compile(r"</?[a-zA-Z]{1,12}")
 _ATTRIBUTES = 200
-"""Attributes of a tag that are kept in large documents. Parsers compare each with all before it."""
+"""Attributes of a tag that are kept in large documents. Parsers compare each attribute with all before it."""
 _LARGE = 100_000
-"""Characters up to which no tag has so many attributes that it takes more than two seconds to parse."""
+"""Characters up to which a tag cannot have so many attributes that parsing takes more than two seconds."""
 _ATTRIBUTE = r"""[\s/]*+=?[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+))?+"""
 _BEARABLE = re.compile(
     r"(?:[^<]++|<(?![a-zA-Z])|<script[\s>](?:[^<]++|<(?!/script))*+"
     rf"|<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE}){{0,1999}}+(?!{_ATTRIBUTE}))*+",
     re.IGNORECASE,
 )
-"""All up to a tag of 2,000 attributes; what scripts hold only looks like tags. In one match, so that it is linear."""
+"""Everything before a tag of 2,000 attributes. Script contents are skipped, since they only look like tags.
+
+It is one match, so that it takes linear time.
+"""
 _FLAT = frozenset(
     "p li dt dd option optgroup tr td th tbody thead tfoot colgroup rp rt html head body "
     "br img input meta link hr wbr area base col source param embed track".split()
 )
-"""Elements that need no end tag: an open one does not make what follows deeper."""
+"""Elements that need no end tag: an open one does not nest what follows."""
 
 
 _SOME_TAGS = 500
-"""Documents of fewer tags hold no trap but those of depth and attributes."""
+"""Tags below which a document can only be hostile by depth or attributes."""
 _RENAMED_TAGS = 8000
-"""Tags up to which a select of that many options, or a body of that many tags, is parsed in bearable time."""
+"""Tags up to which a select with that many options, or a body with that many tags, parses in bearable time."""
 _RENAMED = re.compile(r"(</?)(?=(?:option|optgroup|body|html)[\s/>])", re.IGNORECASE)
 _COPIES = 300_000
-"""Tags times kinds of formatting: a parser may open each kind anew, three times over, in every paragraph."""
+"""Tags times kinds of formatting, at most: a parser may reopen each kind up to three times in every paragraph."""
 _FORMATTING = re.compile(
     r"<(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])((?:[^<>\"']|\"[^\"]{0,200}\"|'[^']{0,200}')*+>?)",
     re.IGNORECASE,
@@ -47,16 +52,16 @@ _TEMPLATE = re.compile(r"<(/?)template(?=[\s/>])([^<>]*)", re.IGNORECASE)
 _SHADOW = "shadowrootmode"
 _NESTED = re.compile(r"(</?)(?:ul|ol|blockquote)(?=[ >])")
 MAX_NESTED = 20
-"""Lists and quotes inside one another that indent what is in them: each line is longer by two for every one."""
+"""Deepest nesting of lists and quotes that indents its lines: each level makes every line longer by two."""
 
 MAX_TAGS = 100_000
-"""Tags of a document that are shown: more would take longer than a second to render."""
+"""Tags of a document that are shown; more would take longer than a second to render."""
 
 _MORE_ATTRIBUTES = re.compile(rf"(<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE}){{{_ATTRIBUTES}}}+)(?:{_ATTRIBUTE})++")
 
 
 class _Steps(dict[str, int]):
-    """How much deeper a tag leads: 1, 0 or -1."""
+    """Cache of how much deeper a tag leads: 1, 0 or -1."""
 
     def __missing__(self, tag: str) -> int:
         end = tag.startswith("</")
@@ -70,7 +75,10 @@ _STEPS = _Steps()
 
 
 def bounded(html: str) -> tuple[str, str | None]:
-    """The document without NULs and lone surrogates, cut where it, its depth or a tag grows too large; and why."""
+    """Return the document limited to what parsers can bear, and the reason if it was cut, else None.
+
+    NULs and lone surrogates are removed. Reasons: `text-too-large`, `tag-too-large`, `markup-too-deep`.
+    """
     cut = None
     if len(html) > MAX_CHARACTERS:
         html, cut = html[:MAX_CHARACTERS], "text-too-large"
@@ -80,13 +88,13 @@ def bounded(html: str) -> tuple[str, str | None]:
         html.encode()
     except UnicodeEncodeError:
         html = html.encode("utf-8", "replace").decode()
-    # 200,000 attributes of one tag take minutes, 2,000 of each tag seconds.
+    # 200,000 attributes of one tag take minutes to parse, 2,000 of each tag seconds.
     if len(html) > _LARGE:
         if (whole := _BEARABLE.match(html)) and whole.end() < len(html):
             html, cut = whole[0], "tag-too-large"
         html = _MORE_ATTRIBUTES.sub(r"\1", html)
     if html.startswith("<?xml"):
-        # An HTML parser takes <script/> for an open tag and swallows the rest of the document.
+        # An HTML parser takes <script/> for a start tag and swallows all that follows.
         html = _XHTML_EMPTY.sub(r"<\1\2></\1>", html)
     if _SHADOW in html or "shadowRootMode" in html:
         html = _shown(html)
@@ -106,14 +114,17 @@ def limited(html: str) -> tuple[str, bool]:
 
 
 def shown(html: str) -> tuple[str, bool]:
-    """Return the part of a document that is shown, made bearable as in `bounded`, and True if there is more of it."""
-    html, is_cut = limited(html)
+    """Return the part of a document that is shown, limited as in `limit_markup`, and True if it was cut."""
+    html, is_cut = limited(html)  # first: it is cheap, and less markup is left to check
     html, reason = bounded(html)
     return html, is_cut or reason is not None
 
 
 def _too_deep(html: str) -> int | None:
-    """Where elements are nested deeper than MAX_DEPTH, None if nowhere. End tags of what is not open do not count."""
+    """Return the offset at which elements nest deeper than MAX_DEPTH; None if nowhere. Unmatched end tags do not
+    count.
+    """
+    # Depth is measured from the lowest point so far: an end tag without a start tag does not close anything.
     depths = list(accumulate(map(_STEPS.__getitem__, _TAG.findall(html))))
     if max(map(sub, depths, accumulate(depths, min)), default=0) <= MAX_DEPTH:
         return None
@@ -136,12 +147,13 @@ def _shown(html: str) -> str:
 
 
 def _calmed(html: str, tags: int) -> str:
-    """Return the document with those tags renamed that make parsers take quadratic time or memory; all text stays."""
+    """Return the document with tags renamed that make parsers take quadratic time or memory; all text stays."""
     if tags > _RENAMED_TAGS and (first := next(islice(_RENAMED.finditer(html), _RENAMED_TAGS, None), None)):
         html = html[: first.start()] + _RENAMED.sub(r"\1x-", html[first.start() :])
+    # The more tags a document has, the fewer kinds of formatting it may keep: the product bounds the work.
     kinds = max(1, _COPIES // tags)
     seen = dict.fromkeys(tag[0] for tag in _FORMATTING.finditer(html))
-    # A tag that cannot be read to its end may be of any kind.
+    # A tag without an end may be of any kind, so it is always renamed.
     allowed = set(islice((tag for tag in seen if tag.endswith(">")), kinds))
     if len(allowed) == len(seen):
         return html
@@ -149,7 +161,7 @@ def _calmed(html: str, tags: int) -> str:
 
 
 def flattened(html: str) -> str:
-    """Return serialized markup whose lists and quotes nest at most MAX_NESTED deep; deeper ones are plain blocks."""
+    """Return serialized markup whose lists and quotes nest at most MAX_NESTED deep; deeper ones become plain blocks."""
     steps = [-1 if tag == "</" else 1 for tag in _NESTED.findall(html)]
     if max(accumulate(steps), default=0) <= MAX_NESTED:
         return html

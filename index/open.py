@@ -1,4 +1,7 @@
-"""Opening a snapshot for serving: the two ports of `webemu.emulator.ports`, filled from files that never change."""
+"""Opens a snapshot for serving: fills the ports `PageStore` and `Ranker` of `emulator.ports` from immutable files.
+
+Start at `open_world` (the snapshot that CURRENT names) or `open_snapshot` (one by id). Building is `index.snapshot`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,9 @@ _own = local()
 
 
 def _decompressor() -> zstandard.ZstdDecompressor:
-    """That of this thread: one shared by threads corrupts data, and making one takes as long as reading a page."""
+    """Return this thread's zstd decompressor. One shared by threads corrupts data; a new one costs as much as a page
+    read.
+    """
     try:
         return _own.decompressor  # type: ignore[no-any-return]
     except AttributeError:
@@ -49,40 +54,52 @@ def _decompressor() -> zstandard.ZstdDecompressor:
 
 
 class Conversions:
-    """What is made of a document in hand, whatever snapshot it is of."""
+    """Conversions of a document in hand that need no snapshot: the stateless half of the port `PageStore`."""
 
     def decoded(self, payload: Payload) -> bytes:
+        """Return the body of a payload without its content coding."""
         return decoded(payload)
 
     def markdown(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
+        """Return the content of a document as markdown; `full_document` keeps menus, `pictures` keeps images."""
         return views.markdown(html, url, text, pictures=pictures, whole=whole)
 
     def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
-        return html_select.narrowed(html, wanted, unwanted)
+        """Return the document reduced by CSS selectors: first `exclude` is removed, then `include` kept. None if
+        nothing is left.
+        """
+        return parts.narrowed(html, wanted, unwanted)
 
     def targets(self, html: str, url: str) -> list[tuple[str, str]]:
-        return html_select.targets(html, url)
+        """Return (text, absolute URL) of every link of a document, in order."""
+        return parts.targets(html, url)
 
     def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
-        return html_select.pictures(html, url)
+        """Return (alternative text, absolute URL) of every image of a document, in order."""
+        return parts.pictures(html, url)
 
     def links(self, html: str, url: str, text: str = "") -> str:
+        """Return the document as text with numbered links and the list of their targets."""
         return views.links(html, url, text)
 
     def replayed(self, html: str, url: str, link: Link) -> str:
+        """Return the document with its links rewritten by `link`, so that they lead into the archive."""
         return replayed(html, url, link)
 
     def replayed_css(self, css: str, url: str, link: Link) -> str:
+        """Return a style sheet with its URLs rewritten by `link`."""
         return replayed_css(css, url, link)
 
     def wiki(self, html: str, url: str) -> Article | None:
+        """Return the document as a MediaWiki article; None if MediaWiki did not make it."""
         return wiki.article(html, url)
 
 
 class Pages(Lookup, Conversions):
-    """Captures by URL and the content of each."""
+    """The port `PageStore` over the files of one snapshot: captures by URL, page texts and payloads. Thread-safe."""
 
     def __init__(self, folder: Path, collection: Path, manifest: Manifest) -> None:
+        """Open the files of the snapshot in `folder`; payloads are read from files below `collection`."""
         super().__init__(folder / LOOKUP_FILE, list(manifest.files))
         self._open = Files(collection)
         of_each = zip(manifest.names, manifest.crawls, manifest.files, manifest.spans, strict=True)
@@ -93,23 +110,32 @@ class Pages(Lookup, Conversions):
         self._vocabulary = Vocabulary(folder / WORDS_FILE)
 
     def text(self, doc: int) -> tuple[str, str]:
-        """(title, text) of a page view."""
+        """Return (title, text) of a page view by dense id."""
         shard = bisect_right(self._bases, doc) - 1
         blob = self._views[shard][doc - self._bases[shard]]
         title, _, text = _decompressor().decompress(blob).decode().partition("\n")
         return title, text
 
     def payload(self, capture: Capture, wait: bool = True) -> Payload:
+        """Return the recorded response of a capture. Raises PayloadError if it cannot be read.
+
+        Raises BlockingIOError unless `wait`, if the bytes are not in memory or are large.
+        """
         return read_payload(self._open, capture, wait)
 
     def archives(self) -> Sequence[Archive]:
+        """Return the WARC files of the snapshot, with the crawl and the time span of each."""
         return self._archives
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterator[bytes]:
+        """Yield `length` bytes of a WARC file from `offset` on, in pieces; fewer at its end. Raises PayloadError."""
         return read_part(self._open, archive.path, offset, length)
 
     def html(self, capture: Capture) -> str | None:
-        """The decoded document, None for what has no character encoding."""
+        """Return the decoded document of a capture; None if it has no character encoding.
+
+        Raises PayloadError if the encoding is unknown or the payload cannot be read.
+        """
         if not capture.charset:
             return None
         body = decoded(self.payload(capture))
@@ -121,14 +147,21 @@ class Pages(Lookup, Conversions):
             ) from error
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
+        """Return up to `limit` page titles that complete what a user has begun to type."""
         return self._titles.suggest(prefix, limit)
 
     def nearest(self, word: str) -> Iterable[str]:
+        """Return words of the crawl that are spelled like this one, nearest first."""
         return self._vocabulary.nearest(word)
 
 
 def open_snapshot(collection: Path, snapshot: str) -> World:
-    """Open one snapshot of a collection. Raises SnapshotError."""
+    """Open one snapshot of a collection for serving. Raises SnapshotError if it is missing, damaged or of another
+    version.
+
+        world = open_snapshot(Path("webemu-data/default"), "3f2a9c0d1b7e4856")
+        hits = world.search(Query("river council")).hits
+    """
     folder = collection / "snapshots" / snapshot
     manifest, engine, pages = _opened(collection, folder)
     figures: dict[str, object] = {
@@ -139,13 +172,14 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
 
 
 def check_snapshot(collection: Path, snapshot: str) -> None:
-    """Open a snapshot without its vectors and let go of it. Raises what prevents it from being served."""
+    """Open a snapshot without its vectors, then close it. Raises the error that prevents it from being served."""
     _opened(collection, collection / "snapshots" / snapshot)
 
 
 def _opened(collection: Path, folder: Path) -> tuple[Manifest, Engine, Pages]:
+    """Return the manifest of a snapshot folder and its two ports. Raises SnapshotError."""
     manifest = read_manifest(folder)
-    if manifest.format != FORMAT:
+    if manifest.format != FORMAT:  # checked before any other file is opened: another format has other files
         raise SnapshotError(
             f"snapshot {folder.name} has format {manifest.format}, this version reads {FORMAT}",
             action="webemu snapshots build",
@@ -153,6 +187,7 @@ def _opened(collection: Path, folder: Path) -> tuple[Manifest, Engine, Pages]:
         )
     check_contents(collection, manifest)
     index = open_index(folder / "text")
+    # The dense id of a hit is the base of its segment plus its number in the segment.
     bases = segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
     columns, duplicates = Columns(folder / "columns"), Duplicates(folder / DUPLICATES_FOLDER)
@@ -162,12 +197,16 @@ def _opened(collection: Path, folder: Path) -> tuple[Manifest, Engine, Pages]:
 
 
 def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Finder]:
-    """The ways of searching by name: `full` is the snapshot's own, `plain` its BM25 alone, `weak` that of titles."""
+    """Return the rankers of a snapshot by name.
+
+    `full` is the snapshot's own ranking, `plain` BM25 alone, `weak` BM25 of titles; vectors add `dense`, `hybrid` and
+    perhaps `rerank`. If the vectors cannot be opened, a warning is logged and the lexical rankers remain.
+    """
     found: dict[str, Finder] = {"full": engine, "plain": engine.variant(PLAIN), "weak": engine.variant(PLAIN, "title")}
     if manifest.dense is None:
         return found
     try:
-        from webemu.index.dense.open import opened  # of the extra `dense`
+        from index.dense.open import opened  # needs the extra `dense`
 
         modes = opened(folder, manifest, engine)
     except (ModuleNotFoundError, EmulatorError) as error:
@@ -177,7 +216,11 @@ def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Find
 
 
 def open_world(collection: Path) -> World:
-    """Open the snapshot that is CURRENT. Raises SnapshotError when there is none."""
+    """Open the snapshot that CURRENT names. Raises SnapshotError if there is none.
+
+    world = open_world(Path("webemu-data/default"))
+    captures = world.captures("https://example.org/")
+    """
     snapshot = current_id(collection)
     if snapshot is None:
         raise SnapshotError(

@@ -1,4 +1,4 @@
-"""Worker processes and their parent: they leave when it is gone, however it ended, and it alone is interrupted."""
+"""Lifetime of worker processes: they exit when their parent is gone, and only the parent sees Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PERIOD = 0.5
-"""Seconds between two looks."""
+"""Seconds between two checks that the parent is alive."""
 
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Processes started inside never see a Ctrl-C: it is for who started them to end them."""
+    """Block SIGINT inside, so that processes started here never see Ctrl-C: their parent has to end them."""
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -24,13 +24,15 @@ def without_interrupts() -> Iterator[None]:
 
 
 def leave_with(parent: int) -> None:
-    """End this process within `PERIOD` of the end of the process that started it, which names itself: asked here, the
-    system would name another if that one were gone already.
+    """Exit this process within `CHECK_SECONDS` after the process `parent` ends.
+
+    The parent passes its own id: asking the system here would name another process if the parent were gone already.
     """
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
 def _watch(parent: int) -> None:
+    """Exit at once when the parent process is another one than given."""
     while os.getppid() == parent:
         time.sleep(PERIOD)
-    os._exit(1)
+    os._exit(1)  # at once: sys.exit would only end this thread

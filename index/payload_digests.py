@@ -1,6 +1,6 @@
-"""Digests as WARC records state them (`sha1:` and base32, mostly), in one spelling and against bytes.
+"""Payload digests as WARC records state them (mostly `sha1:` and base32): one spelling, and a check against bytes.
 
-Hashes of files, which name sources and guard what is at rest: `webemu.index.digests`.
+Hashes of files, which name sources and guard stored files, are in `index.digests`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from binascii import Error
 from collections.abc import Iterable
 
 _SIZES = {"sha1": 20, "sha256": 32, "md5": 16, "sha512": 64, "sha384": 48, "sha224": 28}
-"""Bytes of a digest by algorithm."""
+"""Length of a digest in bytes, by algorithm."""
 _STATED = re.compile(r"(?:urn:)?([A-Za-z][A-Za-z0-9/_-]*)=?:(.+?):?")
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 _HEX = re.compile(r"[0-9a-fA-F]+")
@@ -21,17 +21,18 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 def digest_key(stated: str) -> str:
     """Return a digest in the one spelling in which equal digests are equal: `sha1:` and base32 without padding.
 
-    It takes any case, names such as `SHA-256`, hex, base32 and base64 with or without padding, and no name at all
-    where the length tells it. A digest of an unknown algorithm or length stays as it is.
+    Accepts any case, names such as `SHA-256`, hex, base32 and base64 with or without padding, and no name at all if
+    the length tells it. A digest of an unknown algorithm or length is returned unchanged.
     """
     algorithm, digest = _read(stated)
     return f"{algorithm}:{b32encode(digest).decode().rstrip('=')}" if digest else stated.strip()
 
 
 def agrees(stated: str, bodies: Iterable[bytes]) -> bool | None:
-    """Return True if one of the bodies, which are taken as needed, has the digest; None if the algorithm is unknown.
+    """Return True if one of the bodies, which are consumed as needed, has the digest; None if the algorithm is
+    unknown.
 
-    Text that no digest of a known algorithm can be is that of no body: False.
+    Text that cannot be a digest of a known algorithm matches no body: False.
     """
     algorithm, digest = _read(stated)
     if not digest:
@@ -54,7 +55,7 @@ def _read(stated: str) -> tuple[str, bytes]:
 
 
 def _decoded(text: str, size: int) -> bytes:
-    """Return so many bytes, written in hex, base32 or base64; empty if they are not."""
+    """Return `size` bytes that are written in hex, base32 or base64; empty if they are not."""
     text = text.strip().rstrip("=")
     try:
         if len(text) == 2 * size and _HEX.fullmatch(text):

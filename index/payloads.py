@@ -1,4 +1,4 @@
-"""Recorded answers, read from their WARC file by offset: the bytes as they came, transfer coding removed."""
+"""Reads recorded responses from their WARC file by offset: the recorded bytes, without transfer coding."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ log = logging.getLogger("webemu.payloads")
 _seldom = Seldom()
 
 MAX_PAYLOAD = 64 << 20
-"""Bytes of a record block, and of a decoded payload; larger ones are refused."""
+"""Largest record block and largest decoded payload, in bytes; larger ones are refused."""
 _MAX_HEADER = 1 << 20
-_CHANGED = "put the WARC file back that was ingested, or ingest the one that is there now"
+_CHANGED = "restore the WARC file that was ingested, or ingest the one that is there now"
 _LENGTH = re.compile(r"\d{1,18}")
 QUICK = 1 << 20
-"""Bytes that are unpacked at once: a millisecond's work."""
+"""Bytes that are unpacked without waiting: about a millisecond of work."""
 _PART = 1 << 20
 
 
 def read_block(
     files: Files, path: str, offset: int, length: int, wait: bool = True
 ) -> tuple[list[tuple[str, str]], bytes]:
-    """Return WARC headers and block of one record of a per-record gzip or plain WARC file.
+    """Return WARC headers and block of one record of a per-record gzip or plain WARC file. Raises PayloadError.
 
-    Unless it may wait, it raises BlockingIOError on what is on disk only, or large.
+    Raises BlockingIOError unless `wait`, if the record is large or only on disk.
     """
-    size = min(length, MAX_PAYLOAD + _MAX_HEADER)
+    size = min(length, MAX_PAYLOAD + _MAX_HEADER)  # room for the WARC header beside the block
     try:
         packed = files.read(path, offset, size, wait)
     except BlockingIOError:
@@ -45,7 +45,7 @@ def read_block(
         raise _lost(
             f"the WARC file of the capture cannot be read: {error.strerror}",
             path,
-            "put it back, or run `webemu ingest` on it where it is now",
+            "restore it, or run `webemu ingest` on it where it is now",
         ) from error
     record = packed
     if packed.startswith(b"\x1f\x8b"):
@@ -63,21 +63,22 @@ def read_block(
     headers = record_headers(head) if head[:5].upper() == b"WARC/" else []
     declared = first_value(headers, "content-length")
     if not _LENGTH.fullmatch(declared):
-        raise _lost("the WARC file of the capture holds no record where it was", f"{path} at {offset}", _CHANGED)
+        raise _lost("the WARC file has no record at the offset of the capture", f"{path} at {offset}", _CHANGED)
     block = record[at : at + int(declared)]
     if len(block) > MAX_PAYLOAD:
         raise PayloadError(
-            f"the WARC record of the capture has {declared} bytes",
+            f"the WARC record of the capture has {declared} bytes, more than {MAX_PAYLOAD}",
             reason="payload-too-large",
             place=f"{path} at {offset}",
         )
-    if len(packed) < size and len(block) < int(declared):  # a record that was short at ingest has its whole length
+    # A record that was already short at ingest is no damage: then all its bytes are in the file.
+    if len(packed) < size and len(block) < int(declared):
         raise _lost("the WARC file ends inside the record of the capture", f"{path} at {offset}", _CHANGED)
     return headers, block
 
 
 def _lost(message: str, place: str, action: str) -> PayloadError:
-    """Return the error of a payload that is not where it was. The log has its place, the client has not."""
+    """Return the error of a payload that cannot be read. Its path is for the log; the client does not see it."""
     error = PayloadError(message, action=action, place=place)
     if (left_out := _seldom.left_out()) is not None:
         log.warning("%s", error, extra=event("payload_missing", place=place, left_out=left_out))
@@ -85,12 +86,12 @@ def _lost(message: str, place: str, action: str) -> PayloadError:
 
 
 def read_part(files: Files, path: str, offset: int, length: int) -> Iterator[bytes]:
-    """Bytes of a file as they rest, in pieces; fewer where it ends before. Raises PayloadError."""
+    """Yield `length` bytes of a file as stored, in pieces; fewer if the file ends before. Raises PayloadError."""
     while length > 0:
         try:
             piece = files.read(path, offset, min(length, _PART))
         except OSError as error:
-            raise _lost(f"the WARC file cannot be read: {error.strerror}", path, "put it back") from error
+            raise _lost(f"the WARC file cannot be read: {error.strerror}", path, "restore the file") from error
         if not piece:
             return
         yield piece
@@ -98,13 +99,14 @@ def read_part(files: Files, path: str, offset: int, length: int) -> Iterator[byt
 
 
 def read_payload(files: Files, capture: Capture, wait: bool = True) -> Payload:
-    """The recorded answer of a capture; a revisit's own status and headers go with the body it points to.
+    """Return the recorded response of a capture; a revisit has its own status and headers, and the body it refers to.
 
-    Unless it may wait, it raises BlockingIOError as `read_block` does.
+    Raises PayloadError if the record is missing, damaged or of another capture, and BlockingIOError as `read_block`
+    does.
     """
     if not capture.length:
         raise PayloadError(
-            f"{capture.url} was recorded as unchanged, but what it repeats is not in the crawl",
+            f"{capture.url} was recorded as unchanged, but the capture it repeats is not in the crawl",
             action="ingest the WARC files of the earlier crawl",
         )
     headers, block = read_block(files, capture.file, capture.offset, capture.length, wait)
@@ -112,10 +114,10 @@ def read_payload(files: Files, capture: Capture, wait: bool = True) -> Payload:
         raise _lost(
             f"the WARC file holds another record than the one ingested for {capture.url}",
             f"{capture.file} at {capture.offset}",
-            "put the WARC file back that was ingested, or ingest the new one under another name",
+            "restore the WARC file that was ingested, or ingest the new one under another name",
         )
     payload = _payload(headers, block)
-    if capture.head is not None:
+    if capture.head is not None:  # a revisit: its own record has the HTTP head, the original has the body
         file, offset, length = capture.head
         _, head = read_block(files, file, offset, length, wait)
         if (message := parse(head)) and message.status not in (0, 304):
@@ -124,7 +126,7 @@ def read_payload(files: Files, capture: Capture, wait: bool = True) -> Payload:
 
 
 def _is_of(headers: RecordHeaders, capture: Capture) -> bool:
-    """True if a record is the capture's: a WARC file can be replaced by another of the same name."""
+    """True if a record belongs to the capture: a WARC file can be replaced by another one of the same name."""
     stated = first_value(headers, "warc-payload-digest")
     if stated and capture.digest:
         return stated == capture.digest
@@ -132,6 +134,7 @@ def _is_of(headers: RecordHeaders, capture: Capture) -> bool:
 
 
 def _payload(headers: RecordHeaders, block: bytes) -> Payload:
+    """Return the response in a record; a record without HTTP headers becomes a response of status 200."""
     message = message_of(headers, block)
     if message is None:
         return Payload(200, "OK", ((b"Content-Type", first_value(headers, "content-type").encode()),), block, "")
@@ -140,5 +143,5 @@ def _payload(headers: RecordHeaders, block: bytes) -> Payload:
 
 
 def decoded(payload: Payload) -> bytes:
-    """The body without its content coding, bounded."""
+    """Return the body without its content coding. Raises PayloadError if it is larger than `MAX_PAYLOAD`."""
     return decode_content(payload.body, list(payload.headers), MAX_PAYLOAD)[0]

@@ -1,7 +1,7 @@
-"""Markup pruned to what a text says: menus, teasers and buttons go, whatever elements they are made of.
+"""Prunes markup to what a text view has: menus, teasers and buttons go, whatever elements they are made of.
 
-The text view decides what of a page is content (`webemu.index.content`), by rules that know no markup of their own. Here its
-words are found again in the document, so that the markdown shows the same content with its headings, links and tables.
+`index.content` decides by its own rules what the content of a page is, and returns it as text. Here the words of that
+text are located in the document, so that markdown shows the same content with its headings, links and tables.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from selectolax.lexbor import LexborNode
 from webemu.index.content import size_of
 
 MAX_TEXT = 1 << 20
-"""Characters of a text whose words are gathered; for longer ones that takes too long, and nothing is pruned."""
+"""Longest text in characters whose words are compared; for a longer one nothing is pruned, since it takes too long."""
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
-"""A word; in scripts that do not part words, a character."""
+"""A word; in scripts without spaces, a character."""
 _RUN = re.compile(r"\w+")
 _TARGET = re.compile(
     r"\]\((?:<[^<>\n]{0,4000}+>|[^()\s]{0,4000}+(?:\([^()\s]{0,1000}+\)[^()\s]{0,1000}+){0,9}+)"
@@ -29,9 +29,9 @@ _INLINE = frozenset(
     "b i em strong span font u s small big sub sup code kbd var samp tt mark abbr acronym cite q time data bdi bdo "
     "ruby rb rt rp ins del strike nobr label td th tbody thead tfoot figure figcaption picture body".split()
 )
-"""Elements that never go alone: pieces of words and sentences, and cells whose loss would move those after them."""
+"""Elements that are never removed alone: pieces of sentences, and cells whose loss would shift those after them."""
 _FOREIGN = 1.05
-"""Characters of a document for each of its text, up to which it is left as it is."""
+"""Document characters per text character up to which nothing is pruned."""
 _MARKED = "a, b, strong, i, em, u, s, strike, del, ins, mark, code, kbd, samp, q, sub, sup"
 _COVERED_PROSE = 3
 """Words outside links that a list of links may share with the text by accident."""
@@ -43,10 +43,10 @@ def words_of(text: str) -> list[str]:
 
 
 def recall(markdown: str, text: str) -> float:
-    """Return the share of a text's words that its markdown has, repeated ones as often. Link targets do not count.
+    """Return the share of a text's words that its markdown has, counting repetitions. Link targets do not count.
 
-    Words are runs of letters and digits here, as whoever compares the two views would count them. In texts of more than
-    MAX_TEXT characters these are counted instead.
+    Words are runs of letters and digits here, as a reader who compares the views would count them. For texts of more
+    than MAX_TEXT characters, characters are counted instead of words.
     """
     if 2 * size_of(markdown) < size_of(text):
         return 0.0
@@ -59,19 +59,20 @@ def recall(markdown: str, text: str) -> float:
 
 @dataclass(slots=True)
 class _Element:
-    """An open element, with what was counted in it so far, in words."""
+    """An open element with the word counts of what was read in it so far."""
 
     node: LexborNode
     tag: str | None
     is_link: bool
     first: int
-    """Number of dropped nodes before it."""
+    """Number of removed nodes before it."""
     total: int = 0
     linked: int = 0
     covered: int = 0
     covered_prose: int = 0
 
     def count(self, words: int, is_covered: bool) -> None:
+        """Count words of a text node directly inside the element."""
         self.total += words
         if self.is_link:
             self.linked += words
@@ -80,6 +81,7 @@ class _Element:
             self.covered_prose += 0 if self.is_link else words
 
     def add(self, child: _Element) -> None:
+        """Add the counts of a child element that has ended."""
         self.total += child.total
         self.linked += child.linked
         self.covered += child.covered
@@ -97,10 +99,11 @@ class _Element:
 
 
 def prune(root: LexborNode, text: str) -> None:
-    """Remove the elements below `root` of which a text has nothing, if it is much shorter than they are together."""
+    """Remove the elements below `root` that the text has nothing of, if the text is much shorter than the document."""
     if len(text) > MAX_TEXT or size_of(root.text()) <= _FOREIGN * size_of(text):
         return
     words = words_of(text)
+    # Single words decide for short texts, triples for longer ones: menus share words with the text, but not phrases.
     for node in _foreign(root, {*words, *zip(words, words[1:], words[2:], strict=False)}):
         node.decompose()
 
@@ -108,7 +111,7 @@ def prune(root: LexborNode, text: str) -> None:
 def unglue(root: LexborNode) -> None:
     """Unwrap links and emphasis that begin or end inside a word, as they do between the words of unspaced scripts.
 
-    The marks of markdown would part such words; whatever stands alone or between blanks keeps its mark.
+    Markdown's marks would split such words. Elements that stand alone or between blanks keep their mark.
     """
     for node in reversed(root.css(_MARKED)):
         text = node.text()
@@ -117,6 +120,7 @@ def unglue(root: LexborNode) -> None:
 
 
 def _text_of(node: LexborNode | None) -> str:
+    """Return the text of a neighbouring node if it is text or inline; else an empty string."""
     if node is None:
         return ""
     return (
@@ -129,18 +133,19 @@ def _text_of(node: LexborNode | None) -> str:
 
 
 def _is_word(first: str, second: str) -> bool:
+    """True if two characters are parts of one word."""
     return bool(_RUN.match(first) and _RUN.match(second))
 
 
 def _foreign(root: LexborNode, sequences: set[str | tuple[str, ...]]) -> list[LexborNode]:
-    """Return the outermost elements of which a text has nothing, given its words and triples of words."""
+    """Return the outermost elements that a text has nothing of, given its words and triples of words."""
     foreign: list[LexborNode] = []
     elements = [_Element(root, root.tag, False, 0)]
     for node, tag, is_end in _steps(root):
         if is_end:
             element = elements.pop()
             if element.total and element.is_foreign:
-                # What goes with its parent must not be touched again.
+                # Nodes that are removed with their parent must not be touched again.
                 del foreign[element.first :]
                 foreign.append(element.node)
             elements[-1].add(element)
@@ -152,7 +157,7 @@ def _foreign(root: LexborNode, sequences: set[str | tuple[str, ...]]) -> list[Le
 
 
 def _covers(sequences: set[str | tuple[str, ...]], words: list[str]) -> bool:
-    """True if the text has the three words in the middle one after another. Inline markup may cut the outer ones."""
+    """True if the text has the middle three of the words in sequence. Inline markup may cut the outer words."""
     if len(words) < 3:
         return sequences.issuperset(words)
     middle = (len(words) - 3) // 2
@@ -160,9 +165,10 @@ def _covers(sequences: set[str | tuple[str, ...]], words: list[str]) -> bool:
 
 
 def _steps(root: LexborNode) -> Iterator[tuple[LexborNode, str | None, bool]]:
-    """Yield the elements and texts below `root` with their tags, in order, and each element once more at its end."""
+    """Yield (node, tag, is end) of elements and texts below `root` in order; an element comes again at its end."""
     parents = [root]
     node = root.first_child
+    # Iterative: hostile documents nest deeper than Python's stack.
     while True:
         if node is None:
             node = parents.pop()

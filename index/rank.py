@@ -1,10 +1,11 @@
-"""The second stage: what BM25 found first is ordered by it times how well title, passages and place agree.
+"""The second stage of ranking: one formula that multiplies the BM25 score of the best pages.
 
     score = BM25 x (1 + named x title + together x passage + ordered x order + fresh x recency
                       + host x host + address x address + quality x quality)
 
-Each signal is in [0, 1], so the factor is bounded by 1 plus the sum of the weights. Titles and the texts of links have
-spoken before, inside the field that BM25 reads (`webemu.index.text`). Signals and their sources: docs/signals.md.
+Each feature is in [0, 1], so the factor is bounded by 1 plus the sum of the weights. Titles and link texts also count
+in the first stage, inside the field that BM25 reads (`index.text`). docs/signals.md has the features and their
+sources.
 """
 
 from __future__ import annotations
@@ -13,61 +14,71 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 YEAR = 365
+"""Days of a year, after which recency is a half."""
 DEPTH = 20
-"""So many of the best are ordered anew."""
+"""Number of best pages that the second stage reorders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Of a snapshot; they are part of its name."""
+    """Weights of the ranking features of a snapshot. They are part of its id, and JSON of these names is accepted as
+    input.
+    """
 
     title: int = 2
-    """How often a title is written into the field that ranks."""
+    """Times that a title is written into the field that BM25 reads."""
     anchors: int = 2
-    """How often the text of links to a page is, at most; 0 for never."""
+    """Times that a link text is written into that field, at most; 0 leaves link texts out."""
     named: float = 2.0
-    """Of the title: the share of the query, by rareness, that it has, and the share of it that the query has."""
+    """Weight of the title match: the idf-weighted share of the query in the title, and the share of the title in the
+    query.
+    """
     together: float = 1.0
-    """Of the passage that has most of the query: its share, by rareness."""
+    """Weight of passage coverage: the idf-weighted share of the query in the passage that has most of it."""
     ordered: float = 1.0
-    """Of the same passage with its neighbours: the share of neighbouring words of the query that stand so there."""
+    """Weight of word order: the share of neighbouring query words that also stand side by side in or next to that
+    passage.
+    """
     fresh: float = 0.5
-    """Of how new a page is, where the query asks for what is new: half as much a year before the end of the crawl."""
+    """Weight of recency for queries that ask for new pages; a page a year older than the newest one has half of it."""
     host: float = 0.0
+    """Weight of the host's link centrality."""
     address: float = 0.0
+    """Weight of the URL's form: short and shallow is better."""
     quality: float = 0.0
+    """Weight of the text's quality."""
 
     @property
     def reranks(self) -> bool:
-        """Whether there is a second stage."""
+        """True if any feature has a weight, so that there is a second stage."""
         return self.places or any((self.named, self.together, self.ordered, self.fresh))
 
     @property
     def places(self) -> bool:
-        """Whether anything counts that is the same for every query."""
+        """True if any query-independent feature has a weight."""
         return any((self.host, self.address, self.quality))
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> Weights:
-        """As a manifest has them; names that are not known are left out."""
+        """Return the weights that a manifest holds; unknown names are ignored."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in told.items() if name in known})
 
 
 PLAIN = Weights(1, 0, 0.0, 0.0, 0.0, 0.0)
-"""Flat BM25."""
+"""Weights of flat BM25: titles count once, link texts and the second stage not at all."""
 
 
 def factor(weights: Weights, title: float, passage: float, order: float, place: float) -> float:
-    """By which BM25 is multiplied; `place` is what `placed` gives."""
+    """Return the factor by which BM25 is multiplied; `prior` is what `document_prior` returns."""
     return 1.0 + weights.named * title + weights.together * passage + weights.ordered * order + place
 
 
 def placed(weights: Weights, host: float, address: float, quality: float) -> float:
-    """What a page is worth whatever is asked."""
+    """Return the query-independent part of a page's factor."""
     return weights.host * host + weights.address * address + weights.quality * quality
 
 
 def recency(age: int) -> float:
-    """Of a page so many days older than the newest of the crawl, in [0, 1]."""
+    """Return the recency of a page that is `age` days older than the newest of the crawl, in [0, 1]."""
     return YEAR / (YEAR + max(0, age))

@@ -1,7 +1,7 @@
-"""The head of a WARC record, read in one way by who ingests it and by who serves it.
+"""Parses the head of a WARC record, in one way for ingest and for serving.
 
-Two ways would disagree on odd bytes: a capture would be known, and its payload be taken for that of another page.
-Finding where a head ends: `webemu.ingest.readers` and `webemu.index.http`.
+Two parsers would disagree on odd bytes: a capture would be known, and its payload be taken for that of another page.
+`ingest.readers` and `index.http` determine where a head ends.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from webemu.emulator import urls
 from webemu.index.http import Message, parse
 
 RecordHeaders = Sequence[tuple[str, str]]
-"""WARC headers in order, repeated ones kept."""
+"""WARC headers in order; repeated ones are kept."""
 
 
 def as_text(raw: bytes) -> str:
-    """Return bytes of a head as text: UTF-8, else Latin-1, which has a character for every byte."""
+    """Return the bytes of a head as text: UTF-8, else Latin-1, which has a character for every byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -24,7 +24,9 @@ def as_text(raw: bytes) -> str:
 
 
 def record_headers(head: bytes) -> list[tuple[str, str]]:
-    """Return header lines after the version line as pairs: folded ones joined, those without a colon left out."""
+    """Return the header lines after the version line as pairs. Folded lines are joined; lines without a colon are left
+    out.
+    """
     headers: list[tuple[str, str]] = []
     for line in as_text(head).split("\n")[1:]:
         if line[:1] in (" ", "\t") and headers:
@@ -43,19 +45,19 @@ def first_value(headers: RecordHeaders, name: str) -> str:
 
 
 def target_url(headers: RecordHeaders) -> str:
-    """Return the URL that a record is of; empty if there is none."""
+    """Return the URL of a record; empty if it has none."""
     return bare_url(first_value(headers, "warc-target-uri"))
 
 
 def bare_url(text: str) -> str:
-    """Return the URL of a header value; WARC/1.0 has it in angle brackets."""
+    """Return the URL in a header value, without the angle brackets of WARC/1.0."""
     return urls.exact(text.strip().strip("<>"))
 
 
 def message_of(headers: RecordHeaders, block: bytes) -> Message | None:
-    """Return the HTTP answer of a record. Resources and conversions are answers of status 200.
+    """Return the HTTP response of a record. Resources and conversions become responses of status 200.
 
-    None if the block is said to be an HTTP response and has no head that can be read.
+    Returns None if the block is declared an HTTP response and has no readable head.
     """
     record_type, content_type = first_value(headers, "warc-type").lower(), first_value(headers, "content-type")
     is_http = content_type.lower().startswith("application/http")

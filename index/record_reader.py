@@ -1,6 +1,7 @@
-"""Reading result records (laid out in `webemu.index.records`) in Python; `_reading.c` does the same where it was compiled.
+"""Reads result records (`index.records` has the layout) in pure Python; `_reading.c` does the same where it was
+compiled.
 
-Both give the same floats to the last bit: sums go in order, and nothing is fused.
+Both return the same floats to the last bit: sums run in the same order, without fused operations.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from collections.abc import Sequence
 from math import sqrt
 
 HEAD = struct.Struct("<HHHHHHi")
+"""Head of a record: six counts and the day number."""
 
 
 Terms = Sequence[tuple[tuple[int, ...], float]]
+"""Hashes of each query word's readings, and its rareness."""
 Pairs = Sequence[tuple[bytes, ...]]
+"""Neighbouring query words, each pair in its possible spellings."""
 
 
 def agreements(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[tuple[float, float, float]]:
-    """(title, passage, order) of `webemu.index.rank` that each page has of a query.
+    """Return (title, passage, order) for each record: the features of `index.rank` that depend on the query.
 
-    `terms`: of each word, the rarest first, the hashes of all that it may be, and how rare it is. `pairs`: of words
-    side by side, each as it may be written, ASCII in lower case; found where no letter or digit of ASCII is before it.
+    `terms` holds the query's words, the rarest first. `pairs` holds neighbouring words, ASCII in lower case; a pair
+    matches where no ASCII letter or digit precedes it.
     """
     return [_agreement(record, terms, pairs) for record in records]
 
@@ -31,6 +35,7 @@ def _agreement(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[float, f
     known, masks = _tables(record, count)
     title = set(record[len(record) - 2 * named :].cast("H")) if named else set()
     best, total, together, entitled, shared = 0, 0.0, 0.0, 0.0, 0
+    # Rarest word first: a passage that has it is preferred to one that only has the words after it.
     for hashes, rareness in terms:
         total += rareness
         if not title.isdisjoint(hashes):
@@ -46,7 +51,7 @@ def _agreement(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[float, f
             best, together = both, together + rareness
     order = 0.0
     if pairs and best:
-        at, number = HEAD.size + 10 * count, (best & -best).bit_length() - 1
+        at, number = HEAD.size + 10 * count, (best & -best).bit_length() - 1  # lowest bit: the first such passage
         start, end = (_offset(record, at, place) for place in (max(0, number - 1), min(parts, number + 2)))
         text_at = at + 4 * (parts + 1) + url_bytes + title_bytes
         said = bytes(record[text_at + start : text_at + end]).lower()
@@ -57,6 +62,7 @@ def _agreement(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[float, f
 
 
 def _holds(said: bytes, form: bytes) -> bool:
+    """True if the text has the form at a place that no ASCII letter or digit precedes."""
     at = said.find(form)
     while at > 0 and said[at - 1 : at].isalnum():
         at = said.find(form, at + 1)
@@ -64,9 +70,11 @@ def _holds(said: bytes, form: bytes) -> bool:
 
 
 def shown(record: memoryview, hashes: Sequence[int], within: int) -> tuple[bytes, bytes, bytes, int]:
-    """(url, title, passage, day number) of a page: the passage that holds the rarest of the term hashes, and among
-    those the next rarest, and so on; the first one wins a tie. `within`: the passages (a bit each) that it is looked
-    for in; 0 is all."""
+    """Return (url, title, passage, day number) of a record, as bytes ready to paste into JSON.
+
+    The passage is the one that holds the rarest of the term hashes, and among those the next rarest, and so on; the
+    first one wins a tie. `passage_mask` has a bit for each passage to choose from; 0 allows all.
+    """
     count, parts, url_bytes, title_bytes, _, _, day = HEAD.unpack_from(record)
     at = HEAD.size + 10 * count
     url_at = at + 4 * (parts + 1)
@@ -92,11 +100,13 @@ def shown(record: memoryview, hashes: Sequence[int], within: int) -> tuple[bytes
 
 
 def _tables(record: memoryview, count: int) -> tuple[memoryview, memoryview]:
+    """Return the sorted term hashes of a record and the passage mask of each."""
     return record[HEAD.size : HEAD.size + 2 * count].cast("H"), record[
         HEAD.size + 2 * count : HEAD.size + 10 * count
     ].cast("Q")
 
 
 def _offset(record: memoryview, at: int, place: int) -> int:
+    """Return the offset of a passage in the passage text; the offsets begin at byte `tables_offset` of the record."""
     offset: int = struct.unpack_from("<I", record, at + 4 * place)[0]
     return offset

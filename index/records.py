@@ -1,4 +1,4 @@
-"""Result records: all a result shows, ready to paste, and a query-biased snippet in a few integer operations.
+"""Result records: everything that a search result shows, ready to paste, with masks for a query-biased snippet.
 
 One record per searchable page, by dense id. Layout, little endian:
 
@@ -10,9 +10,10 @@ One record per searchable page, by dense id. Layout, little endian:
     u16 x title terms
 
 `origin` holds the page's language, each of its two letters in 5 bits (a is 1; 0 is unknown), and in its highest bit
-whether the day is the one on which the page says that it was published.
+whether the day is the page's own publication date.
 
 The best passage holds the rarest query term, and among those the next rarest, and so on; the first one wins a tie.
+This module writes records; `index.reading` and `_reading.c` read them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from webemu.index.analysis import terms as analyze
 from webemu.index.record_reader import HEAD as _HEAD
 
 READER = "compiled"
-"""Name of the reader of records that runs: `compiled`, or `python`, which is slower."""
+"""Name of the record reader in use: `compiled`, or `python`, which is slower."""
 try:
     from webemu.index._reading import agreements, shown
 except ImportError:  # no compiler where it was installed
@@ -46,51 +47,59 @@ __all__ = ["READER", "agreements", "encode", "hit", "passages", "said", "term_ha
 
 _START = _HEAD.size
 _ORIGIN = 10
-"""Offset of `origin` in the head."""
+"""Byte offset of `origin` in the head."""
 READ_CHARS = 16_384
-"""Passages are cut from this much of a page."""
+"""Characters at the beginning of a page that passages are cut from."""
 MAX_PASSAGES = 64
+"""Passages of a record at most: one bit each of a 64-bit mask."""
 PASSAGE_CHARS = 260
+"""Longest passage in characters."""
 MAX_TITLE = 300
+"""Characters of a title that a record holds."""
 
 
 class _Hashes(dict[str, int]):
-    """16-bit hashes of terms; the same few words make most of all text, so they are kept."""
+    """Cache of 16-bit term hashes: few distinct words make most of all text."""
 
     def __missing__(self, term: str) -> int:
         if len(self) > 1 << 20:
             self.clear()
-        value = self[term] = crc32(term.encode()) & 0xFFFF
+        value = self[term] = (
+            crc32(term.encode()) & 0xFFFF
+        )  # a collision may change a snippet or a score, never which pages match
         return value
 
 
 _HASHES = _Hashes()
 _APART = frozenset(" \t\r\n.!?;:。！？")
-"""No word goes on after these."""
+"""Characters after which no word continues."""
 _WOVEN = re.compile("[\u0b80-\u0bff]")
-"""Tamil: with it, all of a text is cut into words in another way (`webemu.index.analysis`)."""
+"""Tamil letters: a text that has one is tokenized differently as a whole (`index.analysis`)."""
 _ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
+"""Sentence ends at which a passage may be cut."""
 
 
 def reader_line() -> str:
-    """Return which reader of records runs, and what to do about the slower one, in a line for people."""
+    """Return one line for people: which record reader runs, and how to get the faster one."""
     if READER == "compiled":
         return READER
     return f"{READER}: searches take about a third longer; install a C compiler (cc), then install webemu again"
 
 
 def term_hash(term: str) -> int:
-    """16-bit hash of a term."""
+    """Return the 16-bit hash of a term."""
     return _HASHES[term]
 
 
 def passages(text: str) -> list[str]:
-    """Cut a text into passages of at most `PASSAGE_CHARS`, in their later half at a line, sentence or word end."""
+    """Return a text cut into passages of at most `PASSAGE_CHARACTERS`, each at a line, sentence or word end in its
+    second half.
+    """
     return [passage for passage, _ in _passages(text)]
 
 
 def _passages(text: str) -> Iterator[tuple[str, int]]:
-    """Each passage, and where in the text it ends."""
+    """Yield each passage and the offset in the text at which it ends."""
     text = text[:READ_CHARS]
     start, size, count = 0, len(text), 0
     while start < size and count < MAX_PASSAGES:
@@ -99,24 +108,29 @@ def _passages(text: str) -> Iterator[tuple[str, int]]:
             half = start + PASSAGE_CHARS // 2
             cut = text.rfind("\n", half, end) + 1 or max(text.rfind(mark, half, end) for mark in _ENDS) + 1
             end = cut or text.rfind(" ", half, end) + 1 or end
-        if passage := " ".join(text[start:end].split()):
+        if passage := " ".join(text[start:end].split()):  # blank stretches make no passage
             count += 1
             yield passage, min(end, size)
         start = end
 
 
 class Said(NamedTuple):
-    """A text as terms, for its record and for the index."""
+    """A text as analyzed terms, for its record and for the index."""
 
     passages: list[str]
+    """The text cut into passages."""
     terms: list[list[str]]
-    """Of each passage."""
+    """Terms of each passage."""
     all: str
-    """Those of the text, with a space between."""
+    """Terms of the entire text, separated by spaces."""
 
 
 def said(text: str, language: str = "") -> Said:
-    """A text analyzed once where its passages are cut between words, else its whole anew."""
+    """Return a text cut into passages and analyzed.
+
+    Passages are analyzed once and joined where every cut lies between words; else the text is analyzed again as a
+    whole.
+    """
     parts, found, end, is_clean = [], [], 0, not _WOVEN.search(text)
     for passage, end in _passages(text):
         parts.append(passage)
@@ -129,22 +143,24 @@ def said(text: str, language: str = "") -> Said:
 
 
 def _body(text: str) -> bytes:
+    """Return the body of a JSON string: escaped, without its quotes."""
     return orjson.dumps(text)[1:-1]
 
 
 def _origin(language: str, is_published: bool) -> int:
-    """Return the `origin` of a record; a language whose code has not two letters is unknown."""
+    """Return the `origin` of a record. A language whose code has not two letters is stored as unknown."""
     code = language.partition("-")[0].lower()
     first, second = (ord(letter) - 96 for letter in code) if re.fullmatch("[a-z]{2}", code) else (0, 0)
     return first | second << 5 | is_published << 15
 
 
 def _language(origin: int) -> str:
+    """Return the language code of an `origin`; empty if unknown."""
     return chr(96 + (origin & 31)) + chr(96 + (origin >> 5 & 31)) if origin & 1023 else ""
 
 
 def encode(url: str, title: str, day: int, text: Said, language: str = "", is_published: bool = False) -> bytes:
-    """The record of one page; `is_published`: True if `day` is the day on which the page says it was published."""
+    """Return the record of one page. `is_published` is True if `day` is the publication date that the page states."""
     parts = text.passages
     masks: defaultdict[int, int] = defaultdict(int)
     for number, found in enumerate(text.terms):
@@ -158,6 +174,7 @@ def encode(url: str, title: str, day: int, text: Said, language: str = "", is_pu
     for body in bodies:
         offsets.append(offsets[-1] + len(body))
     url_body, title_body = _body(url), _body(title[:MAX_TITLE])
+    # Title terms come last, so that the offsets before them need not know how many there are.
     named = list(dict.fromkeys(map(_HASHES.__getitem__, analyze(title[:MAX_TITLE], language))))
     return b"".join(
         (
@@ -174,9 +191,9 @@ def encode(url: str, title: str, day: int, text: Said, language: str = "", is_pu
 
 
 def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], within: int = 0) -> Hit:
-    """The result of one record; `hashes` are the query's term hashes, rarest first.
+    """Return the search result of one record. `hashes` are the query's term hashes, rarest first.
 
-    `within`: the passages (a bit each) that the best one is looked for in; 0 is all.
+    `passage_mask` has a bit for each passage that the snippet is chosen from; 0 allows all.
     """
     url, title, snippet, day = shown(record, hashes, within)
     origin = record[_ORIGIN] | record[_ORIGIN + 1] << 8
@@ -184,7 +201,7 @@ def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], withi
 
 
 def texts(record: memoryview) -> tuple[str, str, list[str]]:
-    """(url, title, passages) of one record."""
+    """Return (url, title, passages) of one record."""
     terms, count, url_bytes, title_bytes, *_ = _HEAD.unpack_from(record)
     at = _START + 10 * terms
     offsets = struct.unpack_from(f"<{count + 1}I", record, at)

@@ -1,6 +1,6 @@
--- Captures as they are served: pages numbered densely over the shards, revisits pointing at the payload they repeat.
--- Expects the temporary tables shard_of(source_id, first, last, shard, base) and file_of(source_id, file), and the
--- macro is_inside(url): whether a URL is in the part of the collection that is built.
+-- Resolves captures as they are served: numbers pages densely over the shards, and points revisits at the payload that
+-- they repeat. Needs the temporary tables shard_of(source_id, first, last, shard, base) and file_of(source_id, file),
+-- and the macro is_inside(url), which is true if a URL is in the partition that is built.
 CREATE TEMP TABLE doc_of AS
 SELECT p.source_id, p.warc_record_offset,
        base + row_number() OVER (PARTITION BY shard ORDER BY p.searchable DESC, p.source_id, p.warc_record_offset) - 1 AS doc
@@ -17,7 +17,7 @@ CREATE TEMP TABLE revisits AS
 SELECT source_id, warc_record_offset, url, fetch_time, fetch_status, digest_key, refers_to_url, refers_to_time, refers_to_id
 FROM captures WHERE warc_record_type = 'revisit';
 
--- What a revisit names: by URL and second, since writers drop the fraction in one place only, or by record id.
+-- The records that revisits name: by URL and second (some writers drop the fraction in one place only), or by record id.
 CREATE TEMP TABLE named AS
 SELECT r.source_id AS r_source, r.warc_record_offset AS r_offset,
        CASE WHEN coalesce(r.digest_key = o.digest_key, true) OR r.fetch_status = 304 THEN 1 ELSE 5 END AS preference,
@@ -57,7 +57,7 @@ QUALIFY row_number() OVER (
 
 CREATE TEMP TABLE served AS
 SELECT c.url, c.url_surtkey, floor(epoch(c.fetch_time))::BIGINT AS time, c.warc_record_type AS kind,
-       -- That of the payload: a revisit may spell it otherwise, and what is read is compared with it.
+       -- The digest of the payload's record: a revisit may spell it differently, and reads are compared with it.
        coalesce(o.content_digest, c.content_digest) AS digest,
        CASE WHEN o.source_id IS NOT NULL AND c.fetch_status IN (0, 304) THEN o.fetch_status ELSE c.fetch_status END AS status,
        coalesce(o.content_mime_detected, c.content_mime_detected) AS mime,
@@ -75,6 +75,6 @@ SELECT c.url, c.url_surtkey, floor(epoch(c.fetch_time))::BIGINT AS time, c.warc_
        c.source_id AS own_source, c.warc_record_offset AS own_offset
 FROM captures c LEFT JOIN resolved o ON o.r_source = c.source_id AND o.r_offset = c.warc_record_offset
 WHERE c.url_protocol IN ('http', 'https', 'ftp') AND is_inside(c.url)
--- An answer to POST is an answer of its URL only where there is none to GET.
+-- A response to POST is a capture of its URL only if there is no response to GET.
 QUALIFY coalesce(c.request_method, 'GET') = 'GET'
         OR NOT bool_or(coalesce(c.request_method, 'GET') = 'GET') OVER (PARTITION BY c.url);

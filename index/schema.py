@@ -1,7 +1,8 @@
-"""The tables of the catalog, as Arrow schemas: what a worker writes to Parquet and DuckDB stores.
+"""The tables of the catalog as Arrow schemas: what an ingest worker writes to Parquet and DuckDB stores.
 
-Columns of `captures` up to `crawl` bear the names and meaning of Common Crawl's columnar index (cc-index-table), so
-that SQL written for it works here; those after it are ours. `(source_id, warc_record_offset)` names a capture.
+Columns of `captures` up to `crawl` have the names and meaning of Common Crawl's columnar index (cc-index-table), so
+that SQL written for it works here; those after it are webemu's. `(source_id, warc_record_offset)` identifies a
+capture.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ import orjson
 import pyarrow as pa
 
 SCHEMA_VERSION = 4
+"""Version of the tables; a catalog of another version is not read."""
 MAX_URL = 65_535
-"""Bytes of the longest URL as a JSON string without quotes: a result record has room for no more (`webemu.index.records`)."""
+"""Longest URL in bytes of JSON (escaped, without quotes): a result record has no room for more (`index.records`)."""
 URL_TOO_LARGE = "url-too-large"
-"""Reason of a drop."""
+"""Drop reason of a URL above `MAX_URL_BYTES`."""
 MAX_SHOWN = 1000
-"""Characters that a drop shows of such a URL."""
+"""Characters of such a URL that the drop keeps."""
 
 
 def is_url_too_large(url: str) -> bool:
-    """Return True if a result record has no room for the URL."""
+    """True if a result record has no room for the URL."""
     return len(orjson.dumps(url)) - 2 > MAX_URL
 
 
@@ -58,8 +60,9 @@ CAPTURES = pa.schema(
         ("refers_to_id", pa.string()),
     ]
 )
-"""`content_digest` is spelled as the record has it, as in Common Crawl's index; `digest_key` is for comparing.
+"""Every captured response and revisit.
 
+`content_digest` is spelled as the record has it, as in Common Crawl's index; `digest_key` is for comparing.
 `refers_to_url`, `refers_to_time` and `refers_to_id` name the record whose payload a revisit repeats.
 """
 
@@ -88,7 +91,7 @@ PAGES = pa.schema(
         ("repeated", pa.float32()),
     ]
 )
-"""Columns from `signature` on are what `webemu.ingest.measures` finds."""
+"""Text of every capture that has one. Columns from `signature` on are filled by `ingest.measures`."""
 
 LINKS = pa.schema(
     [
@@ -99,6 +102,7 @@ LINKS = pa.schema(
         ("rel", pa.string()),
     ]
 )
+"""Links of pages, with their text."""
 
 DROPS = pa.schema(
     [
@@ -110,6 +114,7 @@ DROPS = pa.schema(
         ("first_url", pa.string()),
     ]
 )
+"""Records that were left out, counted by source and reason."""
 
 SOURCES = pa.schema(
     [
@@ -125,7 +130,7 @@ SOURCES = pa.schema(
         ("content_hash", pa.int64()),
     ]
 )
-"""`content_hash` is of all captures, pages and links as they were read: a better reader makes another snapshot."""
+"""Ingested files. `content_hash` covers all captures, pages and links read from one: a better reader changes it."""
 
 TABLES: dict[str, pa.Schema] = {
     "sources": SOURCES,
@@ -134,6 +139,7 @@ TABLES: dict[str, pa.Schema] = {
     "links": LINKS,
     "drops": DROPS,
 }
+"""Schema of each table by name."""
 
 MARKER = "done.json"
-"""Written last into a staging folder: its existence means the other files are whole."""
+"""File that is written last into a staging folder: if it exists, the other files are complete."""

@@ -1,8 +1,8 @@
-"""Shards: immutable parts of a snapshot, built once from a set of sources and shared by every snapshot that has them.
+"""Shards: immutable pieces of a snapshot, built once from a set of sources and shared by all snapshots that have them.
 
-Which sources lie together depends on the set of sources alone (a binary trie over their ids), so that any order of
-ingesting ends in the same shards, and a new source rebuilds at most the one shard it falls into. A source of more pages
-than a shard may hold is cut into spans of about as many pages each.
+A binary trie over source ids decides which sources share a shard. It depends on the set alone, so that ingesting in
+any order ends in the same shards, and a new source rebuilds at most the one shard it falls into. A source with more
+pages than a shard may hold is cut into spans of about equal size.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from webemu.index.signals.anchors import Anchors, anchors_of
 from webemu.index.text import Entry, write_index
 
 SHARD_PAGES = 100_000
-"""No shard holds more pages."""
+"""Pages of a shard at most."""
 END = 2**62
-"""Past every offset."""
+"""An offset beyond the end of every file."""
 
 Span = tuple[int, int, int]
-"""Pages of a source whose records begin at one offset or later, and before another."""
+"""(source id, first offset, end offset): the pages of a source whose records begin in that range."""
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """What `shard.json` says."""
+    """The content of `shard.json`."""
 
     id: str
     spans: tuple[Span, ...]
@@ -53,11 +53,11 @@ class Shard:
     pages: int
     """All pages with a text view; the unsearchable ones come last."""
     hashes: dict[str, str]
-    """Of its files, by path."""
+    """Hashes of its files by path."""
 
 
 def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, ...]]:
-    """Groups of source ids, in order, given each source's number of pages."""
+    """Return groups of source ids in order, one per shard, given the number of pages of each source."""
 
     def split(sources: list[int], bit: int) -> list[tuple[int, ...]]:
         if len(sources) <= 1 or bit < 0 or sum(pages[s] for s in sources) <= limit:
@@ -71,7 +71,7 @@ def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, 
 
 def spanned(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],
            limit: int = SHARD_PAGES) -> list[tuple[Span, ...]]:  # fmt: skip
-    """The groups as spans, with those of one source of too many pages cut up."""
+    """Return the groups as spans; a source with more pages than `limit` is split into several."""
     found: list[tuple[Span, ...]] = []
     for group in groups:
         if len(group) > 1 or pages[group[0]] <= limit:
@@ -91,15 +91,18 @@ GROUP BY part ORDER BY 1
 
 
 def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights, part: Part = WHOLE) -> str:
-    """Name by content: (id, first offset, end, hash of its source's captures and pages, hash of the links to them) of
-    each span in it, and how it was built."""
+    """Return the id of a shard: a hash of its content and of how it is built.
+
+    `contents` has for each span its source id, first and end offset, the hash of the source's captures and pages, and
+    the hash of the links to them.
+    """
     config: list[object] = [fingerprint(SHARD), weights.title, weights.anchors]
     config += [] if part == WHOLE else [*part]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 
 
 def load(folder: Path) -> Shard:
-    """Read `shard.json`."""
+    """Return the content of `shard.json`. Raises OSError, ValueError or KeyError if it cannot be read."""
     values = json.loads((folder / "shard.json").read_text())
     spans = tuple([(source, start, end) for source, start, end in values["spans"]])
     return Shard(values["id"], spans, values["documents"], values["pages"], values["hashes"])
@@ -115,6 +118,7 @@ ORDER BY p.warc_record_offset
 
 
 def _rows(catalog: Catalog, spans: Sequence[Span], searchable: bool, part: Part) -> Iterator[Row]:
+    """Yield the pages of the spans that are in the partition, searchable or not, in the order of dense ids."""
     rows = _ROWS.format(inside=part.sql("p.url"))
     for span in spans:
         for batch in catalog.db.sql(rows, params=[*span, searchable]).to_arrow_reader(1000):
@@ -122,18 +126,19 @@ def _rows(catalog: Catalog, spans: Sequence[Span], searchable: bool, part: Part)
 
 
 def _called(path: Path, spans: Sequence[Span]) -> dict[tuple[int, int], Anchors]:
+    """Return the link texts of pages by (source id, offset)."""
     return {(span[0], offset): texts for span in spans for offset, texts in anchors_of(path, *span)}
 
 
 def page_day(row: Row) -> date:
-    """The day a page is dated: published, else fetched."""
+    """Return the date of a page: the day it was published, else the day it was fetched."""
     day = row["published"] or row["fetch_time"].date()
     assert isinstance(day, date)
     return day
 
 
 def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
-    """A page view at rest: zstd over title, newline, text (a title has no newline)."""
+    """Return a page view as stored: zstd over title, newline, text. A title has no newline."""
     return compressor.compress(f"{title}\n{text}".encode("utf-8", "replace"))
 
 
@@ -141,11 +146,11 @@ def build(
     root: Path, collection: Path, name: str, spans: tuple[Span, ...], anchors: Path, weights: Weights,
     count: Callable[[], None], part: Part = WHOLE,
 ) -> Shard:  # fmt: skip
-    """Build the shard of that name under `root` unless it is there; `count` is called for every page done.
+    """Build a shard under `root` unless it exists, and return it; `on_page` is called for each page that is done.
 
-    `anchors`: file of `webemu.index.signals.anchors`; `part`: which pages of the sources are in it.
+    `anchors` is the file that `index.signals.anchors` wrote; `partition` is the partition whose pages are taken.
     """
-    if (root / name / "shard.json").exists():
+    if (root / name / "shard.json").exists():  # written last, so the shard is complete
         return load(root / name)
     folder = root / f".{name}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -156,7 +161,7 @@ def build(
         BlobWriter(folder / "records") as records,
         BlobWriter(folder / "views") as views,
     ):
-        catalog.db.execute("SET threads = 1")
+        catalog.db.execute("SET threads = 1")  # shards are built by several processes at once
 
         def entries() -> Iterator[Entry]:
             called = _called(anchors, spans)
@@ -177,6 +182,7 @@ def build(
 
         documents = write_index(folder / "text", entries(), weights)
         pages = documents
+        # Unsearchable pages come after all others: they have a view, but no record and no place in the index.
         for row in _rows(catalog, spans, False, part):
             views.add(view(row["title"] or "", row["text"], compressor))
             count()

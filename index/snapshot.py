@@ -1,6 +1,6 @@
-"""Snapshots: what is served, built from the catalog and named by content.
+"""Builds snapshots: immutable folders that are served, made from the catalog and named by a hash of their content.
 
-Only building is here; what a snapshot says of itself is `webemu.index.manifest`, opening one for serving `webemu.index.open`.
+`index.manifest` describes a snapshot; `index.open` opens one for serving.
 """
 
 from __future__ import annotations
@@ -48,34 +48,37 @@ from webemu.index.vocabulary import FILE as WORDS_FILE
 from webemu.index.vocabulary import sampled, write_words
 
 Progress = Callable[[str, int, int], None]
-"""Called with (what is being done, pages done, pages in all)."""
+"""Called with (name of the stage, pages done, pages in all)."""
 
 
 class Given(NamedTuple):
-    """What shards are built of beside their sources."""
+    """Inputs of a build other than the sources."""
 
     collection: Path
     home: Path
-    """Folder that holds `shards` and `snapshots`: the collection, or that of a part of it."""
+    """Folder that holds `shards` and `snapshots`: the collection, or the folder of one partition."""
     anchors: Path
+    """Parquet file of link texts (`index.signals.anchors`)."""
     weights: Weights
     part: Part = WHOLE
+    """Partition that is built."""
 
 
 class Counted(NamedTuple):
-    """What there is to build of."""
+    """The catalog as counted before a build."""
 
     pages: dict[int, int]
-    """Of each source."""
+    """Number of pages of each source."""
     contents: dict[int, tuple[int, ...]]
-    """Of each source the hash of what was read from it, and that of the links to its pages."""
+    """Hash of what was read from each source, and hash of the links to its pages."""
     ranks: str
+    """Hash of the host ranks that were imported; empty if none were."""
 
 
 def counted(collection: Path, anchors: Path, leave_out: str = "false") -> Counted:
-    """Count the catalog's sources, and gather what links say of pages into the file `anchors`.
+    """Count the catalog's sources, and write the link texts of all pages to the file `anchors`.
 
-    Captures that no snapshot has room for leave the catalog first.
+    Captures that a snapshot cannot hold are dropped from the catalog first.
     """
     drop_unindexable(collection)
     with Catalog(collection, read_only=True) as catalog:
@@ -91,9 +94,11 @@ def build(
     collection: Path, workers: int = 1, progress: Progress | None = None, weights: Weights = Weights(),
     hold_out: bool = False,
 ) -> str:  # fmt: skip
-    """Build the snapshot of everything in the catalog unless it is there, switch to it, and return its id.
+    """Build the snapshot of the whole catalog unless it exists, serve it, and return its id.
 
-    With `hold_out` the links of a fifth of all pages do not count (`webemu.index.evaluation.held_out`).
+    With `hold_out` the links of a fifth of all pages do not count (`index.evaluation.held_out`).
+
+        snapshot = build_snapshot(Path("webemu-data/default"), workers=4)
     """
     anchors = collection / f".anchors.{os.getpid()}.parquet"
     try:
@@ -106,9 +111,10 @@ def build(
 
 
 def build_of(given: Given, found: Counted, workers: int, progress: Progress | None) -> str:
-    """Build the snapshot of what was found, or of a part of it, unless it is there, and return its id."""
+    """Build the snapshot of the counted catalog, or of one partition of it, unless it exists; return its id."""
     report = progress or (lambda *_: None)
     part, weights = given.part, given.weights
+    # Estimates: a partition has about its share of each source's pages.
     pages = {source: count // part.of for source, count in found.pages.items()}
     with Catalog(given.collection, read_only=True) as catalog:
         groups = shards.spanned(catalog.db, shards.plan(pages), pages)
@@ -116,6 +122,7 @@ def build_of(given: Given, found: Counted, workers: int, progress: Progress | No
     told = [FORMAT, fingerprint(SNAPSHOT), names, found.ranks, asdict(weights)]
     snapshot = blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
     folder = given.home / "snapshots" / snapshot
+    # Everything that decides the content is in the id, so an existing folder is the same snapshot.
     if (folder / "manifest.json").exists():
         _follow_moves(given, folder)
     else:
@@ -128,7 +135,7 @@ def build_of(given: Given, found: Counted, workers: int, progress: Progress | No
 
 
 def _follow_moves(given: Given, folder: Path) -> None:
-    """WARC files may have moved since the snapshot was built: it is the same, but reads payloads elsewhere."""
+    """Update the paths of WARC files in an existing manifest: files may have moved since the snapshot was built."""
     manifest = read_manifest(folder)
     with Catalog(given.collection, read_only=True) as catalog:
         files = _placed(given, [row[0] for row in catalog.db.execute(_FILES).fetchall()])
@@ -137,13 +144,13 @@ def _follow_moves(given: Given, folder: Path) -> None:
 
 
 def _placed(given: Given, paths: list[str]) -> tuple[str, ...]:
-    """Files of payloads, as seen from where the snapshot rests."""
+    """Return the paths of payload files as seen from the folder of the snapshot."""
     at_home = given.home == given.collection
     return tuple(path if at_home else str((given.collection / path).resolve()) for path in paths)
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """The names, with a number before those that came before."""
+    """Return the names made distinct: the second of equal names is prefixed with `2/`, and so on."""
     number: dict[str, int] = {}
     distinct = []
     for name in names:
@@ -163,18 +170,21 @@ _counter: Synchronized[int] | None = None
 
 
 def _start_worker(counter: Synchronized[int], parent: int) -> None:
+    """Prepare a worker process: share the page counter, and exit with the parent."""
     global _counter
     _counter = counter
     leave_with(parent)
 
 
 def _count() -> None:
+    """Count one page as done, in a worker process."""
     if _counter is not None:
         with _counter.get_lock():
             _counter.value += 1
 
 
 def _build_one(given: Given, name: str, spans: tuple[shards.Span, ...]) -> shards.Shard:
+    """Build one shard, in a worker process."""
     root = given.home / "shards"
     return shards.build(root, given.collection, name, spans, given.anchors, given.weights, _count, given.part)
 
@@ -182,8 +192,8 @@ def _build_one(given: Given, name: str, spans: tuple[shards.Span, ...]) -> shard
 def _build_shards(
     given: Given, named: dict[str, tuple[shards.Span, ...]], workers: int, report: Callable[[int], None]
 ) -> list[shards.Shard]:
-    """Build the shards of those names, each of its spans, by so many processes."""
-    context = get_context("spawn")
+    """Build the named shards from their spans in `workers` processes; return them in the same order."""
+    context = get_context("spawn")  # a fork would inherit locks of DuckDB's threads, but not the threads
     counter = context.Value("q", 0)
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(counter, os.getpid())
@@ -192,7 +202,7 @@ def _build_shards(
             waiting = [pool.submit(_build_one, given, name, group) for name, group in named.items()]
         for future in waiting:
             while not future.done():
-                try:
+                try:  # a timeout only serves to report progress
                     future.result(timeout=0.5)
                 except TimeoutError:
                     report(counter.value)
@@ -243,13 +253,13 @@ def _compose(given: Given, folder: Path, built: list[shards.Shard], sources: int
         contents=tuple(contents_of(home) for home in homes),
     )
     write_manifest(temporary, manifest)
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)  # the remains of an older build without a manifest
     temporary.rename(folder)
 
 
 def _resolve(db: duckdb.DuckDBPyConnection, built: list[shards.Shard], bases: list[int], part: Part) -> list[str]:
     """Fill the temporary tables of `resolve.sql`; return the files that payloads are read from."""
-    db.execute("SET threads = 2")
+    db.execute("SET threads = 2")  # each thread takes a share of the memory limit
     db.execute("CREATE TEMP TABLE shard_of (source_id BIGINT, first BIGINT, last BIGINT, shard INTEGER, base BIGINT)")
     for number, (shard, base) in enumerate(zip(built, bases, strict=True)):
         for span in shard.spans:
@@ -297,7 +307,7 @@ ORDER BY d.doc
 
 
 def _measure(db: duckdb.DuckDBPyConnection) -> None:
-    """Make ready what the signals' columns are read from."""
+    """Create the temporary tables and macros that the feature columns are read from."""
     write_clusters(db)
     write_priors(db)
     db.execute(ADDRESS)
@@ -308,7 +318,9 @@ _DOMAINS = "SELECT DISTINCT coalesce(url_host_registered_domain, '') AS domain F
 
 
 def _column_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[float, ...]]:
-    """Domains and places are numbered over the whole catalog, so that those of its parts can be compared."""
+    """Yield the rows of `write_columns`. Domains and URL ranks are numbered over the whole catalog, for all partitions
+    alike.
+    """
     domains = {domain: number for number, (domain,) in enumerate(db.execute(_DOMAINS).fetchall())}
     for since, until, day, domain, *rest in _stream(db, _COLUMNS):
         yield since, until, day_number(day), domains[domain or ""], *rest
@@ -327,5 +339,6 @@ ORDER BY url, time, kind = 'response', own_source, own_offset
 
 
 def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of `write_lookup`, ordered by URL and time."""
     for url, file, offset, length, *rest in _stream(db, _CAPTURES):
         yield url, (None if file is None else [file, offset, length]), *rest

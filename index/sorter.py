@@ -1,4 +1,4 @@
-"""Pairs of bytes in the order of their keys, however many: DuckDB sorts them, on disk what memory does not hold."""
+"""Sorts any number of (key, value) byte pairs by key. DuckDB sorts them, on disk if memory does not suffice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import duckdb
 import pyarrow as pa
 
 AT_ONCE = 50_000
-"""Pairs that are held here."""
+"""Pairs that are held in memory here."""
 
 
 class Sorter:
-    """Takes pairs, then gives them: by key, and those of one key as they came."""
+    """Takes pairs, then yields them once, by key; pairs of one key keep their order."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
-        """The pairs are in a connection of their own beside `db`, within its bound of memory."""
+        """Open a cursor beside `db` for the pairs; they count towards its memory limit."""
         self._db = db.cursor()
         self._db.execute("CREATE OR REPLACE TEMP TABLE pair (number BIGINT, key BLOB, value BLOB)")
         self._keys: list[bytes] = []
@@ -27,11 +27,12 @@ class Sorter:
     def map_size(self) -> int:
         """Upper bound in bytes of an LMDB file of the pairs.
 
-        Pages may be half empty, and what is larger than half a page begins a page of its own.
+        Pages may be half empty, and a value larger than half a page begins a page of its own.
         """
         return (64 << 20) + 256 * (self._count + len(self._keys)) + 4 * self._bytes
 
     def add(self, key: bytes, value: bytes) -> None:
+        """Add one pair."""
         self._bytes += len(key) + len(value)
         self._keys.append(key)
         self._values.append(value)
@@ -52,6 +53,7 @@ class Sorter:
         self._keys, self._values = [], []
 
     def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield all pairs in order, then close the cursor."""
         self._flush()
         self._db.execute("SELECT key, value FROM pair ORDER BY key, number")
         while rows := self._db.fetchmany(AT_ONCE):

@@ -1,4 +1,4 @@
-"""A full disk, told from other errors: DuckDB, tantivy, Arrow, LMDB and Python each say it in their own class."""
+"""Recognises a full disk: DuckDB, Tantivy, Arrow, LMDB and Python each report it with an error of their own."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _CAUSES = {
     "disk quota exceeded": "the disk quota is used up",
     "file too large": "a file would be larger than the system allows (ulimit -f)",
 }
-"""Words of the operating system and of DuckDB, and their meaning."""
+"""Parts of error messages of the operating system and of DuckDB, and their meaning."""
 
 
 def shortage(message: str) -> str:
-    """Return what an error message says of missing space, or an empty string."""
+    """Return what an error message says about missing space, in plain words; empty if it says nothing about it."""
     text = message.lower()
     return next((meaning for words, meaning in _CAUSES.items() if words in text), "")
 
@@ -33,7 +33,7 @@ def no_space(folder: Path, meaning: str) -> CatalogError:
 
 @contextmanager
 def space_watched(folder: Path) -> Iterator[None]:
-    """Raise a CatalogError in place of whatever is raised inside because nothing more can be written."""
+    """Raise a CatalogError in place of any error inside that is caused by missing space."""
     try:
         yield
     except CatalogError:

@@ -1,7 +1,7 @@
-"""The Tantivy side: the fields, writing one shard's segments, and uniting shards into one index by hard links.
+"""The Tantivy side: fields, writing one shard's segments, and uniting shards into one index by hard links.
 
-Segments of several folders united under one `meta.json` score exactly as one index of all documents, since BM25's
-statistics are summed over segments. A served folder never has a writer.
+Segments of several folders that are united under one `meta.json` score exactly as one index of all documents, since
+BM25's statistics are summed over segments. A served folder never has a writer.
 """
 
 from __future__ import annotations
@@ -25,32 +25,35 @@ from webemu.index.rank import Weights
 
 _REBUILD = "rebuild it: webemu snapshots remove ID, then webemu snapshots build"
 HEAP_BYTES = 256 << 20
+"""Memory of a Tantivy writer, in bytes."""
 PART_CHARS = 1 << 30
-"""Text that one writer is given: from eight flushes on, several times as much, it would merge segments out of order."""
+"""Characters of text that one writer is given: after eight flushes (several times as much) it merges out of order."""
 MAX_HOST = 253
-"""Characters of a name in DNS: of a longer one the parents would be many, and long."""
+"""Longest DNS name in characters; a longer host gets one key, since its parent domains would be many and long."""
 MOST_ANCHORS = 12
-"""Texts of links to a page that are indexed."""
+"""Link texts of a page that are indexed, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is indexed of one page."""
+    """The content of one page that is indexed."""
 
     url: str
     title: str
     terms: str
-    """Of its text, with a space between (`webemu.index.records.said`)."""
+    """Terms of its text, separated by spaces (`index.records.analyze_text`)."""
     mime: str
     language: str
     day: str
-    """YYYY-MM-DD."""
+    """Date of the page as YYYY-MM-DD."""
     anchors: tuple[tuple[str, float], ...] = ()
-    """Texts of links that lead to it, with their weight."""
+    """Texts of links that lead to the page, each with its weight."""
 
 
 def schema() -> tantivy.Schema:
-    """`all`, `title`, `url`: analyzed words; `key`: conditions as prefixed terms; `id`: number inside the shard."""
+    """Return the fields: `all`, `title`, `url` hold analyzed words, `key` prefixed conditions, `id` the number in the
+    shard.
+    """
     builder = tantivy.SchemaBuilder()
     for name in ("all", "title", "url"):
         builder.add_text_field(name, tokenizer_name=NAME, index_option="position")
@@ -63,7 +66,7 @@ _SUBTYPES = {"text/plain": "txt", "application/xhtml+xml": "html", "text/xml": "
 
 
 def keys(entry: Entry) -> list[str]:
-    """Conditions a page meets: `h:` its host and every parent of it, `t:` file types, `m:` month, `l:` language."""
+    """Return the conditions that a page meets: `h:` host and parents, `t:` file types, `m:` month, `l:` language."""
     name = host(entry.url)
     labels = name.split(".") if len(name) <= MAX_HOST else [name]
     found = ["h:" + ".".join(labels[i:]) for i in range(len(labels))]
@@ -79,19 +82,20 @@ def keys(entry: Entry) -> list[str]:
 
 
 def _analyzed(text: str, language: str = "") -> str:
-    """What a field is given: the terms of a text, so that each page is analyzed in its own language."""
+    """Return the terms of a text as a field takes them, so that each page is analyzed in its own language."""
     return " ".join(terms(text, language))
 
 
 def write_index(folder: Path, entries: Iterable[Entry], weights: Weights = Weights()) -> int:
-    """Index the entries, numbered from 0 in their order, by one thread; return how many there were.
+    """Index the entries in one thread, numbered from 0 in their order; return how many there were.
 
-    Title and link texts are written into the field that ranks as often as they weigh, which costs a query nothing.
+    Title and link texts are repeated in the ranking field according to their weight, which costs a query nothing.
     """
     numbered = enumerate(entries)
     work = folder.with_name(f"{folder.name}.parts")
     parts: list[Path] = []
     counts: list[int] = []
+    # One writer per part: a single one would merge segments, and document order would be lost.
     while not counts or counts[-1]:
         parts.append(work / str(len(parts)))
         counts.append(_write_part(parts[-1], numbered, weights))
@@ -101,7 +105,7 @@ def write_index(folder: Path, entries: Iterable[Entry], weights: Weights = Weigh
 
 
 def _write_part(folder: Path, numbered: Iterator[tuple[int, Entry]], weights: Weights) -> int:
-    """Index entries up to `PART_CHARS` of text; return how many."""
+    """Index entries up to `MAX_WRITER_CHARACTERS` of text; return how many."""
     folder.mkdir(parents=True)
     index = tantivy.Index(schema(), path=str(folder))
     index.register_tokenizer(NAME, index_analyzer())
@@ -121,7 +125,7 @@ def _write_part(folder: Path, numbered: Iterator[tuple[int, Entry]], weights: We
 def _document(number: int, entry: Entry, weights: Weights) -> tantivy.Document:
     document = tantivy.Document()
     title = _analyzed(entry.title, entry.language)
-    for _ in range(weights.title):
+    for _ in range(weights.title):  # repetition is the weight: BM25 counts term frequency
         document.add_text("all", title)
     for text, weight in entry.anchors[:MOST_ANCHORS]:
         called = _analyzed(text, entry.language)
@@ -137,7 +141,7 @@ def _document(number: int, entry: Entry, weights: Weights) -> tantivy.Document:
 
 
 def unite(shards: list[Path], folder: Path) -> list[int]:
-    """One index folder out of several, by hard links and a merged `meta.json`; returns how many segments each gave."""
+    """Unite index folders into one by hard links and a merged `meta.json`; return the number of segments of each."""
     folder.mkdir(parents=True)
     merged: dict[str, object] = {}
     segments: list[object] = []
@@ -156,7 +160,7 @@ def unite(shards: list[Path], folder: Path) -> list[int]:
 
 
 def open_index(folder: Path) -> tantivy.Index:
-    """The index of a snapshot, ready to search."""
+    """Open the index of a snapshot for searching. Raises SnapshotError if Tantivy cannot read it."""
     try:
         with _lockable(folder) as place:
             index = tantivy.Index.open(str(place))
@@ -168,11 +172,11 @@ def open_index(folder: Path) -> tantivy.Index:
 
 @contextmanager
 def _lockable(folder: Path) -> Iterator[Path]:
-    """The folder, or links to its files where it is read-only: Tantivy opens with a lock file beside them."""
+    """Yield the folder, or links to its files if it is read-only: Tantivy opens an index with a lock file beside it."""
     if os.access(folder, os.W_OK):
         yield folder
         return
-    # Tantivy's watcher takes the lock once more from its own thread, maybe while the links are being removed.
+    # Tantivy's file watcher takes the lock again from its own thread, perhaps while the links are being removed.
     with tempfile.TemporaryDirectory(prefix="webemu-", ignore_cleanup_errors=True) as place:
         for path in folder.resolve().iterdir():
             if path.suffix != ".lock":
@@ -181,17 +185,18 @@ def _lockable(folder: Path) -> Iterator[Path]:
 
 
 def segment_bases(folder: Path, searcher: tantivy.Searcher, segments: list[int], shard_bases: list[int]) -> list[int]:
-    """Dense id of the first document of every segment.
+    """Return the dense id of the first document of every segment.
 
-    `segments`: how many each shard gave; `shard_bases`: first dense id of each shard.
+    - segments: number of segments of each shard
+    - shard_bases: first dense id of each shard
 
-    Raises SnapshotError when segments do not lie as they were united.
+    Raises SnapshotError if the segments are not in the order in which they were united.
     """
     sizes = [segment["max_doc"] for segment in json.loads((folder / "meta.json").read_text())["segments"]]
     owners = [base for base, count in zip(shard_bases, segments, strict=True) for _ in range(count)]
     if not len(sizes) == len(owners) == searcher.num_segments:
         raise SnapshotError(
-            f"the index has {searcher.num_segments} segments, {len(owners)} were built",
+            f"the index has {searcher.num_segments} segments, the manifest says {len(owners)}",
             action=_REBUILD,
             place=str(folder),
         )
@@ -201,7 +206,9 @@ def segment_bases(folder: Path, searcher: tantivy.Searcher, segments: list[int],
         first, last = (int(value or 0) for value in searcher.fast_field_values("id", ends))
         if last - first != size - 1:
             raise SnapshotError(
-                f"segment {number} of the index does not lie as it was built", action=_REBUILD, place=str(folder)
+                f"segment {number} of the index does not match the manifest (damaged or rebuilt index)",
+                action=_REBUILD,
+                place=str(folder),
             )
         bases.append(owner + first)
     return bases

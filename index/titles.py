@@ -1,9 +1,9 @@
-"""Titles of pages for people who are still typing: completions of what they began.
+"""Completes page titles for users who are still typing.
 
-    titles.bin/.idx  plain form, newline, title as shown; from the shortest to the longest
-    places.bin       every place where a word of a title begins (u64: character << 32 | title), in the order of the text
+    titles.bin/.idx  folded words, newline, title as shown; from the shortest to the longest
+    places.bin       every offset at which a word of a title begins (u64: character << 32 | title), in text order
 
-A title is shown without the name of its site: what many titles end with after a bar or a dash.
+A title is shown without the name of its site: the ending after a bar or dash that many titles share.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from webemu.index.blobs import Blobs, BlobWriter, map_file
 
 FOLDER = "titles"
 MAX_TITLES = 1_000_000
+"""Titles of a snapshot that are kept, the shortest ones."""
 MAX_TITLE = 100
-"""Longer ones complete nothing."""
+"""Longest title that completes anything, in characters."""
 MAX_PREFIX = 48
-"""Characters by which titles are told apart."""
+"""Characters by which titles are ordered."""
 MAX_STARTS = 12
+"""Words of a title, from its beginning, at which a completion may start."""
 SHARED = 3
-"""An ending of so many titles is the name of a site."""
+"""Titles that have to share an ending for it to be the name of a site."""
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ENDING = re.compile(r"(.*\S)\s+[-–—|·•»:]{1,2}\s+(\S.*)")
 _AFTER_WORD = "!"
@@ -36,14 +38,14 @@ _LAST = "\U0010ffff"
 
 
 def plain(text: str) -> str:
-    """The words of a text, lower case without accents, one space between."""
+    """Return the words of a text in lower case without accents, separated by one space."""
     if not text.isascii():
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(_WORDS.findall(text.replace("’", "'").casefold()))
 
 
 def write_titles(folder: Path, titles: Sequence[str]) -> None:
-    """Write the files of a new folder from the distinct titles of a snapshot, in a fixed order."""
+    """Write the files of a new folder from the distinct titles of a snapshot. Equal titles give equal files."""
     folder.mkdir()
     named: dict[str, str] = {}
     for title in _without_sites(titles):
@@ -60,6 +62,7 @@ def write_titles(folder: Path, titles: Sequence[str]) -> None:
 
 
 def _without_sites(titles: Sequence[str]) -> Iterator[str]:
+    """Yield the titles without the names of their sites, except long ones."""
     endings = Counter(found[2] for _, found in _split(titles) if found)
     for title, found in _split(titles):
         shown = found[1] if found and endings[found[2]] >= SHARED else title
@@ -68,6 +71,7 @@ def _without_sites(titles: Sequence[str]) -> Iterator[str]:
 
 
 def _split(titles: Sequence[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
+    """Yield each title with its match of a possible site name."""
     for title in titles:
         if len(title) < 1000:
             spaced = " ".join(title.split())
@@ -75,7 +79,7 @@ def _split(titles: Sequence[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
 
 
 def _grouped(names: Sequence[str]) -> Iterator[array[int]]:
-    """Places by how their text begins, in order: sorted group by group, their texts are never in memory all at once."""
+    """Yield places grouped by their first three characters, in order: sorting needs one group in memory at a time."""
     groups: dict[str, array[int]] = {}
     for number, name in enumerate(names):
         for at in _starts(name):
@@ -85,7 +89,7 @@ def _grouped(names: Sequence[str]) -> Iterator[array[int]]:
 
 
 def _starts(name: str) -> Iterator[int]:
-    """Where its words begin, the first few of them."""
+    """Yield the offsets at which the first words of a title begin."""
     at = 0
     for _ in range(MAX_STARTS):
         yield at
@@ -95,32 +99,38 @@ def _starts(name: str) -> Iterator[int]:
 
 
 def _text(names: Sequence[str], place: int) -> str:
+    """Return the text at a place."""
     at = place >> 32
     return names[place & 0xFFFFFFFF][at : at + MAX_PREFIX]
 
 
 class Titles:
-    """Read side, memory-mapped. Thread-safe."""
+    """Memory-mapped reader. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._titles = Blobs(folder / "titles")
         self._places = map_file(folder / "places.bin").cast("Q")
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
-        """Titles with words that begin so: a whole word before a part, early in the title before late, then short."""
+        """Return titles with words that begin like this: whole words before partial ones, early in the title, then
+        short.
+        """
         wanted = plain(prefix)[:MAX_PREFIX]
         if not wanted or not len(self._places):
             return []
+        # Places from `start` to `whole` continue with a complete word, those up to `end` with a part of one.
         start, whole = self._place(wanted), self._place(wanted + _AFTER_WORD)
         end = whole if prefix[-1:].isspace() else self._place(wanted + _LAST)
         found: dict[int, None] = {}
         for first, last in ((start, whole), (whole, end)):
             if len(found) < limit:
+                # A place begins with the character offset, so the smallest ones are earliest in their titles.
                 best = nsmallest(limit * 2, self._places[first:last])
                 found |= dict.fromkeys(place & 0xFFFFFFFF for place in best)
         return [self._title(number)[1] for number in list(found)[:limit]]
 
     def _place(self, text: str) -> int:
+        """Return the index of the first place whose text is not before this one."""
         return bisect_left(self._places, text, key=self._text)
 
     def _text(self, place: int) -> str:
@@ -128,5 +138,6 @@ class Titles:
         return self._title(place & 0xFFFFFFFF)[0][at : at + MAX_PREFIX]
 
     def _title(self, number: int) -> tuple[str, str]:
+        """Return (folded words, title) by number."""
         name, _, title = bytes(self._titles[number]).decode().partition("\n")
         return name, title

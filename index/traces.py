@@ -1,7 +1,7 @@
-"""Traces at rest: `<collection>/traces/*.parquet`, written by a thread of each serving process.
+"""Trace storage: `<collection>/traces/*.parquet`, written by a background thread of each serving process.
 
-Requests never wait for it: what comes while too much is held is lost, and counted, in `/v1/stats` and in the metadata
-of the next file (`lost`). A file is there when it is whole.
+Requests never wait for it. Rows that come while too many are waiting are dropped and counted, in `/v1/stats` and in
+the metadata of the next file (`lost`). A file appears only when it is complete.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from webemu.index.created_folders import maker
 log = logging.getLogger("webemu.traces")
 
 HELD = 50_000
-"""Rows that wait at most."""
+"""Rows that may wait to be written."""
 BATCH = 10_000
 """Rows of one file at most."""
 PERIOD = 1.0
-"""Seconds that rows wait for others."""
+"""Seconds between two writes."""
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 _LIST = pa.list_(pa.string())
 SCHEMA = pa.schema([(name, _TYPES.get(of, _LIST)) for name, of in get_type_hints(Trace).items()])
+"""Columns of a file: the fields of `emulator.trace.Trace`."""
 
 
 class TraceWriter:
-    """The port of `webemu.emulator.trace`; its thread begins with the first row."""
+    """The port `emulator.trace.Traces`; its thread starts with the first row."""
 
     def __init__(self, folder: Path, held: int = HELD) -> None:
         self._folder = folder
@@ -48,6 +49,7 @@ class TraceWriter:
         self._taken = self._lost = self._told = self._files = 0
 
     def put(self, rows: tuple[Trace, ...]) -> None:
+        """Queue rows for writing; drop and count them if too many are waiting or the writer is closed."""
         with self._lock:
             if len(self._rows) + len(rows) > self._held or self._stop.is_set():
                 self._lost += len(rows)
@@ -59,10 +61,12 @@ class TraceWriter:
                 self._thread.start()
 
     def figures(self) -> dict[str, int]:
+        """Return how many rows were accepted (`taken`) and dropped (`lost`)."""
         with self._lock:
             return {"taken": self._taken, "lost": self._lost}
 
     def close(self) -> None:
+        """Write the rows that wait, then stop the thread."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -76,7 +80,7 @@ class TraceWriter:
                 return
 
     def _write(self) -> bool:
-        """Write one file; False if there is nothing to write."""
+        """Write one file; return False if there is nothing to write."""
         with self._lock:
             rows, self._rows = self._rows[:BATCH], self._rows[BATCH:]
             lost = self._lost - self._told
@@ -86,8 +90,8 @@ class TraceWriter:
             self._file(rows, lost)
             self._told += lost
             if lost:
-                self._log_lost(lost, "too many waited")
-        except OSError as error:
+                self._log_lost(lost, f"more than {self._held} were waiting to be written")
+        except OSError as error:  # a full disk must not stop serving: the rows are given up
             self._log_lost(len(rows), str(error))
             with self._lock:
                 self._lost += len(rows)
@@ -104,13 +108,13 @@ class TraceWriter:
         name = f"{time.time_ns()}-{os.getpid()}-{self._files}.parquet"
         columns = {field: list(column) for field, column in zip(Trace._fields, zip(*rows, strict=True), strict=True)}
         table = pa.table(columns, schema=SCHEMA.with_metadata({"lost": str(lost)}))
-        temporary = self._folder / f".{name}"
+        temporary = self._folder / f".{name}"  # hidden until complete: readers skip names that begin with a dot
         pq.write_table(table, temporary, compression="zstd")
         temporary.rename(self._folder / name)
 
 
 def read_traces(folder: Path) -> tuple[list[Trace], int]:
-    """Every row, by session and step; and how many were lost."""
+    """Return every row, by session and step, and the number of rows that were lost."""
     rows: list[Trace] = []
     lost = 0
     for path in sorted(folder.glob("[!.]*.parquet")):

@@ -18,22 +18,22 @@ from webemu.index.traces import read_traces
 def traces(
     collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
-    form: Annotated[str, typer.Option("--format", help="jsonl, sft, clickstream")] = "jsonl",
-    session: Annotated[str, typer.Option(help="Only of sessions whose id begins so.")] = "",
+    form: Annotated[str, typer.Option("--format", help="Output format: jsonl, sft or clickstream.")] = "jsonl",
+    session: Annotated[str, typer.Option(help="Only sessions whose id begins like this.")] = "",
 ) -> None:
     """Export what sessions did: every search and every page, with ranks shown and ranks opened.
 
-    jsonl: a search or page a line. sft: a session a line, as messages. clickstream: prev, curr, type, n.
+    jsonl: one search or page per line. sft: one session per line, as messages. clickstream: prev, curr, type, n.
 
     webemu traces --collection mine --format clickstream
     """
     if form not in FORMS:
-        raise BadRequest(f"no such format: {form}", action=f"use {', '.join(FORMS)}")
+        raise BadRequest(f"unknown --format {form!r}", action=f"use {', '.join(FORMS)}")
     config = load({"root": root, "collection": collection})
-    if not config.written.is_dir():  # it may lie elsewhere than the collection: WEBEMU_STATE
+    if not config.written.is_dir():  # WEBEMU_STATE may put it elsewhere than the collection
         existing(config)
     rows, lost = read_traces(config.written / "traces")
     for line in FORMS[form](row for row in rows if row.session.startswith(session)):
         print(line)
     if lost:
-        print(f"webemu: {lost:,} rows were lost when they were traced", file=sys.stderr)
+        print(f"webemu: {lost:,} rows were lost while tracing, since too many were waiting", file=sys.stderr)

@@ -1,7 +1,7 @@
-"""Captures that no snapshot has room for move from the catalog to its drops.
+"""Moves captures that no snapshot has room for from the catalog's tables to its drops.
 
-Ingest drops them (`webemu.ingest.capture`), but older versions let them in, and then no snapshot could be built. What a
-snapshot has room for is said in `webemu.index.schema`.
+Ingest drops them (`ingest.capture`), but older versions let them in, and then no snapshot could be built. The limit is
+in `index.schema`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from webemu.index.catalog import Catalog
 from webemu.index.schema import MAX_SHOWN, MAX_URL, URL_TOO_LARGE, is_url_too_large
 
 _ESCAPED = 6
-"""JSON writes one byte as this many at most."""
+"""Most bytes that JSON writes for one byte."""
 _LONG = f"""
 SELECT source_id, warc_record_offset, warc_record_length, url FROM captures
 WHERE strlen(url) > {MAX_URL // _ESCAPED} ORDER BY source_id, warc_record_offset
@@ -30,7 +30,7 @@ WHERE source_id = $1
 """
 
 Row = tuple[int, int, int, str]
-"""Source, offset, bytes and URL."""
+"""Source id, offset, record bytes and URL."""
 
 
 def drop_unindexable(collection: Path) -> int:
@@ -44,7 +44,7 @@ def drop_unindexable(collection: Path) -> int:
         with Catalog(collection) as catalog:
             _move(catalog.db, rows)
         logging.getLogger(__name__).warning(
-            "%s: %d captures have URLs over %d bytes and are dropped as %s (see: webemu stat)",
+            "%s: dropped %d captures whose URLs are longer than %d bytes, as %s (see: webemu stat)",
             collection, len(rows), MAX_URL, URL_TOO_LARGE,
         )  # fmt: skip
     return len(rows)

@@ -1,4 +1,4 @@
-"""Reading a whole snapshot, to know that it is whole. Used by `webemu snapshots verify`, never while serving."""
+"""Reads a whole snapshot to verify it: every hash, record, view, key and payload. Used by `webemu snapshots verify`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webemu.index.records import hit
 
 
 def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None]) -> dict[str, int]:
-    """Check everything; every fault is told in one line. Returns how much was read."""
+    """Check everything and call `on_fault` with one line for each problem. Return the number of items read, by kind."""
     folder = collection / "snapshots" / snapshot
     try:
         manifest = read_manifest(folder)
@@ -44,7 +44,7 @@ def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None
 
 
 def _damaged(collection: Path, folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Files that are not what they were when they were built or ingested; what they hold need not be read then."""
+    """Yield a line for each file that changed since it was built or ingested; if any did, contents are not read."""
     yield from changed(folder, manifest.hashes)
     for name in manifest.shards:
         shard = collection / "shards" / name
@@ -60,15 +60,17 @@ def _damaged(collection: Path, folder: Path, manifest: Manifest) -> Iterator[str
 
 
 def _reads(read: Callable[[], object], name: str, fault: Callable[[str], None]) -> bool:
+    """Call `read`; return True if it succeeds, else report the error under this name."""
     try:
         read()
-    except Exception as error:  # any kind of damage is a fault to be told
+    except Exception as error:  # damage shows as any kind of error
         fault(f"{name}: {error}")
         return False
     return True
 
 
 def _records(collection: Path, manifest: Manifest, fault: Callable[[str], None]) -> Iterator[int]:
+    """Yield for each record of each shard whether it can be read; report shards with a wrong number of records."""
     for name in manifest.shards:
         shard = shards.load(collection / "shards" / name)
         blobs = Blobs(collection / "shards" / name / "records")

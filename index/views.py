@@ -1,8 +1,9 @@
-"""What a page looks like to a reader: markdown, and text with numbered links. Made of its HTML when it is asked for.
+"""Renders a captured page for a reader: as markdown, or as text with numbered links. Computed from its HTML on
+request.
 
-Pure functions that raise nothing, in less than a second of processor: hostile markup is cut by `webemu.index.markup`, long
-documents here, and a last line says so. What of a page is content is decided in `webemu.index.content`, where the plain text
-view is made at ingest; `webemu.index.pruning` finds that text again in the markup.
+Pure functions that raise nothing and take less than a second of CPU: hostile markup is cut by `index.markup`, long
+documents here, and a last line says so. `index.content` decides what the content is, and makes the plain text view at
+ingest; `index.pruning` locates that text in the markup.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from webemu.index.pruning import prune, recall, unglue
 MAX_LINKS = 2000
 """Links of a page that are numbered; the rest is plain text."""
 MAX_ADDRESS, _MAX_BASE = 4096, 2000
-"""Characters of a reference, and of what it is relative to; longer ones lead nowhere."""
+"""Longest reference and longest base URL, in characters; longer ones lead nowhere."""
 MIN_RECALL = 0.8
-"""Share of the text view's words that a markdown must have."""
+"""Share of the text view's words that a rendering must have."""
 _CUT = "\n\n[The rest of this page is left out: its markup is too large.]"
 _LARGE = MAX_TAGS // 4
-"""Tags of a document that is rendered once: where its content falls short, the text is shown at once."""
+"""Tags of a document from which only one rendering is tried; if it falls short, the text view is shown."""
 _MAX_COLUMNS = "9"
-"""Columns that a wider cell of a table is rendered with: the others would be empty."""
+"""Columns that a wider table cell is rendered with: the others would be empty."""
 _MAX_OUTPUT = 2 * MAX_CHARACTERS
 _MARK_STEPS = 50
-"""Nodes looked at for the first words of a link."""
+"""Nodes searched for the first words of a link."""
 _UNSEEN = "script, style, template, iframe, noembed, noframes, svg"
 _Choice = Callable[[LexborNode], LexborNode]
-"""Chooses the part of a body that is rendered. It may change the document."""
+"""Chooses the element of a body that is rendered. It may change the document."""
 _OPTIONS = partial(
     ConversionOptions,
     extract_metadata=False,
@@ -49,14 +50,17 @@ _OPTIONS = partial(
 def markdown(html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
     """Return the content of a page as markdown (GitHub flavour), with absolute links.
 
-    `text` is the page's text view, made here if it is empty. The markdown has at least MIN_RECALL of its words; where
-    no rendering has them, it is the text itself. With `whole` the entire document is rendered, menus and all.
+    `text` is the page's text view, computed here if it is empty. The markdown has at least MIN_RECALL of its words; if
+    no rendering has them, the text itself is returned. With `full_document` everything is rendered, menus included.
+
+        render_markdown("<h1>Velmora</h1><p>A town on the Tash.", "https://velmora.org/")
     """
     html, is_cut = shown(html)
     note = _CUT if is_cut else ""
     if whole:
         return (_rendered(html, _whole, url, pictures, hidden="drop")[0] or text or _text(html)) + note
     plain = text or _text(html)
+    # From the narrowest choice to the widest; the first rendering that has the text's words is taken.
     narrow: list[_Choice] = [partial(choose, text=plain) for choose in (_content, _unglued, _pruned)]
     for choose in [*narrow, _whole] if plain else [_whole]:
         rendered, is_large = _rendered(html, choose, url, pictures)
@@ -68,9 +72,9 @@ def markdown(html: str, url: str, text: str = "", *, pictures: bool = False, who
 
 
 def links(html: str, url: str, text: str = "") -> str:
-    """The whole page as text, each link as `[n]words`, and the numbered targets at the end (as `lynx -dump`).
+    """Return the page as text with each link as `[n]words`, and the numbered targets at the end (as `lynx -dump`).
 
-    `text` is the page's text view, which stands here without numbers if the page as a whole lacks it.
+    `text` is the page's text view, which is returned without numbers if the rendering lacks its words.
     """
     html, is_cut = shown(html)
     note = _CUT if is_cut else ""
@@ -104,7 +108,7 @@ def _mark(anchor: LexborNode, number: int) -> None:
 
 
 def anchors(tree: LexborHTMLParser, url: str) -> Iterator[tuple[LexborNode, str]]:
-    """Links of the page that lead somewhere: (element, absolute http(s) URL)."""
+    """Yield (element, absolute URL) of links that lead to http or https."""
     base = base_of(tree, url)
     for anchor in tree.css("a[href]"):
         target = absolute(base, anchor.attributes.get("href") or "")
@@ -113,18 +117,18 @@ def anchors(tree: LexborHTMLParser, url: str) -> Iterator[tuple[LexborNode, str]
 
 
 def base_of(tree: LexborHTMLParser, url: str) -> str:
-    """What references of a page are relative to."""
+    """Return the URL that references of a page are relative to; empty if it is too long."""
     node = tree.css_first("base[href]")
     base = absolute(url, (node.attributes.get("href") or "") if node else "") or url
     if len(base) <= _MAX_BASE:
         return base
-    # A query is of no account for other references. Where the path is as long, each relative link would be too.
+    # Relative references ignore the query. If the path alone is too long, so would be every link.
     base = base.partition("?")[0].partition("#")[0]
     return base if len(base) <= _MAX_BASE else ""
 
 
 def absolute(base: str, reference: str) -> str:
-    """Where a reference leads; empty if nowhere, or to a place on the same page."""
+    """Return the absolute URL of a reference; empty if it is malformed, too long, or a fragment of the same page."""
     if reference.startswith("#") or len(reference) > MAX_ADDRESS:
         return ""
     try:
@@ -134,36 +138,40 @@ def absolute(base: str, reference: str) -> str:
 
 
 def _text(html: str) -> str:
-    """Return the text view as it is made at ingest, for a document that was not ingested as it is here."""
+    """Return the text view as ingest makes it, for a document that was not ingested in this form."""
     tree = LexborHTMLParser(html)
     return readable(tree, linked(tree, "a[href],area[href]"))[0][:MAX_CHARACTERS]
 
 
 def _content(body: LexborNode, text: str) -> LexborNode:
+    """Return the content element, pruned to the text."""
     root = content_root(body)
     prune(root, text)
     return root
 
 
 def _unglued(body: LexborNode, text: str) -> LexborNode:
+    """Return the content element, pruned, without marks inside words."""
     root = _content(body, text)
     unglue(root)
     return root
 
 
 def _pruned(body: LexborNode, text: str) -> LexborNode:
+    """Return the entire body, pruned to the text."""
     prune(body, text)
     return body
 
 
 def _whole(body: LexborNode) -> LexborNode:
+    """Return the body unchanged."""
     return body
 
 
 def _rendered(html: str, choose: _Choice, url: str, pictures: bool, hidden: str = "all") -> tuple[str, bool]:
-    """Return a part of a document as markdown, and True if it is large; empty if it cannot be converted.
+    """Return a part of a document as markdown, and True if the part is large; empty if it cannot be converted.
 
-    What pages hide until a click counts as content if the text view has it: that was pruned to it before.
+    Content that pages hide until a click is rendered too: if it is still there, the text view has it.
     """
     tree = LexborHTMLParser(html)
     base = base_of(tree, url)
@@ -174,7 +182,7 @@ def _rendered(html: str, choose: _Choice, url: str, pictures: bool, hidden: str 
     for cell in body.css("[colspan]"):
         if len(cell.attributes["colspan"] or "") > 1:
             cell.attrs["colspan"] = _MAX_COLUMNS
-    # Parsing may have made more tags: one that was left open is opened anew in every paragraph.
+    # Parsing may have added tags: a formatting tag that is left open is reopened in every paragraph.
     part = limited(flattened(choose(body).html or ""))[0]
     options = _OPTIONS(base_url=base, skip_images=not pictures, hidden_content=hidden)
     try:

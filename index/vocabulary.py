@@ -1,9 +1,8 @@
-"""Words of the crawl for people who mistype one: those of titles, and those of a sample of texts.
+"""Spelling corrections from the crawl's own words: those of all titles, and of a sample of texts.
 
-    words.txt  a word a line, from that of the most pages to that of the fewest
+    words.txt  one word per line, from the most frequent to the least
 
-Looked through with rapidfuzz: symspellpy finds the same words in a tenth of the time, and takes seconds and a hundred
-megabytes of each process to be made ready for it.
+Searched with rapidfuzz: symspellpy is ten times faster, but takes seconds and 100 MB per process to load.
 """
 
 from __future__ import annotations
@@ -22,27 +21,30 @@ from rapidfuzz.distance import OSA
 from webemu.index.blobs import Blobs
 
 FILE = "words.txt"
+"""Name of the file in a snapshot folder."""
 MAX_WORDS = 50_000
+"""Words that are kept, the most frequent ones."""
 SAMPLE, CHARS = 20_000, 4000
-"""So many texts are read, and so much of each."""
+"""Texts that are sampled, and characters that are read of each."""
 LEAST = 2
-"""Words of fewer texts are left out, if no title has them."""
+"""Texts that must have a word for it to be kept; one title counts as this many."""
 _WORD = re.compile(r"[^\W\d_]{3,30}")
 
 
 def lower(text: str) -> str:
-    """The text as its words are compared."""
+    """Return the text in the form in which words are compared: NFKC, lower case."""
     return unicodedata.normalize("NFKC", text).lower()
 
 
 def sampled(shards: Sequence[tuple[Path, int]]) -> Iterator[str]:
-    """The beginnings of texts of a snapshot, evenly chosen from (folder, searchable pages) of its shards."""
+    """Yield the beginnings of evenly sampled texts of a snapshot. `shards` has (folder, searchable pages) of each."""
     total, base = sum(documents for _, documents in shards), 0
     count = min(SAMPLE, total)
     decompressor = zstandard.ZstdDecompressor()
     for folder, documents in shards:
         views = Blobs(folder / "views")
         for number in range(-(-base * count // total), -(-(base + documents) * count // total)) if count else ():
+            # The same evenly spaced dense ids over all shards, whichever shard holds them.
             blob = views[number * total // count - base]
             beginning = decompressor.stream_reader(blob).read(4 * CHARS).decode(errors="ignore")
             yield beginning.partition("\n")[2][:CHARS]
@@ -50,7 +52,7 @@ def sampled(shards: Sequence[tuple[Path, int]]) -> Iterator[str]:
 
 
 def write_words(file: Path, titles: Iterable[str], texts: Iterable[str]) -> None:
-    """Write the words in a fixed order."""
+    """Write the words in a reproducible order: by frequency, then alphabetically."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(_WORD.findall(lower(text))))
@@ -61,14 +63,14 @@ def write_words(file: Path, titles: Iterable[str], texts: Iterable[str]) -> None
 
 
 class Vocabulary:
-    """Read side; the words are read when the first is asked for. Thread-safe."""
+    """Reader; loads the words at the first lookup. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     @cached_property
     def _words(self) -> dict[int, tuple[list[str], list[int]]]:
-        """By length: words, and their places among all."""
+        """Words and their frequency ranks, by length."""
         by_length: dict[int, tuple[list[str], list[int]]] = {}
         for place, word in enumerate(self._file.read_text(encoding="utf-8").split()):
             words, places = by_length.setdefault(len(word), ([], []))
@@ -77,9 +79,12 @@ class Vocabulary:
         return by_length
 
     def nearest(self, word: str) -> list[str]:
-        """Words spelled nearly so: by optimal string alignment, the same first letter before another, then frequent."""
+        """Return words within a small edit distance (optimal string alignment), nearest first.
+
+        Ties are broken by the same first letter, then by frequency. The word itself is not returned.
+        """
         word = lower(word)
-        far = 1 if len(word) < 6 else 2
+        far = 1 if len(word) < 6 else 2  # two edits of a short word make another word
         found: list[tuple[float, bool, int, str]] = []
         for length in range(max(1, len(word) - far), len(word) + far + 1):
             words, places = self._words.get(length, ([], []))

@@ -1,8 +1,8 @@
-"""A captured page of MediaWiki taken apart: sections, prose, links, categories. Made of its HTML when it is asked for.
+"""Takes a captured MediaWiki page apart: sections, prose, links, categories. Computed from its HTML on request.
 
-Pure functions that raise nothing; hostile markup is cut by `webemu.index.markup`. Prose is what TextExtracts leaves of a page
-(its `ExtractsRemoveClasses`): no tables, boxes, pictures, references. The marks are those of MediaWiki 1.16 to 1.45 in
-the skins of Wikimedia and Fandom.
+Pure functions that raise nothing; hostile markup is cut by `index.markup`. Prose is what TextExtracts leaves of a page
+(its `ExtractsRemoveClasses`): no tables, boxes, images, references. The selectors are those of MediaWiki 1.16 to 1.45
+in the skins of Wikimedia and Fandom.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from webemu.index.markup import bounded
 
 MAX_SECTIONS, MAX_LINKS = 1000, 20_000
 MAX_TAGS = 200_000
-"""More than the longest articles of Wikipedia have."""
+"""Tags of a page that are read; the longest articles of Wikipedia have fewer."""
 _MARKS = re.compile(r"""content=["']MediaWiki |\bmw-content-text\b|\bmw-parser-output\b""")
 _GENERATOR = "meta[name=generator][content^=MediaWiki]"
 _CONTENT = ("#mw-content-text > .mw-parser-output", "#mw-content-text .mw-parser-output", "#mw-content-text")
 _OLD_CONTENT = ("#bodyContent", "#content")
-"""Where only the generator tells that a page is of MediaWiki."""
+"""Content elements of pages that only the generator identifies as MediaWiki."""
 _FOREIGN = "#catlinks, .catlinks, .printfooter, #siteSub, #contentSub, #jump-to-nav, .mw-indicators, script"
 _NO_PROSE = (
     "table, div, aside, figure, img, script, input, style, link, ul.gallery, .mw-editsection, .editsection, "
@@ -33,17 +33,17 @@ _NO_PROSE = (
 _BLOCKS = "p, li, dt, dd, blockquote, pre, br, center, h1, h2, h3, h4, h5, h6"
 _SECTION = re.compile(r"</?section\b[^<>]*+>", re.IGNORECASE)
 _INLINE = re.compile(r"""</?(?:a|span|font)(?:\s(?:[^">]|"[^"]*+")*+)?>""")
-"""By text, since to unwrap nested elements takes quadratic time; a serializer quotes with `"` alone."""
+"""Inline tags, removed as text: unwrapping nested elements takes quadratic time. A serializer quotes with `"` alone."""
 _HEADING = re.compile("h[1-6]")
 _PICTURES = "a.image[href], a.mw-file-description[href]"
 _DISAMBIGUATION = "#disambigbox, .dmbox-disambig, .disambigbox, .disambig, [id^=disambig]"
 _PARTING = "\x1e"
-"""Put between blocks; no document that was `bounded` needs it."""
+"""Separator put between blocks; the result of `limit_markup` does not need the character."""
 _NAMESPACE = re.compile(r"(?:^|\s)ns-(-?\d{1,4})(?:\s|$)")
 
 
 def article(html: str, url: str) -> Article | None:
-    """The page as MediaWiki made it; None if it did not."""
+    """Return the page as MediaWiki made it; None if it is not a MediaWiki page."""
     if not _MARKS.search(html):
         return None
     tree = LexborHTMLParser(_flat(bounded(html)[0]))
@@ -54,6 +54,7 @@ def article(html: str, url: str) -> Article | None:
     display = _inner(tree, "#firstHeading, h1.page-header__title, h1")
     disambiguation = tree.css_first(_DISAMBIGUATION) is not None
     description = _text(content.css_first(".shortdescription"))
+    # After categories are read: they are inside the elements that are removed here.
     for node in content.css(_FOREIGN):
         node.decompose()
     images = _targets(content.css(_PICTURES), url)
@@ -79,25 +80,27 @@ def article(html: str, url: str) -> Article | None:
 
 
 def _flat(html: str) -> str:
-    """Without `<section>`, which would hide headings, and without what follows MAX_TAGS."""
+    """Return the markup without `<section>` tags, which would hide headings, cut after MAX_TAGS tags."""
     parts = html.split("<", MAX_TAGS)
     return _SECTION.sub("", html if len(parts) <= MAX_TAGS else "<".join(parts[:-1]))
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode | None:
+    """Return the content element; None if there is none."""
     selectors = _CONTENT + (_OLD_CONTENT if tree.css_first(_GENERATOR) else ())
     found = (tree.css_first(selector) for selector in selectors)
     return next((node for node in found if node is not None), None)
 
 
 def _opening(content: LexborNode) -> str:
+    """Return the opening tag of the content, with its class, language and direction."""
     attributes = {"class": "mw-parser-output", **content.attributes}
     said = (f'{name}="{escape(attributes[name] or "")}"' for name in ("class", "lang", "dir") if name in attributes)
     return f"<div {' '.join(said)}>"
 
 
 def _sections(content: LexborNode) -> list[Section]:
-    """The content cut at the headings that stand in no box."""
+    """Return the content split at the headings that are not inside a box."""
     parts: list[tuple[LexborNode | None, list[str]]] = [(None, [])]
     for node in content.iter(include_text=True):
         heading = _heading(node)
@@ -108,13 +111,14 @@ def _sections(content: LexborNode) -> list[Section]:
 
 
 def _heading(node: LexborNode) -> LexborNode | None:
-    """The heading that the node is, or is the frame of (MediaWiki 1.43)."""
+    """Return the heading that the node is, or wraps (MediaWiki 1.43); None if it is no heading."""
     if node.tag == "div" and "mw-heading" in (node.attributes.get("class") or "").split():
         return node.css_first("h1, h2, h3, h4, h5, h6")
     return node if _HEADING.fullmatch(node.tag or "") else None
 
 
 def _section(heading: LexborNode | None, pieces: list[str]) -> Section:
+    """Return a section from its heading and the markup of its nodes."""
     body = "".join(pieces if heading is None else pieces[1:])
     extract, text = _prose(body)
     if heading is None:
@@ -125,7 +129,7 @@ def _section(heading: LexborNode | None, pieces: list[str]) -> Section:
 
 
 def _line(heading: LexborNode) -> tuple[str, str]:
-    """(words, anchor) of a heading, without its link for editors."""
+    """Return (words, anchor) of a heading, without its edit link."""
     headline = heading.css_first(".mw-headline")
     if headline is not None:
         return _text(headline), headline.attributes.get("id") or ""
@@ -136,7 +140,7 @@ def _line(heading: LexborNode) -> tuple[str, str]:
 
 
 def _prose(html: str) -> tuple[str, str]:
-    """(plain HTML, text) of the prose in a piece of content."""
+    """Return (plain HTML, text) of the prose in a piece of content."""
     tree = LexborHTMLParser(f"<!doctype html><body>{html}")
     for node in tree.css(_NO_PROSE):
         node.decompose()
@@ -152,7 +156,7 @@ def _prose(html: str) -> tuple[str, str]:
 
 
 def _targets(anchors: Iterable[LexborNode], url: str) -> tuple[str, ...]:
-    """Where they lead, each once, none of them to a place in the page itself."""
+    """Return the distinct absolute URLs of the links, without links into the page itself."""
     found: dict[str, None] = {}
     for anchor in anchors:
         reference = anchor.attributes.get("href") or ""
@@ -164,14 +168,17 @@ def _targets(anchors: Iterable[LexborNode], url: str) -> tuple[str, ...]:
 
 
 def _join(url: str, reference: str) -> str:
+    """Return an absolute URL; empty for an empty reference."""
     return urls.resolve(url, reference) if reference else ""
 
 
 def _is_unwritten(anchor: LexborNode) -> bool:
+    """True if a link leads to a page that nobody has written (a red link)."""
     return "new" in (anchor.attributes.get("class") or "").split()
 
 
 def _text(node: LexborNode | None) -> str:
+    """Return the text of a node with normalised blanks."""
     return " ".join(node.text().split()) if node is not None else ""
 
 
@@ -186,16 +193,18 @@ def _attribute(tree: LexborHTMLParser, selector: str, name: str) -> str:
 
 
 def _declared(content: LexborNode, tree: LexborHTMLParser, name: str) -> str:
+    """Return an attribute of the content, else of an element around it."""
     return content.attributes.get(name) or _attribute(tree, f"#mw-content-text[{name}], html[{name}]", name)
 
 
 def _namespace(tree: LexborHTMLParser) -> int | None:
+    """Return MediaWiki's namespace number; None if the page does not state it."""
     found = _NAMESPACE.search(_attribute(tree, "body[class]", "class"))
     return int(found[1]) if found else None
 
 
 def _site(tree: LexborHTMLParser, display: str) -> str:
-    """What it calls itself, else what the titles of its pages end with, without a motto."""
+    """Return the name of the site: as it states it, else the common ending of its page titles, without a motto."""
     if named := _attribute(tree, "meta[property='og:site_name']", "content"):
         return named
     heading = _text(LexborHTMLParser(f"<body>{display}").body)

@@ -1,1 +1,1 @@
-"""Vectors of passages: made by `webemu embed`, searched beside the words. Needs the extra `dense`."""
+"""Dense retrieval: passage vectors made by `webemu embed`, searched beside the words. Needs the extra `dense`."""

@@ -1,9 +1,9 @@
-"""From a snapshot to one with vectors: a new snapshot, the old one's files by hard links and a folder of vectors.
+"""Adds vectors to a snapshot: writes a new snapshot of hard links to the old one's files and a folder of vectors.
 
-    snapshots/.<id>.parts/   what is embedded so far, a file per `PART` pages; a build that was ended goes on from it
-    snapshots/<id>/dense/    see `webemu.index.dense.store`
+    snapshots/.<id>.parts/   embeddings made so far, one file per `PART_PAGES`; an interrupted run continues there
+    snapshots/<id>/dense/    see `index.dense.store`
 
-The id covers the base, the model and what was asked of it, so the same wish finds the snapshot that is there.
+The id covers the base snapshot, the models and the options, so that equal inputs find the snapshot that exists.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from webemu.index.manifest import Manifest, read_manifest, write_manifest
 from webemu.index.records import texts
 
 PART = 1024
+"""Pages that are embedded per file."""
 ASKED = 200
-"""Titles of so many pages are asked to measure what the graph finds."""
+"""Pages whose titles are queried to measure the recall of the graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is asked for: `Dense` before the vectors are there."""
+    """Models and options of an embedding: the fields of `EmbeddingManifest` that are known before there are vectors."""
 
     model: str
     digest: str
@@ -48,7 +49,7 @@ class Wish:
 
 
 def base_of(collection: Path, snapshot: str) -> Manifest:
-    """A snapshot without vectors: this one, or the one it was made of."""
+    """Return the manifest of a snapshot without vectors: this one, or the one that it was made from."""
     manifest = read_manifest(collection / "snapshots" / snapshot)
     if manifest.dense is None:
         return manifest
@@ -56,7 +57,7 @@ def base_of(collection: Path, snapshot: str) -> Manifest:
 
 
 def snapshot_id(base: str, wish: Wish) -> str:
-    """Models are what is in them, wherever they are."""
+    """Return the id of a snapshot with vectors. Models count by their content, wherever they are."""
     parts = [fingerprint(DENSE), base, wish.digest, wish.passages, wish.precision, wish.reranker_digest]
     return blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
@@ -69,22 +70,26 @@ def embed(
     done: Callable[[int], object] = lambda pages: None,
     exact: int = EXACT,
 ) -> str:
-    """Build the snapshot with vectors unless it is there; return its id, and leave it to others to switch.
+    """Build the snapshot with vectors unless it exists; return its id without serving it.
 
-    `encoders` loads what embeds passages and what embeds queries; `done` is told how many more pages are embedded.
+    - encoders: loads the encoder of passages and that of queries
+    - on_pages: called with the number of pages that were just embedded
+    - exact: vectors up to which no graph is built
+
+    Raises SnapshotError if the snapshot has no pages or another run is at work.
     """
     folder = collection / "snapshots" / snapshot_id(base.id, wish)
     work = folder.with_name(f".{folder.name}.parts")
-    busy = SnapshotError(f"another `webemu embed` is at work in {collection}", action="wait until it ends")
-    with only_one(collection / "embed.lock", busy):  # two would write each other's parts
+    busy = SnapshotError(f"another `webemu embed` is running in {collection}", action="wait until it ends")
+    with only_one(collection / "embed.lock", busy):  # two runs would overwrite each other's parts
         if (folder / "manifest.json").exists():
-            there = read_manifest(folder)  # WARC files and the model may have moved
+            there = read_manifest(folder)  # exists, but WARC files and models may have moved since
             moved = {"model": wish.model, "reranker": wish.reranker}
             write_manifest(folder, replace(there, files=base.files, dense=(there.dense or {}) | moved))
         else:
             if not base.documents:
                 raise SnapshotError(
-                    f"{base.id} has no page to embed", action="webemu ingest SOURCE... --collection NAME"
+                    f"snapshot {base.id} has no pages to embed", action="webemu ingest SOURCE... --collection NAME"
                 )
             passages, queries = encoders()
             work.mkdir(exist_ok=True)
@@ -97,7 +102,7 @@ def embed(
 def _embedded(
     collection: Path, base: Manifest, most: int, work: Path, encode: Encode, done: Callable[[int], object]
 ) -> Iterator[Path]:
-    """The files of all parts, in the order of dense ids; those that are not there are made."""
+    """Yield the embedding files in the order of dense ids, after writing those that do not exist."""
     for first, records in _records(collection, base):
         for start in range(0, len(records), PART):
             numbers = range(start, min(start + PART, len(records)))
@@ -105,6 +110,7 @@ def _embedded(
             if not path.exists():
                 cut = [windows(*texts(records[number]), most) for number in numbers]
                 owners = [first + number for number, page in zip(numbers, cut, strict=True) for _ in page]
+                # One call for all pages of the part: the encoder sorts windows by length and batches them.
                 rows = encode([window for page in cut for window in page])
                 write_part(path, (np.array(owners, np.uint32), rows.astype(np.float16)))
             done(len(numbers))
@@ -114,6 +120,7 @@ def _embedded(
 def _compose(
     collection: Path, base: Manifest, folder: Path, parts: list[Path], wish: Wish, queries: Encode, exact: int
 ) -> None:
+    """Write the snapshot folder from the files of the base and the embeddings."""
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     others = shutil.ignore_patterns("manifest.json", "*.lock", "*-lock")
@@ -132,13 +139,13 @@ def _compose(
 
 
 def _records(collection: Path, base: Manifest) -> Iterator[tuple[int, Blobs]]:
-    """(first dense id, records) of each shard."""
+    """Yield (first dense id, records) of each shard."""
     for shard, first in zip(base.shards, base.bases, strict=True):
         yield first, Blobs(collection / "shards" / shard / "records")
 
 
 def _titles(collection: Path, base: Manifest) -> list[str]:
-    """Of pages evenly through each shard."""
+    """Return the titles of pages at even distances in each shard."""
     step = max(1, base.documents // ASKED)
     return [
         texts(records[number])[1]

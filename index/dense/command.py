@@ -18,7 +18,7 @@ from webemu.index.manifest import current_id, read_manifest, switch
 
 
 class Asked(NamedTuple):
-    """The options that say what is made and how."""
+    """Command line options that decide what is embedded and how."""
 
     model: str
     reranker: str
@@ -32,18 +32,18 @@ def embed(
     model: Annotated[str, typer.Option(help="Model of sentence-transformers: its folder, or its id on the hub.")],
     collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
     snapshot: Annotated[str | None, typer.Option(help="Beginning of its id. [default: the one that is served]")] = None,
-    passages: Annotated[int, typer.Option(help="Embed at most so many of a page.", min=1, max=16)] = 3,
+    passages: Annotated[int, typer.Option(help="Passages of a page that are embedded, at most.", min=1, max=16)] = 3,
     rerank_model: Annotated[
         str, typer.Option(help="Cross-encoder for mode=rerank: its folder, or its id on the hub.")
     ] = "",
-    batch: Annotated[int, typer.Option(help="Passages at a time.", min=1)] = 32,
-    device: Annotated[str | None, typer.Option(help="As torch names it. [default: cuda if there is one]")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    batch: Annotated[int, typer.Option(help="Passages that are encoded at a time.", min=1)] = 32,
+    device: Annotated[str | None, typer.Option(help="Device of torch. [default: cuda if there is one]")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
 ) -> None:
-    """Give a snapshot vectors, so that it can be searched by meaning: a new snapshot, which is then served.
+    """Add vectors to a snapshot, so that it can be searched by meaning; the new snapshot is then served.
 
-    A run that was ended goes on where it was.
+    An interrupted run continues where it stopped.
 
     webemu embed --model sentence-transformers/all-MiniLM-L6-v2 --collection mine
     """
@@ -63,8 +63,9 @@ def embed(
 
 
 def _embed(folder: Path, snapshot: str, asked: Asked) -> str:
-    from webemu.index.dense import build  # its libraries are heavy, and of an extra
-    from webemu.index.dense import model as models
+    """Load the models and embed a snapshot; return the id of the new one."""
+    from index.dense import build  # its libraries are heavy, and only there with the extra `dense`
+    from index.dense import model as models
 
     base = build.base_of(folder, snapshot)
     home = models.locate(asked.model)
@@ -83,6 +84,6 @@ def _embed(folder: Path, snapshot: str, asked: Asked) -> str:
 
 
 def _named(model: str) -> str:
-    """A folder is named from the root on: a server may run elsewhere."""
+    """Return the absolute path of a model folder, since a server may run elsewhere; else the model's id unchanged."""
     folder = Path(model).expanduser()
     return str(folder.resolve()) if model and folder.is_dir() else model

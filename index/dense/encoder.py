@@ -1,6 +1,6 @@
-"""Queries to vectors, for all that ask at the same time: one thread encodes together what waits, and the last are kept.
+"""Encodes queries in batches: one thread encodes all queries that wait, and recent vectors are cached.
 
-The vector of a query does not depend on what it was encoded with: see `webemu.index.dense.model.query_encoder`.
+The vector of a query does not depend on its batch: see `index.dense.model.load_query_encoder`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from webemu.index.dense.model import Encode
 from webemu.index.dense.store import Vector, quantised
 
 GATHER = 0.001
-"""Seconds that the first of a batch waits for others; while one is encoded, the next gathers by itself."""
+"""Seconds that the first query of a batch waits for others; while one batch is encoded, the next gathers by itself."""
 BATCH = 32
+"""Queries of a batch at most."""
 KEPT = 8192
-"""Queries whose vectors are kept."""
+"""Queries whose vectors are cached."""
 
 _Waiting = deque[tuple[str, "Future[Vector]"]]
 
 
 class Encoder:
-    """Thread-safe; its thread ends with it."""
+    """Encodes queries in a thread of its own. Thread-safe."""
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
@@ -33,27 +34,29 @@ class Encoder:
         self._asked = lru_cache(KEPT)(self._ask)
 
     def ask(self, text: str) -> Future[Vector]:
-        """The vector of a query, when it is there: for who must not wait in its own thread."""
+        """Return a future of the vector of a query, for callers that must not block."""
         return self._asked(text)
 
     def vector(self, text: str) -> Vector:
+        """Return the vector of a query; waits for it."""
         return self.ask(text).result()
 
     def _ask(self, text: str) -> Future[Vector]:
+        """Queue a query and wake the thread."""
         future: Future[Vector] = Future()
         self._waiting.append((text, future))
         self._thread.submit(self._work)
         return future
 
     def _work(self) -> None:
-        """Encode what waits; who comes to find that another has done it leaves again."""
+        """Encode the queries that wait. There may be none: each query wakes the thread, and one call takes several."""
         if not self._waiting:
             return
-        time.sleep(GATHER)
+        time.sleep(GATHER)  # a batch takes little longer than one query
         batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
         try:
             vectors: Sequence[Vector] = [quantised(row) for row in self._encode([text for text, _ in batch])]
-        except Exception as error:  # out of memory, a lost GPU: told to each who waits, and not kept
+        except Exception as error:  # out of memory, a lost GPU: every waiting caller gets it, and no cache keeps it
             self._asked.cache_clear()
             for _, future in batch:
                 future.set_exception(error)

@@ -1,8 +1,8 @@
-"""Two rankings as one: what the words give a page, as a share of what they give the best one, plus its cosine.
+"""Fuses two rankings: the BM25 score as a share of the best one, plus the cosine.
 
-A combination of scores (Bruch, Gai and Ingber 2023) and not of places (reciprocal rank fusion, Cormack, Clarke and
-Büttcher 2009): places forget how far the first is ahead of the second, and so let the vectors push a page down that has
-all the words. `docs/dense.md` has the figures of both.
+It combines scores (Bruch, Gai and Ingber 2023) and not ranks (reciprocal rank fusion, Cormack, Clarke and Büttcher
+2009): ranks lose how far the first is ahead of the second, so that vectors push down a page that has all the words.
+`docs/dense.md` has the figures of both.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from webemu.emulator.ports import Entry
 
 
 def fused(worded: Sequence[Entry], cosines: Sequence[Entry], order: Sequence[int]) -> list[Entry]:
-    """All that is in either, by the sum, then order; `cosines` has all that `worded` has."""
+    """Return all entries of both rankings by the sum of their scores, ties by order.
+
+    `cosines` must contain every page of `lexical`.
+    """
     best = worded[0][0] if worded else 1.0
     scores = {doc: cosine for cosine, doc in cosines}
     for score, doc in worded:

@@ -1,6 +1,6 @@
-"""Models of sentence-transformers, from a folder or a hub: which files they are, their hash, and what they compute.
+"""Loads models of sentence-transformers, from a folder or a hub: their files, their hash, and their functions.
 
-The only module that knows torch, and only in its functions. Code that comes with a model is never run, and pickled
+The only module that imports torch, and only inside functions. Code that comes with a model is never run, and pickled
 weights are never read.
 """
 
@@ -19,20 +19,23 @@ from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.index.digests import fingerprint
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
-"""What a model is made of."""
+"""Patterns of the files that make up a model."""
 OTHER_FORMS = ("onnx/*", "openvino/*", ".*")
+"""Patterns of the same model in other formats, which are ignored."""
 
 Precision = Literal["f32", "bf16"]
+"""Number format that passages are encoded in."""
 Encode = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
-"""Texts to rows of length 1."""
+"""Function from texts to one row each, of length 1."""
 Judge = Callable[[str, Sequence[str]], Sequence[float]]
-"""How well each of some passages answers a query; more is better."""
+"""Function from a query and passages to a score of each; more is better."""
 
 
 def locate(model: str, reach: bool = True) -> Path:
-    """The folder of a model that is named by it, or by its id on a hub, which is asked unless the files are here.
+    """Return the folder of a model that is given as a folder, or as an id on the hub, which is contacted if files are
+    missing.
 
-    Without `reach` nobody is asked: serving sends nothing. Raises BadRequest.
+    With `may_download=False` nothing is contacted: serving sends no requests. Raises BadRequest if there is no model.
     """
     if (folder := Path(model).expanduser()).is_dir():
         return folder.resolve()
@@ -42,16 +45,16 @@ def locate(model: str, reach: bool = True) -> Path:
         found = snapshot_download(
             model, allow_patterns=list(FILES), ignore_patterns=list(OTHER_FORMS), local_files_only=not reach
         )
-    except Exception as error:  # no such folder, no such id, no network: the library has a kind for each
+    except Exception as error:  # no such folder, no such id, no network: the library has an error class for each
         raise BadRequest(
-            f"{model} is no folder, and no model could be had by that id: {str(error).splitlines()[0]}",
-            action="give the folder of a sentence-transformers model, or fetch the model where there is a network",
+            f"{model} is not a folder, and no model with that id could be downloaded: {str(error).splitlines()[0]}",
+            action="give the folder of a sentence-transformers model, or download the model where there is a network",
         ) from error
     return Path(found)
 
 
 def digest(folder: Path) -> str:
-    """The model's name by content."""
+    """Return a hash of the model's content."""
     names = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
     parts = blake2b(digest_size=8)
     for name, path in names.items():
@@ -61,19 +64,19 @@ def digest(folder: Path) -> str:
 
 
 def checked(model: str, wanted: str) -> Path:
-    """The folder of a model that must be the very one with this digest. Raises BadRequest, SnapshotError."""
+    """Return the folder of a model that must have this digest. Raises BadRequest or SnapshotError."""
     folder = locate(model, reach=False)
     if (found := digest(folder)) != wanted:
         raise SnapshotError(
-            f"the model has the digest {found}, the snapshot's vectors were made by {wanted}",
-            action="webemu embed --model FOLDER notes where the model is, or embeds by another one",
+            f"the model has the digest {found}, but the snapshot's vectors were made with {wanted}",
+            action="webemu embed --model FOLDER records where the model is now, or embeds with another one",
             place=str(model),
         )
     return folder
 
 
 def precision(device: str | None) -> tuple[str, Precision]:
-    """(device, precision) that passages are embedded with: a GPU where there is one."""
+    """Return (device, precision) for embedding passages: a GPU if there is one and no other device is given."""
     import torch  # heavy, and of the extra `dense`
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -81,7 +84,7 @@ def precision(device: str | None) -> tuple[str, Precision]:
 
 
 def passage_encoder(folder: Path, device: str, batch: int, kind: Precision) -> Encode:
-    """Passages to vectors, many at a time."""
+    """Load a model that encodes passages, `batch` at a time."""
     import torch
 
     model = _sentence_model(folder, device, torch.bfloat16 if kind == "bf16" else torch.float32)
@@ -96,8 +99,9 @@ def passage_encoder(folder: Path, device: str, batch: int, kind: Precision) -> E
 
 
 def query_encoder(folder: Path, device: str = "cpu") -> Encode:
-    """Queries to vectors, in double precision: what the batch does to a row is then far below the step that it is
-    rounded by, and so is what another processor does.
+    """Load a model that encodes queries, in double precision.
+
+    The batch and the processor change a row then by far less than the step to which it is rounded.
     """
     import torch
 
@@ -112,7 +116,7 @@ def query_encoder(folder: Path, device: str = "cpu") -> Encode:
 
 
 def judge(folder: Path, device: str = "cpu") -> Judge:
-    """A cross-encoder: it reads a query and a passage together."""
+    """Load a cross-encoder, which reads a query and a passage together."""
     from sentence_transformers import CrossEncoder
 
     model = CrossEncoder(str(folder), device=device, local_files_only=True, model_kwargs=_WEIGHTS)

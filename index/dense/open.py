@@ -1,4 +1,4 @@
-"""The ways of searching that a snapshot has: by its words, and where it has vectors also by them."""
+"""Opens the rankers of a snapshot: BM25, and those of its vectors if it has any."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from webemu.index.engine import Engine
 from webemu.index.manifest import Manifest
 
 FOLDER = "dense"
+"""Name of the folder of vectors in a snapshot."""
 
 
 def opened(folder: Path, manifest: Manifest, engine: Engine) -> dict[Mode, Finder]:
-    """The finders of a snapshot's folder by mode; `rerank` only where its vectors were made with a reranker.
+    """Return the rankers of a snapshot by mode; `rerank` only if its vectors were made with a reranker.
 
-    Loads the models, from where `webemu embed` found them. Raises BadRequest, SnapshotError, ModuleNotFoundError.
+    Loads the models from where `webemu embed` found them. Raises BadRequest, SnapshotError or ModuleNotFoundError.
     """
     modes: dict[Mode, Finder] = {"bm25": engine}
     if manifest.dense is None:

@@ -1,7 +1,6 @@
-"""What is embedded of a page: its title over windows of a hundred to two hundred words, made of its record's passages.
+"""Cuts a page into the windows that are embedded: its title over 100 to 200 words, made of its record's passages.
 
-A window is so many passages of `webemu.index.records`, so that what a result shows can be looked for in the window it was
-found by.
+A window is a run of passages of `index.records`, so that a snippet can be chosen from the window a page was found by.
 """
 
 from __future__ import annotations
@@ -9,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 WINDOW = 4
-"""Passages of a window: about a thousand characters, which most models read whole."""
+"""Passages of a window: about a thousand characters, which most models read entirely."""
 
 
 def windows(url: str, title: str, passages: Sequence[str], most: int) -> list[str]:
-    """The first `most` windows of a page, at least one; a page without a title is not called by its URL."""
+    """Return the first `limit` windows of a page, at least one. A URL that stands in for a title is not repeated."""
     bodies = [" ".join(passages[at : at + WINDOW]) for at in range(0, min(len(passages), most * WINDOW), WINDOW)]
     if bodies and url.startswith(title):
         return bodies
@@ -21,5 +20,5 @@ def windows(url: str, title: str, passages: Sequence[str], most: int) -> list[st
 
 
 def mask(window: int) -> int:
-    """The passages of a window, a bit each."""
+    """Return the bit mask of the passages in a window."""
     return (1 << WINDOW) - 1 << window * WINDOW

@@ -1,7 +1,7 @@
-"""The port of ranking with vectors: by them alone, fused with the words, or with the best read by a cross-encoder.
+"""Ranks with vectors: by them alone, fused with BM25, or with the best hits read by a cross-encoder.
 
-Conditions of a query hold for what the vectors find as for what the words find. A query without words has no vector:
-the engine answers it.
+This is the port `Ranker` over a snapshot with vectors. Conditions of a query hold for hits of the vectors as for hits
+of the words. A query without words has no vector: the lexical engine answers it.
 """
 
 from __future__ import annotations
@@ -26,43 +26,49 @@ from webemu.index.dense.store import Store, Vector
 from webemu.index.engine import Engine
 
 Mode = Literal["bm25", "dense", "hybrid", "rerank"]
+"""Way of ranking."""
 POOL = 200
-"""How deep the two rankings are fused; below, the words alone rank."""
+"""Depth of the two rankings that are fused; below it the words alone rank."""
 RERANKED = 50
+"""Best hits that the cross-encoder reads."""
 STEP = 1e-8
-"""Between the scores of what ranks below."""
+"""Score difference between neighbours below the pool."""
 PLANS = 256
-"""Queries whose rankings are kept: for the next page, and for who asks the same."""
+"""Queries whose rankings are cached, for their next pages and for repetitions."""
 LISTED = 20_000
-"""Conditions that so many pages meet are a list of pages; of wider ones each candidate is asked."""
+"""Pages up to which conditions become a list of ids; for wider conditions each candidate is checked."""
 ASKED = 20_000
-"""So many candidates are asked at most."""
+"""Candidates that are checked at most."""
 
 Among = NDArray[np.uint32]
+"""Dense ids that a search is limited to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A query made ready, and the upper part of its ranking."""
+    """A prepared query, with the upper part of its ranking."""
 
     words: Any
-    """The engine's plan."""
+    """Plan of the lexical engine."""
     vector: Vector | None = None
-    """None where there are no words."""
+    """Vector of the query; None if it has no words."""
     conditions: Parsed | None = None
-    """All but the words; None where nothing is asked."""
+    """The query without its words; None if nothing else remains."""
     entries: tuple[Entry, ...] = ()
+    """The fused or dense ranking, to depth `FUSION_DEPTH`."""
     worded: frozenset[int] = frozenset()
-    """What stands higher by its words than by its vectors."""
+    """Pages that rank at least as high by words as by vectors; their snippet is chosen by words."""
 
 
 class HybridFinder:
-    """Ranks pages in one of the modes that have vectors. Thread-safe."""
+    """The port `Ranker` in one of the modes that use vectors. Thread-safe."""
 
     def __init__(
         self, engine: Engine, store: Store, encoder: Encoder, mode: Mode = "hybrid", judge: Judge | None = None
     ) -> None:
-        """`judge` is what `rerank` needs."""
+        """Take the lexical engine, the vectors and the query encoder; mode `rerank` also needs the cross-encoder
+        `judge`.
+        """
         self._engine = engine
         self._store = store
         self._encoder = encoder
@@ -73,19 +79,22 @@ class HybridFinder:
 
     @property
     def columns(self) -> Numbers:
+        """Per-document values of the snapshot."""
         return self._engine.columns
 
     is_long = True
+    """True: encoding a query takes too long for an event loop."""
 
     def ready(self, parsed: Parsed) -> Future[Vector] | None:
-        """The vector that `plan` waits for; None where there are no words."""
+        """Start encoding the query, and return a future of its vector; None if it has no words."""
         return self._encoder.ask(parsed.words) if parsed.words.strip() else None
 
     def plan(self, parsed: Parsed) -> Plan:
-        """Rank what the query is answered with, but for what is far below."""
+        """Return the prepared query with the upper part of its ranking; waits for the vector. Cached."""
         return self._planned(parsed)
 
     def _plan(self, parsed: Parsed) -> Plan:
+        """Compute what `plan` returns."""
         words = self._engine.plan(parsed)
         if not parsed.words.strip():
             return Plan(words)
@@ -103,7 +112,7 @@ class HybridFinder:
         return Plan(words, vector, conditions, tuple(entries), worded)
 
     def top(self, plan: Plan, limit: int) -> tuple[list[Entry], bool]:
-        """The best `limit` (score, dense id) by score, then URL; and whether there are no more."""
+        """Return the best `limit` (score, dense id) by score, then URL, and True if there are no more."""
         if plan.vector is None:
             return self._engine.top(plan.words, limit)
         entries = plan.entries
@@ -112,22 +121,24 @@ class HybridFinder:
         more, complete = self._below(plan, limit)
         known, last = {doc for _, doc in entries}, entries[-1][0] if entries else 1.0
         below = [doc for _, doc in more if doc not in known]
+        # Pages below the pool have no fused score: theirs only continues downwards, to keep the order.
         ranked = [*entries, *[(last - STEP * place, doc) for place, doc in enumerate(below, 1)]]
         return ranked[:limit], complete and len(ranked) <= limit
 
     def _below(self, plan: Plan, limit: int) -> tuple[list[Entry], bool]:
-        """The ranking that goes on where the plan's ends, from its beginning."""
+        """Return the ranking that continues below the plan's entries, from its beginning."""
         if self._mode == "dense" and plan.vector is not None:
             found = self._near(plan.vector, plan.conditions, limit, exact=True)
             return found, len(found) < limit
         return self._engine.top(plan.words, limit)
 
     def _near(self, vector: Vector, conditions: Parsed | None, limit: int, exact: bool = False) -> list[Entry]:
-        """The nearest pages that meet the conditions."""
+        """Return the nearest pages that meet the conditions."""
         among = self._among(conditions) if conditions else None
         if among is not None or conditions is None:
             return self._store.best(vector, limit, among, exact)
         plan, wanted = self._engine.plan(conditions), limit
+        # Conditions that many pages meet: look at ever more candidates until enough of them meet the conditions.
         while True:
             wanted = min(4 * wanted, ASKED)
             found = self._store.best(vector, wanted, exact=exact)
@@ -136,46 +147,50 @@ class HybridFinder:
                 return met[:limit]
 
     def _meeting(self, conditions: Parsed) -> Among | None:
-        """The pages that meet some conditions; None if they are too many to be listed."""
+        """Return the pages that meet the conditions; None if they are too many to list."""
         found, complete = self._engine.top(self._engine.plan(conditions), LISTED)
         return np.array([doc for _, doc in found], np.uint32) if complete else None
 
     def _judged(self, judge: Judge, words: str, vector: Vector, entries: list[Entry]) -> list[Entry]:
-        """The best, ordered anew by a model that reads them: above all others, between 2 and 3."""
+        """Return entries in the order of the cross-encoder, with scores between 2 and 3, which is above all others."""
         texts = [self._passage(vector, doc) for _, doc in entries]
         scores = [round(score, 4) for score in judge(words, texts)] if texts else []
+        # Squashed into (2, 3): fused scores are at most 2 (a share of 1 plus a cosine of 1), so the order is kept.
         judged = [(2.5 + score / (1 + abs(score)) / 2, doc) for score, (_, doc) in zip(scores, entries, strict=True)]
         order = self._engine.columns.order
         return sorted(judged, key=lambda entry: (-entry[0], order[entry[1]]))
 
     def _passage(self, vector: Vector, doc: int) -> str:
-        """The passage of a page that is nearest."""
+        """Return the passage of a page that is nearest to the query."""
         window = self._store.window(vector, doc)
         return windows(*self._engine.texts(doc), window + 1)[window]
 
     def hit(self, doc: int, score: float, plan: Plan) -> Hit:
-        """What is shown of a page: out of its nearest passage, unless its words were what it was found by."""
+        """Return what a result shows of a page: a snippet of its nearest passage, unless it was found by its words."""
         if plan.vector is None or doc in plan.worded:
             return self._engine.hit(doc, score, plan.words)
         return self._engine.hit(doc, score, plan.words, mask(self._store.window(plan.vector, doc)))
 
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
-        """Its score here, and what the engine makes of it by its words."""
+        """Return the page's `score` here, and the features of the lexical engine."""
         by_words = {found: worth for worth, found in self._engine.top(plan.words, POOL)[0]}
         return {"score": round(score, 6)} | self._engine.explain(doc, by_words.get(doc, 0.0), plan.words)
 
     def copies(self, doc: int) -> Sequence[int]:
+        """Return ids of all near-duplicates of a page, this page included; empty if it has none."""
         return self._engine.copies(doc)
 
     def terms(self, text: str, like: str = "") -> list[str]:
+        """Return the analyzed terms of a text, in the language that the text `like` seems to be in."""
         return self._engine.terms(text, like)
 
     def frequency(self, words: str) -> int:
+        """Return the number of pages that have the rarest of the words; 0 if there are no words."""
         return self._engine.frequency(words)
 
 
 def _without_words(parsed: Parsed) -> Parsed | None:
-    """All that a query asks but its words, None for nothing."""
+    """Return the query without its words; None if no condition remains."""
     if not parsed.conditional:
         return None
     return replace(parsed, words="", alone="", either=tuple(group for group in parsed.either if group.binds))

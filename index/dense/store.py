@@ -1,11 +1,11 @@
-"""Vectors at rest, and the pages that are nearest to a query: exactly below a million vectors, by a graph above.
+"""Vector storage, and the pages nearest to a query: exact below a million vectors, by a graph above.
 
-    vectors.bin     int8, one row per passage, in the order of dense ids; all have one scale
+    vectors.bin     int8, one row per passage window, in the order of dense ids; all have one scale
     owners.bin      u32, the dense id of each row's page
-    graph.usearch   HNSW (Malkov and Yashunin 2016) over the rows, where there are many
+    graph.usearch   HNSW (Malkov and Yashunin 2016) over the rows, if there are many
 
-Dot products of 8-bit rows are integers: no processor, thread or order of rows changes one. The score of a page is that
-of its best passage.
+Dot products of 8-bit rows are integers, so no processor, thread count or row order changes one. A page has the score
+of its best row.
 """
 
 from __future__ import annotations
@@ -24,50 +24,55 @@ from usearch.index import Index, MetricKind, ScalarKind
 from webemu.emulator.ports import Entry
 
 EXACT = 1_000_000
-"""Up to so many vectors every one is compared."""
+"""Number of vectors up to which each one is compared with the query."""
 NEAR = 4096
-"""The graph is asked for so many rows at most; who wants more gets them exactly."""
+"""Rows that the graph is asked for, at most; a larger request is answered exactly."""
 LEVELS = 127
+"""Largest absolute value of a quantised number."""
 VECTORS, OWNERS, GRAPH = "vectors.bin", "owners.bin", "graph.usearch"
 _ADDED = 65_536
+"""Rows that are added to the graph at once."""
 
 Vector = NDArray[np.int8]
-"""A query's; its length means nothing."""
+"""Quantised vector of a query; its length has no meaning."""
 Part = tuple[NDArray[np.uint32], NDArray[np.float16]]
-"""The owners of some rows, ascending, and the rows."""
+"""Owners of some rows, ascending, and the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """What the manifest of a snapshot says of its vectors."""
+    """The field `dense` of a snapshot's manifest: its models and vectors."""
 
     base: str
-    """The snapshot without them."""
+    """Id of the snapshot without vectors."""
     model: str
-    """Folder or id, as given."""
+    """Folder or id of the model, as given."""
     digest: str
     passages: int
-    """At most so many of a page."""
+    """Windows of a page that are embedded, at most."""
     precision: str
     dimensions: int
     vectors: int
     scale: float
-    """What rows of length 1 were multiplied by before they were rounded."""
+    """Factor that rows of length 1 were multiplied by before rounding."""
     recall: float | None
-    """Share of the ten nearest pages that the graph finds, for titles of pages; None where there is no graph."""
+    """Share of the ten nearest pages that the graph finds, for titles as queries; None without a graph."""
     reranker: str
-    """A cross-encoder, or nothing."""
+    """Folder or id of a cross-encoder; empty if there is none."""
     reranker_digest: str
 
 
 def quantised(vector: NDArray[np.floating[Any]]) -> Vector:
-    """A query's vector in 8 bits."""
+    """Return a query's vector in 8 bits."""
     rounded: Vector = np.rint(vector * (LEVELS / max(np.abs(vector).max(), 1e-9))).astype(np.int8)
     return rounded
 
 
 def write(folder: Path, parts: Sequence[Path], exact: int = EXACT) -> tuple[int, int, float]:
-    """Write the files of a new folder from parts in the order of dense ids: (rows, dimensions, scale)."""
+    """Write the files of a new folder from parts in the order of dense ids; return (rows, dimensions, scale).
+
+    A graph is written only if there are more than `exact` rows.
+    """
     folder.mkdir()
     scale = LEVELS / max(float(np.abs(rows).max()) for _, rows in map(read_part, parts))
     count = dimensions = 0
@@ -82,7 +87,7 @@ def write(folder: Path, parts: Sequence[Path], exact: int = EXACT) -> tuple[int,
 
 
 def write_part(path: Path, part: Part) -> None:
-    """Write it whole or not at all."""
+    """Write a part atomically: complete or not at all."""
     temporary = path.with_suffix(".part")
     with temporary.open("wb") as file:
         np.savez(file, owners=part[0], rows=part[1])
@@ -90,12 +95,13 @@ def write_part(path: Path, part: Part) -> None:
 
 
 def read_part(path: Path) -> Part:
+    """Return the owners and rows of a part."""
     with np.load(path) as values:
         return values["owners"], values["rows"]
 
 
 def _write_graph(folder: Path, dimensions: int) -> None:
-    """By one thread: the order in which rows are added makes the graph."""
+    """Write the graph in one thread: it depends on the order in which rows are added."""
     vectors = _rows(folder, dimensions)
     graph = Index(ndim=dimensions, metric=MetricKind.IP, dtype=ScalarKind.I8)
     for at in range(0, len(vectors), _ADDED):
@@ -110,10 +116,10 @@ def _rows(folder: Path, dimensions: int) -> NDArray[np.int8]:
 
 
 class Store:
-    """Read side, memory-mapped. Thread-safe."""
+    """Memory-mapped reader. Thread-safe."""
 
     def __init__(self, folder: Path, dimensions: int, scale: float, order: Sequence[int]) -> None:
-        """`order`: the place of each page among those of one score."""
+        """Open the files; `order` is the rank of each page among pages of equal score."""
         self._vectors = _rows(folder, dimensions)
         self._owners: NDArray[np.uint32] = np.memmap(folder / OWNERS, np.uint32, "r")
         self._scale = scale
@@ -121,14 +127,18 @@ class Store:
         self._starts = _starts(self._owners)
         self._graph = Index.restore(folder / GRAPH, view=True) if (folder / GRAPH).exists() else None
         self.pages = len(self._starts)
-        """How many pages have vectors."""
+        """Number of pages that have vectors."""
 
     def best(
         self, query: Vector, limit: int, among: NDArray[np.uint32] | None = None, exact: bool = False
     ) -> list[Entry]:
-        """The best `limit` pages (cosine, dense id), by score, then order; `among` these only."""
+        """Return the nearest `limit` pages as (cosine, dense id), by score, then order.
+
+        `doc_ids` limits the search to these pages; `exact` avoids the graph.
+        """
         if among is not None:
             return self._ranked(query, self._rows_of(among), limit)
+        # The graph finds rows, not pages: on average a page has so many rows.
         rows = limit * -(-len(self._owners) // self.pages)
         if self._graph is None or exact or rows > NEAR:
             return self._ranked(query, None, limit)
@@ -136,7 +146,7 @@ class Store:
         return self._ranked(query, np.sort(near.keys).astype(np.intp), limit)
 
     def _rows_of(self, pages: NDArray[np.uint32]) -> NDArray[np.intp]:
-        """The rows of some pages, ascending."""
+        """Return the rows of some pages, ascending."""
         pages = np.sort(pages)
         firsts = np.searchsorted(self._owners, pages)
         counts = np.searchsorted(self._owners, pages, "right") - firsts
@@ -144,6 +154,7 @@ class Store:
         return np.repeat(firsts - before, counts) + np.arange(counts.sum())
 
     def _ranked(self, query: Vector, rows: NDArray[np.intp] | None, limit: int) -> list[Entry]:
+        """Return the best pages among the owners of these rows; None means all rows."""
         if rows is None:
             vectors, owners, starts = self._vectors, self._owners, self._starts
         elif len(rows):
@@ -153,6 +164,7 @@ class Store:
             return []
         scores, docs = np.maximum.reduceat(_dots(query, vectors), starts), owners[starts]
         if limit < len(docs):
+            # Ties with the last one stay in, so that the order below decides which of them is in the list.
             kept = scores >= np.partition(scores, len(docs) - limit)[len(docs) - limit]
             scores, docs = scores[kept], docs[kept]
         places = np.lexsort((self._order[docs], -scores))[:limit]
@@ -160,13 +172,13 @@ class Store:
         return list(zip((scores[places] / length).tolist(), docs[places].tolist(), strict=True))
 
     def window(self, query: Vector, doc: int) -> int:
-        """Which passage of a page is its best."""
+        """Return the number of the page's best window; 0 if it has no vectors."""
         first, last = np.searchsorted(self._owners, np.array((doc, doc + 1), np.uint32))
         return int(_dots(query, self._vectors[first:last]).argmax()) if first < last else 0
 
 
 def recall(store: Store, queries: Sequence[Vector], depth: int = 10) -> float:
-    """Share of the nearest `depth` pages that the graph finds."""
+    """Return the share of the nearest `depth` pages that the graph finds, averaged over the queries."""
 
     def found(query: Vector, exact: bool) -> set[int]:
         return {doc for _, doc in store.best(query, depth, exact=exact)}
@@ -176,11 +188,11 @@ def recall(store: Store, queries: Sequence[Vector], depth: int = 10) -> float:
 
 
 def _starts(owners: NDArray[np.uint32]) -> NDArray[np.intp]:
-    """Where the rows of each page begin."""
+    """Return the offset at which the rows of each page begin."""
     return np.concatenate(([0], np.flatnonzero(owners[1:] != owners[:-1]) + 1))
 
 
 def _dots(query: Vector, vectors: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Whole numbers, in a form that holds them all."""
+    """Return dot products: integers, in a floating type that holds them exactly."""
     dots: NDArray[np.float64] = np.asarray(numkong.cdist(query[None], vectors, metric="dot"))[0]
     return dots

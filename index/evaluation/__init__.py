@@ -1,1 +1,1 @@
-"""How well pages are found: queries with known right pages, asked of a snapshot, scored and compared."""
+"""Search evaluation: queries with known answers are run against a snapshot, scored and compared."""

@@ -1,6 +1,7 @@
-"""A public collection in BEIR's form (corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv) as a crawl of its own.
+"""Turns a public collection in BEIR's layout into a crawl of its own, to evaluate search on it.
 
-Each document becomes a captured HTML page of a host of its own, and is ingested as any crawl is.
+The layout is corpus.jsonl, queries.jsonl, and qrels.tsv or qrels/test.tsv. Each document becomes a captured HTML page
+on a host of its own, and is ingested like any crawl.
 """
 
 from __future__ import annotations
@@ -20,31 +21,32 @@ from webemu.emulator.errors import BadRequest, SourceError
 from webemu.index.evaluation.judged import Judged, Judgments, read_judgments, read_queries
 
 COLLECTION = "beir"
+"""Name of the temporary collection."""
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 _PAGE = "<!doctype html><title>{title}</title><body><article><p>{text}</p></article>"
 
 
 def url_of(name: str) -> str:
-    """The page of the document with this id."""
+    """Return the URL of the page made from the document with this id."""
     host = re.sub(r"[^a-z0-9]", "-", name.lower())[:60]
     return urls.exact(f"http://d{host}.com/{quote(name, safe='')}")
 
 
 def judged(folder: Path) -> tuple[tuple[Judged, ...], Judgments]:
-    """The queries, and which pages answer them."""
+    """Return the queries and judgments of a BEIR folder. Raises BadRequest if it has no qrels."""
     names = [folder / "qrels.tsv", folder / "qrels" / "test.tsv"]
     qrels = next((path for path in names if path.exists()), None)
     if qrels is None:
         raise BadRequest(
-            f"{folder} has no qrels.tsv and no qrels/test.tsv", action="give a folder that is laid out as BEIR's are"
+            f"{folder} has no qrels.tsv and no qrels/test.tsv", action="give a folder that is laid out like BEIR's"
         )
     return read_queries(folder / "queries.jsonl"), read_judgments(qrels, url_of)
 
 
 def ingest(folder: Path, work: Path) -> Path:
-    """Make a collection of the corpus below `work`; its folder. Raises SourceError.
+    """Ingest the corpus as a collection below `work`; return its folder. Raises SourceError.
 
-    `webemu ingest` is run as a command, since this room knows nothing of ingesting.
+    `webemu ingest` is run as a command, since `index` must not import `ingest`.
     """
     crawl = work / "corpus.warc.gz"
     with crawl.open("wb") as file:
@@ -60,7 +62,7 @@ def ingest(folder: Path, work: Path) -> Path:
 
 
 def _documents(path: Path) -> Iterator[tuple[str, str, str]]:
-    """(id, title, text) of each."""
+    """Yield (id, title, text) of each document. Raises SourceError."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for line in lines:
@@ -73,6 +75,7 @@ def _documents(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _record(document: tuple[str, str, str]) -> bytes:
+    """Return the WARC record of a document."""
     name, title, text = document
     page = _PAGE.format(title=html.escape(title.replace("_", " ")), text=html.escape(text))
     block = _HEAD + page.encode("utf-8", "replace")

@@ -1,5 +1,5 @@
--- What known items may be made of, in the order in which it is tried: site after site in turn, by a hash of the seed.
--- Expects the macro held_out(url), the variable seed and the table told: what links that are not held out say of pages.
+-- Candidates of known-item queries in the order in which they are tried: one per site in turn, by a hash of the seed.
+-- Needs the macro held_out(url), the variable seed and the table told: texts of links that are not held out, per page.
 CREATE TEMP TABLE live AS
 SELECT p.source_id, p.warc_record_offset, p.url, p.title, p.text_hash, p.words,
        coalesce(c.url_host_registered_domain, c.url_host_name, '') AS site
@@ -8,7 +8,7 @@ WHERE p.searchable
 QUALIFY lead(p.url) OVER (PARTITION BY p.url
   ORDER BY c.fetch_time, c.warc_record_type = 'response', p.source_id, p.warc_record_offset) IS NULL;
 
--- One page of each text.
+-- One page per distinct text.
 CREATE TEMP TABLE pages_in_turn AS
 SELECT *, row_number() OVER (ORDER BY nth, dice, url) AS turn FROM (
   SELECT *, row_number() OVER (PARTITION BY site ORDER BY dice, url) AS nth FROM (
@@ -17,7 +17,7 @@ SELECT *, row_number() OVER (ORDER BY nth, dice, url) AS turn FROM (
     FROM live)
   QUALIFY row_number() OVER (PARTITION BY text_hash ORDER BY url) = 1);
 
--- Words of links on held-out pages that lead to one text alone; `unheard` if no other page says them. One of each text.
+-- Texts of links on held-out pages that lead to one text only; `unheard` if no other page uses them. One per text.
 CREATE TEMP TABLE anchors_in_turn AS
 WITH said AS (
   SELECT lower(l.anchor) AS said, min(l.anchor) AS anchor, t.url, t.site, t.text_hash,

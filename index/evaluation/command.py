@@ -32,27 +32,27 @@ def eval_search(
     ids_are: Annotated[
         str | None,
         typer.Option(
-            "--ids", help="What ids of pages are: a file of id, tab, URL, or a URL with {id}. [default: URLs]"
+            "--ids", help="Meaning of page ids: a file of id, tab, URL, or a URL with {id}. [default: ids are URLs]"
         ),
     ] = None,
-    tasks: Annotated[Path | None, typer.Option(help="Task file instead: its questions find their evidence.")] = None,
+    tasks: Annotated[Path | None, typer.Option(help="Task file instead: its questions, with their evidence.")] = None,
     beir_folder: Annotated[
-        Path | None, typer.Option("--beir", help="Folder in BEIR's form instead: it is ingested, asked and removed.")
+        Path | None, typer.Option("--beir", help="Folder in BEIR's layout instead: ingested, queried and removed.")
     ] = None,
     snapshot: Annotated[str | None, typer.Option(help="Beginning of its id. [default: the one that is served]")] = None,
-    engine: Annotated[str, typer.Option(help="Way of searching: full, plain, weak, dense, hybrid, rerank.")] = "",
-    against: Annotated[str | None, typer.Option(help="A second snapshot, to compare with the first.")] = None,
-    against_engine: Annotated[str | None, typer.Option(help="Another way of searching, to compare with.")] = None,
+    engine: Annotated[str, typer.Option(help="Ranker: full, plain, weak, dense, hybrid or rerank.")] = "",
+    against: Annotated[str | None, typer.Option(help="Second snapshot, compared with the first.")] = None,
+    against_engine: Annotated[str | None, typer.Option(help="Second ranker, compared with the first.")] = None,
     shown: Annotated[
-        bool, typer.Option("--shown", help="Score what an agent is shown, not the engine's ranking.")
+        bool, typer.Option("--shown", help="Score the results that an agent is shown, not the engine's ranking.")
     ] = False,
     depth: Annotated[int, typer.Option(help="Results per query.", min=1, max=10_000)] = 100,
-    measured: Annotated[str, typer.Option("--measures", help="As ir_measures names them.")] = MEASURES,
-    run_file: Annotated[Path | None, typer.Option(help="Write the rankings there, in TREC's form.")] = None,
-    per_query: Annotated[Path | None, typer.Option(help="Write a line of JSON for each query there.")] = None,
+    measured: Annotated[str, typer.Option("--measures", help="Measures, as ir_measures names them.")] = MEASURES,
+    run_file: Annotated[Path | None, typer.Option(help="File for the rankings, in TREC's run format.")] = None,
+    per_query: Annotated[Path | None, typer.Option(help="File for a line of JSON per query.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
 ) -> None:
-    """Measure how well a snapshot's search finds what is known to be right, and compare it with another.
+    """Measure how well a snapshot's search finds pages that are known to be right, and compare it with another.
 
     webemu eval-search --collection mine --queries known/queries.jsonl --qrels known/qrels.tsv
 
@@ -87,32 +87,35 @@ def eval_search(
 
 
 def _named(setting: Setting) -> str:
+    """Return a configuration as text."""
     return f"snapshot {setting.snapshot}" + (f" by {setting.engine}" if setting.engine else "")
 
 
 def _asked(
     queries: Path | None, qrels: Path | None, ids_are: str | None, tasks: Path | None
 ) -> tuple[tuple[Judged, ...], Judgments]:
+    """Return the queries and judgments of the given files. Raises BadRequest if files are missing."""
     if tasks is not None:
         return read_tasks(tasks)
     if queries is None or qrels is None:
         raise BadRequest(
-            "no queries, or no judgments", action="give --queries and --qrels, or --tasks, or --beir: see --help"
+            "--queries or --qrels is missing", action="give --queries and --qrels, or --tasks, or --beir: see --help"
         )
     return read_queries(queries), read_judgments(qrels, ids(ids_are))
 
 
 def _scored(asked: tuple[tuple[Judged, ...], Judgments], setting: Setting, by: Sequence[Any]) -> list[Scored]:
+    """Run and score the queries. Raises BadRequest if none has a judgment."""
     queries, judgments = asked
     with tqdm(total=len(queries), unit="query", leave=False, disable=None) as bar:
         scored = score(queries, judgments, ranker(setting), by, bar.update)
     if not scored:
-        raise BadRequest("no query has a judgment", action="compare the ids of the queries with those of the qrels")
+        raise BadRequest("no query has a judgment", action="compare the query ids with those in the qrels")
     return scored
 
 
 def _run_lines(scored: Sequence[Scored], name: str) -> list[str]:
-    """TREC's form; the score counts down from the depth, since readers sort by it."""
+    """Return the rankings in TREC's run format. Scores count down from the depth, since readers sort by them."""
     return [
         f"{one.query.id} Q0 {url} {place} {len(one.found) - place + 1} {name}"
         for one in scored
@@ -121,6 +124,7 @@ def _run_lines(scored: Sequence[Scored], name: str) -> list[str]:
 
 
 def _line(one: Scored) -> str:
+    """Return a query and its scores as a line of JSON."""
     told = {"_id": one.query.id, "text": one.query.text, "kind": one.query.kind, "half": one.query.half}
     return json.dumps({**told, **one.values}, ensure_ascii=False)
 

@@ -1,18 +1,19 @@
-"""Which links are kept from the index, so that their words can be asked as queries that it was not told."""
+"""Chooses links that are left out of the index, so that their texts can be queries the index has not seen."""
 
 from __future__ import annotations
 
 from hashlib import md5
 
 ONE_IN = 5
+"""One page in this many is held out."""
 
 
 def held_out(source_url: str) -> bool:
-    """Whether the links of this page are held out: one page in five, by a hash of its URL."""
+    """True if the links of this page are held out, decided by a hash of its URL."""
     digest = md5(source_url.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
     return int(digest[:8], 16) % ONE_IN == 0
 
 
 def held_out_sql(column: str) -> str:
-    """The same of a column, as an expression of DuckDB."""
+    """Return the same test of a column as a DuckDB expression."""
     return f"(('0x' || left(md5({column}), 8))::UINTEGER % {ONE_IN} = 0)"

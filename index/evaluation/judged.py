@@ -1,6 +1,6 @@
-"""Queries and which pages answer them, read from files: BEIR's, TREC's, and task files.
+"""Reads queries and judgments from files: BEIR's and TREC's formats, and task files.
 
-A page is named by its URL, or by an id that `Ids` makes a URL of. Nothing is asked of a snapshot here.
+A page is identified by its URL, or by an id that an `IdResolver` maps to one. No snapshot is needed here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
 
 Ids = Callable[[str], str]
-"""The URL of the page that has this id."""
+"""Function from a page id to its URL."""
 Judgments = Mapping[str, Mapping[str, int]]
 """Grades by query id and URL."""
 
@@ -28,12 +28,16 @@ class Judged:
     id: str
     text: str
     kind: str = ""
+    """Group of the query, such as `anchor`; empty if it has none."""
     half: str = ""
-    """`fit` or `report`: whether weights may be fitted on it."""
+    """`fit` if weights may be fitted on it, `report` if not; empty if unknown."""
 
 
 def read_queries(path: Path) -> tuple[Judged, ...]:
-    """The queries of a file: JSON Lines (`_id`, `text`, perhaps `kind` and `half`) or id, tab, text."""
+    """Return the queries of a file: JSON Lines (`_id`, `text`, optional `kind` and `half`), or id, tab, text.
+
+    Raises BadRequest with the line that cannot be read.
+    """
     found = {}
     for number, line in _lines(path):
         row = _object(path, number, line) if line.lstrip().startswith("{") else _pair(path, number, line)
@@ -47,12 +51,12 @@ def read_queries(path: Path) -> tuple[Judged, ...]:
 
 
 def read_judgments(path: Path, url: Ids) -> Judgments:
-    """The grades of a file of three columns (BEIR, perhaps with a header) or four (TREC)."""
+    """Return the grades of a file of three columns (BEIR, perhaps with a header) or four (TREC). Raises BadRequest."""
     found: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
         columns = line.split("\t") if "\t" in line else line.split()
         if len(columns) == 4:
-            del columns[1]
+            del columns[1]  # TREC's iteration, which nobody uses
         try:
             query, page, grade = columns[0].strip(), columns[1].strip(), int(columns[2])
         except (IndexError, ValueError):
@@ -64,9 +68,10 @@ def read_judgments(path: Path, url: Ids) -> Judgments:
 
 
 def read_tasks(path: Path) -> tuple[tuple[Judged, ...], Judgments]:
-    """The questions of a task file as queries, the pages of their evidence as answers; tasks without are left out.
+    """Return the questions of a task file as queries and their evidence pages as answers; tasks without evidence are
+    left out.
 
-    Their kind is how many pages are evidence.
+    The kind of a query is its number of evidence pages. Raises BadRequest.
     """
     queries, judgments = [], {}
     for number, line in _lines(path):
@@ -81,7 +86,10 @@ def read_tasks(path: Path) -> tuple[tuple[Judged, ...], Judgments]:
 
 
 def ids(given: str | None) -> Ids:
-    """What makes ids URLs: nothing (they are), a URL with `{id}` in it, or a file of id, tab, URL."""
+    """Return the function from page ids to URLs.
+
+    `pattern` is None if ids are URLs, a URL that contains `{id}`, or a file of id, tab, URL.
+    """
     if given is None:
         return urls.exact
     if "{id}" in given:
@@ -94,7 +102,7 @@ def ids(given: str | None) -> Ids:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines with something on them, numbered from 1."""
+    """Yield the lines that are not blank, numbered from 1. Raises BadRequest if the file cannot be read."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
@@ -107,16 +115,18 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    """Return the JSON object of a line. Raises BadRequest."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _bad(path, number, f"is no JSON ({error})") from error
+        raise _bad(path, number, f"is not JSON ({error})") from error
     if not isinstance(row, dict):
-        raise _bad(path, number, "is no JSON object")
+        raise _bad(path, number, "is not a JSON object")
     return row
 
 
 def _pair(path: Path, number: int, line: str) -> dict[str, str]:
+    """Return a line of id, tab, text. Raises BadRequest."""
     name, tab, text = line.partition("\t")
     if not tab:
         raise _bad(path, number, "has no tab")
@@ -124,4 +134,5 @@ def _pair(path: Path, number: int, line: str) -> dict[str, str]:
 
 
 def _bad(path: Path, number: int, what: str) -> BadRequest:
-    return BadRequest(f"{path}: line {number:,} {what}", action="see docs/search_quality.md for the forms")
+    """Return the error of a line that cannot be read."""
+    return BadRequest(f"{path}: line {number:,} {what}", action="see docs/search_quality.md for the formats")

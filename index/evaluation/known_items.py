@@ -1,12 +1,12 @@
-"""Known items: queries made of what a crawl holds, so that the page they ask for is known.
+"""Makes known-item queries from the crawl itself, so that the page they look for is known.
 
-    anchor  the words of a link on a page whose links are held out, which no other page says
-    called  likewise, words that pages say too whose links are not held out
-    title   two to five telling words of its title, in order
-    quote   six to twelve words of its text, one after another
+    anchor  the text of a link on a page whose links are held out, which no other page uses
+    called  the same, with a text that pages use too whose links are not held out
+    title   two to five rare words of a title, in order
+    quote   six to twelve consecutive words of a text
 
-All pages with the same text as the one that is asked for are right, of a title all that have it, of a quote all that
-hold it. Words that would be right for too many are not asked.
+All pages with the same text as the target are right; for a title also all pages that have it, for a quote all that
+contain it. Queries with too many right pages are discarded.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from webemu.index.evaluation.held_out import held_out_sql
 from webemu.index.signals.anchors import gather
 
 KINDS = ("anchor", "called", "title", "quote")
+"""Kinds of queries."""
 MAX_SAME = 10
-"""In so many texts a title or a quote may stand."""
+"""Distinct texts that may have a title or a quote."""
 TRIES = 30
-"""So many candidates are looked at for each query wanted."""
+"""Candidates that are examined per query."""
 MIN_BYTES = 8
-"""Of a query: eight letters of English, three characters of Chinese."""
+"""Shortest query in UTF-8 bytes: eight letters of English, three characters of Chinese."""
 SHORTEST, LONGEST = 6, 12
-"""Words of a quote."""
+"""Fewest and most words of a quote."""
 PROSE = 0.7
-"""Share of a sentence that is letters: code and tables have fewer."""
+"""Smallest share of letters in a sentence; code and tables have fewer."""
 _BATCH = 500
 _WIDE = 200
 _BLANK = re.compile(r"\s")
@@ -47,9 +48,9 @@ _SIGNPOSTS = frozenset(
     " home in index last link log login main map more next of on out page policy prev previous privacy read return"
     " search section see show sign site sitemap skip source story table terms the this to top up us use view".split()
 )
-"""A link of such words alone says where it stands, not what it leads to."""
+"""Words of navigation: a link of these alone says where it is, not what it leads to."""
 _TURNS = (["next"], ["prev"], ["previous"], ["up"])
-"""First words of links to the pages around."""
+"""First words of links to neighbouring pages."""
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _PIECES = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
@@ -64,29 +65,33 @@ class Item:
 
     id: str
     kind: str
+    """One of `KINDS`."""
     text: str
     site: str
-    """Registrable domain of the page that is asked for, else its host."""
+    """Registrable domain of the target page, else its host."""
     half: str
+    """`fit` or `report`, see `choose_half`."""
     source: str
-    """Page that holds the link, whose words are not to be indexed; empty for other kinds."""
+    """Page with the link whose text must not be indexed; empty for other kinds."""
     relevant: tuple[str, ...]
     """URLs of all pages that are right."""
 
 
 def half_of(site: str) -> str:
-    """`fit` or `report`: weights are fitted on the queries of one half of the sites and reported on the other."""
+    """Return `fit` or `report`: weights are fitted on queries of one half of the sites and reported on the other."""
     return ("fit", "report")[number_of("half", site) % 2]
 
 
 def number_of(*parts: object) -> int:
-    """A number that depends on these alone."""
+    """Return a pseudo-random number that depends on the arguments alone."""
     text = " ".join(map(str, parts)).encode("utf-8", "replace")
     return int(md5(text, usedforsecurity=False).hexdigest()[:12], 16)
 
 
 def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterator[Item]:
-    """Up to `count` items, a quarter of each kind as far as there are any; the same for the same snapshot and seed."""
+    """Yield up to `count` items, a quarter of each kind if there are enough. Equal snapshots and seeds give equal
+    items.
+    """
     db = catalog.db
     db.execute("SET threads = 2")
     db.execute(f"CREATE TEMP MACRO held_out(url) AS {held_out_sql('url')}")
@@ -112,7 +117,7 @@ _ROWS = {
 
 
 def _rows(catalog: Catalog, kind: str, limit: int) -> Iterator[Row]:
-    """The first candidates of a kind, in their turn."""
+    """Yield the first candidates of a kind, in order."""
     for begin in range(0, limit, _BATCH):
         answer = catalog.db.execute(_ROWS[kind].format(MAX_SAME), [begin, begin + _BATCH])
         names = [column[0] for column in answer.description or ()]
@@ -121,7 +126,7 @@ def _rows(catalog: Catalog, kind: str, limit: int) -> Iterator[Row]:
 
 
 def _item(kind: str, row: Row, catalog: Catalog, world: World, seed: int) -> Item | None:
-    """The item that a candidate makes, if any."""
+    """Return the item made from a candidate; None if it is unsuitable."""
     dice = number_of(seed, kind, row["url"])
     if kind in ("anchor", "called"):
         text = row["anchor"] if is_telling(row["anchor"]) else ""
@@ -137,13 +142,13 @@ def _item(kind: str, row: Row, catalog: Catalog, world: World, seed: int) -> Ite
 
 
 def _askable(text: str, world: World) -> bool:
-    """Whether it says enough, and nothing of it is an operator."""
+    """True if a query is long enough and contains no operator."""
     enough = len(text.encode("utf-8", "replace")) >= MIN_BYTES and len(world.finder.terms(text)) >= 2
     return enough and not parse(text).conditional
 
 
 def is_telling(anchor: str) -> bool:
-    """Whether the words of a link are two at least, no address, and say more than where it stands."""
+    """True if a link text has at least two words, is no URL, and says more than where the link is."""
     words = _WORDS.findall(anchor.lower())
     if len(_PIECES.findall(anchor)) < 2 or "://" in anchor:
         return False
@@ -151,15 +156,20 @@ def is_telling(anchor: str) -> bool:
 
 
 def title_words(title: str, world: World, dice: int) -> str:
-    """Up to two to five words of a title, as the dice have it: those on the fewest pages, in their order."""
+    """Return two to five words of a title, the rarest ones in their order; fewer if it has fewer. `dice` decides the
+    number.
+    """
     frequency = world.finder.frequency
     words = {word.lower(): word for word in _WORDS.findall(title) if not word.isdigit() and frequency(word)}.values()
+    # The number of words comes from the dice, so that queries of all lengths are measured.
     chosen = sorted(words, key=lambda word: (frequency(word), word))[: 2 + dice % 4]
     return " ".join(word for word in words if word in chosen)
 
 
 def quote_of(text: str, dice: int) -> str:
-    """Six to twelve words of one sentence of a text, one after another. Empty if no sentence is so long."""
+    """Return six to twelve consecutive words of one sentence; empty if no sentence is long enough. `dice` chooses
+    them.
+    """
     sentences = [s for s in _SENTENCES.split(text) if sum(map(str.isalpha, s)) > PROSE * len(s)]
     pieces = [found for s in sentences if len(found := list(_PIECES.finditer(s))) >= SHORTEST]
     if not pieces:
@@ -171,7 +181,7 @@ def quote_of(text: str, dice: int) -> str:
 
 
 def _holding(world: World, words: str) -> list[str]:
-    """The pages that hold these words one after another; none if they are on too many."""
+    """Return the URLs of pages that contain these words in sequence; empty if they are too many."""
     finder = world.finder
     plan, columns = finder.plan(parse(f'"{words}"')), finder.columns
     found, complete = finder.top(plan, _WIDE)
@@ -188,5 +198,5 @@ WHERE a.url = ? ORDER BY b.url LIMIT 1000
 
 
 def _same(catalog: Catalog, url: str, titled: bool) -> list[str]:
-    """The pages with the text of this one, and if asked with its title."""
+    """Return the URLs of pages with the text of this one, and with its title if `by_title`."""
     return [found for (found,) in catalog.db.execute(_SAME, [titled, url]).fetchall()]

@@ -24,11 +24,11 @@ def known_items(
     collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
     count: Annotated[int, typer.Option(help="Queries, a quarter of each kind.", min=1)] = 800,
-    seed: Annotated[int, typer.Option(help="Which pages are asked for.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed that chooses the target pages.")] = 0,
 ) -> None:
-    """Make queries whose right page is known, of the crawl itself: anchor texts, title words, quotes.
+    """Make queries from the crawl itself whose right page is known: link texts, title words, quotes.
 
-    The links that the anchor texts are of are held out: a snapshot that leaves them out has not been told.
+    The links whose texts are used are held out: a snapshot built with `--hold-out` has not seen them.
 
     webemu known-items --collection mine --out known
     """

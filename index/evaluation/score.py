@@ -1,4 +1,4 @@
-"""Rankings scored query by query with ir_measures, and the figures of any group of queries."""
+"""Scores rankings query by query with ir_measures, and summarises any group of queries."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from webemu.index.evaluation.ranker import Ranker
 from webemu.index.evaluation.statistics import Difference, Figure, difference, figure
 
 MEASURES = "nDCG@10,AP,RR@10,R@100"
+"""Default measures, by their names in ir_measures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One query, asked."""
+    """One query with its ranking and scores."""
 
     query: Judged
     found: tuple[str, ...]
-    """URLs, the best first."""
+    """URLs, best first."""
     values: Mapping[str, float]
-    """By the name of the measure."""
+    """Score by name of the measure."""
 
 
 def measures(names: str) -> list[Any]:
-    """Measures by the names of ir_measures, with commas between. Raises BadRequest for one that is unknown."""
+    """Return measures by their ir_measures names, separated by commas. Raises BadRequest for an unknown name."""
     library = _library()
     try:
         by = [library.parse_measure(name.strip()) for name in names.split(",")]
         list(library.iter_calc(by, {"query": {"page": 1}}, {"query": {"page": 1.0}}))
         return by
-    except Exception as error:  # the library and what it calls have a kind for each
+    except Exception as error:  # the library and its dependencies raise many kinds of errors
         raise BadRequest(
-            f"measures {names!r}: {error}", action="names are those of ir_measures, such as nDCG@10,AP,RR@10,R@100"
+            f"measures {names!r} are invalid: {error}",
+            action="use names of ir_measures, such as nDCG@10,AP,RR@10,R@100",
         ) from error
 
 
@@ -46,15 +48,16 @@ def score(
     by: Sequence[Any],
     done: Callable[[], None] = lambda: None,
 ) -> list[Scored]:
-    """Ask every query that has a judgment, and score what is found; `done` is called after each that was asked.
+    """Run every query that has a judgment and score its ranking; `on_query` is called after each query.
 
-    The order is what is scored: trec_eval would put equal scores into an order of its own.
+    Ranks are scored, not the engine's scores: trec_eval would reorder equal ones.
     """
     library, asked = _library(), [query for query in queries if judgments.get(query.id)]
     found: dict[str, list[str]] = {}
     for query in asked:
         found[query.id] = rank(query.text)
         done()
+    # Distinct descending scores keep the order of the ranking.
     run = {name: {url: float(-place) for place, url in enumerate(pages)} for name, pages in found.items() if pages}
     wanted = {query.id: dict(judgments[query.id]) for query in asked}
     values: dict[str, dict[str, float]] = {query.id: {} for query in asked}
@@ -65,11 +68,11 @@ def score(
 
 
 Group = tuple[str, str]
-"""Kind and half; empty for all."""
+"""(kind, half); empty strings stand for all."""
 
 
 def groups(scored: Sequence[Scored]) -> dict[Group, list[int]]:
-    """Which queries, by place, are in which group: all first, then each kind, then each half of each kind."""
+    """Return the indices of queries per group: all first, then each kind, then each half of each kind."""
     found: dict[Group, list[int]] = {("", ""): list(range(len(scored)))}
     for place, one in enumerate(scored):
         for group in {(one.query.kind, ""), (one.query.kind, one.query.half), ("", one.query.half)} - {("", "")}:
@@ -78,13 +81,13 @@ def groups(scored: Sequence[Scored]) -> dict[Group, list[int]]:
 
 
 def figures(scored: Sequence[Scored], places: Sequence[int]) -> dict[str, Figure]:
-    """The mean of each measure over some of the queries."""
+    """Return the mean of each measure over the queries with these indices."""
     names = scored[places[0]].values
     return {name: figure([scored[place].values[name] for place in places], name) for name in names}
 
 
 def differences(first: Sequence[Scored], second: Sequence[Scored], places: Sequence[int]) -> dict[str, Difference]:
-    """How much more `second` has than `first`, both scored on the same queries."""
+    """Return how much higher `second` scores than `first`, per measure, on the same queries."""
     return {
         name: difference([first[n].values[name] for n in places], [second[n].values[name] for n in places], name)
         for name in first[places[0]].values
@@ -92,6 +95,7 @@ def differences(first: Sequence[Scored], second: Sequence[Scored], places: Seque
 
 
 def _library() -> Any:
+    """Import ir_measures, which is optional. Raises EmulatorError if it is not installed."""
     try:
         import ir_measures  # optional, with numpy below it
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Figures over queries: bootstrap intervals, and the paired randomization test. Pure, and seeded by what they are of.
+"""Statistics over queries: bootstrap intervals and the paired randomization test. Pure functions with fixed seeds.
 
 Smucker, Allan and Carterette (2007) recommend the randomization test for comparing retrieval systems.
 """
@@ -12,33 +12,37 @@ from math import floor
 from random import Random
 
 RESAMPLES = 1000
+"""Bootstrap samples."""
 PERMUTATIONS = 10_000
+"""Random sign changes of the randomization test."""
 LEVEL = 0.95
+"""Confidence level of the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over queries."""
+    """A mean over queries, with its confidence interval."""
 
     mean: float
     low: float
     high: float
-    """Of the interval at `LEVEL`."""
+    """Upper end of the interval at `CONFIDENCE`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much more the second of two settings scores on the same queries."""
+    """Comparison of two configurations on the same queries."""
 
     first: float
     second: float
     gain: Figure
+    """Mean of second minus first."""
     p: float
-    """How likely a gain or loss of this size is where the settings are as good as each other."""
+    """Probability of a gain or loss of at least this size if the configurations were equally good."""
 
 
 def figure(values: Sequence[float], name: str) -> Figure:
-    """The mean, and its percentile bootstrap over queries. At least one value."""
+    """Return the mean of at least one value, with its percentile bootstrap interval. `name` seeds random numbers."""
     count, mean = len(values), sum(values) / len(values)
     if min(values) == max(values):
         return Figure(mean, mean, mean)
@@ -49,16 +53,16 @@ def figure(values: Sequence[float], name: str) -> Figure:
 
 
 def difference(first: Sequence[float], second: Sequence[float], name: str) -> Difference:
-    """Two settings compared by their values for the same queries, in the same order."""
+    """Compare two configurations by their values for the same queries, in the same order."""
     gains = [b - a for a, b in zip(first, second, strict=True)]
     count = len(gains)
     return Difference(sum(first) / count, sum(second) / count, figure(gains, name), _p([g for g in gains if g], name))
 
 
 def _p(gains: list[float], name: str) -> float:
-    """Two-sided: the share of random changes of sign that move the sum at least so far from zero."""
+    """Return the two-sided p: the share of random sign changes that move the sum at least as far from zero."""
     draws, total, count = Random(f"randomization:{name}"), sum(gains), len(gains)
-    as_far = 1
+    as_far = 1  # the observed assignment counts as one of the permutations, so p is never 0
     for _ in range(PERMUTATIONS):
         signs = map(int, f"{draws.getrandbits(count):0{count}b}") if count else ()
         as_far += abs(total - 2 * sum(compress(gains, signs))) >= abs(total) - 1e-9

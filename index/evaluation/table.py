@@ -1,4 +1,4 @@
-"""Figures of a measurement as people read them: one line for each group of queries."""
+"""Formats the figures of an evaluation for people: one line for each group of queries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webemu.index.evaluation.score import Group, Scored, differences, figures, g
 
 
 def table(scored: Sequence[Scored]) -> Iterator[str]:
-    """The mean of each measure with its interval, for all queries and for each kind and half."""
+    """Yield the mean of each measure with its interval, for all queries and for each kind and half."""
     names = list(scored[0].values)
     yield f"{'':<18}{'queries':>8}" + "".join(f"   {name:<20}" for name in names)
     for group, places in groups(scored).items():
@@ -17,7 +17,7 @@ def table(scored: Sequence[Scored]) -> Iterator[str]:
 
 
 def comparison(first: Sequence[Scored], second: Sequence[Scored]) -> Iterator[str]:
-    """Each measure of both, the gain of the second with its interval, and the p of the randomization test."""
+    """Yield each measure of both, the gain of the second with its interval, and the p of the randomization test."""
     yield f"{'':<18}{'measure':<10}{'first':>8}{'second':>8}{'ratio':>7}   gain                      p"
     for group, places in groups(first).items():
         for name, one in differences(first, second, places).items():
@@ -27,4 +27,5 @@ def comparison(first: Sequence[Scored], second: Sequence[Scored]) -> Iterator[st
 
 
 def _named(group: Group) -> str:
+    """Return a group as text."""
     return " ".join(filter(None, group)) or "all"

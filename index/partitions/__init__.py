@@ -1,1 +1,1 @@
-"""An index in parts, each on a machine of its own: building them, holding one, and asking all of them as one."""
+"""An index in partitions, each on its own machine: building them, serving one, and querying all of them as one."""

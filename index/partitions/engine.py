@@ -1,7 +1,7 @@
-"""Ranking inside one part as if it were inside the whole: how frequent a word is, is known over all parts.
+"""Ranks inside one partition as if inside the whole index, by term frequencies over all partitions.
 
-BM25's rareness of a term is that of the part's index; each term is boosted by how rare it is in the whole against how
-rare it is here, so that scores of parts can be compared. What stays the part's own is the average length of its pages.
+BM25 uses the inverse document frequency of the partition's index; each term is boosted by its rareness in the whole
+relative to that, so that scores of partitions can be compared. Only the average page length remains local.
 """
 
 from __future__ import annotations
@@ -16,35 +16,43 @@ from webemu.index.rank import Weights
 Key = tuple[str, str]
 """(field, term)."""
 KEPT = 1 << 20
-"""Frequencies that are remembered."""
+"""Term frequencies that are cached."""
 
 
 class Statistics:
-    """How frequent terms are over all parts: conditions from the beginning, words as they are told."""
+    """Term frequencies over all partitions: conditions from the beginning, words as they are learnt."""
 
     def __init__(self, documents: int, newest: int, conditions: Mapping[str, int]) -> None:
-        """`documents`: of all parts; `newest`: when their last page was fetched; `conditions`: terms of `key`."""
+        """Take the figures of all partitions.
+
+        - documents: searchable pages
+        - newest: fetch time of the last page, in seconds
+        - conditions: number of pages per term of the field `key`
+        """
         self.documents = documents
         self.newest = newest
         self._conditions = conditions
         self._words: dict[Key, int] = {}
 
     def learn(self, known: Mapping[Key, int]) -> None:
-        if len(self._words) > KEPT:
+        """Cache the frequencies of more terms."""
+        if len(self._words) > KEPT:  # forget everything: an LRU order is not worth its cost here
             self._words = {}
         self._words.update(known)
 
     def of(self, field: str, term: str) -> int | None:
-        """In how many pages a term occurs; None where that was not told yet."""
+        """Return the number of pages that have a term; None if it is not known yet."""
         return self._conditions.get(term, 0) if field == "key" else self._words.get((field, term))
 
 
 class Unknown(Exception):
-    """A term whose frequency over all parts was not told."""
+    """The frequency of a term over all partitions is not known yet."""
 
 
 class PartEngine(Engine):
-    """An engine of one part. Raises Unknown for words that it knows nothing of; nothing of that is remembered."""
+    """Engine of one partition. Raises UnknownTermFrequency for words it has no global frequency of, and caches nothing
+    then.
+    """
 
     def __init__(self, statistics: Statistics, *given: Any) -> None:
         self._statistics = statistics
@@ -52,10 +60,11 @@ class PartEngine(Engine):
 
     @classmethod
     def like(cls, engine: Engine, statistics: Statistics) -> PartEngine:
-        """The same index in the same way, with the statistics of all parts."""
+        """Return an engine over the same files, with the statistics of all partitions."""
         return cls(statistics, *engine._given, engine.weights, engine._field)
 
     def variant(self, weights: Weights, field: str = "all") -> PartEngine:
+        """Return an engine over the same files that ranks with other weights or by another field."""
         return type(self)(self._statistics, *self._given, weights, field)
 
     def _count(self) -> int:
@@ -67,7 +76,7 @@ class PartEngine(Engine):
         return frequency
 
     def own_frequency(self, field: str, term: str) -> int:
-        """In how many pages of this part a term occurs."""
+        """Return the number of pages of this partition that have a term."""
         return int(self._searcher.doc_freq(field, term))
 
     def _own_rareness(self, term: str, frequency: int) -> float:
@@ -80,7 +89,7 @@ class PartEngine(Engine):
 
 
 class Wondering(PartEngine):
-    """Takes the part for the whole where it knows nothing, and notes what it would have to know."""
+    """Engine that records the terms whose global frequency is missing, and uses the partition's frequency meanwhile."""
 
     def __init__(self, statistics: Statistics, *given: Any) -> None:
         self.wanted: set[Key] = set()

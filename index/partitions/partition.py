@@ -1,4 +1,4 @@
-"""Which part of a collection a URL is in: by a hash of the URL, so that all captures of one URL lie together."""
+"""Assigns URLs to partitions: by a hash of the URL, so that all captures of one URL are in one partition."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ SELECT source_id, warc_record_offset, -2 - ((base + place) * {of} + part)::BIGIN
 FROM numbered JOIN bases USING (part, shard)
 WHERE part <> {here} AND (source_id, warc_record_offset) IN (SELECT (source_id, warc_record_offset) FROM served)
 """
-"""Pages of other parts that captures of this one repeat, and their dense ids there, as `elsewhere` reads them.
+"""Query of pages in other partitions that captures of this one repeat, with ids that `locate_remote_doc` reads.
 
-Expects the temporary tables of `resolve.sql`. Every part has the same shards, each with other pages.
+It needs the temporary tables of `resolve.sql`. Every partition has the same shards, each with other pages.
 """
 
 
 class Part(NamedTuple):
-    """One of so many parts."""
+    """One of several partitions."""
 
     number: int = 0
+    """Number of the partition, from 0."""
     of: int = 1
+    """Number of partitions in all."""
 
     def sql(self, column: str) -> str:
-        """Whether a column's URL is in it, as an expression of DuckDB."""
+        """Return a DuckDB expression that is true if the URL in a column belongs to the partition."""
         return f"({_number(column, self.of)} = {self.number})" if self.of > 1 else "true"
 
     def elsewhere_sql(self) -> str:
-        """Statement that fills the temporary table doc_elsewhere(source_id, warc_record_offset, doc)."""
+        """Return the statement that fills the temporary table doc_elsewhere(source_id, warc_record_offset, doc)."""
         if self.of == 1:
             return "CREATE TEMP TABLE doc_elsewhere (source_id BIGINT, warc_record_offset BIGINT, doc BIGINT)"
         return ELSEWHERE.format(number=_number("p.url", self.of), of=self.of, here=self.number)
 
 
 WHOLE = Part()
+"""The only partition of an index that is not partitioned."""
 
 
 def _number(column: str, parts: int) -> str:
@@ -48,14 +51,14 @@ def _number(column: str, parts: int) -> str:
 
 
 def elsewhere(doc: int, parts: int) -> tuple[int, int] | None:
-    """(part, dense id there) of a capture's dense id that is of another part, else None."""
-    if doc >= -1:
+    """Return (partition, dense id there) for a capture whose page is in another partition, else None."""
+    if doc >= -1:  # a page of this partition, or -1 for a capture without a page
         return None
     place, part = divmod(-2 - doc, parts)
     return part, place
 
 
 def part_of(url: str, parts: int) -> int:
-    """The number of the part that a URL is in."""
+    """Return the number of the partition that a URL belongs to."""
     digest = md5(url.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
     return int(digest[:8], 16) % parts

@@ -1,7 +1,7 @@
-"""All parts of a split index as one: the port `webemu.emulator.ports.Finder` over parts that are elsewhere.
+"""Ranks over all partitions as over one index: the port `emulator.ports.Ranker` on remote partitions.
 
-What the parts found is merged by (score, place of the URL) as BM25 ranked it; the best of all are then ordered anew as
-in one index. Filters, crowding and the collapse of copies are `webemu.emulator.ranking`'s, as ever.
+The partitions' rankings are merged by (BM25 score, rank of the URL); the best of all are then reranked as in one
+index. Filters, host crowding and duplicate collapse are those of `emulator.ranking`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from webemu.index.partitions.server import Found, Ranked, Row, Wanted
 from webemu.index.rank import DEPTH
 
 KEPT = 1 << 18
-"""Pages and words that are remembered."""
+"""Pages and terms that are cached, at most."""
 ROUNDS = 50
-"""So often a part may want more frequencies for one question: each makes the next possible."""
+"""Times that partitions may ask for more frequencies during one call: each round makes the next possible."""
 _NOTHING = Parsed()
 
 
 class Parts(Protocol):
-    """Port: the parts, wherever they are."""
+    """Port: sends calls to the partitions, wherever they are."""
 
     def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> list[Any]:
-        """What `Holder.answer` says in each of the parts, in order."""
+        """Return what `PartitionServer.answer` returns in each of the partitions, in order."""
 
 
 class Asker:
-    """Asks parts, and tells them how frequent words are over all. Thread-safe."""
+    """Calls partitions, and supplies the term frequencies over all of them. Thread-safe."""
 
     def __init__(self, parts: Parts, count: int) -> None:
         self._parts = parts
@@ -45,14 +45,19 @@ class Asker:
         self._known: dict[Key, int] = {}
 
     def each(self, method: str, *given: Any) -> list[Any]:
-        """What all parts say, in their order."""
+        """Return the answers of all partitions, in their order."""
         return self._asked(range(self.count), method, given)
 
     def one(self, part: int, method: str, *given: Any) -> Any:
-        """What one part says."""
+        """Return the answer of one partition."""
         return self._asked([part], method, given)[0]
 
     def _asked(self, parts: Sequence[int], method: str, given: tuple[Any, ...]) -> list[Any]:
+        """Call partitions again with the frequencies they miss, until all have answered.
+
+        Raises SnapshotError after `MAX_ROUNDS`.
+        """
+        # What the frequencies of one round reveal (other readings, other words) may need further ones in the next.
         known: dict[Key, int] = {}
         said: dict[int, Any] = {}
         waiting = list(parts)
@@ -63,10 +68,13 @@ class Asker:
             if not waiting:
                 return [said[part] for part in parts]
             known |= self._frequencies(set(chain.from_iterable(said[part].keys for part in waiting)))
-        raise SnapshotError(f"parts do not agree on {method}", action="build them anew: webemu snapshots split")
+        raise SnapshotError(
+            f"partitions still miss term frequencies after {ROUNDS} rounds of {method!r}",
+            action="rebuild them: webemu snapshots split COUNT",
+        )
 
     def _frequencies(self, wanted: set[Key]) -> dict[Key, int]:
-        """Over all parts."""
+        """Return the number of pages of all partitions that have each term."""
         if new := sorted(wanted - self._known.keys()):
             if len(self._known) > KEPT:
                 self._known = {}
@@ -77,45 +85,50 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query as the parts are asked it."""
+    """A prepared query: it is sent to the partitions as it was parsed."""
 
     parsed: Parsed
     hits: dict[int, Hit] = field(default_factory=dict)
-    """What came with the ranking, by dense id."""
+    """Rendered hits that came with the ranking, by dense id."""
 
 
 class Rows:
-    """What decides whether pages are shown, by dense id: kept as it comes, asked for where it did not."""
+    """The port `DocValues` over all partitions: cached as it comes with rankings, else fetched page by page."""
 
     def __init__(self, asker: Asker, bases: Sequence[int]) -> None:
+        """Take the first dense id of each partition."""
         self._asker = asker
         self._bases = bases
         self._kept: dict[int, Row] = {}
         self.since, self.until, self.day, self.domain, self.cluster = (Column(self, place) for place in range(5))
 
     def place(self, doc: int) -> tuple[int, int]:
-        """(part, dense id inside it)."""
-        part = sum(base <= doc for base in self._bases) - 1
+        """Return (partition, dense id inside it) of a dense id."""
+        part = sum(base <= doc for base in self._bases) - 1  # bases ascend: count those not above the id
         return part, doc - self._bases[part]
 
     def number(self, part: int, doc: int) -> int:
-        """The dense id over all parts."""
+        """Return the dense id over all partitions."""
         return self._bases[part] + doc
 
     def keep(self, doc: int, row: Row) -> None:
+        """Cache the row of a page."""
         if len(self._kept) > KEPT:
             self._kept = {}
         self._kept[doc] = row
 
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
-        """(until, cluster, domain) of each page."""
+        """Yield (until, cluster, domain) of each page."""
         return ((row[1], row[4], row[3]) for row in map(self.of, docs))
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """`webemu.emulator.ranking.current` of a ranking."""
+        """Return the live entries of a ranking without later duplicates, each with its domain
+        (`emulator.ranking.drop_duplicates`).
+        """
         return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
 
     def of(self, doc: int) -> Row:
+        """Return the row of a page, fetched unless it is cached."""
         if (row := self._kept.get(doc)) is None:
             part, inside = self.place(doc)
             (row,) = self._asker.one(part, "rows", [inside])
@@ -124,7 +137,7 @@ class Rows:
 
 
 class Column(Sequence[int]):
-    """One value of each row."""
+    """One value of each row, by dense id. It has no length: rows are fetched one by one."""
 
     def __init__(self, rows: Rows, place: int) -> None:
         self._rows = rows
@@ -134,28 +147,32 @@ class Column(Sequence[int]):
         return self._rows.of(doc)[self._place]
 
     def __len__(self) -> int:
-        raise TypeError("rows are asked for one by one")
+        raise TypeError("a column of a partitioned index has no length: its rows are fetched one by one")
 
 
 Placed = tuple[tuple[float, int, int], int, Found]
-"""(where it stands, dense id over all parts, what its part said)."""
+"""(sort key, dense id over all partitions, hit of its partition)."""
 
 
 class Merged(NamedTuple):
-    """The rankings of all parts as one."""
+    """The rankings of all partitions as one."""
 
     certain: list[Placed]
-    """As far as no part can have better ones."""
+    """The beginning of the merged ranking, as far as no partition can have better hits that it did not send."""
     is_all: bool
+    """True if no partition has more hits."""
     by_score: bool
+    """True if anything ranks."""
     reranks: bool
+    """True if there is a second stage."""
 
     def best(self, wanted: int) -> tuple[list[Placed] | None, bool]:
-        """The first so many, and whether there are no more; None for them where more must be asked for."""
+        """Return the first `limit` hits, and True if there are no more; None for the hits if more must be requested."""
         if self.is_all and len(self.certain) < wanted:
             return self.certain, True
         if not self.by_score:
             return (self.certain[:wanted], False) if len(self.certain) >= wanted else (None, False)
+        # Widen the list until it does not end inside a tie, by the same factor as one index does.
         while wanted <= len(self.certain):
             untied = self._untied(wanted)
             if untied >= (DEPTH if self.reranks else 1):
@@ -164,7 +181,7 @@ class Merged(NamedTuple):
         return (self.certain, True) if self.is_all else (None, False)
 
     def _untied(self, wanted: int) -> int:
-        """How many stand before those that tie with the last of so many."""
+        """Return how many of the first `limit` hits come before those that tie with the last of them."""
         last = self.certain[wanted - 1][0][0]
         while wanted and self.certain[wanted - 1][0][0] == last:
             wanted -= 1
@@ -172,9 +189,10 @@ class Merged(NamedTuple):
 
 
 class SplitFinder:
-    """Ranks over all parts, in the way of one engine."""
+    """The port `Ranker` over all partitions, with one of their engines."""
 
     is_long = True
+    """True: a search waits for remote partitions, so it must not run on an event loop."""
 
     def __init__(self, asker: Asker, rows: Rows, engine: str) -> None:
         self._asker = asker
@@ -183,14 +201,18 @@ class SplitFinder:
         self._urls: dict[int, bytes] = {}
 
     def ready(self, parsed: Parsed) -> None:
-        """A plan waits for nothing."""
+        """Start nothing and return None: `plan` has nothing to wait for."""
 
     def plan(self, parsed: Parsed) -> Asked:
+        """Return the query as partitions take it."""
         return Asked(parsed)
 
     def top(self, plan: Asked, limit: int) -> tuple[list[Entry], bool]:
-        """As `webemu.index.engine.Engine.top` of one index of all: the best `limit` by score, then URL, without those that tie
-        with the last one; and whether there are no more."""
+        """Return the best `limit` entries as `index.engine.RankEngine.top` would from one index of all pages.
+
+        Entries are sorted by score, then URL; those that tie with the last one are left out unless there are no more,
+        which the second value says.
+        """
         asked = limit
         while True:
             merged = self._merged(plan, asked)
@@ -198,6 +220,7 @@ class SplitFinder:
             found, complete = merged.best(wanted)
             if complete or found is not None or asked >= WIDEST:
                 break
+            # The partitions sent too few hits to know the order of so many: ask all of them for more.
             asked = min(4 * asked, WIDEST)
         found = merged.certain if found is None else found
         self._keep(plan, found)
@@ -208,6 +231,7 @@ class SplitFinder:
         return hits, complete
 
     def _merged(self, plan: Asked, limit: int) -> Merged:
+        """Return the merged ranking of the best `limit` of every partition."""
         ranked: list[Ranked] = self._asker.each("ranked", self._engine, plan.parsed, limit)
         entries = sorted(self._entries(ranked), key=lambda entry: entry[0])
         certain = [entry for entry in entries if not _is_beyond(entry[0], ranked)]
@@ -217,11 +241,13 @@ class SplitFinder:
         )  # fmt: skip
 
     def _entries(self, ranked: Sequence[Ranked]) -> Iterator[Placed]:
+        """Yield every hit of every partition with its sort key."""
         for part, one in enumerate(ranked):
             for found in one.found:
                 yield _key(one, part, found), self.columns.number(part, found.doc), found
 
     def _keep(self, plan: Asked, kept: Sequence[Placed]) -> None:
+        """Cache the rows, rendered hits and URLs that came with a ranking."""
         if len(self._urls) > KEPT:
             self._urls = {}
         for _, number, found in kept:
@@ -231,7 +257,7 @@ class SplitFinder:
                 self._urls[number] = found.hit.url_json
 
     def hit(self, doc: int, score: float, plan: Asked) -> Hit:
-        """What is shown of a page. Without a query it is asked for its URL alone."""
+        """Return what a result shows of a page. A cached URL is enough if there is no query."""
         if plan.parsed == _NOTHING and doc in self._urls:
             return Hit(doc, score, self._urls[doc], b"", b"", "")
         if (hit := plan.hits.get(doc)) is None:
@@ -240,12 +266,14 @@ class SplitFinder:
         return hit._replace(doc=doc, score=score)
 
     def explain(self, doc: int, score: float, plan: Asked) -> dict[str, float]:
+        """Return the features that ranked a page."""
         is_best = any(other == doc for _, other in self.top(plan, DEPTH)[0][:DEPTH])
         part, inside = self.columns.place(doc)
         told: dict[str, float] = self._asker.one(part, "told", self._engine, plan.parsed, inside, score, is_best)
         return told
 
     def copies(self, doc: int) -> Sequence[int]:
+        """Return ids of all near-duplicates of a page in all partitions, this page included; empty if it has none."""
         if not self.columns.of(doc)[-1]:
             return ()
         found = self._asker.each("copies_in", self.columns.cluster[doc])
@@ -255,20 +283,24 @@ class SplitFinder:
         return [number for number, _ in copies]
 
     def terms(self, text: str, like: str = "") -> Sequence[str]:
+        """Return the analyzed terms of a text, in the language that the text `like` seems to be in."""
         terms: Sequence[str] = self._asker.one(0, "terms", self._engine, text, like) if like else analyze(text)
         return terms
 
     def frequency(self, words: str) -> int:
+        """Return the number of pages that have the rarest of the words; 0 if there are no words."""
         return int(self._asker.one(0, "frequency", self._engine, words))
 
 
 def _key(ranked: Ranked, part: int, found: Found) -> tuple[float, int, int]:
-    """By score and URL; what nothing ranks, in the order of the parts, a page of each in turn."""
+    """Return the sort key of a hit: score and URL. If nothing ranks, one page of each partition in turn."""
     return (-found.score, found.order, part) if ranked.by_score else (0.0, found.doc, part)
 
 
 def _is_beyond(key: tuple[float, int, int], ranked: Sequence[Ranked]) -> bool:
-    """Whether a part that has more may have some that stand before it. A part tells ties whole, or not at all."""
+    """True if a partition with more hits may have some that come before this key. A partition sends complete ties or
+    none.
+    """
     for part, one in enumerate(ranked):
         if one.complete or not one.found:
             continue

@@ -1,7 +1,7 @@
-"""One part of a split index, answering those who ask all parts: plain values in, plain values out.
+"""Serves one partition: answers the calls of those who query all partitions, with plain values in and out.
 
-A question about words may come before the part knows how frequent they are over all parts; the answer then is which
-frequencies are `Wanted`, and the question is asked again with them.
+A query may come before the partition knows how frequent its words are over all partitions. Then the answer is
+`MissingTerms`, and the call is repeated with their frequencies.
 """
 
 from __future__ import annotations
@@ -19,50 +19,53 @@ from webemu.index.partitions.engine import Key, PartEngine, Statistics, Unknown,
 from webemu.index.rank import DEPTH, PLAIN
 
 SHOWN = 20
-"""So many of the best come with what a result shows."""
+"""Best hits that are sent rendered."""
 LISTED = 500
-"""SURT keys of a listing that are told at once."""
+"""SURT keys of a listing that are sent at once."""
 
 Row = tuple[int, int, int, int, int, bool]
-"""since, until, day, domain and cluster of a page, and whether others anywhere say the same."""
+"""(since, until, day, domain, cluster, True if the page has duplicates) of a page."""
 
 
 class Found(NamedTuple):
-    """A page that a part found."""
+    """A page in the ranking of one partition."""
 
     score: float
-    """BM25's."""
+    """BM25 score."""
     doc: int
-    """Dense id inside the part."""
+    """Dense id inside the partition."""
     order: int
-    """Place of its URL among all of the collection."""
+    """Rank of its URL among all URLs of the collection."""
     factor: float
-    """Of the second stage; 1 where there is none."""
+    """Factor of the second stage; 1 if there is none."""
     row: Row
     hit: Hit | None
+    """Rendered hit of the best `RENDERED_HITS`; None for the others."""
 
 
 class Ranked(NamedTuple):
-    """What a part found."""
+    """The ranking of one partition."""
 
     found: list[Found]
     complete: bool
-    """Whether there are no more."""
+    """True if there are no more hits."""
     by_score: bool
-    """Whether anything ranks; else the order is that of the part."""
+    """True if anything ranks; else the order is that of the partition."""
     reranks: bool
+    """True if there is a second stage."""
 
 
 class Wanted(NamedTuple):
-    """Frequencies that a question needs."""
+    """Terms whose global frequency a call needs."""
 
     keys: tuple[Key, ...]
 
 
 class Holder:
-    """An open part. Read-only and thread-safe."""
+    """An open partition. Read-only and thread-safe."""
 
     def __init__(self, home: Path, snapshot: str, statistics: Statistics) -> None:
+        """Open a snapshot of the partition whose folder is `home`. Raises SnapshotError."""
         world = open_snapshot(home, snapshot)
         assert isinstance(world.finder, Engine)
         self._statistics = statistics
@@ -72,7 +75,10 @@ class Holder:
         self._columns = full.columns
 
     def answer(self, method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> Any:
-        """What the part says; `Wanted` where it does not know enough yet. `known`: frequencies over all parts."""
+        """Return the result of a method of the engine or the page store; `MissingTerms` if frequencies are missing.
+
+        `frequencies` has frequencies over all partitions, which are cached.
+        """
         self._statistics.learn(known)
         if method in _OF_ENGINES:
             return self._of_engine(method, *given)
@@ -80,10 +86,11 @@ class Holder:
         return own(*given) if own else getattr(self._shelf, method)(*given)
 
     def _of_engine(self, method: str, name: str, *given: Any) -> Any:
+        """Call a function with the named engine."""
         asked = _OF_ENGINES[method]
         try:
             return asked(self._engines[name], *given)
-        except Unknown:
+        except Unknown:  # run once more to collect all unknown terms, instead of one per round trip
             wondering = Wondering.like(self._engines[name], self._statistics)
             assert isinstance(wondering, Wondering)
             asked(wondering, *given)
@@ -110,14 +117,14 @@ class Holder:
 
 
 def row(engine: Engine, doc: int) -> Row:
-    """What decides whether a page is shown."""
+    """Return the values that decide whether a page is shown."""
     columns, cluster = engine.columns, engine.columns.cluster[doc]
     is_copied = len(engine.members(cluster)) > 0
     return columns.since[doc], columns.until[doc], columns.day[doc], columns.domain[doc], cluster, is_copied
 
 
 def ranked(engine: Engine, parsed: Parsed, limit: int) -> Ranked:
-    """The best of a part, as BM25 has them, and by what the second stage would multiply."""
+    """Return the best of a partition by BM25, with the factors of the second stage."""
     plan = engine.plan(parsed)
     hits, complete = engine.first(plan, limit)
     factors = engine.factors(plan, hits[:DEPTH]) if plan.terms else []

@@ -1,10 +1,10 @@
-"""Splitting a collection: a snapshot of each part, and what is true of all of them.
+"""Splits a collection into partitions: builds a snapshot of each, and records what holds for all of them.
 
-    <collection>/parts/<count>/<number>/    shards/, snapshots/, CURRENT: one part, which may lie on a disk of its own
-    <collection>/parts/<count>/split.json   written last: the parts, and what each must know of the whole
+    <collection>/parts/<count>/<number>/    shards/, snapshots/, CURRENT of one partition, perhaps on its own disk
+    <collection>/parts/<count>/split.json   written last: the partitions, and what each must know of the whole
 
-All parts are built of the one catalog, so that what links say, copies, domains and the order of URLs are those of the
-whole. `webemu serve --ray` serves them.
+All partitions are built from one catalog, so that link texts, duplicates, domains and the order of URLs are those of
+the whole collection. `webemu serve --ray` serves them.
 """
 
 from __future__ import annotations
@@ -34,32 +34,34 @@ from webemu.index.snapshot import Given, Progress, build_of, counted
 from webemu.index.text import open_index
 
 FILE = "split.json"
+"""Name of the file that describes the partitions."""
 ENGINES = ("full", "plain", "weak")
+"""Rankers that partitions have; vectors are not partitioned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What `split.json` says."""
+    """The content of `split.json`."""
 
     id: str
     snapshots: tuple[str, ...]
-    """Of each part."""
+    """Snapshot id of each partition."""
     bases: tuple[int, ...]
-    """First dense id of each part."""
+    """First dense id of each partition."""
     newest: int
-    """When the last page was fetched."""
+    """Fetch time of the last page, in seconds since the epoch."""
     conditions: dict[str, int]
-    """In how many pages each language and each month occurs."""
+    """Number of pages of each language (`l:en`) and month (`m:2024-01`)."""
     figures: dict[str, Any]
-    """Of all parts, as one snapshot tells its own."""
+    """Counts over all partitions, named as in a manifest."""
 
     def statistics(self) -> Statistics:
-        """What every part must know of the whole."""
+        """Return what every partition must know of the whole index."""
         return Statistics(self.figures["documents"], self.newest, self.conditions)
 
 
 def home(collection: Path, parts: int, number: int | None = None) -> Path:
-    """Where the parts rest, or one of them."""
+    """Return the folder of all partitions, or of one of them."""
     folder = collection / "parts" / str(parts)
     return folder if number is None else folder / str(number)
 
@@ -67,7 +69,10 @@ def home(collection: Path, parts: int, number: int | None = None) -> Path:
 def split(
     collection: Path, parts: int, workers: int = 1, progress: Progress | None = None, weights: Weights = Weights()
 ) -> Split:
-    """Build the snapshots of so many parts, but for those that are there, and say what they are."""
+    """Build the snapshots of all partitions, except those that exist, and write `split.json`.
+
+    partitions = split_collection(Path("webemu-data/default"), 8, workers=4)
+    """
     anchors = collection / f".anchors.{os.getpid()}.parquet"
     snapshots = []
     try:
@@ -82,19 +87,19 @@ def split(
         anchors.unlink(missing_ok=True)
     made = _summed(collection, tuple(snapshots))
     file = home(collection, parts) / FILE
-    part = file.with_suffix(".part")
+    part = file.with_suffix(".part")  # written beside, then renamed: readers never see half a file
     part.write_text(json.dumps(asdict(made), indent=1))
     part.replace(file)
     return made
 
 
 def read_split(collection: Path, parts: int) -> Split:
-    """What `split.json` says. Raises SnapshotError."""
+    """Return the content of `split.json`. Raises SnapshotError if the collection is not split that way."""
     try:
         told = json.loads((home(collection, parts) / FILE).read_text())
     except FileNotFoundError:
         raise SnapshotError(
-            f"the collection is not split into {parts} parts",
+            f"the collection is not split into {parts} partitions",
             action=f"webemu snapshots split {parts}",
             place=str(collection),
         ) from None
@@ -102,7 +107,7 @@ def read_split(collection: Path, parts: int) -> Split:
 
 
 def split_world(name: str, made: Split, parts: Parts) -> World:
-    """The parts as one snapshot of the collection of that name."""
+    """Return the partitions as one world, for the collection of this name."""
     asker = Asker(parts, len(made.snapshots))
     rows = Rows(asker, made.bases)
     engines = {engine: SplitFinder(asker, rows, engine) for engine in ENGINES}
@@ -111,6 +116,7 @@ def split_world(name: str, made: Split, parts: Parts) -> World:
 
 
 def _summed(collection: Path, snapshots: tuple[str, ...]) -> Split:
+    """Return the description of all partitions, summed from their manifests."""
     places = [home(collection, len(snapshots), number) / "snapshots" / id for number, id in enumerate(snapshots)]
     manifests = [read_manifest(place) for place in places]
     conditions: Counter[str] = Counter()
@@ -133,6 +139,7 @@ def _bases(manifests: list[Manifest]) -> tuple[int, ...]:
 
 
 def _conditions(text: Path) -> dict[str, int]:
+    """Return the number of pages of each language and month in one partition."""
     searcher = open_index(text).searcher()
     keys = [f"l:{code}" for code in STEMMERS]
     keys += [f"m:{month}" for month in months_of(lambda field, term: int(searcher.doc_freq(field, term)))]
@@ -140,6 +147,7 @@ def _conditions(text: Path) -> dict[str, int]:
 
 
 def _hosts(collection: Path) -> int:
+    """Return the number of hosts: summing over partitions would count hosts twice."""
     with Catalog(collection, read_only=True) as catalog:
         row = catalog.db.execute("SELECT count(DISTINCT url_host_name) FROM captures").fetchone()
         return int(row[0]) if row else 0

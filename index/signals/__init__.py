@@ -1,1 +1,1 @@
-"""What ranking knows of a page beside its words. See docs/signals.md."""
+"""Query-independent ranking features and duplicate detection, computed at build time. See docs/signals.md."""

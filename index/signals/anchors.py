@@ -1,9 +1,9 @@
-"""What other pages call a page: the texts of the links that lead to it, as votes.
+"""Link texts: what other pages call a page, each text weighted by votes.
 
-Gathered once from the whole catalog, before shards are built, into a Parquet file keyed like the catalog's pages
-(ordered by source_id, warc_record_offset, weight, text). A
-text votes once per linking domain, however many of its pages say it; inside the page's own domain it weighs by how many
-do. A text that one domain gives to many targets (next, previous, contents) tells little of each, and counts so.
+Collected once from the whole catalog before shards are built, into a Parquet file with the key of the catalog's pages
+(ordered by source_id, warc_record_offset, weight, text). A text has one vote per linking domain, however many of its
+pages use it; inside the page's own domain it weighs more, the more pages use it. A text that one domain gives to many
+targets (next, previous, contents) says little about each, so its vote is divided by the number of targets.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ import duckdb
 import pyarrow.parquet as pq
 
 PER_PAGE = 12
-"""So many texts of a page are kept, the heaviest."""
+"""Texts of a page that are kept, the heaviest ones."""
 MAX_TEXT = 80
 """Characters of a text that are kept."""
 MAX_TARGETS = 20
-"""A text that one domain gives to more targets than this is navigation, and left out."""
+"""Targets of one domain above which a text is navigation and left out."""
 NOFOLLOW = 0.5
-"""What the vote of a domain is worth whose links all say that they are no vote."""
+"""Vote of a domain whose links with this text are all marked nofollow."""
 LINKS_AT_ONCE = 2_000_000
-"""Votes of more are counted in parts, each of some pages: what the database needs for it does not all go to disk."""
+"""Links above which votes are counted in several rounds: DuckDB cannot spill all of a round's memory to disk."""
 OWN_PAGES = 100
-"""From so many linking pages on, a text of the page's own domain weighs as much as a foreign domain's vote."""
+"""Linking pages from which a text of the page's own domain weighs as much as another domain's vote."""
 
 Anchors = list[tuple[str, float]]
+"""(text, weight) of the links to one page, heaviest first."""
 
 _LOOSE = r"""
 CREATE OR REPLACE TEMP MACRO anchor_loose(url) AS regexp_replace(regexp_replace(regexp_replace(
@@ -43,7 +44,7 @@ SELECT c.url, c.url_host_registered_domain AS domain, split_part(l.target, '#', 
 FROM links l JOIN captures c USING (source_id, warc_record_offset)
 WHERE regexp_matches(l.anchor, '\\pL') AND NOT ({leave_out})
 """
-# Apart, since what the joins and groups of one statement need at once does not all go to disk.
+# Separate statements: DuckDB cannot spill the memory of all joins and groups of a single one to disk.
 _PLACES = """
 CREATE OR REPLACE TEMP TABLE anchor_places AS
 SELECT url, min(url_host_registered_domain) AS domain
@@ -105,9 +106,9 @@ FROM read_parquet('{path}') GROUP BY source_id
 
 
 def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") -> dict[int, int]:
-    """Write the anchors of every searchable page of the catalog to a Parquet file; a hash of those of each source.
+    """Write the link texts of every searchable page to a Parquet file; return a hash per source.
 
-    `leave_out` is a condition on `c.url`, the linking page, whose links do not count.
+    `leave_out` is an SQL condition on `c.url`, the linking page: links of pages that meet it do not count.
     """
     values = {
         "leave_out": leave_out,
@@ -118,7 +119,9 @@ def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") 
         "own_pages": OWN_PAGES,
         "per_page": PER_PAGE,
     }
-    db.execute("SET preserve_insertion_order = false")  # all that is read is put in order, and order costs memory
+    db.execute(
+        "SET preserve_insertion_order = false"
+    )  # every query sorts what it returns; insertion order costs memory
     db.execute(_LOOSE)
     for statement in (_LINKS, _PLACES, _NEARBY, _ASKED, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values))
@@ -133,8 +136,7 @@ def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") 
 
 
 def anchors_of(path: Path, source: int, start: int, end: int) -> Iterator[tuple[int, Anchors]]:
-    """(warc_record_offset, its (text, weight) pairs, the heaviest first) of the pages of a source, by offset, from
-    `start` to before `end`."""
+    """Yield (warc_record_offset, link texts) of the pages of a source, by offset, from `start` to before `end`."""
     part = [("source_id", "=", source), ("warc_record_offset", ">=", start), ("warc_record_offset", "<", end)]
     table = pq.read_table(path, columns=["warc_record_offset", "text", "weight"], filters=part)
     columns = (table[name].to_pylist() for name in table.column_names)

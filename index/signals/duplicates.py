@@ -1,11 +1,11 @@
-"""Pages that say the same: those of one text, and near-duplicates on different domains.
+"""Finds duplicates: pages with equal text, and near-duplicates on different domains.
 
-Inside a site, pages that look alike are one template with different facts; on different sites they are copies, such as
-syndicated news. So a near-duplicate is a page of another registrable domain whose text is similar (MinHash signatures
-made at ingest, bands of 8, Broder 1997 and Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3) and
-where one of the two has no word that the other has not: a page that tells anything of its own stays for itself.
+Similar pages of one site are one template with different facts; on different sites they are copies, such as syndicated
+news. So a near-duplicate is a page of another registrable domain with a similar text (MinHash signatures made at
+ingest, bands of 8, Broder 1997 and Leskovec, Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3), if one of
+the two has no word that the other lacks: a page with anything of its own is no duplicate.
 
-Each group has a leader, and all others of it were compared with that leader itself, so that likeness never drifts.
+Each cluster has a leader, and every member was compared with the leader itself, so that similarity does not drift.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ import pyarrow as pa
 from webemu.index.blobs import map_file
 
 SIMILAR = 0.8
-"""Jaccard similarity of the shingles of two texts, estimated from their signatures, from which they may be copies."""
+"""Smallest Jaccard similarity of the shingles of two duplicates, estimated from their signatures."""
 LENGTHS = 0.7
-"""The shorter of two copies has at least this share of the other's words."""
+"""Smallest ratio of the word counts of two duplicates, the shorter to the longer."""
 BANDS, ROWS = 16, 8
-"""Bands of a signature and bytes of each: with 0.8 alike, 95 of 100 pairs share a band, with 0.5 six of 100."""
+"""Bands of a signature, and bytes of a band: pairs share a band with a chance of 95% at similarity 0.8, 6% at 0.5."""
 CROWDED = 50
-"""What more texts than this share is a template."""
+"""Texts that may share a band; a band of more is a template."""
 FOLDER = "duplicates"
+"""Name of the folder in a snapshot."""
 _WORDS = re.compile(r"\w+")
 
 _BANDED = f"""
@@ -73,11 +74,11 @@ SELECT cluster, doc FROM (
   WHERE searchable QUALIFY count(*) OVER (PARTITION BY cluster) > 1)
 WHERE doc IS NOT NULL ORDER BY cluster, doc
 """
-"""The rows that `write_members` writes. Expects the temporary tables of `resolve.sql` and of `write_clusters`."""
+"""Query of the rows for `write_members`. It needs the temporary tables of `resolve.sql` and of `write_clusters`."""
 
 
 def write_clusters(db: duckdb.DuckDBPyConnection) -> None:
-    """Fill the temporary table cluster_of(text_hash, cluster): the hash of its leader's text, mostly its own."""
+    """Fill the temporary table cluster_of(text_hash, cluster): the text hash of each text's leader, mostly its own."""
     db.execute(_BANDED)
     pairs = [(one, other) for one, other, a, b in _rows(db, _PAIRS) if similarity(a, b) >= SIMILAR]
     db.execute("DROP TABLE near_band")
@@ -96,30 +97,33 @@ def _rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _table(db: duckdb.DuckDBPyConnection, name: str, columns: tuple[str, str], rows: list[tuple[int, int]]) -> None:
-    """Make pairs of numbers a table."""
+    """Register pairs of integers as a table with two columns."""
     values = (pa.array([row[place] for row in rows], pa.int64()) for place in range(2))
     db.register(name, pa.table(dict(zip(columns, values, strict=True))))
 
 
 def similarity(one: bytes, other: bytes) -> float:
-    """Jaccard similarity by signatures, less the share of bytes that are equal by chance."""
+    """Return the Jaccard similarity of two signatures, corrected for bytes that are equal by chance."""
     equal: float = sum(map(eq, one, other)) / len(one)
     return (equal - 1 / 256) / (1 - 1 / 256)
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether one of two texts has no word that the other has not."""
+    """True if one of two texts has no word that the other lacks."""
     a, b = set(_WORDS.findall(one.lower())), set(_WORDS.findall(other.lower()))
     return a <= b or b <= a
 
 
 def led(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Who follows whom: those with most likenesses lead all that are like them and follow nobody yet."""
+    """Return the leader of each text that has one. Texts with the most similar texts lead those that have no leader
+    yet.
+    """
     near: dict[int, list[int]] = {}
     for one, other in pairs:
         near.setdefault(one, []).append(other)
         near.setdefault(other, []).append(one)
     leader: dict[int, int] = {}
+    # Most similar texts first; the number breaks ties, so that every build has the same leaders.
     for one in sorted(near, key=lambda number: (-len(near[number]), number)):
         if one not in leader:
             for other in near[one]:
@@ -128,7 +132,7 @@ def led(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
 
 
 def write_members(folder: Path, rows: Iterable[tuple[int, int]]) -> None:
-    """Write (cluster, dense id) rows in this order."""
+    """Write (cluster, dense id) rows, which are sorted, to a new folder."""
     folder.mkdir()
     clusters, starts, docs = array("q"), array("I"), array("I")
     for cluster, doc in rows:
@@ -142,7 +146,7 @@ def write_members(folder: Path, rows: Iterable[tuple[int, int]]) -> None:
 
 
 class Duplicates:
-    """Read side, memory-mapped."""
+    """Memory-mapped reader."""
 
     def __init__(self, folder: Path) -> None:
         self._clusters: memoryview = map_file(folder / "clusters.bin").cast("q")
@@ -150,7 +154,7 @@ class Duplicates:
         self._docs: memoryview = map_file(folder / "docs.bin").cast("I")
 
     def of(self, cluster: int) -> Sequence[int]:
-        """Dense ids of all searchable pages of a cluster, whenever they were seen; empty where there is but one."""
+        """Return the dense ids of all searchable pages of a cluster, past captures included; empty if it has one."""
         place = bisect_left(self._clusters, cluster)
         if place == len(self._clusters) or self._clusters[place] != cluster:
             return ()

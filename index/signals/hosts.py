@@ -1,10 +1,11 @@
-"""How well linked a host is, in [0, 1]: its place in Common Crawl's host ranks, else in the crawl's own host graph.
+"""Link centrality of hosts, in [0, 1]: from Common Crawl's host ranks if imported, else from the crawl's own host
+graph.
 
     given ranks    1 - ln(position) / ln(1 + positions)     0 for a host that is not among them
     own graph      ln(1 + H) / ln(hosts)                H: harmonic centrality, the sum of 1 / distance to it
 
-Harmonic centrality (Boldi and Vigna, "Axioms for centrality", 2014) is what Common Crawl ranks by; it is harder to
-inflate than PageRank. Links between hosts of one registrable domain do not count; `www.` is no part of a name.
+Common Crawl ranks by harmonic centrality (Boldi and Vigna, "Axioms for centrality", 2014); it is harder to inflate
+than PageRank. Links between hosts of one registrable domain do not count; a leading `www.` is ignored.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ import pyarrow as pa
 from webemu.emulator.errors import SourceError
 
 WORK = 50_000_000
-"""Steps along links that are walked at most. A larger graph is walked from a sample of its hosts."""
+"""Link traversals at most; a larger graph is searched from a sample of its hosts."""
 RANKS = "CREATE TABLE IF NOT EXISTS host_ranks (host VARCHAR, harmonic_pos BIGINT, harmonic_value DOUBLE, hosts BIGINT)"
-"""Of the hosts of the crawl, as published: the position, its value, and how many positions there are."""
+"""Table of imported ranks for the hosts of the crawl: position, value, and number of positions in the file."""
 
 _NAMES = {
     "position": ("harmonicc_pos", "hc_pos"),
     "value": ("harmonicc_val", "hc_val"),
     "name": ("host_rev",),
 }
-"""Columns of a ranks file by what they hold; releases differ."""
+"""Names of the columns of a ranks file; releases differ."""
 NAME = r"regexp_replace(url_host_name, '^www\.', '')"
-"""A host's name without `www.`, of a row of `captures`."""
+"""SQL expression of a host's name without `www.`, for a row of `captures`."""
 _READ = f"""
 WITH wanted AS (SELECT DISTINCT {NAME} AS host, array_to_string(list_reverse(string_split({{key}}, '.')), '.') AS name
                 FROM captures WHERE url_host_name <> ''),
@@ -46,14 +47,14 @@ SELECT host, first, value, (SELECT max(last) FROM ranked) AS hosts FROM ranked W
 
 
 def read_ranks(db: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """Keep of a ranks file (tab-separated, gzip or plain; of hosts or of domains) the hosts that the crawl has.
+    """Import from a ranks file the hosts that the crawl has; return how many.
 
-    Replaces those of another file, unless it has none of them; returns how many it has. Raises SourceError where it is
-    no such file.
+    The file is tab-separated, gzip or plain, of hosts or of domains. Its ranks replace those of an earlier file,
+    unless none of its hosts is in the crawl. Raises SourceError if it is no ranks file.
     """
     header, columns = ranks_columns(path)
     key = "url_host_registered_domain" if any(name.startswith("n_host") for name in header) else NAME
-    types = dict.fromkeys(header, "VARCHAR")
+    types = dict.fromkeys(header, "VARCHAR")  # numbers are cast one by one, so that a bad line is skipped
     reading = _READ.format(key=key, columns=types, **columns)
     try:
         db.execute(f"CREATE OR REPLACE TEMP TABLE ranks_read AS {reading}", [str(path)])
@@ -70,19 +71,19 @@ def read_ranks(db: duckdb.DuckDBPyConnection, path: Path) -> int:
 
 
 def ranks_columns(path: Path) -> tuple[list[str], dict[str, str]]:
-    """All columns of a ranks file, and those that are read. Raises SourceError where it is no such file."""
+    """Return all columns of a ranks file, and the names of those that are read. Raises SourceError if it is none."""
     header = _header(path)
     columns = {field: next((name for name in names if name in header), "") for field, names in _NAMES.items()}
     if not all(columns.values()):
         raise SourceError(
-            f"{path} is no ranks file: its first line is {' '.join(header)[:80]!r}",
+            f"{path} is not a ranks file: its first line is {' '.join(header)[:80]!r}",
             action="give cc-main-...-host-ranks.txt.gz or -domain-ranks.txt.gz of Common Crawl's web graphs",
         )
     return header, columns
 
 
 def _header(path: Path) -> list[str]:
-    """Names of the columns."""
+    """Return the column names in the first line."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8", errors="replace") as file:
@@ -93,7 +94,7 @@ def _header(path: Path) -> list[str]:
 
 
 def ranks_hash(db: duckdb.DuckDBPyConnection) -> str:
-    """Of the ranks that were given, empty if none were: part of a snapshot's name."""
+    """Return a hash of the imported ranks, which is part of a snapshot's id; empty if none were imported."""
     row = db.execute(
         "SELECT md5(string_agg(concat_ws(' ', host, harmonic_pos, hosts), ',' ORDER BY host)) FROM host_ranks"
     )
@@ -132,17 +133,17 @@ WHERE a.domain <> b.domain ORDER BY ALL
 
 
 def _graph(db: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[int, int]]]:
-    """Hosts in order of their names, and which of them link to which, by number."""
+    """Return the hosts in alphabetical order, and the links between them by number."""
     return [name for (name,) in db.execute(_HOSTS).fetchall()], db.execute(_LINKS).fetchall()
 
 
 def centralities(names: Sequence[str], links: Sequence[tuple[int, int]]) -> list[float]:
-    """Harmonic centrality of each host: exact where the graph is small.
+    """Return the harmonic centrality of each host, exact if the graph is small.
 
-    Else links count as they are, and longer ways are estimated from a sample of hosts, drawn by hashes of their names
-    (Eppstein and Wang, "Fast approximation of centrality", 2001).
+    In a large graph, direct links count exactly, and longer paths are estimated from a sample of hosts, chosen by
+    hashes of their names (Eppstein and Wang, "Fast approximation of centrality", 2001).
     """
-    import rustworkx  # with numpy: for building only, never for serving
+    import rustworkx  # imports numpy: needed for building only, never for serving
 
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(len(names)))
@@ -151,6 +152,7 @@ def centralities(names: Sequence[str], links: Sequence[tuple[int, int]]) -> list
     mixed = sorted(range(len(names)), key=lambda number: md5(names[number].encode("utf-8", "replace")).digest())
     found = [0.0] * len(names)
     for start in sorted(mixed[:sample]):
+        # From distance 2: direct links are counted exactly below.
         for distance, layer in enumerate(rustworkx.bfs_layers(graph, [start])[2:], 2):
             for number in layer:
                 found[number] += len(names) / sample / distance
@@ -160,6 +162,6 @@ def centralities(names: Sequence[str], links: Sequence[tuple[int, int]]) -> list
 
 
 def scaled(found: list[float]) -> list[float]:
-    """In [0, 1]: 1 would be a host that every other one links to."""
+    """Return centralities on a logarithmic scale in [0, 1]; a host that every other one links to has 1."""
     most = log(max(2, len(found)))
     return [round(min(1.0, log(1 + one) / most), 4) for one in found]

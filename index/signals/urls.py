@@ -1,10 +1,10 @@
-"""How much an address promises, in [0, 1]: short, shallow ones without numbers and parameters are what people link to.
+"""URL quality in [0, 1]: people link to short, shallow URLs without numbers and parameters.
 
     exp(-(0.15 x folders and file + 0.5 x min(1, characters / 200) + share of digits + 0.25 if there is a query))
 
-over path and query as people read them (percent-escapes decoded), an index file's name left out; so 1 for a homepage.
-The parts are those that Kraaij, Westerveld and Hiemstra ("The importance of prior probabilities for entry page
-search", SIGIR 2002) found telling; their sizes are chosen, not fitted.
+over path and query with percent-escapes decoded and without an index file's name; so 1 for a homepage. Kraaij,
+Westerveld and Hiemstra ("The importance of prior probabilities for entry page search", SIGIR 2002) found these parts
+predictive; their sizes are chosen, not fitted.
 """
 
 from __future__ import annotations
@@ -20,4 +20,4 @@ CREATE OR REPLACE TEMP MACRO address_of(part, queried) AS round(exp(-(
   + CASE WHEN queried THEN 0.25 ELSE 0 END)), 4)::FLOAT;
 CREATE OR REPLACE TEMP MACRO address(path, query) AS address_of(address_part(path, query), query IS NOT NULL);
 """
-"""Defines `address(url_path, url_query)`."""
+"""SQL that defines the macro `address(url_path, url_query)`."""

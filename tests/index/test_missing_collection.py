@@ -58,7 +58,7 @@ def test_close_names_come_first_and_many_are_counted(tmp_path: Path) -> None:
         existing(Config(root=tmp_path, collection="zebar"))
     assert "; it has zebra, a00, " in raised.value.message
     assert raised.value.message.endswith(" and 11 more")
-    assert raised.value.action == "name one: --collection zebra"
+    assert raised.value.action == "choose one of them, such as --collection zebra"
 
 
 def test_an_empty_root_says_how_to_make_one(tmp_path: Path) -> None:

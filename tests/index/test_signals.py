@@ -219,7 +219,7 @@ def test_ranks_of_other_hosts_leave_the_earlier_ones(catalog: duckdb.DuckDBPyCon
 
 def test_a_wrong_ranks_file_is_found_before_anything_is_ingested(tmp_path: Path) -> None:
     source = write(tmp_path / "a.warc.gz", [Seen("http://a.org/", html("A", "text"))])
-    with pytest.raises(SourceError, match="no ranks file"):
+    with pytest.raises(SourceError, match="not a ranks file"):
         run(expand([str(source)]).sources, tmp_path / "c", 1, quiet=True, host_ranks=source)
     assert not (tmp_path / "c" / "catalog.duckdb").exists()
 

@@ -205,7 +205,7 @@ def test_the_same_parts_again_and_nothing_of_the_collection_changed(folder: Path
     assert split(folder, PARTS, 2) == made == read_split(folder, PARTS)
     assert current_id(folder) == whole.snapshot
     assert [current_id(home(folder, PARTS, number)) for number in range(PARTS)] == [*made.snapshots]
-    with pytest.raises(SnapshotError, match="not split into 7 parts"):
+    with pytest.raises(SnapshotError, match="not split into 7 partitions"):
         read_split(folder, 7)
 
 
