@@ -1,1 +1,5 @@
-"""The web's archives, made of the crawl: the Wayback Machine, and Common Crawl's index and files."""
+"""Web archives served from the crawl: the Wayback Machine, and the index and files of Common Crawl.
+
+Clients written for these services (waybackpy, cdx_toolkit, Memento clients) work unchanged. `routes` maps hosts and
+paths to the handlers.
+"""

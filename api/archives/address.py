@@ -1,4 +1,4 @@
-"""Addresses of replayed pages: `/web/<digits><modifier>_/<url>`, read and written."""
+"""Replay addresses, `/web/<digits><modifier>_/<url>`: parsing and formatting."""
 
 from __future__ import annotations
 
@@ -9,31 +9,38 @@ from urllib.parse import unquote
 from webemu.api.archives.responses import ascii_url
 from webemu.api.http.request import Request
 
+# Archive, then optionally a timestamp with modifier or `*`, then the URL.
 _PARTS = re.compile(r"(/web/|/CC-MAIN-[\d-]+/)(?:(\d{1,14})([a-z]{2}_)?/|(\*)/)?(.+)", re.DOTALL)
 _ESCAPED = re.compile(r"[a-z]{3,5}%3a", re.IGNORECASE)
+"""URL whose scheme separator is percent-encoded: the client escaped all of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What is asked of a replay."""
+    """Parsed path of a replay request."""
 
     prefix: str
+    """Path of the archive, `/web/` or `/<crawl id>/`."""
     digits: str
-    """Of the time; empty for a TimeGate, `*` for all captures."""
+    """Up to 14 digits of the capture time; empty for a TimeGate, `*` for the calendar of all captures."""
     kind: str
-    """The modifier: `id_`, `im_` and so on."""
+    """Wayback modifier such as `id_` (unmodified) or `im_` (image); empty for a rewritten page."""
     url: str
 
     def of(self, stamp: str, url: str, kind: str | None = None) -> str:
-        """The path of a capture in the same archive."""
+        """Return the path of a capture in the same archive; `modifier` replaces the address's own if given."""
         return f"{self.prefix}{stamp}{self.kind if kind is None else kind}/{ascii_url(url)}"
 
     def gate(self, url: str) -> str:
+        """Return the path of the TimeGate of a URL in the same archive."""
         return f"{self.prefix}{ascii_url(url)}"
 
 
 def read_address(request: Request) -> Address | None:
-    """The address that is asked for; some clients escape the whole URL in it."""
+    """Return the parsed replay address of a request, or None if its path is not one.
+
+    Clients that percent-encode the whole URL inside the path are understood too.
+    """
     found = _PARTS.fullmatch(request.target)
     if found is None:
         return None

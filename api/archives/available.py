@@ -1,4 +1,4 @@
-"""The Wayback Machine's availability API: `/wayback/available?url=`, the capture nearest to a time."""
+"""Availability API of the Wayback Machine, `/wayback/available?url=`: the capture nearest to a time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
 _CALLBACK = re.compile(r"[\w$.]{1,100}", re.ASCII)
+"""JSONP callback: a JavaScript name, so that no other code can be injected."""
 
 
 def answer(world: World, request: Request) -> Reply:
-    """The nearest of the captures that succeeded, the latest if no time is asked for. Raises BadRequest."""
+    """Answer with the nearest successful capture, the newest one if no time is given.
+
+    Raises BadRequest if `url` is missing, or `timestamp` or `callback` is malformed.
+    """
     url, callback = one(request.parameters, "url"), one(request.parameters, "callback")
     asked = digits(request.parameters, "timestamp")
     if not url:
         raise BadRequest("the url parameter is required")
     if callback and not _CALLBACK.fullmatch(callback):
-        raise BadRequest(f"callback={callback[:60]!r} is not a name of JavaScript")
+        raise BadRequest(f"callback={callback[:60]!r} is not a JavaScript name")
+    # The session may be pinned to a day; without either, the newest capture is nearest.
     at = moment(asked) if asked else request.session.at
     found = _closest(world.captures(url), None if at is None else at.timestamp())
     told: dict[str, object] = {"url": url, "archived_snapshots": {"closest": _told(found, request)} if found else {}}
@@ -36,6 +41,9 @@ def answer(world: World, request: Request) -> Reply:
 
 
 def _closest(captures: list[Capture], at: float | None) -> Capture | None:
+    """Return the capture with a status below 400 that is nearest in time, the newest if `at_time` is None; None if
+    none.
+    """
     good = [capture for capture in captures if 0 < capture.status < 400]
     if at is None:
         return good[-1] if good else None
@@ -49,7 +57,7 @@ def _told(capture: Capture, request: Request) -> dict[str, object]:
 
 
 def archive_of(request: Request) -> str:
-    """Where the archive is that replays: archive.org itself does not."""
+    """Return the origin that replays captures: archive.org itself does not, web.archive.org does."""
     if request.host in ("archive.org", "www.archive.org"):
         return f"{request.scheme}://web.archive.org"
     return request.origin

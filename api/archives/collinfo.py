@@ -1,6 +1,7 @@
 """Common Crawl's list of crawls, `/collinfo.json`: those of the snapshot, and older ones without captures.
 
-cdx_toolkit refuses a list of less than 60: it is filled up to that with ids four weeks apart, back from the oldest.
+cdx_toolkit refuses a list of fewer than 60 crawls. The list is filled up to that number with ids four weeks apart,
+going back from the oldest crawl.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from webemu.api.services.origin import Reply
 from webemu.emulator.world import World
 
 LEAST = 60
+"""Number of crawls that the list has at least; cdx_toolkit demands it."""
 _STEP = timedelta(weeks=4)
 
 
 def answer(world: World, request: Request) -> Reply:
-    """The newest first."""
+    """Answer with the list of crawls as JSON, newest first."""
     spans = {crawl: (_time(first), _time(last)) for crawl, (first, last) in crawls_of(world).spans.items()}
     entries = [*spans.items(), *_older(spans)]
     return reply(200, orjson.dumps([_entry(request.origin, *entry) for entry in entries]), "application/json")
@@ -32,9 +34,10 @@ def _time(seconds: int) -> datetime:
 
 
 def _older(spans: Mapping[str, tuple[datetime, datetime]]) -> Iterator[tuple[str, tuple[datetime, datetime]]]:
+    """Yield invented crawls before the oldest one, each with its id and span of one week."""
     oldest = min((first for first, _ in spans.values()), default=_time(0))
     monday = (oldest - timedelta(days=oldest.weekday())).replace(hour=0, minute=0, second=0)
-    most = (monday - datetime.min.replace(tzinfo=UTC)) // _STEP  # there is no year before the first
+    most = (monday - datetime.min.replace(tzinfo=UTC)) // _STEP  # datetime has no year 0
     for number in range(1, min(LEAST - len(spans), most) + 1):
         first = monday - number * _STEP
         yield crawl_id(int(first.timestamp())), (first, first + timedelta(days=7, seconds=-1))
@@ -42,6 +45,7 @@ def _older(spans: Mapping[str, tuple[datetime, datetime]]) -> Iterator[tuple[str
 
 def _entry(origin: str, crawl: str, span: tuple[datetime, datetime]) -> dict[str, str]:
     first, last = span
+    # Common Crawl names a crawl by its months, such as "February/March 2024 Index".
     months = f"{first:%B}" if f"{first:%Y%m}" == f"{last:%Y%m}" else f"{first:%B}/{last:%B}"
     return {
         "id": crawl,

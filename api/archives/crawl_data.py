@@ -1,6 +1,6 @@
-"""Common Crawl's files, `data.commoncrawl.org/crawl-data/…`: the crawl's WARC files, whole or in ranges, and a list.
+"""Files of Common Crawl, `data.commoncrawl.org/crawl-data/…`: WARC files, whole or in ranges, and their list.
 
-What is asked for in one piece is given in one piece, so it is bounded; larger files are read in ranges.
+A requested piece is sent as one response body, so its size is limited; larger files must be read in ranges.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from webemu.emulator.types import Archive
 from webemu.emulator.world import World
 
 MAX_PIECE = 256 << 20
-"""Bytes of one answer."""
+"""Largest body of one response, in bytes."""
 _PATHS = re.compile(r"crawl-data/(CC-MAIN-[\d-]+)/warc\.paths\.gz")
 _RANGE = re.compile(rb"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
 _LARGEST = 1 << 50
+"""Upper bound of a file's size in bytes, where the search for its end begins."""
 
 
 def answer(world: World, request: Request) -> Reply:
-    """A file of the bucket, a part of it (RFC 9110, section 14), or that there is none."""
+    """Answer with a file of the bucket, a range of it (RFC 9110, section 14), or S3's 404 if there is none."""
     name = unquote(request.path).lstrip("/")
     if path := _PATHS.fullmatch(name):
         return _list(world, path[1])
@@ -36,6 +37,7 @@ def answer(world: World, request: Request) -> Reply:
 
 
 def _list(world: World, crawl: str) -> Reply:
+    """Return `warc.paths.gz`: the bucket paths of a crawl's files, one a line."""
     crawls = crawls_of(world)
     names = sorted(crawls.names[path] for path, of in crawls.of.items() if of == crawl)
     if not names:
@@ -50,16 +52,19 @@ def _no_such_key(name: str) -> Reply:
 
 
 def _part(world: World, archive: Archive, request: Request) -> Reply:
+    """Return the requested range of a file; 416 if it lies outside, 403 if it is larger than `MAX_PIECE`."""
     size = _size(world, archive)
     takes: Headers = [(b"Accept-Ranges", b"bytes")]
     start, end, is_range = _span(request.headers.get(b"range", b""), size)
     if is_range and start >= end:
         return plain(416, "Range Not Satisfiable\n", [*takes, (b"Content-Range", b"bytes */%d" % size)])
-    if request.method == "HEAD":
+    if request.method == "HEAD":  # answered before the size limit, so that clients can plan their ranges
         return _head(size, takes)
     if end - start > MAX_PIECE:
         return plain(
-            403, f"{end - start:,} bytes are too many for one answer: ask for ranges of {MAX_PIECE:,}.\n", takes
+            403,
+            f"{end - start:,} bytes exceed the {MAX_PIECE:,} bytes of one response: request smaller ranges.\n",
+            takes,
         )
     body = b"".join(world.bytes_of(archive, start, end - start))
     if is_range:
@@ -73,20 +78,23 @@ def _head(size: int, takes: Headers) -> Reply:
 
 
 def _span(asked: bytes, size: int) -> tuple[int, int, bool]:
-    """First and past-the-last byte, and whether that is a range; what cannot be read asks for the whole."""
+    """Parse a `Range` header into first byte, end (exclusive), and whether it is a range; an unreadable one means the
+    whole.
+    """
     found = _RANGE.fullmatch(asked)
     if found is None or not any(found.groups()):
         return 0, size, False
     first, last = found.groups()
     if not first:
         return max(0, size - int(last)), size, True
+    # An invalid range is ignored, not refused (RFC 9110, section 14.2).
     if last and int(last) < int(first):
         return 0, size, False
     return int(first), min(size, int(last) + 1) if last else size, True
 
 
 def _size(world: World, archive: Archive) -> int:
-    """Bytes of a file, found by whether there is one at a place."""
+    """Return the size of a file in bytes, by binary search: the port reads ranges but does not tell sizes."""
     low, high = 0, _LARGEST
     while low < high:
         middle = (low + high) // 2

@@ -1,7 +1,8 @@
 """Common Crawl's index of one crawl, `/<crawl>-index`: pywb's CDX server API, as index.commoncrawl.org runs it.
 
-Lines are JSON (`output=json`), CDXJ, or the fields alone (`output=text`). Values are strings; what is not known is left
-out. `filename`, `offset` and `length` lead to the record. Revisits say 304: Common Crawl writes none but for that.
+Lines are JSON (`output=json`), CDXJ, or bare fields (`output=text`). All values are strings; unknown ones are left
+out. `filename`, `offset` and `length` lead to the WARC record. Revisits show status 304: Common Crawl writes revisit
+records for 304 responses only.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
 PATH = re.compile(r"/(CC-MAIN-[\d-]+)-index")
+"""Path of a crawl's index; its group is the crawl id."""
 _ALIASES = {"original": "url", "mimetype": "mime", "statuscode": "status"}
 _MIMES = {"json": "text/x-ndjson", "cdxj": "text/x-cdxj", "text": "text/plain; charset=utf-8"}
 
 
 def answer(world: World, request: Request) -> Reply | None:
-    """None for another path."""
+    """Answer an index query; None if the path is not an index. A bad parameter is answered with a JSON message and
+    400.
+    """
     if (path := PATH.fullmatch(request.path)) is None:
         return None
     try:
@@ -63,13 +67,14 @@ def _answer(world: World, crawl: str, pairs: Pairs) -> Reply:
 
 
 def _belonging(crawls: Crawls, crawl: str) -> Belongs:
+    """Return a test for captures of one crawl."""
     return lambda capture: crawls.crawl(capture) == crawl
 
 
 def _find(
     world: World, asked: Selection, pairs: Pairs, values: Mapping[str, Value], belongs: Belongs, crawl: str
 ) -> tuple[list[Row], bool]:
-    """The lines, and whether there would be more than one answer may have."""
+    """Return the matching rows, and True if the limit on lines cut them off."""
 
     def whole(row: Row) -> str:
         return _line(row, list(values), values, "cdxj")
@@ -83,6 +88,7 @@ def _find(
 
 
 def _line(row: Row, names: list[str], values: Mapping[str, Value], output: str) -> str:
+    """Return one line of output; CDXJ puts the key and timestamp before the JSON object."""
     texts = {name: values[name](row) for name in names}
     if output == "text":
         return " ".join(word(text) or "-" for text in texts.values())
@@ -93,7 +99,7 @@ def _line(row: Row, names: list[str], values: Mapping[str, Value], output: str) 
 
 
 def _values(crawls: Crawls) -> dict[str, Value]:
-    """In the order of Common Crawl's lines."""
+    """Return the getter of every field, in the order of Common Crawl's lines."""
     return {
         "urlkey": lambda row: row.key,
         "timestamp": lambda row: row.stamp,
@@ -117,5 +123,5 @@ def _repeats(capture: Capture) -> bool:
 
 
 def _encoding(charset: str) -> str:
-    """As Common Crawl spells names: UTF-8, ISO-8859-1, but windows-1252."""
+    """Return a charset name as Common Crawl spells it: UTF-8, ISO-8859-1, but windows-1252."""
     return charset if charset.startswith("windows") else charset.upper()

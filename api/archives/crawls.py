@@ -1,6 +1,6 @@
-"""The WARC files of a snapshot as Common Crawl would have them: each of a crawl, under a path that names it.
+"""WARC files of a snapshot grouped by crawl, under paths such as Common Crawl's bucket has.
 
-What does not say of which crawl it is belongs to one whose id is made of the week of its last capture.
+Files that do not name their crawl belong to one whose id is made from the week of their last capture.
 """
 
 from __future__ import annotations
@@ -20,35 +20,39 @@ _FOLDER = "crawl-data/"
 
 @dataclass(frozen=True, slots=True)
 class Crawls:
-    """What is known of the files."""
+    """WARC files of a snapshot and the crawls they belong to."""
 
     of: Mapping[str, str]
-    """Crawl id by where a file rests."""
+    """Crawl id by the path of a file on disk."""
     names: Mapping[str, str]
-    """Path in the bucket by where a file rests."""
+    """Path in the bucket by the path of a file on disk."""
     files: Mapping[str, Archive]
-    """By path in the bucket."""
+    """Files by their path in the bucket."""
     spans: Mapping[str, tuple[int, int]]
-    """First and last capture of each crawl, in seconds since the epoch; the newest crawl first."""
+    """Times of the first and last capture of each crawl, in seconds since the epoch; the newest crawl first."""
 
     def crawl(self, capture: Capture) -> str:
+        """Return the id of the crawl that made a capture; empty if its file is unknown."""
         return self.of.get(capture.record[0], "")
 
     def filename(self, capture: Capture) -> str:
+        """Return the bucket path of the file that holds a capture; empty if it is unknown."""
         return self.names.get(capture.record[0], "")
 
 
 _KNOWN: WeakKeyDictionary[World, Crawls] = WeakKeyDictionary()
+"""Crawl files of every open snapshot."""
 
 
 def crawls_of(world: World) -> Crawls:
-    """The crawls of a snapshot, found once."""
+    """Return the crawls of a snapshot; computed once and cached while the snapshot is open."""
     if (known := _KNOWN.get(world.base)) is None:
         known = _KNOWN[world.base] = _crawls(world.archives())
     return known
 
 
 def _crawls(archives: Sequence[Archive]) -> Crawls:
+    # All files without a crawl id share one, of the week in which the last of them ended.
     nameless = [archive.last for archive in archives if not _ID.fullmatch(archive.crawl)]
     other = crawl_id(max(nameless, default=0))
     of = {one.path: one.crawl if _ID.fullmatch(one.crawl) else other for one in archives}
@@ -67,6 +71,6 @@ def _name(name: str, crawl: str) -> str:
 
 
 def crawl_id(seconds: int) -> str:
-    """`CC-MAIN-YYYY-WW`, ISO week."""
+    """Return the id `CC-MAIN-YYYY-WW` of the ISO week that a time (seconds since the epoch) falls into."""
     year, week, _ = datetime.fromtimestamp(seconds, UTC).isocalendar()
     return f"CC-MAIN-{year:04}-{week:02}"

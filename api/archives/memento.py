@@ -1,4 +1,4 @@
-"""Time travel for the Web (RFC 7089): what leads from one capture to the others, as `Link` headers and as TimeMaps."""
+"""Memento (RFC 7089): `Link` headers and TimeMaps that lead from one capture of a URL to the others."""
 
 from __future__ import annotations
 
@@ -13,19 +13,24 @@ from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
 Memento = tuple[int, str]
-"""Time and URL of a capture."""
+"""Time of a capture in seconds since the epoch, and its URL."""
 _MOST = 100_000
+"""Captures in one TimeMap; the oldest are kept."""
 
 
 def mementos(captures: list[Capture]) -> list[Memento]:
-    """Each once, in the order of time."""
+    """Return the distinct mementos of the captures, in the order given (oldest first)."""
     return list(dict.fromkeys((capture.time, capture.url) for capture in captures))
 
 
 def link_header(origin: str, address: Address, url: str, known: list[Memento], this: Memento | None) -> bytes:
-    """`Link` of a memento, or of the TimeGate where `this` is what it leads to."""
+    """Return the `Link` header of a memento, or of the TimeGate if `current` is the memento that it leads to.
+
+    It names the original, TimeMap and TimeGate, and the first, last, previous and next mementos.
+    """
+    # -1 if the capture is not among them: then only the first and the last are linked.
     place = known.index(this) if this in known else -1
-    roles: dict[int, list[str]] = {}
+    roles: dict[int, list[str]] = {}  # one link per memento: the first may be the previous one as well
     for role, at in (("first", 0), ("last", len(known) - 1), ("prev", place - 1), ("next", place + 1), ("", place)):
         if 0 <= at < len(known) and (place >= 0 or role in ("first", "last")):
             roles.setdefault(at, []).extend([role] if role else [])
@@ -34,6 +39,7 @@ def link_header(origin: str, address: Address, url: str, known: list[Memento], t
 
 
 def _around(origin: str, address: Address, url: str) -> list[str]:
+    """Return the links to the original, its TimeMap and its TimeGate, which every answer carries."""
     return [
         f'<{ascii_url(url)}>; rel="original"',
         f'<{_map_of(origin, url)}>; rel="timemap"; type="application/link-format"',
@@ -51,7 +57,7 @@ def _link(origin: str, address: Address, memento: Memento, role: str) -> str:
 
 
 def timemap(world: World, origin: str, address: Address) -> Reply:
-    """All captures of a URL as `application/link-format`. Raises NotCaptured."""
+    """Return all captures of a URL as `application/link-format`. Raises NotCaptured if there are none."""
     known = mementos(world.captures(address.url))[:_MOST]
     if not known:
         raise NotCaptured(f"{address.url} was not captured")

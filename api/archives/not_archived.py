@@ -1,4 +1,4 @@
-"""Pages that the archive has of its own: that a URL was not archived, and which captures of it there are."""
+"""The archive's own HTML pages: "not archived", "not found", and the calendar of a URL's captures."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from webemu.api.services.origin import Headers, Reply
 from webemu.emulator.types import Capture
 
 _MOST = 1000
+"""Captures listed on one calendar page; the newest are kept."""
 SEALED: Headers = [(b"Content-Security-Policy", b"default-src 'none'; style-src 'unsafe-inline'")]
+"""Content Security Policy of these pages: URLs of the crawl stand in them, so nothing is loaded or run."""
 
 
 def not_archived(url: str) -> Reply:
-    """404 in the manner of the Wayback Machine."""
+    """Return the Wayback Machine's 404 for a URL without captures."""
     told = "<p>Hrm.</p><p>The Wayback Machine has not archived that URL.</p>"
     return _page(404, "Wayback Machine", told + _code(url))
 
 
 def no_such_place() -> Reply:
+    """Return the 404 for a path that the archive does not have."""
     return _page(404, "Wayback Machine", "<p>404 Not Found</p>")
 
 
 def calendar(address: Address, captures: list[Capture]) -> Reply:
-    """Every capture of a URL, the latest first."""
+    """Return a page that links every capture of a URL, newest first, at most `_MAX_CALENDAR_ROWS`."""
     known = mementos(captures)
     rows = "".join(
         f'<li><a href="{escape(address.of(stamp(time), url, ""))}">{stamp(time)}</a> {escape(url)}</li>'

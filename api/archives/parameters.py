@@ -1,4 +1,4 @@
-"""Parameters of a query as the archives read them: of a repeated one the first counts, what is unknown is ignored."""
+"""Query parameters as the archives read them: the first of repeated values counts, unknown names are ignored."""
 
 from __future__ import annotations
 
@@ -7,54 +7,65 @@ from collections.abc import Sequence
 from webemu.emulator.errors import BadRequest
 
 Pairs = Sequence[tuple[str, str]]
+"""Query parameters in request order, as (name, value)."""
 MOST = 20
-"""So often a parameter may be repeated that may be."""
+"""Largest number of times that a repeatable parameter (`filter`, `collapse`) may be given."""
 _SWITCH = {"true": True, "1": True, "on": True, "yes": True, "false": False, "0": False, "off": False, "no": False}
 
 
 def one(pairs: Pairs, *names: str) -> str:
-    """The first value that is not empty."""
+    """Return the first non-empty value of any of the names; empty if there is none."""
     return next((value for name, value in pairs if name in names and value), "")
 
 
 def many(pairs: Pairs, name: str) -> list[str]:
+    """Return all non-empty values of a repeatable parameter. Raises BadRequest above `MAX_REPEATS`."""
     values = [value for one_of, value in pairs if one_of == name and value]
     if len(values) > MOST:
-        raise BadRequest(f"{name} is given {len(values)} times", action=f"give it at most {MOST} times")
+        raise BadRequest(f"{name} may be given at most {MOST} times, got {len(values)}", action="leave some out")
     return values
 
 
 def number(pairs: Pairs, name: str, otherwise: int, least: int) -> int:
+    """Return an integer parameter, or `default` if it is missing. Raises BadRequest if it is no integer or below
+    `minimum`.
+    """
     text = one(pairs, name)
     if not text:
         return otherwise
     try:
-        value = int(text[:12])
+        value = int(text[:12])  # no parameter needs more digits, and Python refuses thousands of them
     except ValueError:
-        raise BadRequest(f"{name}={text[:40]!r} is not a number") from None
+        raise BadRequest(f"{name} must be a whole number, got {text[:40]!r}") from None
     if value < least:
-        raise BadRequest(f"{name}={value} is less than {least}")
+        raise BadRequest(f"{name} must be at least {least}, got {value}")
     return value
 
 
 def is_on(pairs: Pairs, name: str) -> bool:
+    """True if a switch is on; a missing one is off. Raises BadRequest if its value is neither true nor false."""
     text = one(pairs, name)
     if text and text.lower() not in _SWITCH:
-        raise BadRequest(f"{name}={text[:40]!r} is neither true nor false")
+        raise BadRequest(f"{name} must be true or false, got {text[:40]!r}")
     return bool(text) and _SWITCH[text.lower()]
 
 
 def choice(pairs: Pairs, name: str, values: Sequence[str]) -> str:
-    """One of the values, the first of them if none is given."""
+    """Return a parameter that must be one of `values`; a missing one is the first of them. Raises BadRequest on any
+    other.
+    """
     text = one(pairs, name) or values[0]
     if text not in values:
-        raise BadRequest(f"{name}={text[:40]!r} is not one of {', '.join(value for value in values if value)}")
+        raise BadRequest(f"{name} must be one of {', '.join(value for value in values if value)}, got {text[:40]!r}")
     return text
 
 
 def digits(pairs: Pairs, name: str) -> str:
-    """Some of the fourteen digits of a time."""
+    """Return the leading digits of a timestamp; empty if the parameter is missing. Raises BadRequest on other text."""
     text = one(pairs, name)
     if text and not (text.isascii() and text.isdigit() and len(text) <= 14):
-        raise BadRequest(f"{name}={text[:40]!r} is not a time", action="write it as YYYYMMDDhhmmss or its beginning")
+        raise BadRequest(
+            f"{name} must be 1 to 14 digits of a time, got {text[:40]!r}",
+            action="write it as YYYYMMDDhhmmss or its beginning",
+        )
     return text

@@ -1,8 +1,8 @@
-"""Replay: `/web/<time><modifier>/<url>` answers what was captured, with links that stay in the archive.
+"""Replay, `/web/<time><modifier>/<url>`: the captured response, with links rewritten to stay in the archive.
 
-`id_` and what is neither HTML nor CSS is given byte for byte. The origin's headers are under `X-Archive-Orig-`. What a
-crawl met may be hostile, and may be seen here under this server's own name: a policy keeps it from running scripts,
-from being of any origin, and from asking other hosts.
+With `id_`, and for anything that is neither HTML nor CSS, the body is served byte for byte. The origin's headers come
+back under `X-Archive-Orig-`. Captured pages may be hostile and are shown under this server's own name here, so a
+Content Security Policy keeps them from running scripts, from having an origin, and from loading other hosts.
 """
 
 from __future__ import annotations
@@ -29,17 +29,24 @@ POLICY = (
     b"default-src 'self' data: 'unsafe-inline'; script-src 'none'; object-src 'none'; base-uri 'self'; "
     b"form-action 'self'"
 )
-"""`'self'` is the origin of the address, though the document's own is none; fonts need CORS for that reason."""
+"""Content Security Policy of replayed pages.
+
+`'self'` is the origin of the address. The sandboxed document itself has an opaque origin, which is why fonts need
+CORS.
+"""
 _HTML = ("text/html", "application/xhtml+xml")
 _FONT = re.compile(r"font/|application/(?:x-)?font|application/vnd\.ms-fontobject")
 _FONT_FILE = re.compile(r"\.(?:woff2?|ttf|otf|eot)(?:\?|\Z)", re.IGNORECASE)
-"""Most servers send fonts as `application/octet-stream`."""
+"""File names of fonts: most servers send them as `application/octet-stream`."""
 _OWN = frozenset((b"content-type", b"content-length", b"content-encoding", b"content-range"))
-"""What an answer says of itself, whoever gives it."""
+"""Headers that describe the body which is sent, so they keep their own names."""
 
 
 def answer(world: World, request: Request) -> Reply | None:
-    """A capture, the way to one, or the page that says there is none; None for what is no such address."""
+    """Answer with a capture, a redirect to one, its TimeMap or calendar, or the 404 page of the archive.
+
+    Return None if the path is not a replay address.
+    """
     if (address := read_address(request)) is None:
         return None
     try:
@@ -52,11 +59,15 @@ def answer(world: World, request: Request) -> Reply | None:
 
 
 def _captured(world: World, request: Request, address: Address) -> Reply:
+    """Answer by the timestamp in the address: the calendar, the TimeGate, a redirect to the exact time, or the
+    capture.
+    """
     if address.digits == "*":
         return _all(world, address)
     if not address.digits:
         return _gate(world, request, address)
     capture = _at(world, address.url, moment(address.digits))
+    # Not a memento itself: the redirect carries Link but no Memento-Datetime (RFC 7089).
     if stamp(capture.time) != address.digits:
         return redirect(address.of(stamp(capture.time), capture.url), _memento(world, request, address, capture)[1:])
     return _replay(world, request, address, capture)
@@ -73,7 +84,9 @@ def _at(world: World, url: str, at: datetime | None) -> Capture:
 
 
 def _gate(world: World, request: Request, address: Address) -> Reply:
-    """RFC 7089, section 4: to the capture nearest to `Accept-Datetime`, the latest one without it."""
+    """Redirect to the capture nearest to `Accept-Datetime` (RFC 7089, section 4), or to the newest without that
+    header.
+    """
     date = request.headers.get(b"accept-datetime")
     capture = _at(world, address.url, accepted(date) if date else request.session.at)
     links = _memento(world, request, address, capture)[1:]
@@ -81,12 +94,15 @@ def _gate(world: World, request: Request, address: Address) -> Reply:
 
 
 def _memento(world: World, request: Request, address: Address, capture: Capture) -> Headers:
+    """Return the `Memento-Datetime` and `Link` headers of a capture."""
     known = mementos(world.captures(capture.url))
     link = link_header(request.origin, address, capture.url, known, (capture.time, capture.url))
     return [(b"Memento-Datetime", http_date(capture.time).encode()), (b"Link", link)]
 
 
 def _replay(world: World, request: Request, address: Address, capture: Capture) -> Reply:
+    """Return the captured response, rewritten unless the modifier is `id_`, with the archive's headers."""
+    # The exact time of the capture picks this very one again.
     asked = PageRequest(capture.url, "raw", at=moment(stamp(capture.time)), follow=False)
     capture, payload = world.payload(asked)
     mime = capture.declared or capture.mime
@@ -103,7 +119,7 @@ def _replay(world: World, request: Request, address: Address, capture: Capture) 
 
 
 def _rewritten(world: World, address: Address, capture: Capture, payload: Payload, mime: str) -> Reply | None:
-    """The answer with its links into the archive; None for what has none."""
+    """Return the response with its links led into the archive; None if the body is neither HTML nor CSS."""
     is_css = mime == "text/css" or address.kind == "cs_"
     if not (mime in _HTML or is_css):
         return None
@@ -119,11 +135,13 @@ def _rewritten(world: World, address: Address, capture: Capture, payload: Payloa
 
 
 def _given(payload: Payload, text: str, mime: str) -> Reply:
+    """Return the recorded status line with a new text as body."""
     made = reply(200, text, mime)
     return Reply(payload.status, reason_phrase(payload.reason), made.headers, made.body)
 
 
 def _text(world: World, capture: Capture, payload: Payload) -> str:
+    """Return the decoded text of a document; a body that cannot be decoded is read as it was recorded."""
     if (text := world.html_of(capture)) is not None:
         return text
     try:
@@ -133,11 +151,12 @@ def _text(world: World, capture: Capture, payload: Payload) -> str:
 
 
 def _originals(payload: Payload) -> Headers:
-    """The origin's headers under another name, where none of them acts."""
+    """Return the origin's headers under `X-Archive-Orig-`, where browsers and clients ignore them."""
     return [(RENAMED + name, value) for name, value in payload.headers]
 
 
 def _guards(capture: Capture) -> Headers:
+    """Return the security headers of a replayed capture; fonts get CORS, since sandboxed pages have no origin."""
     guards: Headers = [(b"Content-Security-Policy", POLICY), (b"X-Content-Type-Options", b"nosniff")]
     is_font = _FONT.match(capture.mime) or _FONT_FILE.search(capture.url)
     return [*guards, (b"Access-Control-Allow-Origin", b"*")] if is_font else guards

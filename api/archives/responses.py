@@ -1,4 +1,4 @@
-"""Answers of the archives, with what they have in common."""
+"""Builders of the archives' own responses, so that every one has a true `Content-Type` and `Content-Length`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from urllib.parse import quote
 from webemu.api.services.origin import Headers, Reply
 
 _PLAIN = "!#$%&'()*+,-./:;=?@[]_|~"
-"""What a URL may hold in a header or between angle brackets."""
+"""Characters that need no escaping when a URL stands in a header or between angle brackets."""
 
 
 def reply(status: int, body: str | bytes, mime: str, headers: Headers | None = None) -> Reply:
-    """A whole answer; text goes out as UTF-8."""
+    """Return a complete response; text is encoded as UTF-8, `headers` follow the content headers."""
     content = body.encode("utf-8", "replace") if isinstance(body, str) else body
     told: Headers = [(b"Content-Type", mime.encode()), (b"Content-Length", b"%d" % len(content))]
     return Reply(status, HTTPStatus(status).phrase.encode(), [*told, *(headers or [])], content)
 
 
 def plain(status: int, text: str, headers: Headers | None = None) -> Reply:
+    """Return a response of plain text in UTF-8."""
     return reply(status, text, "text/plain; charset=utf-8", headers)
 
 
 def redirect(location: str, headers: Headers) -> Reply:
-    """302, as an archive leads to a capture."""
+    """Return a 302 to `location`, which is how an archive leads to a capture."""
     return reply(302, "", "text/plain; charset=utf-8", [(b"Location", ascii_url(location).encode()), *headers])
 
 
 def ascii_url(url: str) -> str:
-    """The URL with nothing in it that could end a header, a line or a pair of angle brackets."""
+    """Return the URL with everything escaped that could end a header, a line or a pair of angle brackets."""
     return url if url.isascii() and url.isprintable() and not set(url) & set('<>" ') else quote(url, safe=_PLAIN)

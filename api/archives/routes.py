@@ -1,4 +1,4 @@
-"""Where the archives are: on their hosts, and under this server's own names at the same paths."""
+"""Routes of the archives: on their public hosts, and at the same paths under this server's own name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _TIMEMAP = re.compile(r"/web/timemap/(json|cdx)(?:/(.+))?")
 
 
 def wayback(world: World, request: Request) -> Reply | None:
-    """The Wayback Machine; what else its hosts had is as it was crawled."""
+    """Answer a request to the Wayback Machine.
+
+    Return None for a path that the archive does not have if the host was crawled: its captured page is served then.
+    """
     if request.path in ("/cdx/search/cdx", "/cdx/search"):
         return wayback_cdx.answer(world, request)
     if request.path == "/wayback/available":
@@ -27,7 +30,10 @@ def wayback(world: World, request: Request) -> Reply | None:
 
 
 def _timemap(world: World, request: Request, output: str, url: str) -> Reply:
-    """The CDX server's answer with more fields; the URL is in the path, or a parameter."""
+    """Answer `/web/timemap/{json|cdx}`: the CDX server's answer with more fields.
+
+    The URL is in the path or in the `url` parameter.
+    """
     before = [("output", "json")] if output == "json" else []
     if url:
         before.append(("url", request.target.partition(f"/web/timemap/{output}/")[2]))
@@ -36,13 +42,18 @@ def _timemap(world: World, request: Request, output: str, url: str) -> Reply:
 
 
 def index(world: World, request: Request) -> Reply | None:
-    """index.commoncrawl.org: the crawls, the index of each, and replay at `/<crawl>/<time>/<url>` (of any crawl)."""
+    """Answer a request to index.commoncrawl.org.
+
+    Serves the list of crawls, the index of each, and replay at `/<crawl>/<time>/<url>`, which finds captures of any
+    crawl. Return None as `answer_wayback` does.
+    """
     if request.path == "/collinfo.json":
         return collinfo.answer(world, request)
     return crawl_index.answer(world, request) or replay.answer(world, request) or _else(world, request)
 
 
 def _else(world: World, request: Request) -> Reply | None:
+    """Return the archive's 404, or None if pages of the host were captured and should be served instead."""
     return None if world.knows_host(request.host) else no_such_place()
 
 
@@ -54,8 +65,10 @@ HOSTS: Mapping[str, Handler] = {
     "data.commoncrawl.org": crawl_data.answer,
     "commoncrawl.s3.amazonaws.com": crawl_data.answer,
 }
+"""Handlers by public host name."""
 PATHS: Sequence[tuple[re.Pattern[str], Handler]] = (
     (re.compile(r"(?s)/cdx/search(?:/cdx)?|/wayback/available|/web/.+"), wayback),
     (re.compile(r"(?s)/collinfo\.json|/CC-MAIN-[\d-]+(?:-index|/.+)"), index),
     (re.compile(r"(?s)/crawl-data/.+"), crawl_data.answer),
 )
+"""Handlers by path, for requests to this server's own name."""

@@ -1,4 +1,8 @@
-"""Which SURT keys a CDX query is about: one, those under a path, of a host, of a domain (pywb, `calc_search_range`)."""
+"""Range of SURT keys that a CDX query covers: one URL, a path prefix, a host or a domain.
+
+The ranges are those of pywb's `calc_search_range`. Reading the captures inside a range is the work of
+`api.archives.listing`.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +13,36 @@ from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
 
 MATCHES = ("", "exact", "prefix", "host", "domain")
+"""Values of `matchType`; the empty one means that the URL itself may hold a wildcard."""
 _LAST = "\U0010ffff"
-"""Follows whatever begins with the same."""
+"""Highest Unicode character: `prefix + _MAX_CHARACTER` sorts after every key that begins with `prefix`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Keys from `first` to before `last`, in the order of bytes."""
+    """Half-open range of SURT keys, from `first` up to but excluding `last`, in byte order."""
 
     first: str
     last: str
     match: str
+    """Resolved match type: exact, prefix, host or domain."""
     url: str
-    """As asked."""
+    """URL parameter exactly as the client sent it, wildcard included."""
 
     def holds(self, key: str) -> bool:
+        """True if the SURT key lies in the range, compared by UTF-8 bytes."""
+        # Keys may hold lone surrogates from broken URLs, which plain UTF-8 refuses.
         first, this, last = (text.encode("utf-8", "surrogatepass") for text in (self.first, key, self.last))
         return first <= this < last
 
 
 def scope_of(pairs: Pairs) -> Scope:
-    """Of `url` and `matchType`, or a wildcard in its place. Raises BadRequest."""
+    """Return the key range for `url` and `matchType`, or for a `*` wildcard in the URL.
+
+        parse_scope([("url", "example.com/a*")]).match   # "prefix"
+
+    Raises BadRequest if `url` is missing or `matchType` is unknown.
+    """
     asked = one(pairs, "url").strip()
     match = choice(pairs, "matchType", MATCHES)
     if not asked:
@@ -43,14 +56,15 @@ def scope_of(pairs: Pairs) -> Scope:
 
 
 def _range(url: str, match: str) -> tuple[str, str]:
+    """Return the first key of the range and the key after its end."""
     key = urls.surt(urls.guess(url))
     host = key.partition(")")[0]
     if match == "prefix":
-        # The library leaves out a slash at the end, which tells /a/ from /about.
+        # The SURT library drops a trailing slash, but /a/* must not match /about.
         start = key + "/" if url.endswith("/") and not key.endswith("/") else key
         return start, start + _LAST
     if match == "host":
-        return host + ")", host + "*"
-    if match == "domain":  # ")" ends the host, "," begins a name under it; "-" would be of another domain
+        return host + ")", host + "*"  # "*" is the byte after ")"
+    if match == "domain":  # ")" ends the host, "," starts a subdomain; "-", the next byte, belongs to another domain
         return host + ")", host + "-"
     return key, key + "\0"

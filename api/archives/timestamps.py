@@ -1,4 +1,4 @@
-"""Fourteen digits, `YYYYMMDDhhmmss`: times as archives write them."""
+"""Timestamps of web archives: 14 digits, `YYYYMMDDhhmmss`, always UTC."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from webemu.emulator.errors import BadRequest
 
 
 def stamp(seconds: int) -> str:
-    """Of seconds since the epoch."""
+    """Return the 14-digit timestamp of a time in seconds since the epoch."""
     return time.strftime("%Y%m%d%H%M%S", time.gmtime(seconds)).rjust(14, "0")
 
 
 def moment(text: str) -> datetime:
-    """What some of the fourteen digits mean: the earliest such moment, the nearest to it that exists."""
+    """Return the earliest time that the leading digits of a timestamp allow.
+
+    Missing digits are filled up with the lowest values; impossible ones (month 13, 31 February) are clamped to the
+    nearest valid date.
+
+        parse_timestamp("2024")   # 2024-01-01 00:00:00+00:00
+    """
+    # The literal lies under the text: its tail fills up year 0000, month 01, day 01, 00:00:00.
     padded = text[:14] + "00000101000000"[min(14, len(text)) :]
     year, month, day = (int(padded[a:b]) for a, b in ((0, 4), (4, 6), (6, 8)))
     year, month = max(1, year), min(12, max(1, month))
@@ -26,15 +33,17 @@ def moment(text: str) -> datetime:
 
 
 def http_date(seconds: int) -> str:
+    """Return seconds since the epoch as an HTTP date (RFC 9110, section 5.6.7)."""
     return formatdate(seconds, usegmt=True)
 
 
 def accepted(date: bytes) -> datetime:
-    """The value of `Accept-Datetime` (RFC 7089, section 2.1.1). Raises BadRequest."""
+    """Parse the value of `Accept-Datetime` (RFC 7089, section 2.1.1) into UTC. Raises BadRequest if it is no date."""
     try:
         found = parsedate_to_datetime(date.decode("ascii"))
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise BadRequest(
-            f"Accept-Datetime {date[:60]!r} is not a date", action="write it as Tue, 20 Mar 2012 20:35:00 GMT"
+            f"Accept-Datetime is not an HTTP date, got {date[:60]!r}",
+            action="write it as Tue, 20 Mar 2012 20:35:00 GMT",
         ) from error

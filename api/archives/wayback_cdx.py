@@ -1,6 +1,7 @@
-"""The Wayback Machine's CDX server: `/cdx/search/cdx` (its README; `wayback-cdx-server` of Internet Archive).
+"""CDX server of the Wayback Machine, `/cdx/search/cdx` (README of Internet Archive's `wayback-cdx-server`).
 
-Lines are in the order of SURT keys and times.
+Lines come in the order of SURT keys and times unless the query sorts them. Parameters shared with Common Crawl's index
+are in `api.archives.selection`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ from webemu.emulator.world import World
 
 
 def answer(world: World, request: Request, before: Pairs = (), otherwise: Sequence[str] = FIELDS) -> Reply:
-    """Raises BadRequest. `before` is said before what the query says; `otherwise` are the fields without `fl`."""
+    """Answer a CDX query as text or JSON.
+
+    `extra_pairs` are parameters put before those of the query, so they win; `default_fields` are shown without `fl`.
+    Raises BadRequest on a bad parameter.
+    """
     pairs = [*before, *request.parameters]
     asked = selection(pairs)
     if is_on(pairs, "showNumPages"):
@@ -49,12 +54,13 @@ def answer(world: World, request: Request, before: Pairs = (), otherwise: Sequen
 
 
 def _all(_: Capture) -> bool:
+    """Include every capture: the Wayback Machine has one collection."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The answer: names of columns, lines, and the key that goes on after them."""
+    """Table to answer with: column names, lines, and the key that continues after them (empty if none)."""
 
     names: list[str]
     lines: list[list[str]]
@@ -63,6 +69,7 @@ class _Found:
 
 
 def _find(world: World, asked: Selection, pairs: Pairs, otherwise: list[str]) -> _Found:
+    """Run the query: filter, sort, collapse, limit, then add the optional columns."""
     values = values_of(world)
     named = filters.fields(one(pairs, "fl", "fields"), values, otherwise, ALIASES)
     tests = [filters.wayback(text, values, _line(values)) for text in many(pairs, "filter")]
@@ -73,7 +80,7 @@ def _find(world: World, asked: Selection, pairs: Pairs, otherwise: list[str]) ->
     if is_on(pairs, "resolveRevisits"):
         names += ["orig.length", "orig.offset", "orig.filename"]
         columns = [resolved(name, value) for name, value in zip(named, columns, strict=True)] + originals(world)
-    if is_on(pairs, "showSkipCount"):
+    if is_on(pairs, "showSkipCount"):  # skipped rows are counted, so they must reach the counter
         counted = _counted(ordered(source, asked, MAX_ROWS), passes, _fresh(collapses))
     else:
         inside = ordered((row for row in source if passes(row)), asked, most)
@@ -86,18 +93,18 @@ def _find(world: World, asked: Selection, pairs: Pairs, otherwise: list[str]) ->
 
 
 _Counted = tuple[Row, int, str]
-"""A row, how many after it were skipped, and the time of the last of these or its own."""
+"""A row, how many rows after it were skipped, and the timestamp of the last skipped one (or its own)."""
 
 
 def _taken(counted: Iterator[_Counted], asked: Selection, is_latest: bool) -> tuple[list[_Counted], bool]:
-    """What `offset` and `limit` leave, and whether more follows."""
+    """Apply `offset` and `limit`; return the rows and whether more follow. `is_latest` keeps only the last rows."""
     limit = -(abs(asked.limit) or 1) if is_latest else asked.limit
     rest = islice(counted, asked.offset, None)
     if limit < 0:
         kept: list[_Counted] = []
         for one_of in rest:
             kept.append(one_of)
-            if len(kept) >= 2 * -limit:
+            if len(kept) >= 2 * -limit:  # drops in bulk: deleting at the front for every row would be quadratic
                 del kept[:limit]
         return kept[limit:], False
     most = min(limit or MAX_ROWS, MAX_ROWS)
@@ -106,6 +113,7 @@ def _taken(counted: Iterator[_Counted], asked: Selection, is_latest: bool) -> tu
 
 
 def _counted(found: Iterator[Row], passes: Test, fresh: Test) -> Iterator[_Counted]:
+    """Yield the rows that pass and are not collapsed, each with the number of rows skipped before the next one."""
     shown: Row | None = None
     skipped, last = 0, ""
     for row in found:
@@ -120,7 +128,7 @@ def _counted(found: Iterator[Row], passes: Test, fresh: Test) -> Iterator[_Count
 
 
 def _count(names: list[str], lines: list[list[str]], taken: list[_Counted], pairs: Pairs) -> None:
-    """Add the columns of the counters."""
+    """Append the counter columns that the query asks for to `names` and `lines`, in place."""
     if is_on(pairs, "showDupeCount"):
         names.append("dupecount")
         seen: dict[str, int] = {}
@@ -138,16 +146,19 @@ def _count(names: list[str], lines: list[list[str]], taken: list[_Counted], pair
 
 
 def _collapse(text: str, values: dict[str, Value]) -> Column:
+    """Parse `collapse=FIELD` or `FIELD:N` into a getter of the first N characters. Raises BadRequest on any other
+    form.
+    """
     name, colon, count = text.partition(":")
     name = ALIASES.get(name, name)
     if name not in values or (colon and not (count.isascii() and count.isdigit())):
-        raise BadRequest(f"collapse={text[:60]!r} is not FIELD or FIELD:N", action=f"use {', '.join(values)}")
+        raise BadRequest(f"collapse must be FIELD or FIELD:N, got {text[:60]!r}", action=f"use {', '.join(values)}")
     value, most = values[name], int(count[:6]) if colon else None
     return lambda row: value(row)[:most]
 
 
 def _fresh(collapses: list[Column]) -> Test:
-    """Whether a row differs from the one before it in a collapsed field."""
+    """Return a stateful test: True if a row differs from the row before it in a collapsed field."""
     before: list[str] | None = None
 
     def fresh(row: Row) -> bool:

@@ -1,6 +1,7 @@
 """Fields of the Wayback Machine's CDX lines.
 
-A revisit is `warc/revisit` with the status `-`, as there; `resolveRevisits` puts what its original has.
+A revisit shows as `warc/revisit` with the status `-`, as in the original service; `resolveRevisits` shows the values
+of its original instead.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
 FIELDS = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"]
+"""Fields of a line unless `fl` says otherwise, in order."""
 TIMEMAP = [*FIELDS[:6], "redirect", "robotflags", "length", "offset", "filename"]
-"""Those of `/web/timemap/json`."""
+"""Fields of a `/web/timemap/json` line."""
 ALIASES = {"url": "original", "mime": "mimetype", "status": "statuscode"}
+"""Other names that clients use for fields."""
 REVISIT = "warc/revisit"
+"""Media type of a revisit record in CDX lines."""
 Column = Callable[[Row], str]
+"""Returns one cell of a row."""
 
 
 def values_of(world: World) -> dict[str, Value]:
-    """Every field by its name."""
+    """Return the getter of every field by its name."""
     crawls = crawls_of(world)
     return {
         "urlkey": lambda row: word(row.key),
@@ -34,6 +39,7 @@ def values_of(world: World) -> dict[str, Value]:
         "digest": lambda row: word(row.capture.digest.removeprefix("sha1:")) or "-",
         "length": lambda row: str(row.capture.record[2]),
         "redirect": lambda row: word(row.capture.redirect) or "-",
+        # The crawl does not record robots flags.
         "robotflags": lambda row: "-",
         "offset": lambda row: str(row.capture.record[1]),
         "filename": lambda row: word(crawls.filename(row.capture)),
@@ -41,16 +47,17 @@ def values_of(world: World) -> dict[str, Value]:
 
 
 def resolved(name: str, value: Value) -> Column:
-    """For a revisit what its original has."""
+    """Return a column that shows the original's media type and status for a revisit; other fields keep their getter."""
     of_original = {"mimetype": _mime, "statuscode": _status}.get(name)
     return (lambda row: of_original(row.capture)) if of_original else value
 
 
 def originals(world: World) -> list[Column]:
-    """Where the original of a revisit rests."""
+    """Return the columns `orig.length`, `orig.offset` and `orig.filename`: the record a revisit repeats, or `-`."""
     names = crawls_of(world).names
 
     def is_found(row: Row) -> bool:
+        """True if the row is a revisit whose original record is in the snapshot."""
         return row.capture.kind == "revisit" and bool(row.capture.length)
 
     return [
@@ -65,7 +72,9 @@ def _mime(capture: Capture) -> str:
 
 
 def declared(capture: Capture) -> str:
-    """The media type that the server named; what no server sent has the one that was found."""
+    """Return the media type that the server declared; for records that no server sent, the detected one. `unk` if
+    unknown.
+    """
     return capture.declared or ("" if capture.kind == "response" else capture.mime) or "unk"
 
 
@@ -74,7 +83,9 @@ def _status(capture: Capture) -> str:
 
 
 def word(text: str) -> str:
-    """One word of a line: a blank or an end of line in it would break the format."""
+    """Return the text as one word of a CDX line: blanks and control characters, which would break the line, are
+    escaped.
+    """
     if " " not in text and text.isprintable():
         return text
     return "".join(c if c.isprintable() and c != " " else quote(c, safe="", errors="replace") for c in text)

@@ -1,4 +1,4 @@
-"""Files out of the system's memory, so that what is read next comes from the disk."""
+"""Eviction of files from the system's page cache, so that the next read comes from the disk."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from contextlib import suppress
 
 
 def drop(paths: Iterable[str]) -> tuple[int, int]:
-    """Ask the system to forget the content of files; (bytes of them, bytes that stayed), -1 where it cannot be told.
+    """Ask the system to evict files; return the bytes of all files and the bytes that stayed in memory.
 
-    What other processes have mapped stays.
+    The second number is -1 if the system cannot evict or tell. Pages that other processes have mapped stay. Hard links
+    and repeated paths count once.
     """
     total, stayed, seen = 0, 0, set()
     for path in paths:
@@ -24,7 +25,7 @@ def drop(paths: Iterable[str]) -> tuple[int, int]:
             seen.add((state.st_dev, state.st_ino))
             total += state.st_size
             with suppress(OSError):
-                os.fdatasync(number)  # what is not yet written cannot be dropped
+                os.fdatasync(number)  # dirty pages cannot be evicted
             if not hasattr(os, "posix_fadvise"):
                 stayed = -1
                 continue
@@ -37,7 +38,7 @@ def drop(paths: Iterable[str]) -> tuple[int, int]:
 
 
 def _resident(number: int, size: int) -> int:
-    """Bytes of an open file that are in memory (mincore(2)); -1 where it cannot be told."""
+    """Return how many bytes of an open file are in memory (mincore(2)); -1 if it cannot be told."""
     if _libc is None or not hasattr(_libc, "mincore"):
         return -1
     pages = -(-size // mmap.PAGESIZE)
@@ -50,6 +51,7 @@ def _resident(number: int, size: int) -> int:
             return -1
     finally:
         _libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
+    # mincore sets the lowest bit of a resident page; the other bits are reserved.
     return sum(page & 1 for page in told) * mmap.PAGESIZE
 
 

@@ -1,4 +1,4 @@
-"""The command `webemu bench`: options, and what came of them."""
+"""The command `webemu bench`: options in, report out."""
 
 from __future__ import annotations
 
@@ -16,41 +16,52 @@ from webemu.emulator.config import load
 def bench(
     collection: Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
-    url: Annotated[str | None, typer.Option(help="A server that runs, instead of one of its own.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Serving processes. [default: 1]", min=1)] = None,
-    cache_mb: Annotated[int | None, typer.Option(help="Answers kept, MB per process; 0: none. [default: 64]")] = None,
-    requests: Annotated[int, typer.Option(help="Requests that are measured.", min=1)] = 20_000,
-    seconds: Annotated[
-        float, typer.Option(help="Go on so long, from the first request again; 0: each once.", min=0)
-    ] = 0,
-    connections: Annotated[int, typer.Option(help="Connections, kept alive.", min=1)] = 64,
-    rate: Annotated[
-        float, typer.Option(help="Open loop: so many requests per second are due; 0: closed loop.", min=0)
-    ] = 0,
-    clients: Annotated[int, typer.Option(help="Processes that send.", min=1)] = 1,
-    mix: Annotated[str, typer.Option(help=f"Shares of what is asked: {', '.join(KINDS)}. [default: search]")] = "",
-    size: Annotated[
-        int | None, typer.Option(help="Results of a search. [default: 10, of a retrieve 3]", min=1, max=100)
+    url: Annotated[
+        str | None, typer.Option(help="URL of a running server to measure, instead of starting one.")
     ] = None,
-    batch: Annotated[int, typer.Option(help="Queries of one `retrieve`.", min=1)] = 64,
-    dialect: Annotated[str, typer.Option(help="Search in the words of a service: serper, tavily, …")] = "",
-    door: Annotated[str, typer.Option(help="Pages as the web itself: proxy, connect (with TLS), host.")] = "",
-    queries: Annotated[Path | None, typer.Option(help="File with a query on each line.")] = None,
-    pages: Annotated[Path | None, typer.Option(help="File with a URL on each line.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes of the server. [default: 1]", min=1)] = None,
+    cache_mb: Annotated[
+        int | None, typer.Option(help="Response cache, MB per worker; 0 disables it. [default: 64]")
+    ] = None,
+    requests: Annotated[int, typer.Option(help="Number of requests to measure.", min=1)] = 20_000,
+    seconds: Annotated[
+        float, typer.Option(help="Duration in seconds, repeating the requests; 0 sends each once.", min=0)
+    ] = 0,
+    connections: Annotated[int, typer.Option(help="Number of keep-alive connections.", min=1)] = 64,
+    rate: Annotated[float, typer.Option(help="Requests due per second (open loop); 0 is a closed loop.", min=0)] = 0,
+    clients: Annotated[int, typer.Option(help="Number of sending processes.", min=1)] = 1,
+    mix: Annotated[
+        str, typer.Option(help=f"Shares of the kinds of requests: {', '.join(KINDS)}. [default: search]")
+    ] = "",
+    size: Annotated[
+        int | None, typer.Option(help="Results per search. [default: 10, or 3 for retrieve]", min=1, max=100)
+    ] = None,
+    batch: Annotated[int, typer.Option(help="Queries per `retrieve` request.", min=1)] = 64,
+    dialect: Annotated[str, typer.Option(help="Service whose search API is used: serper, tavily, …")] = "",
+    door: Annotated[
+        str, typer.Option(help="Way to ask for pages as the web itself: proxy, connect (with TLS), host.")
+    ] = "",
+    queries: Annotated[Path | None, typer.Option(help="File with one query per line.")] = None,
+    pages: Annotated[Path | None, typer.Option(help="File with one URL per line.")] = None,
     traces: Annotated[
-        bool, typer.Option("--traces", help="Ask what sessions asked, by the collection's traces.")
+        bool, typer.Option("--traces", help="Replay the requests of recorded sessions, from the collection's traces.")
     ] = False,
-    group: Annotated[int, typer.Option(help="Ask each so often, close together, as GRPO does.", min=1)] = 1,
-    zipf: Annotated[float, typer.Option(help="Popularity: the r-th is asked in proportion to r^-S.", min=0)] = 0,
-    cold: Annotated[bool, typer.Option("--cold", help="Drop the files from memory first; no warm-up.")] = False,
-    seed: Annotated[int, typer.Option(help="Same seed, same requests in the same order.")] = 0,
-    out: Annotated[Path | None, typer.Option("--json", help="Also write all figures there.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    group: Annotated[int, typer.Option(help="Repeats of each request, close together, as in GRPO.", min=1)] = 1,
+    zipf: Annotated[
+        float,
+        typer.Option(help="Exponent S of popularity: rank r is drawn in proportion to r^-S; 0 disables it.", min=0),
+    ] = 0,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Evict the files from memory first, and send no warm-up.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the draw: equal seeds give equal requests in equal order.")] = 0,
+    out: Annotated[Path | None, typer.Option("--json", help="File to write the whole report to, as JSON.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide the progress bar.")] = False,
 ) -> None:
-    """Measure how much a server bears, how long answers take, and what they cost.
+    """Measure throughput, latency and cost of a server.
 
-    Serves the collection, sends requests made of its titles and URLs, and prints rates, percentiles, processor time and
-    memory of server and client, beside the search engine alone. docs/bench.md says how to read it.
+    Serves the collection, sends requests drawn from its titles and URLs, and prints rates, percentiles, CPU time and
+    memory of server and client, next to the search engine alone. docs/bench.md explains the figures.
 
     Examples:
 

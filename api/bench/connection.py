@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from webemu.api.bench.load import Load
 
 LOST, SILENT, CONNECTING, GARBLED = 1, 2, 3, 4
-"""In the place of a status: the connection ended before the answer, no answer in `PATIENCE`, no connection, no HTTP."""
+"""Failures in place of a status: connection lost before the answer, no answer in time, no connection, no HTTP."""
 PATIENCE = 60.0
+"""Seconds until an answer counts as missing."""
 PAUSE = 0.1
-"""Seconds between two tries to open a connection."""
+"""Seconds between two attempts to open a connection."""
 
 
 class Wire(asyncio.Protocol):
-    """Sends what its load gives it, one request at a time; opens itself anew when it was closed."""
+    """Connection that sends one request at a time and reopens itself after it was closed."""
 
     def __init__(self, load: Load, host: str) -> None:
         self.load, self.host = load, host
@@ -31,6 +32,10 @@ class Wire(asyncio.Protocol):
         self._opening: asyncio.Task[None] | None = None
 
     def send(self, number: int, message: bytes, due: float) -> None:
+        """Send a request, or report it as lost if the connection was closed while idle.
+
+        `number` is its index in the plan and `due` the time (perf_counter) it was due.
+        """
         if self._transport is None:  # closed while it was idle
             self._number, self._due = number, due
             self._lost(LOST)
@@ -40,25 +45,28 @@ class Wire(asyncio.Protocol):
         self._transport.write(message)
 
     def look(self, now: float) -> None:
-        """Give up on an answer that does not come."""
+        """Abort the connection if its answer is later than `ANSWER_TIMEOUT_SECONDS`."""
         if self._number >= 0 and self._transport is not None and now - self._since > PATIENCE:
             self._failure = SILENT
             self._transport.abort()
 
     def close(self) -> None:
+        """Close the connection and stop reopening it."""
         if self._opening is not None:
             self._opening.cancel()
         if self._transport is not None:
             self._transport.abort()
 
-    # Of asyncio
+    # Called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin a new response parser (asyncio)."""
         self._transport = transport  # type: ignore[assignment]
         self._parser = HttpResponseParser(self)
         self._is_keeping, self._failure = True, LOST
 
     def data_received(self, data: bytes) -> None:
+        """Feed the parser; abort on bytes that are not HTTP (asyncio)."""
         self.load.samples.received += len(data)
         try:
             self._parser.feed_data(data)
@@ -68,6 +76,7 @@ class Wire(asyncio.Protocol):
                 self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Report the pending request as lost and reopen the connection while the run lasts (asyncio)."""
         self._transport = None
         if not self.load.running:
             return
@@ -97,11 +106,12 @@ class Wire(asyncio.Protocol):
                 self.load.take(self)
                 return
 
-    # Of the parser
+    # Called by the parser
 
     def on_message_complete(self) -> None:
+        """Report the answer and become free again (httptools)."""
         status = self._parser.get_status_code()
-        if status < 200 or self._number < 0:  # others follow; or nobody asked
+        if status < 200 or self._number < 0:  # a 1xx, which a final answer follows, or bytes that no request caused
             return
         number, self._number = self._number, -1
         self.load.answered(number, status, self._due, time.perf_counter())
@@ -114,7 +124,7 @@ class Wire(asyncio.Protocol):
 
 
 class _Head(asyncio.Protocol):
-    """Waits for the answer to CONNECT."""
+    """Protocol that waits for the answer to CONNECT."""
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -131,7 +141,7 @@ class _Head(asyncio.Protocol):
 
 
 async def opened(wire: Wire) -> None:
-    """Connect. Raises OSError."""
+    """Open the connection, through a TLS tunnel if the load has certificates. Raises OSError."""
     loop, load = asyncio.get_running_loop(), wire.load
     where = load.plan.host, load.plan.port
     if load.trusted is None:

@@ -1,4 +1,4 @@
-"""From samples to figures: exact percentiles, rates, what they cost; as JSON and as lines for people."""
+"""Figures of a run: exact percentiles, rates and costs from the samples, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from webemu.api.bench.load import Samples
 from webemu.api.bench.request_factory import KINDS
 
 POINTS = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1.0}
+"""Percentiles that every report holds."""
 CURVE = [*(number / 100 for number in range(100)), 0.995, 0.999, 0.9995, 0.9999, 1.0]
-"""Shares of the answers, for plots."""
+"""Quantiles of the latency curve, for plots."""
 FAILURES = {LOST: "connection lost", SILENT: "no answer", CONNECTING: "no connection", GARBLED: "no HTTP"}
+"""Names of failures that have no HTTP status."""
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The least value that this share of them does not exceed (nearest rank). `ordered` is not empty."""
+    """Return the smallest value that at least this share of the values does not exceed (nearest rank).
+
+    `ordered` must be sorted and not empty.
+    """
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
-    """Those of several processes that sent at the same time, as one."""
+    """Merge the samples of several processes that sent at the same time."""
     whole = Samples()
     for part in parts:
         for name in ("kinds", "statuses", "due", "took"):
@@ -36,11 +41,15 @@ def joined(parts: Sequence[Samples]) -> Samples:
 
 
 def is_good(status: int) -> bool:
+    """True for a 2xx status."""
     return 200 <= status < 300
 
 
 def latencies(took: Iterable[float]) -> dict[str, Any]:
-    """Milliseconds: the usual points, and the whole curve."""
+    """Return the usual percentiles, the mean and the whole curve in milliseconds; empty without samples.
+
+    `took` holds seconds.
+    """
     ordered = sorted(1e3 * one for one in took)
     if not ordered:
         return {}
@@ -50,7 +59,9 @@ def latencies(took: Iterable[float]) -> dict[str, Any]:
 
 
 def described(samples: Samples) -> dict[str, Any]:
-    """Rates and latencies of the good answers, by kind too; the others by status; each second for itself."""
+    """Summarize samples: rates and latencies of the good answers, overall, by kind and by second, and failures by
+    status.
+    """
     rows = list(zip(samples.kinds, samples.statuses, samples.due, samples.took, strict=True))
     good = [row for row in rows if is_good(row[1])]
     bad = Counter(FAILURES.get(row[1], str(row[1])) for row in rows if not is_good(row[1]))
@@ -74,7 +85,7 @@ def described(samples: Samples) -> dict[str, Any]:
 
 
 def _seconds(good: Sequence[tuple[int, int, float, float]]) -> list[dict[str, float]]:
-    """By the second in which the answer came: how many, and how long they took."""
+    """Return count and latency for each second of the run, by the second in which the answers came."""
     by_second: dict[int, list[float]] = {}
     for _, _, due, took in good:
         by_second.setdefault(int(due + took), []).append(1e3 * took)
@@ -90,7 +101,7 @@ def _seconds(good: Sequence[tuple[int, int, float, float]]) -> list[dict[str, fl
 
 
 def costs(requests: int, cpu: float) -> dict[str, float]:
-    """Of a process: seconds of processor and what they come to."""
+    """Return what a process spent: CPU seconds, CPU microseconds per request, and requests per CPU second."""
     return {
         "cpu_s": round(cpu, 4),
         "us_per_request": round(1e6 * cpu / max(requests, 1), 2),
@@ -99,7 +110,7 @@ def costs(requests: int, cpu: float) -> dict[str, float]:
 
 
 def lines(told: Mapping[str, Any]) -> list[str]:
-    """For people."""
+    """Format a report as lines of text for people."""
     load, server, client, engine = told["load"], told["server"], told["client"], told["engine"]
     shown = [f"{'':<10}{'answers':>10}{'per second':>12}{'p50':>10}{'p90':>10}{'p99':>10}{'p99.9':>10}{'max':>10}  ms"]
     kinds = load["kinds"] if len(load["kinds"]) > 1 else {}
@@ -134,5 +145,5 @@ def _cost(name: str, of: Mapping[str, Any]) -> str:
 
 
 def written(told: Mapping[str, Any]) -> str:
-    """As a file."""
+    """Return a report as indented JSON."""
     return json.dumps(told, indent=1) + "\n"

@@ -1,8 +1,10 @@
-"""The load: one process that sends given requests over keep-alive connections and notes how long each answer took.
+"""Load generator: one process that sends given requests over keep-alive connections and times the answers.
 
-Closed loop: each connection sends the next request when its answer is in. Open loop: requests are due at times drawn
-beforehand (Poisson), whatever the server does; one that finds no free connection waits, and its latency counts from
-when it was due, so that queueing is not hidden ("coordinated omission"). No task, no future, no copy per request.
+Closed loop: each connection sends its next request when its answer is in. Open loop: requests are due at Poisson times
+drawn beforehand, whatever the server does. A request that finds no free connection waits, and its latency counts from
+its due time, so that queueing is not hidden ("coordinated omission").
+
+The sending path creates no task, no future and no copy for a request, so that the generator is not what is measured.
 """
 
 from __future__ import annotations
@@ -24,58 +26,64 @@ from typing import NamedTuple
 from webemu.api.bench.connection import CONNECTING, Wire, opened
 
 PERIOD = 0.2
-"""Seconds between two words about progress."""
+"""Seconds between two progress messages."""
 
 
 class Request(NamedTuple):
     """One request, ready to be sent."""
 
     kind: int
-    """Place of its kind in `Plan.kinds`."""
+    """Index of its kind in `api.bench.asks.KINDS`."""
     host: str
-    """Of the tunnel it goes through; empty where any connection will do."""
+    """Host whose tunnel it must go through; empty if any connection will do."""
     message: bytes
+    """Head and body as they are written to the socket."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one process sends."""
+    """Work of one process."""
 
     host: str
     port: int
     requests: Sequence[Request]
     connections: int
+    """Number of connections to keep open."""
     rate: float = 0.0
-    """Requests per second that are due; 0: closed loop."""
+    """Requests due per second; 0 is a closed loop."""
     seconds: float = 0.0
-    """Requests begin anew until so long; 0: each is sent once."""
+    """Duration, over which the requests are repeated; 0 sends each once."""
     seed: str = ""
+    """Seed of the open loop's arrival times."""
     authority: str = ""
-    """File of the certificate that ends TLS; with it each connection is a tunnel to a host."""
+    """Path of the CA certificate that signs the server's TLS; with it each connection is a tunnel to one host."""
 
 
 @dataclass
 class Samples:
-    """What came back, one entry per request in each array, in the order of the answers."""
+    """Outcomes, one entry per request in each array, in the order of the answers."""
 
     kinds: array[int] = field(default_factory=lambda: array("B"))
+    """Index of each request's kind in `api.bench.asks.KINDS`."""
     statuses: array[int] = field(default_factory=lambda: array("H"))
-    """Of HTTP; below 100: see `webemu.api.bench.connection`."""
+    """HTTP status; a value below 100 is a failure, see `api.bench.wire`."""
     due: array[float] = field(default_factory=lambda: array("d"))
-    """Seconds after the start at which it was to be sent."""
+    """Seconds after the start at which the request was due."""
     took: array[float] = field(default_factory=lambda: array("d"))
-    """Seconds from then to the whole answer."""
+    """Seconds from the due time to the complete answer."""
     received: int = 0
-    """Bytes."""
+    """Bytes received."""
     wall: float = 0.0
+    """Duration of the run in seconds."""
     cpu: float = 0.0
-    """Seconds, of the process that sent."""
+    """CPU seconds of the sending process."""
     late: float = 0.0
-    """Seconds that this process was late to send what was due, at worst."""
+    """Longest delay, in seconds, between a due time and sending over a free connection: the generator's own lateness.
+    """
 
 
 class Lane:
-    """Connections that can take each other's requests: all of them, or those to one host."""
+    """Requests and connections of one host, or of all hosts if any connection will do."""
 
     def __init__(self, numbers: list[int]) -> None:
         self.numbers = numbers
@@ -85,7 +93,7 @@ class Lane:
 
 
 class Load:
-    """One run."""
+    """State of one run in one process."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -103,7 +111,7 @@ class Load:
         self._done: asyncio.Future[None] = self._loop.create_future()
 
     def _laid(self) -> dict[str, Lane]:
-        """Requests by host, those with the most first, no more hosts than connections."""
+        """Group the requests by host, the hosts with the most first, at most one host for each connection."""
         hosts: dict[str, list[int]] = {}
         for number, request in enumerate(self.plan.requests):
             hosts.setdefault(request.host, []).append(number)
@@ -111,7 +119,8 @@ class Load:
         return {host: Lane(hosts[host]) for host in chosen}
 
     async def open(self) -> None:
-        """All connections."""
+        """Open all connections. Raises OSError if one cannot be opened."""
+        # Connections are spread evenly over the hosts.
         names = list(self._lanes)
         wires = [Wire(self, names[number % len(names)]) for number in range(self.plan.connections)]
         await asyncio.gather(*(opened(wire) for wire in wires))
@@ -120,7 +129,7 @@ class Load:
         self._wires = wires
 
     async def run(self) -> Samples:
-        """Send everything. The connections are open."""
+        """Send all requests over the open connections and return the samples."""
         self.running = True
         cpu, self.started = time.process_time(), time.perf_counter()
         self._until = self.started + self.plan.seconds if self.plan.seconds else float("inf")
@@ -145,6 +154,7 @@ class Load:
         return self.samples
 
     async def _sweep(self) -> None:
+        """Look for overdue answers once a second."""
         while True:
             await asyncio.sleep(1.0)
             now = time.perf_counter()
@@ -152,7 +162,7 @@ class Load:
                 wire.look(now)
 
     def take(self, wire: Wire) -> None:
-        """A connection is free."""
+        """Give a free connection its next request, or keep it idle."""
         lane = self._lanes[wire.host]
         if self.plan.rate:
             if lane.waiting:
@@ -168,7 +178,7 @@ class Load:
             wire.send(number, self._messages[number], time.perf_counter())
 
     def _next(self, lane: Lane) -> int:
-        """Number of the request that is next in a closed loop; -1 at the end."""
+        """Return the index of the next request of a closed loop; -1 at the end of the run."""
         if time.perf_counter() >= self._until:
             return -1
         if lane.at == len(lane.numbers):
@@ -179,7 +189,7 @@ class Load:
         return lane.numbers[lane.at - 1]
 
     def _arrive(self) -> None:
-        """Send what is due, and come back when the next one is."""
+        """Send the requests that are due, and schedule the next call for the next due time."""
         now = time.perf_counter()
         while self._due <= now:
             if self._due >= self._until or (not self.plan.seconds and self._sent == len(self._order)):
@@ -189,6 +199,7 @@ class Load:
             number = self._order[self._sent % len(self._order)]
             lane = self._lane_of[number]
             self._sent += 1
+            # With no idle connection the server is behind, which is latency and not lateness of this process.
             if lane.idle:
                 self.samples.late = max(self.samples.late, now - self._due)
                 lane.idle.pop().send(number, self._messages[number], self._due)
@@ -199,7 +210,7 @@ class Load:
         self._loop.call_later(self._due - now, self._arrive)
 
     def answered(self, number: int, status: int, due: float, now: float) -> None:
-        """Note one request; `status` below 100 where no answer came."""
+        """Record the outcome of a request; `status` is below 100 if no answer came."""
         samples = self.samples
         samples.kinds.append(self._kinds[number])
         samples.statuses.append(status)
@@ -210,24 +221,26 @@ class Load:
             self._end()
 
     def _end(self) -> None:
-        """Of an open loop, when all that was due is answered."""
+        """End an open loop once all requests that were sent or queued are answered."""
         if self._back == self._sent and not self._done.done():
             self._done.set_result(None)
 
     def _rests(self) -> None:
-        """A connection of a closed loop has nothing more to send."""
+        """Count a connection of a closed loop that has nothing more to send; the last one ends the run."""
         self._active -= 1
         if not self._active and not self._done.done():
             self._done.set_result(None)
 
     def dropped(self, wire: Wire) -> None:
-        """A connection was closed by the server while it had nothing to do."""
+        """Forget a connection that the server closed while it was idle."""
         idle = self._lanes[wire.host].idle
         if wire in idle:
             idle.remove(wire)
 
     def unopened(self, wire: Wire) -> bool:
-        """A connection could not be opened: a request that would have gone over it is lost. False: stop trying."""
+        """Record a request as lost because its connection could not be opened. Return False if opening should be given
+        up.
+        """
         lane, now = self._lanes[wire.host], time.perf_counter()
         if self.plan.rate:
             if lane.waiting:
@@ -243,10 +256,12 @@ class Load:
 
 
 def work(plan: Plan, pipe: Pipe) -> None:
-    """The life of a load process: says `None` when its connections are open, waits for a word, tells how many answers
-    are in every `PERIOD`, and gives `Samples`; or the exception that ended it.
+    """Run a load process.
+
+    It sends `None` when its connections are open, waits for any message to start, sends the number of answers every
+    `PROGRESS_SECONDS`, and ends with its `Samples`, or with the exception that stopped it.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who started this to end it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends this process
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             pipe.send(runner.run(_work(plan, pipe)))
@@ -257,6 +272,7 @@ def work(plan: Plan, pipe: Pipe) -> None:
 async def _work(plan: Plan, pipe: Pipe) -> Samples:
     load = Load(plan)
     await load.open()
+    # No garbage collection during the measurement: its pauses would count as latency.
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -268,7 +284,7 @@ async def _work(plan: Plan, pipe: Pipe) -> Samples:
             await asyncio.sleep(PERIOD)
             try:
                 pipe.send(len(load.samples.took))
-            except OSError:  # who started this is gone
+            except OSError:  # the parent is gone
                 os._exit(1)
 
     telling = asyncio.get_running_loop().create_task(tell())

@@ -1,4 +1,4 @@
-"""One measured run: load processes send what they were given while the server's processes are watched."""
+"""One measured run: load processes send their requests while the server's processes are observed."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ GRACE = 10.0
 
 @dataclass(frozen=True)
 class Traffic:
-    """How requests are sent; see `webemu.api.bench.load.Plan`."""
+    """Parameters of the load; see `api.bench.load.Plan`."""
 
     connections: int
     rate: float = 0.0
     seconds: float = 0.0
     clients: int = 1
-    """Processes that send."""
+    """Number of processes that send."""
     seed: str = ""
     authority: str = ""
 
     def plans(self, server: Server, requests: Sequence[Request]) -> list[Plan]:
-        """What each process sends."""
+        """Divide requests, connections and rate evenly over the processes; return the plan of each."""
         plans = []
         for number in range(self.clients):
+            # Rounding differs by process, so that the parts add up to all connections.
             connections = (self.connections + number) // self.clients
             of_this, seed = requests[number :: self.clients], f"{self.seed}/{number}"
             place = server.host, server.port, of_this, connections
@@ -48,19 +49,27 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of it."""
+    """Samples of a run, and the resources that the server used."""
 
     samples: Samples
+    """Samples of all processes, merged."""
     used: Usage
+    """Resources that the server used during the run."""
     resident: int
-    """Bytes at most, with mapped files."""
+    """Peak of the server's resident bytes, mapped files included, sampled once a second."""
     own: tuple[int, int]
-    """Bytes at the end; see `Server.own`."""
+    """Server memory after the run: anonymous bytes and unshared bytes, see `Server.private_memory`."""
     is_here: bool
+    """True if the server runs on this machine; otherwise its resources are unknown."""
     clients: int
+    """Number of processes that sent."""
 
     def told(self, queries_per_request: float = 0) -> dict[str, Any]:
-        """As figures: `load`, `server`, `client`."""
+        """Return the figures as JSON with the keys `load`, `server` and `client`.
+
+        `queries_per_request` is the mean number of queries in a request, for the rate of batches; 0 if it is not of
+        interest.
+        """
         load = described(self.samples)
         good, wall = load["good"], self.samples.wall
         server: dict[str, Any] = {"cpu_s": None, "queries_per_core_s": 0}
@@ -80,8 +89,8 @@ class Measured:
 
 @contextmanager
 def processes(plans: Sequence[Plan]) -> Iterator[list[Pipe]]:
-    """Load processes and the pipes to them; ended in any case."""
-    context = get_context("spawn")
+    """Start a load process for each plan and yield the pipes to them; stop the processes on exit."""
+    context = get_context("spawn")  # a forked child would inherit threads and sockets
     begun: list[BaseProcess] = []
     pipes: list[Pipe] = []
     try:
@@ -100,18 +109,24 @@ def processes(plans: Sequence[Plan]) -> Iterator[list[Pipe]]:
 
 
 def _heard(pipe: Pipe) -> Any:
-    """Raises Overloaded where the load process failed."""
+    """Receive a message of a load process. Raises Overloaded if the process failed."""
     try:
         said = pipe.recv()
     except EOFError:
-        said = RuntimeError("it ended without a word")
+        said = RuntimeError("it ended without a message")
     if isinstance(said, Exception):
-        raise Overloaded(f"the load process failed: {said}", action="is the server up, and are enough files allowed?")
+        raise Overloaded(
+            f"the load process failed: {said}",
+            action="check that the server is up, and that `ulimit -n` allows all connections",
+        )
     return said
 
 
 def measured(server: Server, requests: Sequence[Request], traffic: Traffic, label: str, quiet: bool) -> Measured:
-    """Send all requests. Raises Overloaded where nothing could be sent, or nothing came back."""
+    """Send all requests and return what was measured; `quiet` hides the progress bar labelled `label`.
+
+    Raises Overloaded if a load process fails or no request is answered with a 2xx.
+    """
     with processes(traffic.plans(server, requests)) as pipes:
         for pipe in pipes:
             _heard(pipe)
@@ -139,7 +154,7 @@ def measured(server: Server, requests: Sequence[Request], traffic: Traffic, labe
     if not any(map(is_good, samples.statuses)):
         statuses = sorted(set(samples.statuses))
         raise Overloaded(
-            f"none of {len(samples.statuses):,} requests was answered well: {described(samples)['errors'] or statuses}",
-            action="is this a webemu server, and of the collection that was asked about?",
+            f"none of {len(samples.statuses):,} requests got a 2xx answer: {described(samples)['errors'] or statuses}",
+            action="check that this is a webemu server of the same collection",
         )
     return Measured(samples, used, max(resident, server.resident()), server.own(), server.is_here, traffic.clients)

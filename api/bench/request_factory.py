@@ -1,4 +1,4 @@
-"""How each thing is asked: the native routes, a search in the words of every service, a page through every door.
+"""Requests as bytes: the native API, a search in the words of every emulated service, and pages as the web itself.
 
 A message is the whole request, head and body, so that sending it costs one write.
 """
@@ -13,19 +13,24 @@ from urllib.parse import quote, urlencode, urlsplit
 from webemu.api.bench.load import Request
 
 KINDS = ("search", "text", "raw", "find", "retrieve", "page")
-"""A search, a page's text, its payload, a word inside it, a batch of searches, the page as the web itself."""
+"""Kinds of requests: a search, a page's text, its payload, a word inside it, a batch of searches, the page as the web
+itself.
+"""
 OF_QUERIES = {"search", "retrieve"}
+"""Kinds that need queries; the others need pages."""
 DOORS = ("proxy", "connect", "host")
+"""Ways to ask for a page as the web itself: absolute URL to a proxy, CONNECT with TLS, or the `Host` header."""
 
 
 class Ask(NamedTuple):
-    """How a service is asked a question, below its prefix."""
+    """Search request of a service, below the prefix of its dialect."""
 
     method: str
     path: str
     parameters: Callable[[str, int], dict[str, Any]]
-    """Of the query and how many results are wanted."""
+    """Returns the parameters for a query and a number of results."""
     is_form: bool = False
+    """True if the body is a form instead of JSON."""
 
 
 ASKS: dict[str, Ask] = {
@@ -58,11 +63,18 @@ ASKS: dict[str, Ask] = {
     "deepresearchgym": Ask("GET", "/search", lambda q, n: {"query": q, "k": n}),
     "nemo-gym": Ask("POST", "/search", lambda q, n: {"query": q}),
 }
-"""A search in the words of each service that has one, by the dialect's name."""
+"""Search request of each service that has a search, by the name of its dialect."""
 
 
 class Asking:
-    """Makes requests for a server. `size`: results of a search; `door` leads to pages."""
+    """Factory of requests to one server.
+
+    `server` is its `host:port`, `size` the number of results of a search, `dialect` the service whose words searches
+    use (empty for the native API), and `door` the way pages are asked for.
+
+        factory = RequestFactory("127.0.0.1:8800", 10, "serper", "proxy")
+        factory.search("river museum").message    # b"POST /serper/search HTTP/1.1..."
+    """
 
     def __init__(self, server: str, size: int, dialect: str, door: str) -> None:
         self._server, self._size, self._door = server, size, door
@@ -70,6 +82,7 @@ class Asking:
         self._prefix = f"/{dialect}" if dialect else ""
 
     def search(self, query: str) -> Request:
+        """Return a search, in the words of the dialect if there is one."""
         if self._ask is None:
             return self._get("search", f"/v1/search?q={quote(query)}&size={self._size}")
         path, parameters = self._prefix + self._ask.path, self._ask.parameters(query, self._size)
@@ -80,20 +93,27 @@ class Asking:
         return self._post("search", path, "application/json", json.dumps(parameters))
 
     def retrieve(self, queries: Sequence[str]) -> Request:
+        """Return one request with a batch of queries."""
         body = json.dumps({"queries": queries, "topk": self._size, "return_scores": True})
         return self._post("retrieve", "/retrieve", "application/json", body)
 
     def text(self, url: str) -> Request:
+        """Return a request for a page's text."""
         return self._get("text", f"/v1/fetch?url={quote(url, safe='')}")
 
     def raw(self, url: str) -> Request:
+        """Return a request for a page's recorded payload."""
         return self._get("raw", f"/v1/fetch?url={quote(url, safe='')}&format=raw")
 
     def find(self, url: str, pattern: str) -> Request:
+        """Return a request for the occurrences of a pattern in a page."""
         return self._get("find", f"/v1/find?url={quote(url, safe='')}&pattern={quote(pattern)}")
 
     def page(self, url: str) -> Request:
-        """The page by its URL, as its own server would be asked; through a tunnel only to that host."""
+        """Return a request for the page at its URL, as its own server would get it.
+
+        With CONNECT it names the host whose tunnel it must go through.
+        """
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         target = url.partition("#")[0] if self._door == "proxy" else path
@@ -111,5 +131,5 @@ class Asking:
 
 
 def _written(target: str) -> str:
-    """A target without what would end it early."""
+    """Return a request target with everything escaped that would end it early."""
     return quote(target, safe="!#$%&'()*+,/:;=?@[]~")

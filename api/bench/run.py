@@ -1,4 +1,4 @@
-"""One run of `webemu bench`: what is asked, the engine alone, the server, the load, and all figures of them."""
+"""One run of `webemu bench`: draw the requests, measure the engine alone, start the server, send the load, report."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
 
 WARM_UP = 2000
-"""Requests at most that are sent before, and not measured."""
+"""Largest number of requests sent before the measurement."""
 BUSY = 0.95
-"""Share of its core from which a process that sends may be what is slow."""
+"""Share of its CPU core from which a sending process may be the bottleneck."""
 LATE = 0.05
-"""Seconds."""
+"""Delay of the open loop, in seconds, from which the report warns."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for on the command line."""
+    """Options of the command line; `command.bench` documents each. They are written to the report by name."""
 
     url: str | None
     requests: int
@@ -56,35 +56,45 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.dialect and self.dialect not in ASKS:
-            raise BadRequest(f"no search in the words of {self.dialect!r}", action=f"use {', '.join(ASKS)}")
+            raise BadRequest(f"there is no dialect {self.dialect!r} (from --dialect)", action=f"use {', '.join(ASKS)}")
         if self.door and self.door not in DOORS:
-            raise BadRequest(f"no such door: {self.door!r}", action=f"use {', '.join(DOORS)}")
+            raise BadRequest(f"there is no door {self.door!r} (from --door)", action=f"use {', '.join(DOORS)}")
         if self.traces and (self.group > 1 or self.zipf or self.queries or self.pages):
-            raise BadRequest("traces have repeats of their own", action="leave out --group, --zipf, --queries, --pages")
+            raise BadRequest(
+                "--traces replays requests as recorded", action="leave out --group, --zipf, --queries, --pages"
+            )
         if self.cold and (self.url or self.group > 1 or self.zipf or self.seconds):
             raise BadRequest(
-                "cold means a server of its own and no request twice", action="leave out --url --group --zipf --seconds"
+                "--cold starts its own server and repeats no request",
+                action="leave out --url, --group, --zipf, --seconds",
             )
         if self.clients > self.connections:
-            raise BadRequest(f"{self.clients} processes for {self.connections} connections", action="--connections")
+            raise BadRequest(
+                f"--clients must be at most --connections ({self.connections}), got {self.clients}",
+                action="raise --connections",
+            )
 
     @property
     def kinds(self) -> str:
-        """The mix as it was said, or what is meant where nothing was."""
+        """Mix as given on the command line, or the default for the chosen door or traces."""
         return self.mix or ("page" if self.door else "search=1,text=1" if self.traces else "search")
 
     @property
     def drawing(self) -> Drawing:
+        """Plan by which requests are drawn."""
         return Drawing(shares(self.kinds), str(self.seed), self.group, self.zipf, self.batch)
 
     @property
     def warm_up(self) -> int:
-        """Requests that are sent before."""
+        """Number of requests sent before the measurement; 0 with `cold`."""
         return 0 if self.cold else max(1, min(WARM_UP, self.requests // 10))
 
 
 def shares(text: str) -> dict[str, float]:
-    """`search=5,text=4` as shares; a kind without a number has 1. Raises BadRequest."""
+    """Parse a mix such as `search=5,text=4`; a kind without a number counts 1. Raises BadRequest.
+
+    parse_mix("search=5,text")   # {"search": 5.0, "text": 1.0}
+    """
     found = {}
     for part in text.split(","):
         kind, _, share = part.strip().partition("=")
@@ -93,15 +103,21 @@ def shares(text: str) -> dict[str, float]:
         except ValueError:
             found[kind] = -1.0
         if kind not in KINDS or not 0 < found[kind] < float("inf"):
-            raise BadRequest(f"--mix cannot be read at {part!r}", action=f"such as search=5,text=4; {', '.join(KINDS)}")
+            raise BadRequest(
+                f"--mix has a bad part, {part!r}", action=f"write search=5,text=4; kinds: {', '.join(KINDS)}"
+            )
     return found
 
 
 def run(config: Config, settings: Settings) -> dict[str, Any]:
-    """All figures of one run."""
+    """Run the benchmark and return its whole report.
+
+    Starts a server of the collection unless `settings.url` names a running one. Raises BadRequest on settings that
+    cannot be met, Overloaded if no request is answered.
+    """
     ran_before = running(settings.url) if settings.url else None
     if ran_before:
-        ran_before.snapshot()  # that nobody answers is said before the engine is measured
+        ran_before.snapshot()  # fails here if nobody answers, before the engine is measured for minutes
     given = what_is_asked(config, settings)
     engine = alone(config, settings, given)
     if ran_before:
@@ -112,7 +128,7 @@ def run(config: Config, settings: Settings) -> dict[str, Any]:
 
 
 def what_is_asked(config: Config, settings: Settings) -> Asked:
-    """From the collection, unless files say it all."""
+    """Return the requests to draw from: files of the user where given, otherwise the collection."""
     drawing = settings.drawing
     is_all_given = settings.queries is not None and (settings.pages is not None or set(drawing.mix) <= OF_QUERIES)
     if settings.url and is_all_given and not (config.folder / "CURRENT").exists():
@@ -131,39 +147,41 @@ def what_is_asked(config: Config, settings: Settings) -> Asked:
 
 
 def tunnelled(pages: Sequence[tuple[str, str]], hosts: int) -> list[tuple[str, str]]:
-    """Those that TLS leads to, of so many hosts at most, the largest: each connection is a tunnel to one."""
+    """Return the https pages of the most frequent hosts, at most `hosts` of them: each connection is a tunnel to one
+    host.
+    """
     of_host = Counter(urlsplit(url).netloc for url, _ in pages if url.startswith("https://"))
     chosen = {host for host, _ in of_host.most_common(hosts)}
     return [one for one in pages if one[0].startswith("https://") and urlsplit(one[0]).netloc in chosen]
 
 
 def alone(config: Config, settings: Settings, given: Asked) -> dict[str, Any]:
-    """Figures of the engine, or the reason why there are none."""
+    """Return the figures of the engine alone, or `{"reason": ...}` if it cannot be measured."""
     if not set(settings.drawing.mix) & OF_QUERIES:
-        return {"reason": "nothing is searched"}
+        return {"reason": "the mix has no searches"}
     if not given.snapshot:
-        return {"reason": f"there is no collection in {config.folder}; --root and --collection name it"}
+        return {"reason": f"there is no collection in {config.folder}; name one with --root and --collection"}
     if settings.cold:
         cold.drop(given.files)
     return engine_alone(config.folder, given.snapshot, given.pools.queries, 1 if settings.cold else 3)
 
 
 def dropped(given: Asked) -> str:
-    """The files of the snapshot out of memory; what is to be said of it."""
+    """Drop the snapshot's files from the page cache; return a note that says how much stayed."""
     total, stayed = cold.drop(given.files)
     if stayed < 0:
-        return f"{total / 1e6:,.0f} MB of files were to be dropped from memory; this system cannot do it or tell"
-    kept = f"{stayed / 1e6:,.0f} MB of them stayed, mapped by others" if stayed else "none of them stayed"
+        return f"{total / 1e6:,.0f} MB of files may still be in memory: this system cannot evict them, or cannot tell"
+    kept = f"{stayed / 1e6:,.0f} MB of them stayed, mapped by other processes" if stayed else "none of them stayed"
     return f"{total / 1e6:,.0f} MB of files dropped from memory; {kept}"
 
 
 def against(
     server: Server, config: Config, settings: Settings, given: Asked, engine: dict[str, Any], notes: list[str]
 ) -> dict[str, Any]:
-    """The run against a server that is up."""
+    """Run the load against a server that is up, and return the report."""
     snapshot = server.snapshot()
     if given.snapshot and snapshot != given.snapshot:
-        notes.append(f"the server serves {snapshot}, what is asked and the engine are of {given.snapshot}")
+        notes.append(f"the server serves {snapshot}, but requests and engine figures are from {given.snapshot}")
     drawing = settings.drawing
     size = settings.size or (3 if "retrieve" in drawing.mix else 10)
     asking = Asking(f"{server.host}:{server.port}", size, settings.dialect, settings.door or "proxy")
@@ -179,6 +197,7 @@ def against(
     notes += remarks(settings, found, requests)
     queries = sum({"search": 1, "retrieve": drawing.batch}.get(KINDS[one.kind], 0) for one in requests) / len(requests)
     told = found.told(queries)
+    # The ratio compares equal work, so it is given for searches alone.
     if "per_core_s" in engine and found.is_here and set(drawing.mix) <= OF_QUERIES:
         engine["ratio"] = round(queries * told["server"]["per_core_s"] / engine["per_core_s"], 4)
     about = {"documents": given.documents, "snapshot": snapshot, "distinct": len({one.message for one in requests})}
@@ -191,24 +210,28 @@ def against(
 
 
 def remarks(settings: Settings, found: Measured, requests: Sequence[Request]) -> list[str]:
-    """What makes a figure less than it seems."""
+    """Return caveats: circumstances that make a figure mean less than it seems to."""
     said = []
     if found.samples.cpu > BUSY * settings.clients * found.samples.wall:
-        said.append("the processes that send were busy all the time: the server bears more; give more --clients")
+        said.append(
+            "the sending processes used all of their CPU, so the server may be faster than shown: raise --clients"
+        )
     if settings.rate and found.samples.late > LATE:
-        said.append(f"the load was {1e3 * found.samples.late:,.0f} ms late at worst: was the machine busy?")
+        said.append(
+            f"requests were sent up to {1e3 * found.samples.late:,.0f} ms late: other work may keep the machine busy"
+        )
     distinct = len({one.message for one in requests})
     if settings.group == 1 and not (settings.zipf or settings.traces) and distinct < len(requests):
-        said.append(f"only {distinct:,} of the requests differ: the collection has no more to ask")
+        said.append(f"only {distinct:,} of the requests differ: the collection has no more queries or pages")
     if settings.seconds and len(found.samples.took) > len(requests):
-        said.append("the requests were sent more than once: with fewer --seconds or more --requests each is sent once")
+        said.append("requests were repeated: lower --seconds or raise --requests to send each once")
     if not found.is_here:
-        said.append("the server is not on this machine: its processor time and memory are not known")
+        said.append("the server runs on another machine: its CPU time and memory are unknown")
     return said
 
 
 def title(config: Config, settings: Settings, about: dict[str, Any]) -> str:
-    """What was measured, in a line or two."""
+    """Return one or two lines that say what was measured."""
     loop = f"{settings.rate:g} due per second" if settings.rate else "closed loop"
     where = settings.url or f"{config.workers} worker{'s' * (config.workers > 1)}, cache {config.cache_mb} MB"
     place = f"{about['documents']:,} documents, " if about["documents"] else ""
@@ -223,5 +246,5 @@ def title(config: Config, settings: Settings, about: dict[str, Any]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Where it was measured."""
+    """Return a description of this machine."""
     return {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()}

@@ -1,4 +1,4 @@
-"""The server that is measured: one of our own over a collection, or one that runs; its processor time and memory."""
+"""The measured server: one started here for a collection, or a running one; and its CPU time and memory."""
 
 from __future__ import annotations
 
@@ -20,72 +20,80 @@ from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded
 
 PATIENCE, GRACE = 120.0, 30.0
-"""Seconds that a server has to answer, and to end."""
+"""Seconds that a server has to come up or answer a request, and to end."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What all processes of a server used since they began."""
+    """Resources that all processes of a server have used since they started."""
 
     cpu: float
-    """Seconds."""
+    """CPU seconds."""
     read: int
-    """Bytes that came from disk."""
+    """Bytes read from disk."""
 
     def __sub__(self, before: Usage) -> Usage:
         return Usage(self.cpu - before.cpu, self.read - before.read)
 
 
 class Server:
-    """Where it listens, and its processes if they are on this machine."""
+    """Address of a server, and its processes if they run on this machine."""
 
     def __init__(self, host: str, port: int, roots: list[psutil.Process], started: float = 0.0) -> None:
         self.host, self.port, self._roots = host, port, roots
         self.started = started
-        """Seconds from its start to its first answer; 0 where it ran before."""
+        """Seconds from its start to its first answer; 0 if it ran before."""
 
     @property
     def is_here(self) -> bool:
+        """True if the server's processes run on this machine, so that they can be measured."""
         return bool(self._roots)
 
     def processes(self) -> Iterator[psutil.Process]:
+        """Yield the server's processes and all their children."""
         for root in self._roots:
             with suppress(psutil.NoSuchProcess):
                 yield from (root, *root.children(recursive=True))
 
     def usage(self) -> Usage:
-        """Workers that died are counted by who waited for them."""
+        """Return the resources used so far; children that have ended count through their parents."""
         cpu, read = 0.0, 0
         for process in self.processes():
             with suppress(psutil.Error):
-                cpu += sum(process.cpu_times()[:4])
+                cpu += sum(process.cpu_times()[:4])  # user, system, and both of ended children
                 read += process.io_counters().read_bytes if hasattr(process, "io_counters") else 0
         return Usage(cpu, read)
 
     def resident(self) -> int:
-        """Bytes with mapped files, those of shared files once for each process (RSS)."""
+        """Return the resident bytes (RSS) of all processes; files mapped by several count once for each."""
         return sum(one.rss for one in self._memory("memory_info"))
 
     def own(self) -> tuple[int, int]:
-        """Bytes of no file; bytes that no other process has, files that it alone mapped among them (USS)."""
+        """Return two sums over all processes: anonymous bytes, and bytes that no other process shares (USS)."""
         found = list(self._memory("memory_full_info"))
         return sum(one.rss - getattr(one, "shared", 0) for one in found), sum(one.uss for one in found)
 
     def _memory(self, method: str) -> Iterator[Any]:
+        """Yield the memory figures of each process by the named psutil method."""
         for process in self.processes():
             with suppress(psutil.Error):
                 yield getattr(process, method)()
 
     def snapshot(self) -> str:
-        """What it serves. Raises EmulatorError unless it is a webemu server that is ready."""
+        """Return the name of the served snapshot. Raises EmulatorError unless this is a webemu server that is ready."""
         status, body = self._get("/health")
         if status != 200:
-            raise Overloaded(f"{self.host}:{self.port}/health answers {status}", action="is it `webemu serve`?")
+            raise Overloaded(
+                f"{self.host}:{self.port}/health answered with status {status}",
+                action="check that `webemu serve` runs there",
+            )
         try:
             return str(json.loads(body)["snapshot"])
         except (ValueError, KeyError, TypeError):
             where = f"{self.host}:{self.port}"
-            raise BadRequest(f"{where}/health names no snapshot", action="is it `webemu serve`?") from None
+            raise BadRequest(
+                f"{where}/health names no snapshot", action="check that `webemu serve` runs there"
+            ) from None
 
     def _get(self, path: str) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
@@ -99,23 +107,24 @@ class Server:
             connection.close()
 
     def ready(self) -> bool:
-        """Whether it answers and has a snapshot open."""
+        """True if the server answers and has a snapshot open."""
         with suppress(EmulatorError):
             return bool(self.snapshot())
         return False
 
 
 def running(url: str) -> Server:
-    """The server at a URL; its processes are those that listen on its port, and what they started."""
+    """Return the server at a URL, with the processes that listen on its port if it is local. Raises BadRequest."""
     parts = urlsplit(url)
     if parts.scheme != "http" or not parts.hostname or parts.path.strip("/"):
-        raise BadRequest(f"{url!r} is no address of a server", action="write it as http://127.0.0.1:8800")
+        raise BadRequest(f"{url!r} is not a server address", action="write it as http://127.0.0.1:8800")
     port = parts.port or 80
     found = set()
     with suppress(psutil.Error):
         for one in psutil.net_connections("tcp"):
             if one.status == psutil.CONN_LISTEN and one.laddr and one.laddr.port == port and one.pid:
                 found.add(one.pid)
+    # Forked workers listen on the same port: keep only those without a listening ancestor.
     processes = [psutil.Process(pid) for pid in found] if _is_local(parts.hostname) else []
     return Server(parts.hostname, port, [one for one in processes if not found & {p.pid for p in one.parents()}])
 
@@ -126,10 +135,13 @@ def _is_local(host: str) -> bool:
 
 @contextmanager
 def started(config: Config) -> Iterator[Server]:
-    """A server of the collection on a free port, for as long as it is used. Raises SnapshotError, Overloaded."""
+    """Start a server of the collection on a free port and stop it on exit.
+
+    Raises SnapshotError or Overloaded if it does not come up within `SERVER_TIMEOUT_SECONDS`.
+    """
     begun = time.perf_counter()
-    # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", "--port", "0", "--parent", str(os.getpid())]
+    # -P: our packages have plain names, so a folder `api` in the current directory would shadow ours.
+    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--port", "0", "--parent", str(os.getpid())]
     command += ["--root", str(config.root), "--collection", config.collection, "--host", "127.0.0.1"]
     command += ["--workers", str(config.workers), "--cache-mb", str(config.cache_mb)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -138,11 +150,13 @@ def started(config: Config) -> Iterator[Server]:
         said = process.stdout.readline()
         port = said.partition("http://127.0.0.1:")[2].partition(" ")[0]
         if not port:
-            raise Overloaded("the server could not be started", action="see its message above; or try `webemu serve`")
+            raise Overloaded("the server could not be started", action="read its message above, or run `webemu serve`")
         server = Server("127.0.0.1", int(port), [psutil.Process(process.pid)])
         while not server.ready():
             if process.poll() is not None or time.perf_counter() - begun > PATIENCE:
-                raise Overloaded("the server does not come up", action="try `webemu serve` and see what it says")
+                raise Overloaded(
+                    "the server ended, or did not answer in time", action="run `webemu serve` and read its message"
+                )
             time.sleep(0.01)
         server.started = time.perf_counter() - begun
         yield server
@@ -151,7 +165,7 @@ def started(config: Config) -> Iterator[Server]:
 
 
 def end(process: subprocess.Popen[Any]) -> None:
-    """Have it end, by force if it must be."""
+    """Terminate a process, by force after `SHUTDOWN_SECONDS`."""
     process.terminate()
     try:
         process.wait(GRACE)

@@ -1,4 +1,7 @@
-"""What the collection gives for a run, through processes of `index`: what to ask, and how fast its engine is alone."""
+"""Inputs of a run that come from the collection: requests to draw from, and the speed of its engine alone.
+
+Both are computed by separate processes of the `index` package, so that `api` does not import it.
+"""
 
 from __future__ import annotations
 
@@ -14,54 +17,66 @@ from webemu.api.bench.sequence import Pools
 from webemu.emulator.errors import BadRequest, SnapshotError
 
 ENGINE_QUERIES = 4000
-"""That the engine alone is measured with, at most."""
+"""Largest number of queries the engine alone is measured with."""
 PASSES = 3
+"""Passes over the queries when the engine alone is measured."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Of one snapshot."""
+    """Requests that can be drawn from one snapshot, and facts about it."""
 
     pools: Pools
+    """Queries and pages to draw from."""
     snapshot: str = ""
+    """Name of the snapshot; empty if everything comes from files of the user."""
     documents: int = 0
+    """Number of documents in the snapshot."""
     files: Sequence[str] = field(default_factory=list)
-    """All that serving it may read."""
+    """Paths of all files that a server of the snapshot may read."""
 
 
 def asked(folder: Path, queries: int, pages: int, seed: str, traces: bool) -> Asked:
-    """Spans of titles and URLs, or what the traces say. Raises SnapshotError where there is no snapshot."""
-    told = _run("webemu.index.load_samples", folder, str(queries), str(pages), seed, *(["traces"] if traces else []))
+    """Draw queries and pages from a snapshot's titles and URLs, or from its traces.
+
+    `queries` and `pages` are the numbers wanted; fewer come back from a small collection. Raises SnapshotError if
+    there is no readable snapshot, BadRequest if the traces hold no searches.
+    """
+    told = _run("index.asked", folder, str(queries), str(pages), seed, *(["traces"] if traces else []))
     found = [(url, word) for url, word in told["pages"]]
     if traces and not told["queries"]:
-        raise BadRequest(
-            f"{folder}/traces tells of no searches", action="they are written of sessions: docs/sessions.md"
-        )
+        raise BadRequest(f"{folder}/traces holds no searches", action="record sessions first (docs/sessions.md)")
     return Asked(Pools(told["queries"], found, traces), told["snapshot"], told["documents"], told["files"])
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a file that say something. Raises BadRequest."""
+    """Return the non-empty lines of a text file. Raises BadRequest if it cannot be read or has none."""
     try:
         found = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, ValueError) as error:
-        raise BadRequest(f"{path}: {error}", action="give a text file with one on each line") from error
+        raise BadRequest(
+            f"{path} cannot be read: {error}", action="give a text file with one entry per line"
+        ) from error
     if not found:
-        raise BadRequest(f"{path} is empty", action="give a text file with one on each line")
+        raise BadRequest(f"{path} is empty", action="give a text file with one entry per line")
     return found
 
 
 def engine_alone(folder: Path, snapshot: str, queries: Sequence[str], passes: int = PASSES) -> dict[str, Any]:
-    """Figures of `webemu.index.bare_engine` over the first of the queries."""
+    """Return the speed of Tantivy without a server, over the first distinct queries."""
     some = list(dict.fromkeys(queries))[:ENGINE_QUERIES]
     return _run("webemu.index.bare_engine", folder, snapshot, str(passes), given=json.dumps(some))
 
 
 def _run(module: str, folder: Path, *arguments: str, given: str = "") -> dict[str, Any]:
+    """Run a module of `index` with JSON on its standard output. Raises SnapshotError with its last line if it fails."""
+    # -P keeps a folder `index` in the current directory from shadowing the package.
     command = [sys.executable, "-P", "-m", module, str(folder), *arguments]
     done = subprocess.run(command, input=given, capture_output=True, text=True)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1].rpartition("Error: ")[2]
-        raise SnapshotError(f"{folder} cannot be read: {last}", action="webemu stat; webemu snapshots list")
+        last = (done.stderr.strip().splitlines() or ["no error message"])[-1].rpartition("Error: ")[2]
+        raise SnapshotError(
+            f"{folder} cannot be read: {last}", action="check it with `webemu stat` and `webemu snapshots list`"
+        )
     found: dict[str, Any] = json.loads(done.stdout)
     return found

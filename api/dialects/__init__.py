@@ -1,4 +1,8 @@
-"""The services that agents are written against, each in one small file: its addresses, its words, its errors."""
+"""Every search and scraping service that agents are written against, each as one small module.
+
+A service is a `Dialect`: its host names, routes, parameters and errors. `DIALECTS` lists them; nothing else has to be
+registered to serve a new one. `api.dialects.dialect` defines the type and how a request becomes a response.
+"""
 
 from webemu.api.dialects import (
     asearcher,
@@ -55,4 +59,4 @@ DIALECTS: tuple[Dialect, ...] = (
     kagi.DIALECT,
     nemo_gym.DIALECT,
 )
-"""In the order in which a request to this server's root is tried."""
+"""All dialects, in the order in which a request to this server's root is offered to them."""

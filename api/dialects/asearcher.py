@@ -1,4 +1,4 @@
-"""ASearcher's local server: `/retrieve` as Search-R1 has it, and `/access` for whole pages."""
+"""ASearcher's local server: `/retrieve` as Search-R1 defines it, and `/access` for whole pages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from webemu.emulator.types import PageRequest
 from webemu.emulator.world import World
 
 MOST_URLS = 1000
+"""Most URLs in one request to `/access`."""
 
 
 def access(world: World, request: Request) -> Reply:
-    """`{"urls": [...]}`; a page per URL, null for one that is not there."""
+    """Answer `/access` with `{"urls": [...]}`: one page per URL in order, null for a page that is not captured."""
     urls = fields(request).get("urls")
     if urls is None:
         raise missing("urls")
@@ -30,6 +31,10 @@ def access(world: World, request: Request) -> Reply:
 
 
 def _page(world: World, request: Request, url: str) -> dict[str, Any] | None:
+    """Return a page, None if it is not captured or has no text.
+
+    ASearcher's client writes Wikipedia addresses as `index.php/TITLE`, so that `index.php?title=TITLE` is tried too.
+    """
     asked = url.replace("index.php/", "index.php?title=")
     for form in dict.fromkeys((url, asked)):
         try:

@@ -1,6 +1,7 @@
-"""Bing's Web Search API, version 7 (`api.bing.microsoft.com`): retired, and still what much code asks.
+"""Bing's Web Search API, version 7 (`api.bing.microsoft.com`): retired, but much code still calls it.
 
-News are pages that say when they were published; of pictures and films a crawl of pages knows none.
+News results are pages that declare a publication date. Image and video results are empty, because a crawl of pages has
+none.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 _DAYS = {"day": 1, "week": 7, "month": 30}
+"""Days of the values of `freshness`."""
 _ID = "https://api.bing.microsoft.com/api/v7/#WebPages."
 _RELATED = "https://api.bing.microsoft.com/api/v7/#RelatedSearches"
 _BEGIN, _END = "\ue000", "\ue001"
-"""Around words of the query in plain text."""
+"""Private-use characters that set off the words of the query in plain text."""
 
 
 def results(world: World, request: Request) -> Reply:
-    """`/v7.0/search`. Without results there is no `webPages`."""
+    """Answer `/v7.0/search`. Without results there is no `webPages` member."""
     asked, query = _query(request)
     wanted = _wanted(world, request, asked)
     filtered = [name.lower() for name in texts(asked, "responseFilter")]
@@ -53,7 +55,7 @@ def results(world: World, request: Request) -> Reply:
 
 
 def news(world: World, request: Request) -> Reply:
-    """Return `/v7.0/news/search`."""
+    """Answer `/v7.0/news/search`."""
     asked, query = _query(request)
     wanted = replace(_wanted(world, request, asked), published=True)
     hits, more = search(world, query, wanted, request.session.at)
@@ -65,13 +67,14 @@ def news(world: World, request: Request) -> Reply:
 
 
 def _article(hit: Hit, told: tuple[str, str]) -> dict[str, Any]:
+    """Return one news result; `texts` are its title and description."""
     provider = {"_type": "Organization", "name": urls.domain(urls.host(hit.url))[0]}
     one = {"name": told[0], "url": hit.url, "description": told[1], "provider": [provider]}
     return {**one, "datePublished": f"{hit.date}T00:00:00.0000000Z"}
 
 
 def pictures(world: World, request: Request) -> Reply:
-    """Return `/v7.0/images/search` or `/v7.0/videos/search` without results."""
+    """Answer `/v7.0/images/search` and `/v7.0/videos/search`, always without results."""
     query = _query(request)[1]
     kind = "Images" if "/images/" in request.path else "Videos"
     answer = {"_type": kind, "readLink": _api(request, query), "webSearchUrl": _address(query)}
@@ -80,7 +83,10 @@ def pictures(world: World, request: Request) -> Reply:
 
 
 def suggestions(world: World, request: Request) -> Reply:
-    """Return titles that complete a query; none to a session that sees the web of a day, as they have no date."""
+    """Answer `/v7.0/suggestions` with titles that complete the query.
+
+    Titles have no date, so that a session that sees the web of a past day gets none.
+    """
     query = _query(request)[1]
     titles = world.suggest(query, RELATED) if request.session.at is None else []
     found = [{"url": _address(one), "displayText": one, "query": one, "searchKind": "WebSearch"} for one in titles]
@@ -89,7 +95,7 @@ def suggestions(world: World, request: Request) -> Reply:
 
 
 def _query(request: Request) -> tuple[dict[str, Any], str]:
-    """Return what is asked, and the query of it. Raises BadRequest."""
+    """Return the parameters and the query among them. Raises BadRequest if the query is missing."""
     asked = fields(request)
     if not (query := text(asked, "q")).strip():
         raise BadRequest("Required parameter is missing.", reason="missing-q")
@@ -97,19 +103,26 @@ def _query(request: Request) -> tuple[dict[str, Any], str]:
 
 
 def _api(request: Request, query: str) -> str:
+    """Return the address of this request at Microsoft, with only the query as its parameter."""
     return f"https://api.bing.microsoft.com/api/v7{request.path.partition('/v7.0')[2]}?" + urlencode({"q": query})
 
 
 def _address(query: str) -> str:
+    """Return the address of Bing's result page for a query."""
     return "https://www.bing.com/search?" + urlencode({"q": query})
 
 
 def _wanted(world: World, request: Request, asked: dict[str, Any]) -> Wanted:
+    """Return filters and paging from the parameters."""
     count, offset = number(asked, "count", 10, 1, 50), number(asked, "offset", 0, 0, 1000)
     return Wanted(offset, count, *_freshness(world, request, text(asked, "freshness")))
 
 
 def _freshness(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
+    """Return the first and last day of `freshness`: an age, one day, or two days with `..` between them.
+
+    Raises: BadRequest if it is none of these.
+    """
     if not freshness:
         return None, None
     if days := _DAYS.get(freshness.lower()):
@@ -122,7 +135,7 @@ def _freshness(world: World, request: Request, freshness: str) -> tuple[date | N
 
 
 def _text(world: World, hit: Hit, query: str, asked: dict[str, Any]) -> tuple[str, str]:
-    """Title and snippet as asked for: plain or HTML, the words of the query set off or not."""
+    """Return title and snippet, as plain text or HTML, with the words of the query set off or not."""
     is_html, decorated = text(asked, "textFormat").lower() == "html", flag(asked, "textDecorations")
     told = (title(hit), hit.snippet)
     if is_html:
@@ -135,10 +148,12 @@ def _text(world: World, hit: Hit, query: str, asked: dict[str, Any]) -> tuple[st
 
 
 def _set_off(pieces: list[tuple[str, bool]]) -> str:
+    """Join pieces, with the words of the query between private-use characters."""
     return "".join(f"{_BEGIN}{piece}{_END}" if is_word else piece for piece, is_word in pieces)
 
 
 def _page(hit: Hit, place: int, told: tuple[str, str]) -> dict[str, Any]:
+    """Return one web result; `texts` are its title and snippet."""
     one: dict[str, Any] = {"id": f"{_ID}{place}", "name": told[0], "url": hit.url}
     one |= {
         "datePublished": f"{hit.date}T00:00:00.0000000",
@@ -149,7 +164,11 @@ def _page(hit: Hit, place: int, told: tuple[str, str]) -> dict[str, Any]:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"error": …}` of the gate before the service, or `{"_type": "ErrorResponse", "errors": […]}` of the service."""
+    """Render an error.
+
+    Errors of the gateway before the service are `{"error": ...}`; those of the service itself are `{"_type":
+    "ErrorResponse", "errors": [...]}`.
+    """
     if error.reason in _GATE:
         status, told = _GATE[error.reason]
         waiting = [(b"Retry-After", b"1")] if status == 429 else []
@@ -174,6 +193,7 @@ _GATE = {
     "rate-limited": (429, "Rate limit is exceeded. Try again in 1 seconds."),
     "out-of-budget": (403, "Out of call volume quota. Quota will be replenished in 30 days."),
 }
+"""Status and message of the gateway's errors, by reason."""
 
 DIALECT = Dialect(
     "bing",

@@ -1,5 +1,7 @@
-"""Bing's page of results (`www.bing.com/search`) and the same as RSS (`format=rss`), which libraries read; and those of
-news and pictures, of which a crawl of pages knows none."""
+"""Bing's result page (`www.bing.com/search`) and its RSS form (`format=rss`), which libraries parse.
+
+The pages of news and images are here too; the latter are always empty, because a crawl of pages has no images.
+"""
 
 from __future__ import annotations
 
@@ -20,29 +22,37 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 _FILTER = re.compile(r'ex1:"ez(?:([123])|5_(\d{1,6})_(\d{1,6}))"')
-"""`ez1` is the last day, `ez2` week, `ez3` month; `ez5_FIRST_LAST` counts days since 1970."""
+"""Date filter: `ez1` is the last day, `ez2` the last week, `ez3` the last month; `ez5_FIRST_LAST` counts days since
+1970.
+"""
 _DAYS = {"1": 1, "2": 7, "3": 30}
 _INTERVAL = re.compile(r'interval="([4789])"')
 _INTERVALS = {"4": 1, "7": 1, "8": 7, "9": 30}
-"""Days of the ages of news: of an hour it cannot tell."""
+"""Days of the ages of news. `4` is an hour, but dates have no time of day."""
 _EPOCH = date(1970, 1, 1)
 
 
 class _Shown(NamedTuple):
+    """One result, as the templates read it."""
+
     url: str
     title: str
     place: str
+    """The URL as breadcrumbs."""
     date: str
+    """The date as RFC 5322 writes it, for RSS."""
     text: str
+    """The snippet as plain text, for RSS."""
     snippet: list[tuple[str, bool]]
-    """The text in pieces, and whether each is a word of the query."""
+    """The snippet in pieces, each with True if it is a word of the query."""
     source: str
+    """Registered domain of the page."""
     day: str
     """The date as `1/31/2024`."""
 
 
 def results(world: World, request: Request) -> Reply:
-    """`/search`; `first` counts from 1."""
+    """Answer `/search` as HTML or RSS; the parameter `first` counts from 1."""
     asked = fields(request)
     query, first, count = text(asked, "q"), number(asked, "first", 1, 1, 1000), number(asked, "count", 10, 1, 50)
     after, before = _dates(world, request, text(asked, "filters"))
@@ -52,11 +62,14 @@ def results(world: World, request: Request) -> Reply:
     following = first + count if more else 0
     is_rss = text(asked, "format").lower() == "rss"
     template, kind = ("bing.rss", RSS) if is_rss else ("bing.html", HTML)
-    return sheet(template, kind, query=query, shown=shown, following=following)
+    return sheet(template, kind, query=query, results=shown, next_first=following)
 
 
 def news(world: World, request: Request) -> Reply:
-    """Return pages that say when they were published. What is loaded while a reader scrolls begins at 11."""
+    """Answer `/news/search` with pages that declare a publication date.
+
+    The part that a browser loads while the reader scrolls (`infinitescrollajax`) begins at result 11.
+    """
     asked = fields(request)
     before = 11 if request.path.endswith("ajax") else 1
     query, offset = text(asked, "q"), number(asked, "first", before, before, 1000) - before
@@ -64,15 +77,16 @@ def news(world: World, request: Request) -> Reply:
     after = since(world, _INTERVALS[age[1]], request.session.at) if age else None
     wanted = Wanted(offset, 10, after, published=True)
     hits = search(world, query, wanted, request.session.at)[0] if query.strip() else ()
-    return sheet("bing_news.html", query=query, shown=[_shown(world, hit, query) for hit in linked(hits)])
+    return sheet("bing_news.html", query=query, results=[_shown(world, hit, query) for hit in linked(hits)])
 
 
 def pictures(world: World, request: Request) -> Reply:
-    """Return a page of pictures without any."""
-    return sheet("bing_news.html", query=text(fields(request), "q"), shown=[])
+    """Answer `/images/search`, always without results."""
+    return sheet("bing_news.html", query=text(fields(request), "q"), results=[])
 
 
 def _dates(world: World, request: Request, filters: str) -> tuple[date | None, date | None]:
+    """Return the first and last day of the date filter; None for no limit."""
     if not (found := _FILTER.search(filters)):
         return None, None
     if found[1]:
@@ -88,8 +102,8 @@ def _shown(world: World, hit: Hit, query: str) -> _Shown:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """A page with the status."""
-    return sheet("bing_refused.html", status=error.status, told=error.message)
+    """Render an error as a page with the error's status."""
+    return sheet("bing_refused.html", status=error.status, message=error.message)
 
 
 DIALECT = Dialect(

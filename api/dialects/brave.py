@@ -1,7 +1,7 @@
-"""Brave Search (`api.search.brave.com`): web, news, suggestions; of pictures and videos a crawl of pages knows nothing.
+"""Brave Search (`api.search.brave.com`): web, news, suggestions. Image and video results are empty.
 
-`offset` counts pages. Descriptions are HTML with the words asked for in `<strong>`. What is out of bounds
-is 422, and so is a key that is not known.
+The parameter `offset` counts pages. Descriptions are HTML with the words of the query in `<strong>`. A parameter out
+of bounds is 422, and so is an unknown key.
 """
 
 from __future__ import annotations
@@ -22,20 +22,24 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 MOST = {"web": 20, "news": 50, "images": 100, "videos": 50}
+"""Most results per page, by kind of search."""
 MAX_CHARS, MAX_WORDS, LAST_PAGE = 400, 50, 9
+"""Limits of a query, and the highest `offset`."""
 LANGUAGE = "en"
-"""Language of a page whose own is unknown: clients demand one, and the service asks in English by default."""
+"""Language reported for a page of unknown language: clients require one, and the service defaults to English."""
 _DAYS = {"pd": 1, "pw": 7, "pm": 31, "py": 365}
+"""Days of the values of `freshness`."""
 _LIMITS: Headers = [
     (b"X-RateLimit-Limit", b"1, 15000"),
     (b"X-RateLimit-Policy", b"1;w=1, 15000;w=2592000"),
     (b"X-RateLimit-Remaining", b"1, 15000"),
     (b"X-RateLimit-Reset", b"1, 2592000"),
 ]
+"""Rate limit headers of every response. They never change, so that equal requests get equal bytes."""
 
 
 def results(world: World, request: Request) -> Reply:
-    """`/res/v1/web/search` and kin."""
+    """Answer `/res/v1/web/search` and the same for news, images and videos."""
     asked, kind = fields(request), request.path.split("/")[3]
     query = _query(asked)
     wanted = replace(_wanted(world, request, asked, MOST[kind]), published=kind == "news")
@@ -50,7 +54,10 @@ def results(world: World, request: Request) -> Reply:
 
 
 def suggest(world: World, request: Request) -> Reply:
-    """Return the titles that complete a query; none to a session that sees the web of a day, as they have no date."""
+    """Answer `/res/v1/suggest/search` with titles that complete the query.
+
+    Titles have no date, so that a session that sees the web of a past day gets none.
+    """
     asked = fields(request)
     query, count = _query(asked), _within(asked, "count", 5, 1, 20)
     titles = world.suggest(query, count) if request.session.at is None else []
@@ -59,7 +66,7 @@ def suggest(world: World, request: Request) -> Reply:
 
 
 def spellcheck(world: World, request: Request) -> Reply:
-    """Return the query with unknown words corrected, if there are any."""
+    """Answer `/res/v1/spellcheck/search` with the corrected query, empty if every word is known."""
     query = _query(fields(request))
     corrected = world.correct(query)
     results = [{"query": corrected}] if corrected else []
@@ -67,6 +74,7 @@ def spellcheck(world: World, request: Request) -> Reply:
 
 
 def _query(asked: dict[str, Any]) -> str:
+    """Return the query. Raises BadRequest if it is missing or too long."""
     query = text(asked, "q")
     if not query.strip():
         raise BadRequest("Field required", reason="bad-q")
@@ -76,6 +84,7 @@ def _query(asked: dict[str, Any]) -> str:
 
 
 def _wanted(world: World, request: Request, asked: dict[str, Any], most: int) -> Wanted:
+    """Return filters and paging from the parameters. Raises BadRequest if one is out of bounds."""
     count = _within(asked, "count", 20, 1, most)
     page = _within(asked, "offset", 0, 0, LAST_PAGE)
     after, before = _freshness(world, request, text(asked, "freshness"))
@@ -83,13 +92,18 @@ def _wanted(world: World, request: Request, asked: dict[str, Any], most: int) ->
 
 
 def _within(asked: dict[str, Any], name: str, default: int, least: int, most: int) -> int:
-    value = number(asked, name, default, -1, 1000)
+    """Return a parameter as a number. Raises BadRequest if it is out of bounds, where other services clamp."""
+    value = number(asked, name, default, -1, 1000)  # wider than any limit, so that clamping hides nothing
     if not least <= value <= most:
         raise BadRequest(f"Input should be from {least} to {most}", reason=f"bad-{name}")
     return value
 
 
 def _freshness(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
+    """Return the first and last day of `freshness`: an age such as `pw`, or two days with `to` between them.
+
+    Raises: BadRequest if it is neither.
+    """
     if not freshness:
         return None, None
     if freshness in _DAYS:
@@ -106,6 +120,7 @@ def _spellcheck_off(asked: dict[str, Any]) -> bool:
 
 
 def _web(asked: dict[str, Any], query: str, found: list[dict[str, Any]], more: bool) -> dict[str, Any]:
+    """Return the response to a web search; without results there is no `web` member."""
     no = dict.fromkeys(("show_strict_warning", "is_navigational", "is_news_breaking"), False)
     said = {"original": query, **no, "spellcheck_off": _spellcheck_off(asked), "country": "us"}
     said |= {"bad_results": False, "should_fallback": False, "postal_code": "", "city": "", "header_country": ""}
@@ -117,6 +132,7 @@ def _web(asked: dict[str, Any], query: str, found: list[dict[str, Any]], more: b
 
 
 def _described(world: World, hit: Hit, query: str, decorated: bool) -> str:
+    """Return the snippet as HTML, the words of the query in `<strong>` if asked for."""
     return marked(world, hit.snippet, query, *(("<strong>", "</strong>") if decorated else ("", "")))
 
 
@@ -150,7 +166,7 @@ _RESULTS = {"web": _web_result, "news": _news_result}
 
 
 def _meta_url(url: str) -> dict[str, str]:
-    """Clients want an icon that is a URL; sites have theirs at the root."""
+    """Return the parts of a URL. The icon is the site's `/favicon.ico`, since clients require a URL there."""
     parts = urls.split(url)
     host = parts.hostname or ""
     shown = "  ".join(f"› {unquote(part)}" for part in parts.path.split("/") if part)
@@ -159,7 +175,7 @@ def _meta_url(url: str) -> dict[str, str]:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"type": "ErrorResponse", "error": …}`."""
+    """Render an error as `{"type": "ErrorResponse", "error": ...}`."""
     status, code, detail, meta = _refused(error)
     named = {"id": uuid(request), "status": status, "detail": detail, "meta": meta, "code": code}
     at = request.session.at
@@ -168,6 +184,7 @@ def refuse(error: EmulatorError, request: Request) -> Reply:
 
 
 def _refused(error: EmulatorError) -> tuple[int, str, str, dict[str, Any]]:
+    """Return status, code, detail and metadata of an error."""
     if error.reason == "bad-key":
         told = "The provided subscription token is invalid."
         return 422, "SUBSCRIPTION_TOKEN_INVALID", told, {"component": "authentication"}

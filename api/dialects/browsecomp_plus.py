@@ -1,6 +1,6 @@
 """BrowseComp-Plus's server for Search-R1: `/retrieve` with one query and one flat list of documents.
 
-A document's id is its URL, under which it can be fetched. Its text is what their searchers show: the first 512 tokens.
+A document's id is its URL, by which it can be fetched. Its text is cut to the first 512 tokens, as their searchers do.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 TOPK = 5
+"""Results per query; the client cannot choose."""
 SNIPPET = 2048
-"""Characters of 512 tokens."""
+"""Characters that stand for 512 tokens."""
 
 
 def retrieve(world: World, request: Request) -> Reply:
-    """`{"query"}`; how many results is not the client's to say."""
+    """Answer `/retrieve` with `{"query"}`."""
     query = asked_of(request, "query")["query"]
     hits = search(world, query, Wanted(count=TOPK), request.session.at)[0]
     return reply({"result": [_entry(world, hit) for hit in hits]})
 
 
 def _entry(world: World, hit: Hit) -> dict[str, Any]:
+    """Return one document, its text cut at a word."""
     title, text = hit.title, world.text_of(hit)[1]
     if len(text) > SNIPPET:
         text = text[:SNIPPET].rpartition(" ")[0] or text[:SNIPPET]

@@ -1,4 +1,4 @@
-"""Days as services write them: asked as ISO 8601, told at midnight."""
+"""Dates in the formats of services: read as ISO 8601, written as midnight of the day."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from webemu.emulator.types import Capture
 
 
 def day(asked: Mapping[str, Any], name: str) -> date | None:
-    """A parameter as a day, None if it is missing. Raises BadRequest."""
+    """Return a parameter as a date, None if it is missing or empty. Raises BadRequest if it is not a date."""
     value = text(asked, name)
     return parse_time(value).date() if value else None
 
 
 def midnight(iso: str) -> str:
-    """`2024-01-01T00:00:00.000Z` of `2024-01-01`."""
+    """Format `2024-01-01` as `2024-01-01T00:00:00.000Z`."""
     return f"{iso}T00:00:00.000Z"
 
 
 def mail_date(iso: str) -> str:
-    """`Mon, 01 Jan 2024 00:00:00 GMT` of `2024-01-01` (RFC 5322)."""
+    """Format `2024-01-01` as `Mon, 01 Jan 2024 00:00:00 GMT` (RFC 5322)."""
     return format_datetime(datetime.fromisoformat(iso).replace(tzinfo=UTC), usegmt=True)
 
 
 def fetched(capture: Capture) -> str:
-    """When a capture was made: `2024-01-01T12:00:00.000Z`."""
+    """Format the time of a capture as `2024-01-01T12:00:00.000Z`."""
     return f"{datetime.fromtimestamp(capture.time, UTC):%Y-%m-%dT%H:%M:%S}.000Z"

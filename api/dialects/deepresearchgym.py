@@ -1,6 +1,7 @@
-"""DeepResearchGym's search (`clueweb22.us`): documents as JSON in Base64, in the words of ClueWeb22 or of FineWeb.
+"""DeepResearchGym's search (`clueweb22.us`): JSON documents in Base64, in the format of ClueWeb22 or FineWeb.
 
-A crawl has no ClueWeb22 ids, language scores or token counts: ids are empty, the others absent; outlinks are null.
+A crawl has no ClueWeb22 ids, language scores or token counts: ids are empty, scores and counts are absent, outlinks
+are null.
 """
 
 from __future__ import annotations
@@ -23,44 +24,52 @@ from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World
 
 MOST_SHARDS = 4
+"""Most shards that a client may ask for. The number has no effect on the results."""
 _BAD_KEY = {"detail": "Invalid or missing API Key"}
 
 
 def clueweb(world: World, request: Request) -> Reply:
-    """`/search?query=&k=`."""
+    """Answer `/search?query=&k=` with documents in ClueWeb22's format."""
     hits = _hits(world, request)
     return _answer(request, [_of_clueweb(world, hit) for hit in hits], hits)
 
 
 def fineweb(world: World, request: Request) -> Reply:
-    """`/fineweb/search?query=&k=`."""
+    """Answer `/fineweb/search?query=&k=` with documents in FineWeb's format."""
     names = {archive.path: (archive.name, archive.crawl) for archive in world.archives()}
     hits = _hits(world, request)
     return _answer(request, [_of_fineweb(world, hit, request, names) for hit in hits], hits)
 
 
 def _hits(world: World, request: Request) -> tuple[Hit, ...]:
+    """Return the results of the query in the request. Raises BadRequest if it is missing, ServiceRefusal if the shards
+    are wrong.
+    """
     asked = fields(request)
     if not (query := text(asked, "query")):
         raise missing("query")
+    # The bounds are one wider than the limits, so that clamping does not hide a wrong number.
     if not 1 <= number(asked, "num_of_shards", 1, 0, MOST_SHARDS + 1) <= MOST_SHARDS:
         raise Refused(f"num_of_shards must be between 1 and {MOST_SHARDS}", reason="bad-num_of_shards", status=400)
     return search(world, query, Wanted(count=number(asked, "k", 10, 0, MOST)), request.session.at)[0]
 
 
 def _answer(request: Request, documents: list[dict[str, Any]], hits: tuple[Hit, ...]) -> Reply:
+    """Return the documents in Base64; scores are called distances, and are null unless asked for."""
     distances = [hit.score for hit in hits] if flag(fields(request), "with_distance") else None
     results = [b64encode(orjson.dumps(document)).decode() for document in documents]
     return reply({"results": results, "distances": distances, "outlinks": None})
 
 
 def _of_clueweb(world: World, hit: Hit) -> dict[str, Any]:
+    """Return one document in ClueWeb22's format; its hash is the MD5 of the URL."""
     named = md5(hit.url.encode(), usedforsecurity=False).hexdigest().upper()
     told = {"URL": hit.url, "url_hash": named, "Language": "", "ClueWeb22-ID": ""}
     return {**told, "Clean-Text": world.text_of(hit)[1]}
 
 
 def _of_fineweb(world: World, hit: Hit, request: Request, names: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    """Return one document in FineWeb's format; `archive_names` are archive name and crawl by the archive's path."""
     capture = world.locate(PageRequest(hit.url, "text", request.session.at))
     file, crawl = names.get(capture.file, ("", ""))
     date = f"{datetime.fromtimestamp(capture.time, UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -69,7 +78,7 @@ def _of_fineweb(world: World, hit: Hit, request: Request, names: dict[str, tuple
 
 
 def fetch(world: World, request: Request) -> Reply:
-    """`/fetch?url=`: the text of a page."""
+    """Answer `/fetch?url=` with the text of a page."""
     if not (url := text(fields(request), "url")):
         raise missing("url")
     page = world.fetch(PageRequest(url, "text", request.session.at))
@@ -77,11 +86,12 @@ def fetch(world: World, request: Request) -> Reply:
 
 
 def health(world: World, request: Request) -> Reply:
-    """That it is up."""
+    """Answer `/health`: the server is up."""
     return reply({"status": "healthy"})
 
 
 def _refuse(error: EmulatorError, request: Request) -> Reply:
+    """Render an error: those of the gateway and of this server have one text, a bad request FastAPI's list."""
     if error.reason == "bad-key":
         return reply(_BAD_KEY, 401)
     if is_ours(error) or not isinstance(error, BadRequest):
@@ -90,6 +100,7 @@ def _refuse(error: EmulatorError, request: Request) -> Reply:
 
 
 def _is_meant(request: Request) -> bool:
+    """True for FineWeb's path, and for paths shared with others if the parameters are in the query string."""
     asked = {name for name, _ in request.parameters}
     return request.path == "/fineweb/search" or (
         request.path in ("/search", "/fetch") and bool(asked & {"query", "url"})

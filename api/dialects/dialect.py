@@ -1,7 +1,8 @@
-"""What a dialect is, and how a request becomes its answer: authorised, read, asked of the world, said in its words.
+"""The `Dialect` type, and the way from a request to a service's response: check the key, find the route, call its
+endpoint.
 
-A dialect never ranks, clamps or parses a date by laws of its own; what it cannot fill from the crawl is absent or empty
-as the service has it, never invented.
+A dialect translates parameters and results only. It never ranks, limits or parses dates by rules of its own. What it
+cannot fill from the crawl is absent or empty, whichever the real service does, and is never invented.
 """
 
 from __future__ import annotations
@@ -23,64 +24,85 @@ from webemu.emulator.errors import BadRequest, EmulatorError, Refused
 from webemu.emulator.world import World
 
 Endpoint = Callable[[World, Request], Reply]
+"""Answers one route: a request to the service, and the world to answer it from."""
 JSON = b"application/json"
+"""Content type of responses unless another one is given."""
 QUICK_BODY = 2000
-"""Longer ones may be batches."""
+"""Largest request body, in bytes, that is answered on the event loop. Longer ones may be batches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One address of a service."""
+    """One route of a service: methods, path and the endpoint that answers it."""
 
     methods: tuple[str, ...]
+    """HTTP methods; `GET` includes `HEAD`."""
     path: str
-    """Regular expression of the whole path, below the service's root."""
+    """Regular expression that the whole path must match, below the service's root."""
     answer: Endpoint
+    """Function that answers the route."""
     quick: bool = False
-    """Whether it takes no more than a search does: less than to hand it to a thread."""
+    """True if the endpoint takes no longer than one search, so that handing it to a thread would cost more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One service."""
+    """One service as a frozen value: addresses, endpoints, and the functions that differ between services."""
 
     name: str
-    """The prefix of its paths on this server: `serper` is served below `/serper/`."""
+    """Prefix of its paths on this server: `serper` is served below `/serper/`."""
     service: str
-    """What people call it."""
+    """Name that people know it by."""
     hosts: tuple[str, ...]
+    """Host names that it answers; empty for a service that people run themselves."""
     routes: tuple[Route, ...]
+    """Routes in the order in which they are tried; the first that matches path and method answers."""
     key: Callable[[Request], str] | None
-    """The API key as its clients send it, empty if they send none; None where the service has no keys."""
+    """Returns the API key that a request carries, empty if it has none; None for a service without keys."""
     refuse: Callable[[EmulatorError, Request], Reply]
-    """An error in its own shape: `bad-key`, `rate-limited`, `bad-request`, `no-such-route`, any 5xx."""
+    """Renders an error in the service's own shape: `bad-key`, `rate-limited`, `bad-request`, `no-such-route` or any
+    5xx.
+    """
     pointed: str
-    """How a client is pointed here, for the table in the docs; Markdown."""
+    """Setting or argument that points a client at this server, as Markdown for the table in `docs/dialects.md`."""
     clients: tuple[str, ...] = ()
-    """Clients that were run against it, for the same table."""
+    """Client libraries that the tests run against it, for the same table."""
     at_root: Callable[[Request], bool] = lambda request: False
-    """Whether a request to this server without a prefix is meant for it: some clients drop prefixes."""
+    """True for a request to this server's root, without the prefix, that is meant for this service: some clients drop
+    prefixes.
+    """
 
 
 def answer(dialect: Dialect, keys: frozenset[str], world: World, request: Request) -> Reply:
-    """The service's answer; whatever goes wrong is said in its words, and our own failures are marked as ours."""
+    """Answer a request as the service would.
+
+    Any error becomes the service's own error response; a failure of this server also carries the headers that tell a
+    trainer so. An empty `keys` accepts any API key, and none. Raises BlockingIOError if called on the event loop for
+    an answer that has to be computed in a thread.
+
+        response = answer_request(serper.DIALECT, frozenset(), world, request)
+    """
     try:
         if keys and dialect.key and not _is_known(dialect.key(request), keys, request):
             raise Refused("the API key is not one of those configured", reason="bad-key", status=401)
         return _route(dialect, request).answer(world, request)
-    except BlockingIOError:  # not in the event loop: in a thread
+    except BlockingIOError:
+        # Not an error of the service: the caller is on the event loop and has to try again in a thread.
         raise
     except BaseException as failure:
         return refused(dialect, ours(failure), request)
 
 
 def _is_known(key: str, keys: frozenset[str], request: Request) -> bool:
-    """Whether a key is one of those configured, or stands for the session that the request is of."""
+    """True if the key is a configured one, or is the session name under whose policy the request runs."""
     return key in keys or (request.session.policy is not None and key == request.session.name)
 
 
 def refused(dialect: Dialect, error: Exception, request: Request) -> Reply:
-    """An error in the words of the service, marked."""
+    """Return the service's response for an error, with this server's debug and failure headers added.
+
+    An exception that is no EmulatorError is logged and reported as an internal error.
+    """
     known = error if isinstance(error, EmulatorError) else internal_error(error, f"{request.method} {request.url}")
     reply = dialect.refuse(known, request)
     marks: Headers = [(b"X-Webemu-Reason", known.reason.encode())]
@@ -88,12 +110,14 @@ def refused(dialect: Dialect, error: Exception, request: Request) -> Reply:
 
 
 def has(dialect: Dialect, path: str) -> bool:
-    """Whether a path is one of the service's; its host may have pages besides."""
+    """True if the service has a route for the path, whatever the method. Captured pages may answer other paths of its
+    host.
+    """
     return any(re.fullmatch(route.path, path) for route in dialect.routes)
 
 
 def is_quick(dialect: Dialect, request: Request) -> bool:
-    """Whether a request, by host or below the prefix, may be answered in the event loop."""
+    """True if the request, sent to the service's host or below its prefix, may be answered on the event loop."""
     path = request.path.removeprefix(f"/{dialect.name}") or "/"
     return len(request.body) < QUICK_BODY and any(
         route.quick and re.fullmatch(route.path, path) for route in dialect.routes
@@ -101,6 +125,10 @@ def is_quick(dialect: Dialect, request: Request) -> bool:
 
 
 def _route(dialect: Dialect, request: Request) -> Route:
+    """Return the route that answers a request.
+
+    Raises: ServiceRefusal with status 405 if the path has routes for other methods only, else with 404.
+    """
     fitting = [route for route in dialect.routes if re.fullmatch(route.path, request.path)]
     for route in fitting:
         if request.method in route.methods or (request.method == "HEAD" and "GET" in route.methods):
@@ -112,42 +140,55 @@ def _route(dialect: Dialect, request: Request) -> Route:
 
 
 def reply(value: object, status: int = 200, headers: Headers | None = None, kind: bytes = JSON) -> Reply:
-    """A value as JSON, or bytes as they are."""
+    """Return a response with the value as its body: bytes as they are, anything else as JSON.
+
+    build_response({"results": []})
+    build_response(b"OK", content_type=b"text/plain; charset=utf-8")
+    """
     body = value if isinstance(value, bytes) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
     told: Headers = [(b"Content-Type", kind), (b"Content-Length", b"%d" % len(body))]
     return Reply(status, REASONS.get(status, b""), [*told, *(headers or [])], body)
 
 
 def fields(request: Request) -> dict[str, Any]:
-    """What is asked, by name: of the query, then of a form or a JSON object in the body. Raises BadRequest."""
+    """Return the parameters of a request by name: of the query string, then of a posted form or JSON object.
+
+    A member of the body replaces a query parameter of the same name; of a repeated parameter the last value counts.
+    Raises: BadRequest if the body is neither a form nor a JSON object.
+    """
     asked: dict[str, Any] = dict(request.parameters)
+    # A form is part of `Request.parameters` already; any other body has to be JSON, whatever its content type.
     if request.body.strip() and not _is_form(request.headers):
         try:
             value = json_text.read(request.body)
         except ValueError as error:
             raise BadRequest(f"the body is no JSON: {error}", action="send a JSON object") from error
         if not isinstance(value, dict):
-            raise BadRequest("the body is no JSON object", action="send a JSON object")
+            raise BadRequest("the body must be a JSON object", action="send a JSON object")
         asked |= value
     return asked
 
 
 def _is_form(headers: Mapping[bytes, bytes]) -> bool:
+    """True if the body is a URL-encoded form, which `Request.parameters` has already read."""
     return headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
 
 
 def text(asked: Mapping[str, Any], name: str, default: str = "") -> str:
-    """A parameter as text; `default` if it is missing or null. Raises BadRequest on a list or an object."""
+    """Return a parameter as text; `default` if it is missing or null. Raises BadRequest on a list or an object."""
     value = asked.get(name)
     if value is None:
         return default
     if isinstance(value, (dict, list)):
-        raise BadRequest(f"{name} is no text", reason=f"bad-{name}")
+        raise BadRequest(f"{name} must be text, not a list or an object", reason=f"bad-{name}")
     return str(value)
 
 
 def number(asked: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
-    """A parameter as a whole number, moved into its bounds. Raises BadRequest on what is no number."""
+    """Return a parameter as a whole number, clamped to its bounds; `default` if it is missing, null or empty.
+
+    Raises: BadRequest if the value is not a whole number.
+    """
     value = asked.get(name)
     if value is None or value == "":
         return default
@@ -158,7 +199,9 @@ def number(asked: Mapping[str, Any], name: str, default: int, least: int, most: 
 
 
 def flag(asked: Mapping[str, Any], name: str, default: bool = False) -> bool:
-    """A parameter as yes or no: JSON's, or `true`, `1`, `yes`, `on` in any case."""
+    """Return a parameter as a boolean: JSON's own, or true for `true`, `1`, `yes`, `on` in any case, false for other
+    text.
+    """
     value = asked.get(name)
     if value is None or value == "":
         return default
@@ -166,29 +209,38 @@ def flag(asked: Mapping[str, Any], name: str, default: bool = False) -> bool:
 
 
 def texts(asked: Mapping[str, Any], name: str) -> list[str]:
-    """A parameter as several texts: a JSON list, or one text with commas between them."""
+    """Return a parameter as a list of texts: a JSON list, or one text split at commas; empty if it is missing or null.
+
+    Raises: BadRequest if it is neither.
+    """
     value = asked.get(name)
     if value is None:
         return []
     if isinstance(value, str):
         return [one.strip() for one in value.split(",") if one.strip()]
     if not isinstance(value, list):
-        raise BadRequest(f"{name} is no list", reason=f"bad-{name}")
+        raise BadRequest(f"{name} must be a list or text", reason=f"bad-{name}")
     return [str(one) for one in value]
 
 
 def fingerprint(request: Request) -> str:
-    """64 hexadecimal digits that name what was asked: the number of a request where services give it one."""
+    """Return 64 hexadecimal digits computed from method, URL and body: the request id of services that send one.
+
+    Equal requests have equal ids, so that responses can be compared byte by byte.
+    """
     return sha256(b"\0".join((request.method.encode(), request.url.encode(), request.body))).hexdigest()
 
 
 def uuid(request: Request) -> str:
-    """The same as a UUID."""
+    """Return the request id of `request_digest` in the form of a UUID."""
     return str(UUID(fingerprint(request)[:32]))
 
 
 def members(request: Request) -> frozenset[str]:
-    """Names in the JSON object of the body, none where it is none: whose request this is. Raises nothing."""
+    """Return the member names of the JSON object in the body; empty if the body is anything else. Never raises.
+
+    Services that share a path at the root are told apart by these names.
+    """
     try:
         value = json_text.read(request.body)
     except ValueError:
@@ -197,7 +249,7 @@ def members(request: Request) -> frozenset[str]:
 
 
 def header(request: Request, name: bytes, scheme: str = "") -> str:
-    """A header's value, after its scheme (`Bearer`) if that is given; empty if it is not there."""
+    """Return a header's value, empty if it is missing; with a `scheme` such as `Bearer`, the token after it."""
     value = request.headers.get(name, b"").decode("latin-1").strip()
     if not scheme:
         return value
@@ -212,3 +264,4 @@ REASONS = {
     432: b"Request Failed", 451: b"Unavailable For Legal Reasons", 500: b"Internal Server Error", 502: b"Bad Gateway",
     503: b"Service Unavailable", 504: b"Gateway Timeout",
 }  # fmt: skip
+"""Reason phrases by status code. Tavily's 432 is in no RFC."""

@@ -1,8 +1,7 @@
-"""DuckDuckGo's pages without scripts, `html.duckduckgo.com` and `lite.duckduckgo.com`, which libraries read; and
-the page of `duckduckgo.com`, which bears the token for what `duckduckgo_scripts` serves.
+"""DuckDuckGo's pages without scripts (`html.duckduckgo.com`, `lite.duckduckgo.com`) and its front page.
 
-Their markup is what those libraries look for. The first page has ten results and later ones fifteen; a client that asks
-too often gets 202.
+Their markup is what libraries look for. The front page carries the token for the addresses in `duckduckgo_scripts`.
+The first page has ten results and later ones fifteen. A client that asks too often gets status 202.
 """
 
 from __future__ import annotations
@@ -21,35 +20,39 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 FIRST, LATER = 10, 15
+"""Results on the first page and on later ones."""
 
 
 class _Shown(NamedTuple):
+    """One result, as the templates read it."""
+
     url: str
     title: str
     place: str
     """The URL without its scheme."""
     snippet: list[tuple[str, bool]]
-    """Pieces, and whether each is a word of the query."""
+    """The snippet in pieces, each with True if it is a word of the query."""
 
 
 def html(world: World, request: Request) -> Reply:
-    """`/html/`."""
+    """Answer `/html/`."""
     return _answer(world, request, "duckduckgo.html")
 
 
 def lite(world: World, request: Request) -> Reply:
-    """`/lite/`."""
+    """Answer `/lite/`."""
     return _answer(world, request, "duckduckgo_lite.html")
 
 
 def home(world: World, request: Request) -> Reply:
-    """Return the page of `duckduckgo.com`, with the token of the query; with `format=json` the Instant Answer API's."""
+    """Answer `/`: the page with the query's token, or the Instant Answer API if `format` is JSON or XML."""
     if text(fields(request), "format").lower() in ("json", "xml") or text(fields(request), "o") in ("json", "x"):
         return scripts.instant(world, request)
     return _answer(world, request, "duckduckgo.html")
 
 
 def _answer(world: World, request: Request, template: str) -> Reply:
+    """Return a page of results; only the front page has the query's token."""
     asked = fields(request)
     query, offset = text(asked, "q"), number(asked, "s", 0, 0, 1000)
     wanted = Wanted(offset, LATER if offset else FIRST, _since(world, request, asked))
@@ -57,10 +60,11 @@ def _answer(world: World, request: Request, template: str) -> Reply:
     shown = [_shown(world, hit, query) for hit in linked(hits)]
     following = offset + wanted.count if more else 0
     vqd = scripts.token(query) if request.path == "/" and query.strip() else ""
-    return sheet(template, query=query, shown=shown, offset=offset, following=following, vqd=vqd)
+    return sheet(template, query=query, results=shown, offset=offset, next_offset=following, vqd=vqd)
 
 
 def _since(world: World, request: Request, asked: dict[str, Any]) -> Any:
+    """Return the first day of the age in `df`, None for no limit."""
     days = scripts.DAYS.get(text(asked, "df"))
     return since(world, days, request.session.at) if days else None
 
@@ -70,10 +74,10 @@ def _shown(world: World, hit: Hit, query: str) -> _Shown:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """A page; who asked too often gets one with the status 202."""
+    """Render an error as a page; for too many requests it has status 202."""
     is_often = error.reason in ("rate-limited", "out-of-budget")
     told = "Unfortunately, bots use DuckDuckGo too." if is_often else error.message
-    return sheet("duckduckgo_refused.html", status=202 if is_often else error.status, told=told)
+    return sheet("duckduckgo_refused.html", status=202 if is_often else error.status, message=told)
 
 
 DIALECT = Dialect(

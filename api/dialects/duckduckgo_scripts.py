@@ -1,8 +1,7 @@
-"""DuckDuckGo's addresses behind its page with scripts: results, news, pictures and films as `d.js`, `news.js`, `i.js`,
-`v.js`, completions, and the Instant Answer API (`api.duckduckgo.com`).
+"""DuckDuckGo's addresses that its scripts call: `d.js`, `news.js`, `i.js`, `v.js`, completions, Instant Answers.
 
-Libraries take the token `vqd` from the page and send it along. Pictures and films are none: a crawl of pages does not
-know them. The pages without scripts are in `duckduckgo`.
+Libraries take the token `vqd` from the page and send it along. Image and video results are empty, because a crawl of
+pages has none. The pages without scripts are in `duckduckgo`.
 """
 
 from __future__ import annotations
@@ -25,19 +24,24 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 SIZE, NEWS, TOPICS = 10, 30, 8
+"""Results of `d.js`, of `news.js`, and of the Instant Answer API."""
 DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+"""Days of the values of `df`."""
 _SCRIPT = b"application/x-javascript"
 _CALLBACK = re.compile(r"[A-Za-z_$][\w.$]{0,199}")
+"""Name of a JSONP callback."""
 _GOOGLE = "http://www.google.com/search?"
 
 
 def token(query: str) -> str:
-    """Return the `vqd` of a query."""
+    """Return the `vqd` token of a query: the same for the same query, and checked nowhere."""
+    # The service's tokens have this form; the digits need only be the same for the same query.
     digits = int(sha256(query.encode("utf-8", "replace")).hexdigest(), 16)
     return f"4-{digits % 10**19:019}-{digits // 10**19 % 10**19:019}"
 
 
 def _read(world: World, request: Request, size: int) -> tuple[str, Wanted]:
+    """Return the query, and filters and paging with `page_size` results."""
     parameters = fields(request)
     days = DAYS.get(text(parameters, "df"))
     after = since(world, days, request.session.at) if days else None
@@ -51,7 +55,7 @@ def _onward(request: Request, params: Wanted) -> str:
 
 
 def deep(world: World, request: Request) -> Reply:
-    """Return `d.js`: a script that is given the results, the next address as a last row without any."""
+    """Answer `d.js`: a script that is called with the results. A last row with nothing but `n` is the next address."""
     query, params = _read(world, request, SIZE)
     results, more = search(world, query, params, request.session.at) if query.strip() else ((), False)
     hits = linked(results)
@@ -62,7 +66,7 @@ def deep(world: World, request: Request) -> Reply:
     calls = [("pageLayout.load('d',", rows), *((f"duckbar.load('{name}', ", entry) for name, entry in none.items())]
     calls += [("duckbar.loadModule('related_searches', ", _list(query, related))]
     calls += [("duckbar.load('products', ", _list(query, []))]
-    # A page may not call the script's functions: none of what it says looks like one.
+    # Crawled text must not be able to call the script's functions: escape anything that looks like such a call.
     bodies = [(name.encode(), orjson.dumps(value).replace(b"DDG.", b"\\u0044DG.")) for name, value in calls]
     return reply(b"".join(b"DDG.%s%s);" % body for body in bodies), kind=_SCRIPT)
 
@@ -85,18 +89,19 @@ def _row(world: World, hit: Hit, query: str) -> dict[str, Any]:
 
 
 def _no_row(query: str) -> dict[str, Any]:
-    """Return the row that says that there is nothing: it leads elsewhere, and libraries leave it out."""
+    """Return the row of a search without results. It links elsewhere, and libraries drop it."""
     entry = {"a": "", "c": "", "d": "google.com search", "da": "", "i": "www.google.com", "s": "none", "t": "EOF"}
     return {**entry, "u": _GOOGLE + urlencode({"hl": "en", "q": query})}
 
 
 def _list(query: str, results: list[Any], following: str = "") -> dict[str, Any]:
+    """Return the object that wraps results; `next_address` leads to the next ones, empty for none."""
     payload = {"ads": [], "query": query, "queryEncoded": urlencode({"": query})[1:], "results": results}
     return {**payload, **({"next": following} if following else {}), "vqd": {query: token(query)}}
 
 
 def news(world: World, request: Request) -> Reply:
-    """Return `news.js`: pages that say when they were published, with that day in seconds since the epoch."""
+    """Answer `news.js` with pages that declare a publication date, given in seconds since 1970."""
     query, params = _read(world, request, NEWS)
     params = Wanted(params.offset, params.count, params.after, published=True)
     results, more = search(world, query, params, request.session.at) if query.strip() else ((), False)
@@ -124,7 +129,7 @@ def _article(world: World, hit: Hit, query: str, today: date) -> dict[str, Any]:
 
 
 def _age(days: int) -> str:
-    """Return an age as people say it, counted from the day that the asker sees."""
+    """Return an age in words, such as `3 weeks ago`."""
     for unit, length in (("year", 365), ("month", 30), ("week", 7)):
         if days >= length:
             return f"{days // length} {unit}{'s' if days >= 2 * length else ''} ago"
@@ -132,14 +137,17 @@ def _age(days: int) -> str:
 
 
 def pictures(world: World, request: Request) -> Reply:
-    """Return `i.js` or `v.js` without results."""
+    """Answer `i.js` and `v.js`, always without results."""
     query = text(fields(request), "q")
     kind = "images" if request.path == "/i.js" else "videos"
     return reply({**_list(query, []), "response_type": kind}, kind=_SCRIPT)
 
 
 def complete(world: World, request: Request) -> Reply:
-    """Return the titles that complete a query; none to a session that sees the web of a day, as they have no date."""
+    """Answer `/ac/` with titles that complete the query.
+
+    Titles have no date, so that a session that sees the web of a past day gets none.
+    """
     parameters = fields(request)
     query = text(parameters, "q")[:200]
     titles = world.suggest(query, 8) if query and request.session.at is None else []
@@ -148,7 +156,9 @@ def complete(world: World, request: Request) -> Reply:
 
 
 def instant(world: World, request: Request) -> Reply:
-    """Return the Instant Answer of a query: the page that is called so as its abstract, results as related topics."""
+    """Answer the Instant Answer API: a page whose title is the query is the abstract, other results are related
+    topics.
+    """
     parameters = fields(request)
     query = text(parameters, "q")
     hits = linked(search(world, query, Wanted(0, TOPICS), request.session.at)[0]) if query.strip() else []
@@ -167,15 +177,17 @@ _EMPTY: dict[str, Any] = {
     **dict.fromkeys(("ImageHeight", "ImageIsLogo", "ImageWidth"), 0),
     **{"Infobox": "", "Redirect": "", "RelatedTopics": [], "Results": [], "Type": "", "meta": None},
 }
+"""Members of an Instant Answer that has nothing."""
 
 
 def _is_called(hit: Hit, query: str) -> bool:
-    """Return whether a page's title is the query, the site's name after it left out."""
+    """True if the page's title, without the site's name after it, is the query."""
     name = re.split(r"\s[-–—|·]\s", hit.title, maxsplit=1)[0]
     return " ".join(name.split()).casefold() == " ".join(query.split()).casefold()
 
 
 def _abstract(hit: Hit | None) -> dict[str, Any]:
+    """Return the members that describe the abstract; empty without one."""
     if hit is None:
         return {}
     payload = {"Abstract": hit.snippet, "AbstractText": hit.snippet, "AbstractURL": hit.url}
@@ -193,5 +205,5 @@ def _topic(world: World, hit: Hit, query: str) -> dict[str, Any]:
 
 
 def _type(named: Hit | None, topics: list[Any]) -> str:
-    """Return `A` for an article, `D` for several that may be meant, nothing for none."""
+    """Return `A` for an article, `D` for several topics, empty for nothing."""
     return "A" if named else "D" if topics else ""

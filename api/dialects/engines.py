@@ -1,7 +1,7 @@
-"""Result pages of other search engines, which metasearch libraries (`ddgs`) read beside or after DuckDuckGo's.
+"""Result pages of other search engines, which metasearch libraries such as `ddgs` read.
 
-Each host answers its search in the markup that those libraries look for; without results the page has none, so that
-a search that finds nothing ends as it does on the real web. Pages that the crawl holds of these hosts come first.
+Each host answers its search in the markup that those libraries look for. Without results the markup is empty, so that
+the library reports what it reports on the live web. If the crawl holds a page of these hosts, that page comes first.
 DuckDuckGo's and Bing's own pages are in `duckduckgo` and `bing_pages`.
 """
 
@@ -28,33 +28,41 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 DEEPEST = 1000
+"""Last rank that a page of results can begin at."""
 _SPANS = {"d": 1, "w": 7, "m": 30, "y": 365, "pd": 1, "pw": 7, "pm": 31, "py": 365}
+"""Days of the ages that engines name."""
 _TBS = "qdr:"
+"""Prefix of an age in Google's `tbs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One engine's way to ask for a page of results."""
+    """One engine's parameters for a page of results."""
 
     name: str
+    """Name that selects its markup in `engines.html`."""
     service: str
+    """Name that people know it by."""
     query: str = "q"
     """Parameter that holds the query."""
     place: str = ""
-    """Parameter that says which page is wanted; empty if there is but one."""
+    """Parameter that selects the page of results; empty if there is only one."""
     first: int = 0
-    """Value of `place` on the first page."""
+    """Value of that parameter on the first page."""
     step: int = 1
-    """Difference of `place` between two pages."""
+    """Difference of that parameter between two pages."""
     size: int = 10
     """Results on a page."""
     span: str = ""
-    """Parameter that names the age of results."""
+    """Parameter that limits the age of results; empty if there is none."""
     is_news: bool = False
+    """True if only pages that declare a publication date are results."""
 
 
 BRAVE = Engine("brave", "Brave Search", place="offset", size=20, span="tf")
+"""Brave's result page, which also answers below this server's own prefix."""
 STARTPAGE = Engine("startpage", "Startpage", "query", "page", 1, span="with_date")
+"""Startpage's result page, which has a dialect of its own because its search is at `/`."""
 _BOOKS = Engine("books", "Anna’s Archive")
 HOSTS: Mapping[str, Engine] = {
     "search.brave.com": BRAVE,
@@ -65,33 +73,40 @@ HOSTS: Mapping[str, Engine] = {
     "yandex.com": Engine("yandex", "Yandex", "text", "p"),
     **{f"annas-archive.{domain}": _BOOKS for domain in ("gd", "gl", "li", "org", "pk", "se")},
 }
+"""Engines by host name."""
 _REDIRECTS, _TYPEAHEAD, _LETA = "r.search.yahoo.com", "grokipedia.com", "leta.mullvad.net"
+"""Hosts that answer something else than a page of results."""
 
 
 class _Shown(NamedTuple):
+    """One result, as the template reads it."""
+
     url: str
     title: str
     place: str
     """The URL without its scheme."""
     snippet: list[tuple[str, bool]]
-    """Pieces, and whether each is a word of the query."""
+    """The snippet in pieces, each with True if it is a word of the query."""
     source: str
+    """Registered domain of the page."""
     date: str
+    """The date as ISO 8601, at midnight UTC."""
     redirect: str
-    """Address at the service that leads to the page."""
+    """Address at the service that redirects to the page."""
 
 
 def results(world: World, request: Request) -> Reply:
-    """Return one page of results of the engine that the host names; Brave's below this server's own prefix."""
+    """Answer the search of the engine that the host names; below this server's own prefix, Brave's."""
     return _results(world, request, HOSTS.get(request.host, BRAVE))
 
 
 def startpage(world: World, request: Request) -> Reply:
-    """Return Startpage's form, whose hidden field its searches send along, with the results of a query."""
+    """Answer Startpage's form and its results. The form's hidden field is sent along by searches."""
     return _results(world, request, STARTPAGE)
 
 
 def _results(world: World, request: Request, engine: Engine) -> Reply:
+    """Return a page of results in an engine's markup. Anna's Archive never has any: its books are not in the crawl."""
     parameters = fields(request)
     query = text(parameters, engine.query)
     params = _wanted(world, request, engine, parameters)
@@ -105,10 +120,11 @@ def _results(world: World, request: Request, engine: Engine) -> Reply:
         "path": request.path,
     }
     is_wml = request.path.startswith("/wml/")
-    return sheet("engines.html", query=query, shown=results, token=fingerprint(request)[:20], is_wml=is_wml, **named)
+    return sheet("engines.html", query=query, results=results, token=fingerprint(request)[:20], is_wml=is_wml, **named)
 
 
 def _wanted(world: World, request: Request, engine: Engine, parameters: dict[str, Any]) -> Wanted:
+    """Return filters and paging from the parameters that the engine names."""
     size = number(parameters, "num", engine.size, 1, 100) if engine.name == "google" else engine.size
     place = number(parameters, engine.place, engine.first, engine.first, DEEPEST * engine.step) if engine.place else 0
     pages = (place - engine.first) / engine.step
@@ -125,16 +141,16 @@ def _shown(world: World, hit: Hit, query: str) -> _Shown:
 
 
 def redirect(world: World, request: Request) -> Reply:
-    """Lead from an address of Yahoo's to the page that it names."""
+    """Redirect from one of Yahoo's addresses to the page that it names. Raises ServiceRefusal if it names none."""
     match = re.search("/RU=([^/]+)", request.target)
     url = unquote(match[1]) if match else ""
     if not addresses.is_web(url) or not url.isprintable():
-        raise Refused("the address names no page", reason="no-such-route", status=404)
+        raise Refused("the address names no web page in RU=", reason="no-such-route", status=404)
     return reply(b"", 302, [(b"Location", quote(url, safe="%/:?#[]@!$&'()*+,;=-._~").encode())])
 
 
 def typeahead(world: World, request: Request) -> Reply:
-    """Return the articles of Grokipedia that fit a query: those of its pages that the crawl holds."""
+    """Answer Grokipedia's type-ahead: its articles that match the query and that the crawl holds."""
     parameters = fields(request)
     query, prefix = text(parameters, "query"), f"https://{_TYPEAHEAD}/page/"
     params = Wanted(0, number(parameters, "limit", 5, 1, 20), sites=(_TYPEAHEAD,))
@@ -148,12 +164,13 @@ def typeahead(world: World, request: Request) -> Reply:
 
 
 def leta(world: World, request: Request) -> Reply:
-    """Return Mullvad Leta's results as its pages load them: values by their number in one list (devalue)."""
+    """Answer Mullvad Leta's data request: one flat list whose values refer to each other by index (devalue format)."""
     parameters = fields(request)
     query, place = text(parameters, "q"), number(parameters, "page", 1, 1, 100)
     hits = search(world, query, Wanted(10 * (place - 1), 10), request.session.at)[0] if query.strip() else ()
     values: list[Any] = [{"items": 1}, []]
     for hit in linked(hits):
+        # A devalue list: objects and lists hold the indexes of their members.
         at = len(values)
         values[1].append(at)
         values += [{"link": at + 1, "title": at + 2, "snippet": at + 3}, hit.url, title(hit), hit.snippet]
@@ -161,9 +178,9 @@ def leta(world: World, request: Request) -> Reply:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """Return a page with the status."""
+    """Render an error as a page with the error's status."""
     service = HOSTS[request.host].service if request.host in HOSTS else request.host
-    return sheet("engines_refused.html", status=error.status, service=service, told=error.message)
+    return sheet("engines_refused.html", status=error.status, service=service, message=error.message)
 
 
 DIALECT = Dialect(

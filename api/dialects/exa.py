@@ -1,7 +1,7 @@
-"""Exa (`api.exa.ai`): search, contents, findSimilar; `/answer` is refused, since no language model is here.
+"""Exa (`api.exa.ai`): search, contents, findSimilar. `/answer` is refused, because there is no language model here.
 
-A page's text is in the answer if it is asked for, as Exa's own client does unless told otherwise. Authors, pictures and
-summaries a crawl does not know.
+A result has its page's text only if the request asks for it, as Exa's own client does by default. Authors are null;
+images and summaries are absent.
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ from webemu.emulator.types import Hit, Page, PageRequest
 from webemu.emulator.world import World
 
 MOST_URLS = 100
+"""Most URLs in one request to `/contents`."""
 MOST_SUBPAGES = 100
+"""Most subpages of one page."""
 EXCERPT = 400
-"""Characters of a highlight where no query says what to highlight."""
+"""Characters of a highlight."""
 Asked = dict[str, Any]
+"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def find(world: World, request: Request) -> Reply:
-    """`/search`."""
+    """Answer `/search`."""
     asked = fields(request)
     if not (query := text(asked, "query")).strip():
         raise BadRequest("query is missing", reason="missing-query")
@@ -53,9 +56,9 @@ def find(world: World, request: Request) -> Reply:
 
 
 def _hits(world: World, request: Request, query: str, wanted: Wanted) -> Sequence[Hit]:
-    """Return the results; within domains, pages that have no word of the query follow those that have one.
+    """Return the results; within given domains, pages without a word of the query follow those that have one.
 
-    The service ranks by meaning: of the domains asked for it finds as many pages as there are.
+    The service ranks by meaning, so that it always finds as many pages of a domain as there are.
     """
     hits = search(world, query, wanted, request.session.at)[0]
     if not wanted.sites or len(hits) == wanted.count:
@@ -66,19 +69,21 @@ def _hits(world: World, request: Request, query: str, wanted: Wanted) -> Sequenc
 
 
 def similar(world: World, request: Request) -> Reply:
-    """`/findSimilar`: what the page's title finds, without the page."""
+    """Answer `/findSimilar` with the results for the page's title, without the page itself."""
     asked, at = fields(request), request.session.at
     if not (url := text(asked, "url")):
         raise BadRequest("url is missing", reason="missing-url")
     page = world.fetch(PageRequest(url, "text", at))
     count, site = number(asked, "numResults", 10, 1, 100), urls.domain(urls.host(page.capture.url))[0]
     without = (site,) if flag(asked, "excludeSourceDomain") else ()
+    # One result more than asked for, since the page itself is usually among them.
     hits = search(world, page.title or page.content[:100], _wanted(asked, count + 1, without), at)[0]
     others = [hit for hit in hits if hit.url not in (url, page.capture.url)]
     return _answer(request, [_found(world, request, _contents(asked), hit) for hit in others[:count]])
 
 
 def _wanted(asked: Asked, count: int, without: tuple[str, ...] = ()) -> Wanted:
+    """Return filters for `count` results; the sites in `excluded_sites` are left out as well."""
     types = ("pdf",) if text(asked, "category") == "pdf" else ()
     return Wanted(
         0,
@@ -94,11 +99,13 @@ def _wanted(asked: Asked, count: int, without: tuple[str, ...] = ()) -> Wanted:
 
 
 def _contents(asked: Asked) -> Asked:
+    """Return the `contents` object, which says what each result is to contain; empty if there is none."""
     said = asked.get("contents")
     return said if isinstance(said, dict) else {}
 
 
 def _found(world: World, request: Request, wanted: Asked, hit: Hit) -> Asked:
+    """Return one result, with the parts of its page that `options` asks for."""
     one: Asked = {"id": hit.url, "title": hit.title or hit.url, "url": hit.url, "publishedDate": midnight(hit.date)}
     one |= {"author": None, "score": share(hit.score)}
     if wanted.get("highlights"):
@@ -108,7 +115,7 @@ def _found(world: World, request: Request, wanted: Asked, hit: Hit) -> Asked:
 
 
 def _parts(world: World, request: Request, wanted: Asked, page: Page) -> Asked:
-    """What of a page is asked for: text, links, the site's icon."""
+    """Return the parts of a page that `options` asks for: text, links, the site's icon."""
     at, url = request.session.at, page.capture.url
     one: Asked = {"favicon": shown} if (shown := icon(world, url, at)) else {}
     if wanted.get("text"):
@@ -120,13 +127,14 @@ def _parts(world: World, request: Request, wanted: Asked, page: Page) -> Asked:
 
 
 def _text(world: World, page: Page, options: Any, at: datetime | None) -> str:
+    """Return a page as text or HTML, cut to `maxCharacters`."""
     said = options if isinstance(options, dict) else {}
     marked = opened(world, page.capture.url, "html", at) if flag(said, "includeHtmlTags") else None
     return (marked or page).content[: number(said, "maxCharacters", 10_000_000, 1, 10_000_000)]
 
 
 def contents(world: World, request: Request) -> Reply:
-    """`/contents`: pages by URL; one that the crawl does not hold is an error in `statuses`, not of the request."""
+    """Answer `/contents`: pages by URL. A page that is not captured is an error in `statuses` only."""
     asked = fields(request)
     wanted = texts(asked, "urls") or texts(asked, "ids")
     if not wanted:
@@ -141,6 +149,7 @@ def contents(world: World, request: Request) -> Reply:
 
 
 def _page(world: World, request: Request, asked: Asked, url: str, page: Page) -> Asked:
+    """Return one page of `/contents`; `url` is the URL as the client wrote it."""
     one: Asked = {"id": url, "title": page.title or page.capture.url, "url": page.capture.url, "author": None}
     one |= _parts(world, request, asked, page) | {"crawlDate": fetched(page.capture)}
     if asked.get("highlights"):
@@ -151,15 +160,16 @@ def _page(world: World, request: Request, asked: Asked, url: str, page: Page) ->
 
 
 def _highlights(world: World, options: Any, content: str) -> list[str]:
-    """The passage where the query's words first occur, the beginning without one."""
+    """Return the passage where the query's words first occur, or the beginning; empty for a page without text."""
     query = text(options, "query") if isinstance(options, dict) else ""
     places = world.occurrences(content, query) if query else []
+    # Begin a little before the first match, so that it has context on both sides.
     start = max(0, places[0][0] - EXCERPT // 4) if places else 0
     return [" ".join(content[start : start + EXCERPT].split())] if content else []
 
 
 def _subpages(world: World, request: Request, asked: Asked, page: Page, count: int) -> list[Asked]:
-    """Pages of the same site that the page links to."""
+    """Return pages of the same site that the page links to."""
     site = urls.host(page.capture.url)
     bounds = Bounds(1, count, count + 1, lambda url: is_within(urls.host(url), site, True))
     found = Walk(world, bounds, request.session.at).run(page.capture.url)[1:]
@@ -174,6 +184,7 @@ def answer(world: World, request: Request) -> Reply:
 
 
 def _answer(request: Request, results: list[Asked], statuses: list[Asked] | None = None) -> Reply:
+    """Return a response; only `/contents` has `statuses`, only searches have a search type."""
     told: Asked = {"requestId": fingerprint(request)[:32]}
     if statuses is None:
         told["resolvedSearchType"] = "keyword"
@@ -184,12 +195,13 @@ def _answer(request: Request, results: list[Asked], statuses: list[Asked] | None
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"requestId", "error", "tag"}`."""
+    """Render an error as `{"requestId", "error", "tag"}`."""
     status, tag, told = _said(error)
     return reply({"requestId": fingerprint(request)[:32], "error": told, "tag": tag}, status)
 
 
 def _said(error: EmulatorError) -> tuple[int, str, str]:
+    """Return status, tag and message of an error."""
     limit = "You've exceeded your Exa rate limit of 10 requests per second."
     known = {
         "bad-key": (401, "INVALID_API_KEY", "Invalid API key"),
@@ -207,10 +219,14 @@ def _said(error: EmulatorError) -> tuple[int, str, str]:
 
 
 _SENT = frozenset({"query", "urls", "ids", "url"})
+"""Members of which a request to Exa has at least one."""
 _PATHS = ("/search", "/contents", "/findSimilar", "/answer")
 
 
 def _at_root(request: Request) -> bool:
+    """True for Exa's paths and header, unless the body has a `q`: Serper, whose header is the same, calls its query
+    so.
+    """
     if request.method != "POST" or request.path not in _PATHS or b"x-api-key" not in request.headers:
         return False
     named = members(request)

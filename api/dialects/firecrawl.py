@@ -1,7 +1,7 @@
-"""Firecrawl (`api.firecrawl.dev`), versions 1 and 2: scrape, search, map; crawls are in `firecrawl_crawl`.
+"""Firecrawl (`api.firecrawl.dev`), versions 1 and 2: scrape, search, map. Crawls are in `firecrawl_crawl`.
 
-Version 2 has results by kind and links with titles, version 1 has flat lists. Its client drops the prefix of a base
-URL, so that `/v2/…` and what is free of `/v1/…` stand at this server's root as well.
+Version 2 groups results by kind and gives links with titles; version 1 has flat lists. Its client drops the prefix of
+a base URL, so that `/v2/...`, and what no other service has of `/v1/...`, are served at this server's root too.
 """
 
 from __future__ import annotations
@@ -40,28 +40,32 @@ from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World
 
 MOST_LINKS = 30_000
+"""Most links of one map."""
 Asked = dict[str, Any]
+"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def _is_old(request: Request) -> bool:
+    """True if the request is to version 1."""
     return request.path.startswith("/v1/")
 
 
 def scrape(world: World, request: Request) -> Reply:
-    """`/scrape`: one page in several formats."""
+    """Answer `/scrape` with one page in the formats that are asked for."""
     asked = fields(request)
     found = document(world, _url(asked), asked, request.session.at, fingerprint(request)[:24])
     return reply({"success": True, "data": found})
 
 
 def _url(asked: Asked) -> str:
+    """Return the URL in the parameters. Raises BadRequest if it is missing."""
     if not (url := text(asked, "url").strip()):
         raise BadRequest("url is missing", reason="missing-url")
     return url
 
 
 def find(world: World, request: Request) -> Reply:
-    """`/search`, with the documents where formats are asked for."""
+    """Answer `/search`; results contain their documents if the request names formats."""
     asked = fields(request)
     if not (query := text(asked, "query")).strip():
         raise BadRequest("query is missing", reason="missing-query")
@@ -70,19 +74,21 @@ def find(world: World, request: Request) -> Reply:
     found = [_web(world, request, asked, hit, place) for place, hit in enumerate(hits, 1)]
     if _is_old(request):
         for one in found:
-            del one["position"]
+            del one["position"]  # version 1 has no ranks
         return reply({"success": True, "data": found, **({} if found else {"warning": "No search results found"})})
     shapes: Asked = {"web": found, "images": []}
     if "news" in _sources(asked):
         articles = search(world, query, replace(wanted, published=True), request.session.at)[0]
         shapes["news"] = [_news(hit, place) for place, hit in enumerate(articles, 1)]
     data = {kind: shapes[kind] for kind in _sources(asked) if kind in shapes}
+    # Two credits per ten results, rounded up.
     return reply(
         {"success": True, "data": data, "creditsUsed": 2 * -(-sum(map(len, data.values())) // 10), "id": uuid(request)}
     )
 
 
 def _wanted(world: World, request: Request, asked: Asked) -> Wanted:
+    """Return filters from the parameters; the category `github` restricts the sites, `pdf` the file types."""
     after, before = dates(world, request, text(asked, "tbs"))
     kinds = _names(asked, "categories")
     sites = [*texts(asked, "includeDomains"), *(["github.com"] if "github" in kinds else [])]
@@ -92,17 +98,19 @@ def _wanted(world: World, request: Request, asked: Asked) -> Wanted:
 
 
 def _sources(asked: Asked) -> list[str]:
+    """Return the kinds of results that are asked for."""
     return _names(asked, "sources") or ["web"]
 
 
 def _names(asked: Asked, name: str) -> list[str]:
-    """A list of texts, or of objects with a `type`."""
+    """Return names from a list of texts, or of objects with a `type`; empty if the parameter is no list."""
     said = asked.get(name)
     found = said if isinstance(said, list) else []
     return [str(one.get("type", "")) if isinstance(one, dict) else str(one) for one in found]
 
 
 def _web(world: World, request: Request, asked: Asked, hit: Hit, place: int) -> Asked:
+    """Return one result, with its document if formats are asked for and the crawl can show it."""
     one: Asked = {"url": hit.url, "title": hit.title or hit.url, "description": hit.snippet, "position": place}
     options = asked.get("scrapeOptions")
     if not isinstance(options, dict) or not formats({"formats": [], **options}):
@@ -121,7 +129,7 @@ def _news(hit: Hit, place: int) -> Asked:
 
 
 def chart(world: World, request: Request) -> Reply:
-    """`/map`: a site's pages, those that a search finds first."""
+    """Answer `/map` with the pages of a site, those that a search finds first."""
     asked = fields(request)
     url = _url(asked)
     listed = islice(_listed(world, request, asked, url), number(asked, "limit", 5000, 1, MOST_LINKS))
@@ -131,7 +139,10 @@ def chart(world: World, request: Request) -> Reply:
 
 
 def _listed(world: World, request: Request, asked: Asked, url: str) -> Iterator[str]:
-    """URLs of the site, each once: what a search finds, what the page links to, what a sitemap would hold."""
+    """Yield URLs of the site, each once: search results, then links of the page, then all captured pages of the site.
+
+    The last are what a sitemap would list.
+    """
     at, site = request.session.at, urls.host(urls.guess(url))
     is_whole, says = flag(asked, "includeSubdomains", True), text(asked, "sitemap")
     drops = flag(asked, "ignoreQueryParameters", not _is_old(request))
@@ -151,16 +162,21 @@ def _listed(world: World, request: Request, asked: Asked, url: str) -> Iterator[
 
 
 def _reads(asked: Asked) -> bool:
+    """True if the page's links are to be followed, not only the sitemap."""
     return not flag(asked, "sitemapOnly") and text(asked, "sitemap") != "only"
 
 
 def _link(world: World, request: Request, url: str) -> Asked:
+    """Return a link of version 2, with its title if the page has one."""
     title = world.text_of(world.locate(PageRequest(url, "text", request.session.at)))[0]
     return {"url": url, **({"title": title} if title else {})}
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"success": false, "error", "code"?}`. A name that does not resolve is 200, as Firecrawl has it."""
+    """Render an error as `{"success": false, "error", "code"?}`.
+
+    A host name that does not resolve is status 200, as the service has it.
+    """
     if error.reason in _KNOWN:
         status, told = _KNOWN[error.reason]
         wait: Headers = [(b"Retry-After", b"1")] if status == 429 else []
@@ -177,9 +193,11 @@ _KNOWN = {
     "rate-limited": (429, "Rate limit exceeded"),
     "out-of-budget": (402, "Payment Required: Insufficient credits"),
 }
+"""Status and message by reason of the error."""
 
 
 def _said(error: EmulatorError) -> tuple[int, str]:
+    """Return status and code of an error; the code is empty if the service sends none."""
     if error.reason == "host-not-captured":
         return 200, "SCRAPE_DNS_RESOLUTION_ERROR"
     if isinstance(error, NotCaptured):
@@ -190,6 +208,7 @@ def _said(error: EmulatorError) -> tuple[int, str]:
 
 
 def _at_root(request: Request) -> bool:
+    """True for the paths of version 2, and for those of version 1 that no other service has."""
     return _ROOT.fullmatch(request.path) is not None
 
 

@@ -1,7 +1,8 @@
-"""Firecrawl's document: a page in the formats asked for, and what is known of it: what it declares in its head, under
-the names that the service has for it (`extractMetadata.ts` of firecrawl/firecrawl) and under its own.
+"""Firecrawl's document: a page in the formats that are asked for, and its metadata.
 
-Formats that need a browser or a language model (screenshot, summary, json, …) are absent, which `warning` says.
+Metadata is what the page declares in its head, under the service's names for it (`extractMetadata.ts` of
+firecrawl/firecrawl) and under its own. Formats that need a browser or a language model (screenshot, summary, json,
+...) are absent, which `warning` says.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from webemu.emulator.world import World
 
 _MARKUP = ("text/html", "application/xhtml+xml")
 HAD = ("markdown", "html", "rawHtml", "links", "images")
+"""Formats that are supported."""
 _NAMED = {
     **{name: name for name in ("description", "keywords", "robots")},
     **{f"og{name.title()}": f"og:{name}" for name in ("title", "description", "url", "image", "audio", "video")},
@@ -33,17 +35,21 @@ _NAMED = {
     **{"dcDateCreated": "dc.date.created", "dcTermsCreated": "dcterms.created"},
     **{"dcTermsAudience": "dcterms.audience"},
 }
-"""The service's names of `meta` elements; `ogLocaleAlternate` is a list."""
+"""`meta` elements by the service's name for them; `ogLocaleAlternate`, a list, is handled apart."""
 _OWN = frozenset(
     "title description url language keywords robots favicon error timezone sourceurl statuscode scrapeid numpages "
     "totalpages contenttype proxyused cachestate cachedat creditsused concurrencylimited concurrencyqueuedurationms "
     "dctermsaudience oglocalealternate".split()
 ) | {name.lower() for name in _NAMED}
-"""Names under which the service itself describes a page, in lower case: no document may use them."""
+"""Names under which the service itself describes a page, in lower case; a `meta` element of the page may not use them.
+"""
 
 
 def formats(options: dict[str, Any]) -> list[str]:
-    """Names of the formats asked for: texts, or objects with a `type`. Raises BadRequest."""
+    """Return the names of the formats asked for, given as texts or as objects with a `type`; markdown by default.
+
+    Raises: BadRequest if the parameter is no list.
+    """
     said = options.get("formats")
     if said is None:
         return ["markdown"]
@@ -53,7 +59,10 @@ def formats(options: dict[str, Any]) -> list[str]:
 
 
 def document(world: World, url: str, options: dict[str, Any], at: datetime | None, number: str) -> dict[str, Any]:
-    """One page, `number` being that of the scrape. Raises NotCaptured, NoView and PayloadError."""
+    """Return one page in the formats of `options`; `scrape_id` becomes part of its metadata.
+
+    Raises: NotCaptured, ViewUnavailable or PayloadError if the crawl cannot show the page.
+    """
     wanted = formats(options)
     page = world.fetch(PageRequest(url, "markdown" if "markdown" in wanted else "text", at))
     found: dict[str, Any] = {"markdown": page.content} if "markdown" in wanted else {}
@@ -73,7 +82,7 @@ def document(world: World, url: str, options: dict[str, Any], at: datetime | Non
 
 
 def _html(world: World, page: Page, at: datetime | None) -> str:
-    """Return the HTML of a page, empty if it is of another kind or cannot be read."""
+    """Return the HTML of a page; empty if it is of another kind or cannot be read."""
     if page.capture.mime not in _MARKUP:
         return ""
     marked = opened(world, page.capture.url, "html", at)
@@ -81,7 +90,7 @@ def _html(world: World, page: Page, at: datetime | None) -> str:
 
 
 def metadata(page: Page, html: str, url: str, number: str) -> dict[str, Any]:
-    """Return what is known of a page; `html` is its document, `url` the one that was asked for."""
+    """Return the metadata of a page; `html` is its document, `url` the URL of the request."""
     capture = page.capture
     known: dict[str, Any] = _declared(html, capture.url)
     known |= {"title": page.title, "sourceURL": url, "url": capture.url, "statusCode": capture.status}
@@ -91,7 +100,7 @@ def metadata(page: Page, html: str, url: str, number: str) -> dict[str, Any]:
 
 
 def _declared(html: str, url: str) -> dict[str, Any]:
-    """Return what a document declares; a name that occurs more than once has the list of what it says."""
+    """Return what a document declares; a name that occurs more than once has a list of its values."""
     found: dict[str, Any] = {}
     declared = metas(html)
     for name, content in declared:
@@ -111,11 +120,13 @@ def _declared(html: str, url: str) -> dict[str, Any]:
 
 
 def _kind(capture: Capture) -> str:
+    """Return the content type that the origin declared, else the detected one."""
     kind = capture.declared or capture.mime
     return f"{kind}; charset={capture.charset}" if capture.charset else kind
 
 
 def _phrase(status: int) -> str:
+    """Return the reason phrase of a status, or its number if it has none."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -1,4 +1,4 @@
-"""Google's Custom Search (`customsearch.googleapis.com`): ten results a request, a hundred at most, for any `cx`."""
+"""Google's Custom Search (`customsearch.googleapis.com`): ten results per request, a hundred in total, for any `cx`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 LAST = 100
-"""No result further down is served."""
+"""Rank of the last result that is served."""
 _TEMPLATE = (
     "https://www.googleapis.com/customsearch/v1?q={searchTerms}&num={count?}&start={startIndex?}&lr={language?}"
     "&safe={safe?}&cx={cx?}&sort={sort?}&filter={filter?}&gl={gl?}&cr={cr?}&googlehost={googleHost?}"
@@ -26,14 +26,17 @@ _TEMPLATE = (
     "&fileType={fileType?}&rights={rights?}&imgSize={imgSize?}&imgType={imgType?}&imgColorType={imgColorType?}"
     "&imgDominantColor={imgDominantColor?}&alt=json"
 )
+"""URL template of the API, which is part of every response."""
 _ECHOED = ("dateRestrict", "exactTerms", "excludeTerms", "fileType", "siteSearch", "siteSearchFilter", "gl", "hl", "lr")
+"""Parameters that a response repeats."""
 _AGE = re.compile(r"([dwmy])(\d{0,3})")
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+"""Days of the units of `dateRestrict`."""
 _INVALID = "Request contains an invalid argument."
 
 
 def results(world: World, request: Request) -> Reply:
-    """`/customsearch/v1`. Without results there are no `items`."""
+    """Answer `/customsearch/v1`. Without results there is no `items` member."""
     asked = fields(request)
     query = " ".join(filter(None, (text(asked, name) for name in ("q", "hq", "orTerms"))))
     if not query.strip() or not text(asked, "cx"):
@@ -41,6 +44,7 @@ def results(world: World, request: Request) -> Reply:
     wanted = _wanted(world, request, asked)
     is_image = text(asked, "searchType") == "image"
     hits, more = ((), False) if is_image else search(world, query, wanted, request.session.at)
+    # The total counts a result beyond the last rank, but no page after it is offered.
     total, more = known(wanted, len(hits), more), more and wanted.offset + wanted.count < LAST
     return reply(
         {
@@ -55,8 +59,9 @@ def results(world: World, request: Request) -> Reply:
 
 
 def _wanted(world: World, request: Request, asked: dict[str, Any]) -> Wanted:
+    """Return filters and paging from the parameters. Raises BadRequest if they reach beyond the last rank."""
     count, start = number(asked, "num", 10, 1, 10), number(asked, "start", 1, 0, 1000)
-    if start < 1 or start + count > LAST + 1:
+    if start < 1 or start + count > LAST + 1:  # the service refuses this instead of clamping
         raise BadRequest(_INVALID, reason="bad-start")
     sites = tuple(filter(None, [text(asked, "siteSearch")]))
     is_out = text(asked, "siteSearchFilter") == "e"
@@ -74,6 +79,7 @@ def _wanted(world: World, request: Request, asked: dict[str, Any]) -> Wanted:
 
 
 def _queries(asked: dict[str, Any], wanted: Wanted, total: int, more: bool, shown: int) -> dict[str, Any]:
+    """Return the description of this page of results and of those before and after it."""
     said: dict[str, Any] = {"title": f"Google Custom Search - {text(asked, 'q')}", "totalResults": str(total)}
     said |= {"searchTerms": text(asked, "q"), "count": shown, "startIndex": wanted.offset + 1}
     said |= {"inputEncoding": "utf8", "outputEncoding": "utf8", "safe": text(asked, "safe", "off")}
@@ -107,7 +113,7 @@ def _item(world: World, hit: Hit, query: str) -> dict[str, Any]:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """Google's own shape of errors (`google.rpc.Status`); a bad key is 400."""
+    """Render an error in Google's own shape (`google.rpc.Status`); a bad key is 400."""
     kind, by_status = _KINDS.get(error.reason), _STATUSES.get(error.status, ("backendError", "INTERNAL"))
     status, reason, name, message = kind or (error.status, *by_status, error.message)
     errors = [{"message": message, "domain": "global", "reason": reason}]
@@ -120,6 +126,7 @@ _KINDS = {
     "rate-limited": (429, "rateLimitExceeded", "RESOURCE_EXHAUSTED", _QUOTA),
     "out-of-budget": (403, "dailyLimitExceeded", "PERMISSION_DENIED", "Daily Limit Exceeded"),
 }
+"""Status, reason, status name and message by reason of the error."""
 _STATUSES = {
     400: ("badRequest", "INVALID_ARGUMENT"),
     404: ("notFound", "NOT_FOUND"),
@@ -127,6 +134,7 @@ _STATUSES = {
     429: ("rateLimitExceeded", "RESOURCE_EXHAUSTED"),
     503: ("backendError", "UNAVAILABLE"),
 }
+"""Reason and status name by HTTP status."""
 
 
 DIALECT = Dialect(

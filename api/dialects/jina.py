@@ -1,7 +1,7 @@
-"""Jina's Reader (`r.jina.ai`): a page as markdown, text or HTML; the URL is the path, or in the body of a POST.
+"""Jina's Reader (`r.jina.ai`): a page as markdown, text or HTML; its URL is the path, or in the body of a POST.
 
-What a target answered is no error of the Reader: an error page is read, with a warning. Wire format from the source
-(jina-ai/reader, crawler.ts). Pictures of pages, and what a browser would run, a crawl does not have.
+Whatever status the target answered is no error of the Reader: an error page is read, with a warning. The wire format
+is from the source (jina-ai/reader, `crawler.ts`). Screenshots are refused, because a crawl has none.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ from webemu.emulator.world import World
 TEXT = b"text/plain; charset=utf-8"
 _SSE = b"text/event-stream; charset=utf-8"
 MOST_SELECTORS = 20
+"""Most CSS selectors in one option."""
 HOSTS = ("r.jina.ai", "s.jina.ai")
+"""Hosts that the Reader refuses to read, because they are its own."""
 _REPEATED = re.compile(r"^(?:(?:https?:/+)|(?:view-source:))+(https?:/+)", re.IGNORECASE)
+"""Schemes that are written in front of another scheme."""
 INDEX = (
     b"[Usage1] https://r.jina.ai/YOUR_URL\n[Usage2] https://s.jina.ai/YOUR_SEARCH_QUERY\n"
     b"[Homepage] https://jina.ai/reader\n"
 )
+"""Response to a request without a URL or query."""
 
 
 def read(world: World, request: Request) -> Reply:
-    """A page in the form that is accepted."""
+    """Answer with a page, in the form that the client accepts."""
     asked = fields(request) if request.method == "POST" else {}
     given = _option(request, asked, "html") if request.method == "POST" else ""
     url = target(request, str(asked.get("url") or ""))
@@ -49,6 +53,7 @@ def read(world: World, request: Request) -> Reply:
 
 
 def _check(request: Request, wanted: Wishes) -> None:
+    """Raise ViewUnavailable if a screenshot is asked for, BadRequest if a client that accepts only text needs JSON."""
     if wanted.format in PICTURES:
         raise NoView(f"No content available for URL {request.target[1:]}")
     if accepted(request) == "text" and wanted.format not in FORMATS:
@@ -60,10 +65,14 @@ def _check(request: Request, wanted: Wishes) -> None:
 
 
 def target(request: Request, posted: str) -> str:
-    """The URL that is wanted: of the path, query and all, else of the body; empty if there is none."""
+    """Return the URL to read: from the path and query, else `posted` from the body; empty if there is none.
+
+    Raises: ServiceRefusal if the URL is the Reader's own.
+    """
     url = request.target[1:].strip() or posted.strip()
     if not url.lower().startswith(("http", "view-source:")) or "://" not in url[:12]:
-        url = unquote(url)
+        url = unquote(url)  # some clients escape the whole URL
+    # The server's own address stands in front of the URL again if a client applied its prefix twice.
     own = re.escape(request.host)
     url = re.sub(rf"^(https?:/+)?{own}(:\d+)?/", "", url, flags=re.IGNORECASE) if own else url
     url = _REPEATED.sub(r"\1", url)
@@ -74,7 +83,11 @@ def target(request: Request, posted: str) -> str:
 
 
 def source_of(world: World, request: Request, url: str) -> Source:
-    """What is at a URL; where the crawl has nothing of it, how its host says so. Raises BadRequest and others."""
+    """Return the document at a URL.
+
+    For a URL that is not captured it is the captured error page of its host, else a plain 404. Raises BadRequest if
+    the host is not captured, ViewUnavailable if there is nothing to read.
+    """
     at = request.session.at
     try:
         capture, payload = world.payload(PageRequest(url, "raw", at))
@@ -93,7 +106,9 @@ def source_of(world: World, request: Request, url: str) -> Source:
 
 
 def _nothing(url: str, error: NotCaptured) -> Source:
-    """What the emulated web itself answers there."""
+    """Return the plain 404 that the emulated web answers for a URL. Raises ViewUnavailable if the failure is another
+    one.
+    """
     if error.reason != "url-not-captured":
         raise NoView(f"Failed to goto {url}: {error.message}") from error
     return Source(url, url, "", "Not Found", None, 404, "Not Found")
@@ -104,7 +119,10 @@ def _is_markup(capture: Capture) -> bool:
 
 
 def wishes(request: Request, asked: dict[str, Any]) -> Wishes:
-    """Of headers, and of the body of a POST under the same names in camel case."""
+    """Return the options of a request: of headers, and of a POST's body under the same names in camel case.
+
+    Raises: BadRequest if a number is wrong.
+    """
 
     def option(name: str) -> str:
         return _option(request, asked, name)
@@ -124,10 +142,12 @@ def wishes(request: Request, asked: dict[str, Any]) -> Wishes:
 
 
 def _selectors(value: str) -> tuple[str, ...]:
+    """Split an option into CSS selectors, which commas with a space separate."""
     return tuple(one for one in value.split(", ") if one)[:MOST_SELECTORS]
 
 
 def _option(request: Request, asked: dict[str, Any], name: str) -> str:
+    """Return one option as text, the body's before the header's; empty if neither has it."""
     first, *rest = name.split("-")
     value = asked.get(first + "".join(map(str.capitalize, rest)))
     if isinstance(value, list):
@@ -138,6 +158,7 @@ def _option(request: Request, asked: dict[str, Any], name: str) -> str:
 
 
 def _whole(value: str, name: str, least: int) -> int:
+    """Return an option as a number, 0 if it is empty. Raises BadRequest below `minimum` or if it is not a number."""
     if not value:
         return 0
     if not (value.isascii() and value.isdigit()) or int(value) < least:
@@ -146,7 +167,7 @@ def _whole(value: str, name: str, least: int) -> int:
 
 
 def accepted(request: Request) -> str:
-    """`text`, `stream` or `json`: text wherever that is accepted."""
+    """Return the form that the client accepts: `text`, `stream` or `json`. Text wins wherever it is accepted."""
     accept = header(request, b"accept") or "*/*"
     kinds = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
     if kinds & {"*/*", "text/*", "text/plain"}:
@@ -157,7 +178,7 @@ def accepted(request: Request) -> str:
 
 
 def told(request: Request, found: dict[str, Any]) -> Reply:
-    """A page on the wire."""
+    """Return a page as a response in the form that the client accepts."""
     used = found["usage"]["tokens"]
     counted: Headers = [(b"X-Usage-Tokens", str(used).encode())]
     match accepted(request):
@@ -170,7 +191,7 @@ def told(request: Request, found: dict[str, Any]) -> Reply:
 
 
 def enveloped(found: Any, used: int) -> dict[str, Any]:
-    """What JSON answers are in."""
+    """Return the envelope of JSON responses."""
     return {"code": 200, "status": 20000, "data": found, "meta": {"usage": {"tokens": used}}}
 
 
@@ -182,10 +203,11 @@ _ERRORS = {
     "over-budget": (409, 40904, "BudgetExceededError", ""),
     "circular": (451, 45102, "SecurityCompromiseError", ""),
 }
+"""HTTP status, Jina's code and name, and message (empty for the error's own), by reason."""
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """Its envelope; for those who accept nothing but text, its one line."""
+    """Render an error as JSON, or as one line for a client that accepts nothing but plain text."""
     status, code, name, message = _named(error)
     path = error.reason.removeprefix("bad-") if isinstance(error, BadRequest) and error.reason != "bad-request" else ""
     line = f"{name}({path}): {message}" if path else f"{name}: {message}"
@@ -198,6 +220,7 @@ def refuse(error: EmulatorError, request: Request) -> Reply:
 
 
 def _named(error: EmulatorError) -> tuple[int, int, str, str]:
+    """Return HTTP status, Jina's code and name, and message of an error."""
     if error.reason in _ERRORS:
         status, code, name, message = _ERRORS[error.reason]
         return status, code, name, message or error.message

@@ -20,15 +20,17 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 MOST = 20
+"""Most results of one request."""
 _OPERATORS = ("ext", "filetype", "intitle")
+"""Parameters that become operators of the query."""
 _BARE = 10_000
-"""Tokens that results without content are counted as."""
+"""Tokens that a response without content counts as."""
 UNDATED = "1970-01-01"
-"""Of rows of a dump that has no dates."""
+"""Date of pages from a text dump without dates; it is not shown."""
 
 
 def find(world: World, request: Request) -> Reply:
-    """The query is the path, `q` in the query string, or `q` in the body."""
+    """Answer a search; the query is the path, or `q` in the query string or the body."""
     asked = fields(request)
     query = text(asked, "q") or ("" if request.path == "/search" else unquote(request.path[1:]))
     if not query.strip():
@@ -49,6 +51,7 @@ def _hits(world: World, request: Request, query: str, wanted: Wanted) -> tuple[H
 
 
 def _entry(world: World, request: Request, hit: Hit, wanted: Wishes) -> dict[str, Any]:
+    """Return one result, with its page unless `no-content` is asked for or the crawl cannot show it."""
     dated = {} if hit.date == UNDATED else {"date": day(hit)}
     found = {"title": title(hit), "url": hit.url, "description": hit.snippet, **dated, "content": ""}
     if wanted.format == "no-content":
@@ -64,6 +67,7 @@ def _entry(world: World, request: Request, hit: Hit, wanted: Wishes) -> dict[str
 
 
 def _told(request: Request, found: list[dict[str, Any]], is_bare: bool) -> Reply:
+    """Return the results as a response in the form that the client accepts."""
     used = _BARE if is_bare else sum(one["usage"]["tokens"] for one in found)
     counted: Headers = [(b"X-Usage-Tokens", str(used).encode())]
     match accepted(request):
@@ -77,6 +81,7 @@ def _told(request: Request, found: list[dict[str, Any]], is_bare: bool) -> Reply
 
 
 def _said(place: int, one: dict[str, Any]) -> str:
+    """Return one result as text."""
     named = (("Title", "title"), ("URL Source", "url"), ("Description", "description"), ("Date", "date"))
     lines = [f"[{place}] {name}: {one[key]}" for name, key in named if key in one]
     content = one.get("content") or one.get("text") or one.get("html") or ""

@@ -1,4 +1,4 @@
-"""Kagi's Search API (`kagi.com/api/v0`) and its enrichment indexes, which answer in the same shape."""
+"""Kagi's Search API (`kagi.com/api/v0`) and its enrichment indexes, which have the same response format."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 _CODES = {"bad-key": (2, "Unauthorized"), "out-of-budget": (101, "Insufficient credit")}
+"""Kagi's code and message by reason of the error."""
 
 
 def find(world: World, request: Request) -> Reply:
-    """`/api/v0/search`, `/api/v0/enrich/web`, `/api/v0/enrich/news`."""
+    """Answer `/api/v0/search`, `/api/v0/enrich/web` and `/api/v0/enrich/news`."""
     asked = fields(request)
     if not (query := text(asked, "q")).strip():
         raise BadRequest("Missing query parameter: q", reason="bad-q")
@@ -38,7 +39,7 @@ def _meta(request: Request) -> dict[str, Any]:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"meta", "data": null, "error": [{"code", "msg", "ref"}]}`."""
+    """Render an error as `{"meta", "data": null, "error": [{"code", "msg", "ref"}]}`."""
     code, told = _CODES.get(error.reason, (0 if error.status >= 500 else 1, error.message))
     status = 402 if error.reason == "out-of-budget" else error.status
     return reply({"meta": _meta(request), "data": None, "error": [{"code": code, "msg": told, "ref": None}]}, status)

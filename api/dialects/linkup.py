@@ -1,7 +1,7 @@
 """Linkup (`api.linkup.so`): search and fetch.
 
-Of a sourced answer only the sources are found, the answer is empty; structured answers are refused: a language model
-writes both. Its client wants a `favicon` of every result: empty where the crawl has none.
+A sourced answer has sources and an empty answer; structured answers are refused, because a language model writes both.
+Its client requires a `favicon` of every result: empty if the crawl has none.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World
 
 RESULTS = 10
+"""Results of a search that names no number."""
 Asked = dict[str, Any]
+"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def find(world: World, request: Request) -> Reply:
-    """`/v1/search`; a search that finds nothing is an error of its own."""
+    """Answer `/v1/search`. A search without results is an error, as the service has it."""
     asked = fields(request)
     if not (query := text(asked, "q")).strip():
         raise BadRequest("q should not be empty", reason="bad-q")
@@ -40,6 +42,7 @@ def find(world: World, request: Request) -> Reply:
 
 
 def _wanted(asked: Asked) -> Wanted:
+    """Return filters from the parameters."""
     sites, without = texts(asked, "includeDomains"), texts(asked, "excludeDomains")
     count = number(asked, "maxResults", RESULTS, 1, 100)
     return Wanted(0, count, day(asked, "fromDate"), day(asked, "toDate"), tuple(sites), tuple(without))
@@ -56,7 +59,7 @@ def _source(world: World, request: Request, hit: Hit) -> Asked:
 
 
 def fetch(world: World, request: Request) -> Reply:
-    """`/v1/fetch`: a page as markdown, and its HTML if asked for."""
+    """Answer `/v1/fetch` with a page as markdown, and as HTML if that is asked for."""
     asked, at = fields(request), request.session.at
     if not (url := text(asked, "url").strip()):
         raise BadRequest("url should not be empty", reason="bad-url")
@@ -71,7 +74,7 @@ def fetch(world: World, request: Request) -> Reply:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"statusCode", "error": {"code", "message", "details"}}`."""
+    """Render an error as `{"statusCode", "error": {"code", "message", "details"}}`."""
     status, code = _said(error)
     named = error.reason.removeprefix("bad-") if isinstance(error, BadRequest) else ""
     details = [{"field": named, "message": error.message}] if named else []
@@ -89,9 +92,11 @@ _KNOWN = {
     "payload-undecodable": (400, "FETCH_ERROR"),
     "no-such-route": (404, "NOT_FOUND"),
 }
+"""Status and code by reason of the error."""
 
 
 def _said(error: EmulatorError) -> tuple[int, str]:
+    """Return status and code of an error."""
     if error.reason in _KNOWN:
         return _KNOWN[error.reason]
     if isinstance(error, (NotCaptured, NoView)):

@@ -1,7 +1,7 @@
-"""Read the declarations in the head of an HTML document: its language, its `meta` elements, its icon.
+"""Declarations in the head of an HTML document: language, `meta` elements, icon.
 
-They are read with regular expressions and only as far as declarations may stand: services show it beside a page's text,
-for which a whole parse would cost more than all the rest. What the catalog keeps of it is `webemu.ingest.extract.metadata`'s.
+Services return them beside a page's text. They are read with regular expressions, because parsing the whole document
+would cost more than the rest of the response. `ingest.extract.declared` reads what the catalog keeps at ingestion.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from webemu.emulator import urls
 
 HEAD = 1 << 16
-"""Characters in which declarations are looked for."""
+"""Number of characters at the start of a document in which declarations are looked for."""
 _META = re.compile(r"<meta\s[^<>]{1,4000}>", re.IGNORECASE)
 _LINK = re.compile(r"<link\s[^<>]{1,4000}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w:.-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
@@ -20,13 +20,13 @@ _LANGUAGE = re.compile(r"""<html\s[^<>]{0,2000}?\blang\s*=\s*["']?([\w-]{1,20})"
 
 
 def language(html: str) -> str:
-    """Return the language tag of a document, empty if it names none."""
+    """Return the language tag of a document; empty if it names none."""
     found = _LANGUAGE.search(html[:HEAD])
     return found[1] if found else ""
 
 
 def metas(html: str) -> list[tuple[str, str]]:
-    """Return (name, content) of the `meta` elements that have both, in order; the name is in lower case."""
+    """Return (name, content) of the `meta` elements that have both, in order; names are in lower case."""
     found: list[tuple[str, str]] = []
     for tag in _META.finditer(html[:HEAD]):
         pairs = _attributes(tag[0])
@@ -37,7 +37,7 @@ def metas(html: str) -> list[tuple[str, str]]:
 
 
 def icon(html: str, url: str) -> str:
-    """Return the URL of the icon that a document names, empty if it names none on the web."""
+    """Return the URL of the icon that a document names; empty if it names none with an http or https URL."""
     for tag in _LINK.finditer(html[:HEAD]):
         pairs = _attributes(tag[0])
         if "icon" in pairs.get("rel", "").lower().split() and pairs.get("href"):
@@ -47,4 +47,5 @@ def icon(html: str, url: str) -> str:
 
 
 def _attributes(tag: str) -> dict[str, str]:
+    """Return the attributes of a tag; names are in lower case, values are not unescaped."""
     return {name.lower(): first or second or third for name, first, second, third in _ATTRIBUTE.findall(tag)}

@@ -1,7 +1,7 @@
-"""NeMo Gym's resources servers for the web: `google_search` (`/search`, `/browse`) and `tavily_search` (the others).
+"""NeMo Gym's resource servers for the web: `google_search` (`/search`, `/browse`) and `tavily_search` (the others).
 
-What goes wrong on the web is said in the text that the model reads, with status 200, as theirs do; what goes wrong here
-is not. Nothing is kept between calls.
+As in the originals, a problem of the web is told in the text that the model reads, with status 200. A failure of this
+server is an error. Nothing is remembered between calls.
 """
 
 from __future__ import annotations
@@ -23,19 +23,24 @@ from webemu.emulator.types import Hit, Page, PageRequest
 from webemu.emulator.world import World
 
 RESULTS = 10
+"""Results of a search."""
 LONGEST_QUERY = 400
+"""Characters of the longest query of `/web_search`."""
 RESULT_CHARS = 2000
+"""Characters of a result's summary or a page's excerpt, at most."""
 MOST_WORDS, KEPT = 10_000, 5000
-"""A page of more words is cut to so many characters from either end."""
+"""A page of more words is cut to this many characters from either end."""
 CHUNK, CHUNKS = 500, 3
+"""Characters of a part of a page, and parts in one answer."""
 READ = 1 << 18
-"""Characters of a page that are looked through."""
+"""Characters of a page that `/find_in_page` looks through."""
 _INVISIBLE = str.maketrans({"\u200b": "", "\u200c": "", "\u200d": "", "\ufeff": "", "\u3010": "[", "\u3011": "]"})
+"""Characters that the original removes, and brackets that it replaces."""
 _SENTENCE = re.compile(r"\S.*?(?:[.!?。！？]+(?=\s)|\n|\Z)\s*", re.DOTALL)
 
 
 def find(world: World, request: Request) -> Reply:
-    """`/search`: Google's results as JSON in a text."""
+    """Answer `/search` with Google's results as JSON inside a text."""
     query = asked_of(request, "query")["query"]
     hits = search(world, query, Wanted(count=RESULTS), request.session.at)[0]
     found: dict[str, Any] = {"kind": "customsearch#search"}
@@ -50,7 +55,7 @@ def _item(hit: Hit) -> dict[str, str]:
 
 
 def browse(world: World, request: Request) -> Reply:
-    """`/browse`: the text of a page."""
+    """Answer `/browse` with the text of a page, the middle of a long one left out."""
     page = _page(world, request, asked_of(request, "url")["url"])
     if page is None:
         return reply({"page_content": "No HTML found"})
@@ -61,6 +66,7 @@ def browse(world: World, request: Request) -> Reply:
 
 
 def _page(world: World, request: Request, url: str) -> Page | None:
+    """Return a page, None if it is not captured or has no text."""
     try:
         return world.fetch(PageRequest(url, "text", request.session.at))
     except (NotCaptured, NoView):
@@ -68,7 +74,7 @@ def _page(world: World, request: Request, url: str) -> Page | None:
 
 
 def web_search(world: World, request: Request) -> Reply:
-    """`/web_search`: results as a text."""
+    """Answer `/web_search` with results as a text."""
     query = fields(request).get("query")
     if query is None:
         return _said("Query is none")
@@ -85,7 +91,7 @@ def _result(world: World, place: int, hit: Hit) -> str:
 
 
 def find_in_page(world: World, request: Request) -> Reply:
-    """`/find_in_page`: the parts of a page that answer a query best, in their order."""
+    """Answer `/find_in_page` with the parts of a page that match a query best, in their order."""
     asked = fields(request)
     for name, said in (("url", "URL is none"), ("query", "Query is none")):
         if asked.get(name) is None:
@@ -100,7 +106,7 @@ def find_in_page(world: World, request: Request) -> Reply:
 
 
 def _best(world: World, content: str, query: str) -> str:
-    """The best parts of a text, as Tavily joins them."""
+    """Return the best parts of a text, joined as Tavily joins them."""
     parts = _parts(content[:READ])
     scores = world.relevance(query, parts)
     best = sorted(range(len(parts)), key=lambda place: (-scores[place], place))[:CHUNKS]
@@ -108,7 +114,7 @@ def _best(world: World, content: str, query: str) -> str:
 
 
 def _parts(content: str) -> list[str]:
-    """A text in parts of about `CHUNK` characters that end with sentences."""
+    """Split a text into parts of about `PART_CHARS` characters that end with sentences."""
     sentences = [found[0] for found in _SENTENCE.finditer(content)]
     parts: dict[int, str] = {}
     for sentence, end in zip(sentences, accumulate(map(len, sentences)), strict=True):
@@ -117,7 +123,7 @@ def _parts(content: str) -> list[str]:
 
 
 def scroll_page(world: World, request: Request) -> Reply:
-    """`/scroll_page`: words of a page from one on."""
+    """Answer `/scroll_page` with `n` words of a page from `start_index` on."""
     asked = fields(request)
     if asked.get("url") is None:
         return _said("URL is none", total_words=0)
@@ -137,18 +143,21 @@ _RULE = "========================================\n"
 
 
 def _said(words: str, **more: int) -> Reply:
+    """Return a response of the `tavily_search` server: a text for the model, and further numbers."""
     return reply({"results_string": words, **more})
 
 
 def _clean(content: str) -> str:
-    """As their server does: no edit marks, nothing invisible, no space at ends, one empty line at a time."""
+    """Clean a text as the original does: edit marks, invisible characters, trailing spaces and repeated empty lines
+    go.
+    """
     content = content.replace("[edit]", "").translate(_INVISIBLE)
     content = re.sub(r"[ \t]+$", "", content, flags=re.MULTILINE)
     return re.sub(r"\n{3,}", "\n\n", content).strip()
 
 
 def _cut(content: str) -> tuple[str, bool]:
-    """The lines that fit, and whether that is not all."""
+    """Return the lines that fit into `MAX_RESULT_CHARS`, and True if some do not."""
     if len(content) <= RESULT_CHARS:
         return content, False
     end = content.rfind("\n", 0, RESULT_CHARS)
@@ -156,6 +165,7 @@ def _cut(content: str) -> tuple[str, bool]:
 
 
 def _numbered(content: str) -> str:
+    """Prefix each line with its number, from `L0`."""
     return "\n".join(f"L{number}: {line}" for number, line in enumerate(content.split("\n")))
 
 
@@ -163,7 +173,7 @@ _PATHS = ("/browse", "/web_search", "/find_in_page", "/scroll_page")
 
 
 def _is_meant(request: Request) -> bool:
-    """`{"query"}` alone at `/search`: everybody else's requests say more."""
+    """True for the paths that no other service has, and for `{"query"}` alone at `/search`: others send more."""
     return request.path in _PATHS or (request.path == "/search" and members(request) == {"query"})
 
 

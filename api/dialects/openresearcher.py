@@ -1,4 +1,4 @@
-"""OpenResearcher's search service: `/search`, `/get_content`, and what it says of itself at `/`."""
+"""OpenResearcher's search service: `/search`, `/get_content`, and its description at `/`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ SUMMARY = 180
 
 
 def about(world: World, request: Request) -> Reply:
-    """What the service is."""
+    """Answer `/` with the description of the service."""
     told = {"service": "Unified Search Service", "active_searcher": "WebemuSearcher"}
     return reply({**told, "endpoints": ["/search", "/get_content"]})
 
 
 def find(world: World, request: Request) -> Reply:
-    """`{"query", "topn"}`."""
+    """Answer `/search` with `{"query", "topn"}`."""
     asked = asked_of(request, "query")
     hits = search(world, asked["query"], Wanted(count=number(asked, "topn", 10, 0, MOST)), request.session.at)[0]
     return reply({"results": [{"url": hit.url, "title": hit.title, "summary": hit.snippet[:SUMMARY]} for hit in hits]})
 
 
 def content(world: World, request: Request) -> Reply:
-    """`{"url"}`; 404 for a page that is not there, or bears no text."""
+    """Answer `/get_content` with `{"url"}`.
+
+    Raises: ServiceRefusal with status 404 if the page is not captured or has no text.
+    """
     url = asked_of(request, "url")["url"]
     try:
         page = world.fetch(PageRequest(url, "text", request.session.at))
@@ -39,6 +42,7 @@ def content(world: World, request: Request) -> Reply:
 
 
 def _is_meant(request: Request) -> bool:
+    """True for the path that no other service has, and for searches with a `topn`."""
     return request.path == "/get_content" or (request.path == "/search" and "topn" in members(request))
 
 

@@ -1,4 +1,4 @@
-"""What the retrieval servers of trainers have in common: their documents, errors as FastAPI says them."""
+"""Parts that the retrieval servers of RL trainers share: their document format, and errors in FastAPI's shape."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 
 MOST = 100
-"""Results that are given for one query at most."""
+"""Most results for one query."""
 
 
 def document(hit: Hit, text: str) -> dict[str, Any]:
-    """A passage: all the names under which clients look for its text, `contents` being the title in quotes, then it."""
+    """Return a passage under all the names by which clients look for its text.
+
+    `contents` is the title in quotes, a line break, and the text.
+    """
     title = hit.title
     return {"id": _id(hit.url), "url": hit.url, "title": title, "text": text, "contents": f'"{title}"\n{text}'}
 
 
 def _id(url: str) -> str:
-    """The URL; of a row of a dump that has none, the row's own id (`docs/dumps.md`)."""
+    """Return the URL, or the row's own id for a row of a text dump that has no URL (`docs/dumps.md`)."""
     host, _, path = url.partition("://")[2].partition("/")
     return unquote(path) if host.endswith(".invalid") else url
 
 
 def asked_of(request: Request, *required: str) -> dict[str, Any]:
-    """`fields`, in which each of these is a text. Raises BadRequest."""
+    """Return the parameters of a request, in which each of the required ones is text. Raises BadRequest otherwise."""
     asked = fields(request)
     for name in required:
         if not isinstance(asked.get(name), str):
@@ -41,12 +44,12 @@ def asked_of(request: Request, *required: str) -> dict[str, Any]:
 
 
 def missing(name: str) -> BadRequest:
-    """That a field is not there."""
+    """Return the error for a parameter that is missing."""
     return BadRequest("Field required", reason=f"missing-{name}")
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """422 with a list for what cannot be read, else a text."""
+    """Render an error as FastAPI does: 422 with a list for a bad request, else `{"detail": "..."}`."""
     if not isinstance(error, BadRequest):
         told = {"no-such-route": "Not Found", "method-not-allowed": "Method Not Allowed"}
         return reply({"detail": told.get(error.reason, error.message)}, error.status)

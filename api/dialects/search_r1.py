@@ -1,7 +1,7 @@
-"""Search-R1's retrieval server, its rerankers, and the variants of both that trainers bring: `/retrieve` and `/rerank`.
+"""Search-R1's retrieval server, its rerankers, and the variants of both in trainers: `/retrieve` and `/rerank`.
 
-One shape serves all: a document always has `id`, `url`, `title`, `text` and `contents` (title in quotes, new line,
-text); with `return_scores` it is below `document` beside its score, without it stands alone.
+One format serves all: a document has `id`, `url`, `title`, `text` and `contents` (title in quotes, line break, text).
+With `return_scores` it is the member `document` beside its score, otherwise it stands alone.
 """
 
 from __future__ import annotations
@@ -18,16 +18,22 @@ from webemu.emulator.types import Query
 from webemu.emulator.world import World
 
 TOPK = 3
+"""Results per query by default."""
 RETRIEVED = 10
-"""How many the server that reranks takes from the search."""
+"""Results that the reranking server retrieves by default."""
 MOST_QUERIES = 16_384
+"""Most queries of one request."""
 _PATHS = ("/retrieve", "/rerank")
 
 Shape = Callable[[dict[str, Any], float], Any]
+"""Turns a document and its score into an entry of the response."""
 
 
 def retrieve(world: World, request: Request) -> Reply:
-    """`{"queries": [...]}`, or SkyRL's `{"query": "..."}`; one list of documents per query, in order."""
+    """Answer `/retrieve`: one list of documents per query, in order. Equal queries are searched once.
+
+    The request is `{"queries": [...]}`, or SkyRL's `{"query": "..."}`.
+    """
     asked = fields(request)
     queries, top, shape = _queries(asked), _top(asked), _shape(asked)
     distinct = list(dict.fromkeys(queries))
@@ -38,7 +44,10 @@ def retrieve(world: World, request: Request) -> Reply:
 
 
 def _queries(asked: dict[str, Any]) -> list[str]:
-    """Models write one text where a list is due, and trainers pass it on."""
+    """Return the queries. One text counts as a list of one: models write that, and trainers pass it on.
+
+    Raises: BadRequest if they are missing, not texts, or too many.
+    """
     queries = asked.get("queries", asked.get("query"))
     if queries is None:
         raise missing("queries")
@@ -52,11 +61,13 @@ def _queries(asked: dict[str, Any]) -> list[str]:
 
 
 def _reranks(asked: dict[str, Any]) -> bool:
-    """Whether it is meant for `retrieval_rerank_server.py`."""
+    """True if the request is meant for `retrieval_rerank_server.py`."""
     return "topk_retrieval" in asked or "topk_rerank" in asked
 
 
 def _top(asked: dict[str, Any]) -> int:
+    """Return the number of results per query. 0 means the default."""
+    # The original treats 0 as missing.
     if not _reranks(asked):
         return number(asked, "topk", TOPK, 0, MOST) or TOPK
     retrieved = number(asked, "topk_retrieval", RETRIEVED, 0, MOST) or RETRIEVED
@@ -64,7 +75,7 @@ def _top(asked: dict[str, Any]) -> int:
 
 
 def _shape(asked: dict[str, Any]) -> Shape:
-    """How a document is told: that of the server that reranks is a text."""
+    """Return the format of entries; the reranking server's document is only its `contents`."""
     scored, reranks = flag(asked, "return_scores"), _reranks(asked)
 
     def shape(found: dict[str, Any], score: float) -> Any:
@@ -75,7 +86,10 @@ def _shape(asked: dict[str, Any]) -> Shape:
 
 
 def rerank(world: World, request: Request) -> Reply:
-    """`{"queries", "documents"}`: the documents of each query, the best first, as `(Title: "T") text`."""
+    """Answer `/rerank` with the documents of each query, best first, as `(Title: "T") text`.
+
+    Raises: BadRequest if queries and documents do not match.
+    """
     asked = fields(request)
     queries, documents = _queries(asked), asked.get("documents")
     if documents is None:
@@ -92,12 +106,14 @@ def rerank(world: World, request: Request) -> Reply:
 
 
 def _ranked(world: World, query: str, texts: list[str], top: int, scored: bool) -> list[Any]:
+    """Return the best `count` texts, with their scores if asked for; ties keep their order."""
     scores = world.relevance(query, texts)
     order = sorted(range(len(texts)), key=lambda place: (-scores[place], place))[:top]
     return [{"document": texts[place], "score": scores[place]} if scored else texts[place] for place in order]
 
 
 def _titled(given: Any) -> str:
+    """Return a document in the reranker's format. Raises BadRequest if it has no `contents`."""
     inner = given.get("document", given) if isinstance(given, dict) else given
     contents = inner.get("contents") if isinstance(inner, dict) else inner
     if not isinstance(contents, str):

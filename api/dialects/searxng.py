@@ -1,4 +1,4 @@
-"""SearXNG, which people run themselves: JSON, CSV and RSS of its formats, HTML as this server's own pages."""
+"""SearXNG, which people run themselves: JSON, CSV and RSS in its formats, HTML as this server's own pages."""
 
 from __future__ import annotations
 
@@ -24,29 +24,38 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 SIZE = 10
+"""Results on a page."""
 ENGINE = "duckduckgo"
-"""The engine that results are said to come from, unless one is asked for."""
+"""Engine that results claim to come from, unless the request names one."""
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+"""Days of the values of `time_range`."""
 _PAGES = {"general", "news"}
-"""Categories of which a crawl of pages has anything."""
+"""Categories of which a crawl of pages has results."""
 _OTHERS = {"images", "videos", "music", "files", "maps", "map"}
+"""Categories of which it has none."""
 NOWHERE = 1000
-"""Number of a page that no search has, where there is nothing of a category."""
+"""Page number beyond every search: shows the page without results for other categories."""
 _COLUMNS = ("title", "url", "content", "host", "engine", "score", "type")
+"""Columns of the CSV format."""
 _PLAIN, _CSV, _SUGGESTIONS = b"text/plain; charset=utf-8", b"application/csv", b"application/x-suggestions+json"
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
+    """Parameters of a search, checked."""
+
     query: str
     page: int
+    """Number of the page, from 1."""
     time_range: str
+    """Age of results: a key of `_AGE_DAYS`, or empty."""
     categories: list[str]
     engine: str
+    """Engine that results claim to come from."""
 
 
 def results(world: World, request: Request) -> Reply:
-    """`/search` and `/`."""
+    """Answer `/search` and `/` in the format asked for, HTML by default."""
     asked = fields(request)
     shape = _FORMATS.get(text(asked, "format"))
     if shape is None:
@@ -61,9 +70,11 @@ def results(world: World, request: Request) -> Reply:
 
 
 def _read(asked: dict[str, Any]) -> _Asked:
+    """Return the parameters, checked. Raises BadRequest in the service's words if one is wrong."""
     if not (query := text(asked, "q")).strip():
         raise BadRequest("No query", reason="missing-q")
     number = text(asked, "pageno", "1")
+    # Only the first digits are converted, so that a very long number costs nothing.
     if not (number.isascii() and number.isdigit() and 0 < int(number[:9]) < 10_000):
         raise _invalid(number, "pageno")
     if (span := text(asked, "time_range")) and span not in _DAYS:
@@ -75,27 +86,29 @@ def _read(asked: dict[str, Any]) -> _Asked:
 
 
 def _categories(asked: dict[str, Any]) -> list[str]:
-    """Return the categories asked for: of the list, and of the boxes that a form has for each."""
+    """Return the categories asked for: from the list, and from the check boxes of a form."""
     boxes = [name.removeprefix("category_") for name in asked if name.startswith("category_")]
     ticked = [name for name in boxes if text(asked, f"category_{name}", "on").lower() != "off"]
     return [name.lower() for name in (*texts(asked, "categories"), *ticked)]
 
 
 def _kinds(asked: dict[str, Any]) -> list[str]:
-    """Return what is to be found: the categories, and what the names of engines (`bing images`) say."""
+    """Return the kinds of results asked for: categories, and those that names of engines (`bing images`) imply."""
     words = [engine.lower().rpartition(" ")[2] for engine in texts(asked, "engines")]
     named = [word if word in _OTHERS or word == "news" else "general" for word in words]
     return [*_categories(asked), *named] or ["general"]
 
 
 def _invalid(value: str, name: str) -> BadRequest:
+    """Return the service's error for a wrong parameter."""
     return BadRequest(f'Invalid value "{value[:100]}" for parameter {name}', reason=f"bad-{name}")
 
 
 def _page(world: World, request: Request, asked: dict[str, Any]) -> Reply:
-    """The page that people see here, whose links lead to this server's own pages."""
+    """Return this server's own result page, whose links lead to its other pages."""
     number = text(asked, "pageno", "1") if {*_kinds(asked)} & _PAGES else str(NOWHERE)
     query = {"q": text(asked, "q"), "page": number}
+    # A POST becomes the GET that the page expects.
     return page.answer(world, request._replace(method="GET", query=urlencode(query), body=b""))
 
 
@@ -112,12 +125,14 @@ def _result(hit: Hit, position: int, asked: _Asked) -> dict[str, Any]:
 
 
 def _json(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
+    """Return the results and suggestions as JSON. The number of results is 0, as most engines report it."""
     none: dict[str, Any] = {name: [] for name in ("answers", "corrections", "infoboxes")}
     told = {"query": asked.query, "number_of_results": 0, "results": found, **none, "suggestions": others}
     return reply({**told, "unresponsive_engines": []})
 
 
 def _csv(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
+    """Return the results as CSV; suggestions have no column."""
     rows = ({**one, "host": one["parsed_url"][1], "type": "result"} for one in found)
     return _table([[row[name] for name in _COLUMNS] for row in rows])
 
@@ -130,7 +145,7 @@ def _table(rows: list[list[Any]]) -> Reply:
 
 
 def _rss(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
-    return sheet("searxng.rss", RSS, origin=request.origin, query=asked.query, shown=found, problem="")
+    return sheet("searxng.rss", RSS, origin=request.origin, query=asked.query, results=found, problem="")
 
 
 _FORMATS: dict[str, Callable[[Request, _Asked, list[dict[str, Any]], list[str]], Reply]] = {
@@ -138,11 +153,14 @@ _FORMATS: dict[str, Callable[[Request, _Asked, list[dict[str, Any]], list[str]],
     "csv": _csv,
     "rss": _rss,
 }
-"""The other one is HTML."""
+"""Functions that write a response, by format; the remaining format is HTML."""
 
 
 def autocompleter(world: World, request: Request) -> Reply:
-    """Titles that complete what was begun; none to a session that sees the web of a day, as they have no date."""
+    """Answer `/autocompleter` with titles that complete the query.
+
+    Titles have no date, so that a session that sees the web of a past day gets none.
+    """
     begun = text(fields(request), "q")[:200]
     titles = world.suggest(begun, 10) if begun and request.session.at is None else []
     if header(request, b"x-requested-with") == "XMLHttpRequest":
@@ -152,7 +170,7 @@ def autocompleter(world: World, request: Request) -> Reply:
 
 
 def config(world: World, request: Request) -> Reply:
-    """What the instance says it can do."""
+    """Answer `/config` with the abilities of this instance."""
     engine = {"name": ENGINE, "categories": ["general"], "shortcut": "ddg", "enabled": True, "paging": True}
     engine |= {"language_support": True, "languages": ["en"], "regions": [], "safesearch": True}
     engine |= {"time_range_support": True, "timeout": 3.0}
@@ -163,23 +181,27 @@ def config(world: World, request: Request) -> Reply:
 
 
 def healthz(world: World, request: Request) -> Reply:
+    """Answer `/healthz`: the server is up."""
     return reply(b"OK", kind=_PLAIN)
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """In the format that was asked for, as far as it has a place for errors."""
+    """Render an error in the format asked for; as plain text if that has no place for errors."""
     told = "Too Many Requests" if error.status == 429 else error.message
     asked = dict(request.parameters)
     if asked.get("format") == "json":
         return reply({"error": told}, error.status)
     if asked.get("format") == "rss":
         query = asked.get("q", "")
-        return sheet("searxng.rss", RSS, error.status, origin=request.origin, query=query, shown=[], problem=told)
+        return sheet("searxng.rss", RSS, error.status, origin=request.origin, query=query, results=[], problem=told)
     return reply(told.encode(), error.status, kind=_PLAIN)
 
 
 def _is_meant(request: Request) -> bool:
-    """Searches of other formats than this server's own page, forms that are posted, and what only SearXNG has."""
+    """True for searches in another format than HTML, posted forms, and paths that only SearXNG has.
+
+    Other searches at the root are for this server's own pages.
+    """
     if request.path in ("/", "/search"):
         asked = dict(request.parameters)
         is_form = request.method == "POST" and b"x-api-key" not in request.headers

@@ -1,6 +1,7 @@
-"""SerpAPI (`serpapi.com`): engines' results as JSON, asked for by GET with the key among the parameters.
+"""SerpAPI (`serpapi.com`): results of engines as JSON, by GET with the key among the parameters.
 
-Answer boxes and knowledge graphs are absent: a crawl has none. Empty results are 200 with `error`.
+Answer boxes and knowledge graphs are absent, because a crawl has none. A search without results is status 200 with
+`error`.
 """
 
 from __future__ import annotations
@@ -22,16 +23,20 @@ from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
 NAME, HOSTS = "serpapi", ("serpapi.com",)
+"""Prefix and host of the service, which the address of the next page contains."""
 NO_RESULTS = "Google hasn't returned any results for this query."
+"""Error text of a search without results."""
 _QUERY = {"yahoo": "p", "yandex": "text", "naver": "query"}
-"""What engines call the query, where it is not `q`."""
+"""Parameters that hold the query of engines that do not call it `q`."""
 _ENGINES = {"google", "google_light", "google_news", "google_scholar", "bing", "duckduckgo", "baidu", *_QUERY}
 _KEYS = ("api_key", "serp_api_key")
+"""Parameters that hold the API key."""
 _HIDDEN = {*_KEYS, "source", "output", "async", "no_cache"}
+"""Parameters that a response does not repeat."""
 
 
 def results(world: World, request: Request) -> Reply:
-    """`/search` and `/search.json`."""
+    """Answer `/search` and `/search.json`."""
     asked = fields(request)
     engine, query = _asked(asked)
     count, start = number(asked, "num", 10, 1, 100), number(asked, "start", 0, 0, 1000)
@@ -53,7 +58,7 @@ def results(world: World, request: Request) -> Reply:
 
 
 def account(world: World, request: Request) -> Reply:
-    """Return the state of an account whose searches are not counted."""
+    """Answer `/account` with the state of an account whose searches are not counted."""
     key = _key(request)
     plan = {
         "plan_id": "bigdata",
@@ -73,7 +78,7 @@ def account(world: World, request: Request) -> Reply:
 
 
 def _asked(asked: dict[str, Any]) -> tuple[str, str]:
-    """Engine and query. Raises BadRequest."""
+    """Return engine and query. Raises BadRequest if one is missing or unsupported."""
     engine = text(asked, "engine", "google")
     if engine not in _ENGINES:
         raise BadRequest(f"Unsupported `{engine[:100]}` search engine.", reason="bad-engine")
@@ -86,20 +91,24 @@ def _asked(asked: dict[str, Any]) -> tuple[str, str]:
 
 
 def _metadata(world: World, request: Request, query: str) -> dict[str, Any]:
+    """Return the metadata of a search. Its time is the session's day, so that equal requests get equal bytes."""
     now = f"{since(world, 0, request.session.at)} 00:00:00 UTC"
     told = {"id": fingerprint(request)[:24], "status": "Success", "created_at": now, "processed_at": now}
     return {**told, "google_url": _google(query), "total_time_taken": 0.0}
 
 
 def _google(query: str) -> str:
+    """Return the address of Google's result page for a query."""
     return "https://www.google.com/search?" + urlencode({"q": query})
 
 
 def _others(world: World, query: str, hits: Sequence[Hit], kind: str) -> list[str]:
+    """Return related queries; only a web search has any."""
     return world.related(query, hits, RELATED) if kind == "organic" else []
 
 
 def _parameters(asked: dict[str, Any], engine: str) -> dict[str, Any]:
+    """Return the parameters of the search as the response repeats them."""
     said = {"engine": engine, "google_domain": "google.com", "hl": "en", "gl": "us", "device": "desktop"}
     return said | {name: value for name, value in asked.items() if name not in _HIDDEN}
 
@@ -122,7 +131,7 @@ def _news(world: World, hit: Hit, position: int, query: str) -> dict[str, Any]:
 
 
 def _pagination(request: Request, asked: dict[str, Any], wanted: Wanted, more: bool) -> dict[str, Any]:
-    """Where the next page is, at the address that was asked; never with the key, as the service has it."""
+    """Return the page's number and the next page's address, without the API key, as the service has it."""
     base = request.origin if request.host in HOSTS else f"{request.origin}/{NAME}"
     kept = {name: value for name, value in asked.items() if name not in {*_KEYS, "source", "output"}}
     told: dict[str, Any] = {"current": wanted.offset // wanted.count + 1}
@@ -133,7 +142,7 @@ def _pagination(request: Request, asked: dict[str, Any], wanted: Wanted, more: b
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"error": "…"}`."""
+    """Render an error as `{"error": "..."}`."""
     limit = "Your account has run out of searches."
     bad_key = "Invalid API key. Your API key should be here: https://serpapi.com/manage-api-key"
     told = {"bad-key": bad_key, "rate-limited": limit, "out-of-budget": limit}
@@ -141,6 +150,7 @@ def refuse(error: EmulatorError, request: Request) -> Reply:
 
 
 def _key(request: Request) -> str:
+    """Return the API key of a request, empty if it has none."""
     asked = dict(request.parameters)
     return next((asked[name] for name in _KEYS if name in asked), "")
 

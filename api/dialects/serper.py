@@ -1,7 +1,8 @@
 """Serper (`google.serper.dev`): Google's results as JSON; and its scraper (`scrape.serper.dev`).
 
-GET with `api_key`, POST with a JSON object or an array of them, or POST with a query string and no body. Answer boxes
-and knowledge graphs are absent: a crawl has none. Of pictures, places and goods the lists are empty.
+A request is a GET with `api_key`, a POST with a JSON object or an array of them, or a POST with a query string and no
+body. Answer boxes and knowledge graphs are absent, because a crawl has none; lists of images, places and products are
+empty.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World
 
 MOST, MOST_AT_ONCE = 100, 100
+"""Most results of a search, and most searches of a batch."""
 _LISTS = {
     "search": "organic",
     "news": "news",
@@ -33,11 +35,11 @@ _LISTS = {
     "lens": "organic",
     "autocomplete": "suggestions",
 }
-"""By kind of search, where its results stand."""
+"""Member that holds the results, by kind of search."""
 
 
 def results(world: World, request: Request) -> Reply:
-    """`/search`, `/news` and kin; a list of requests gives the list of their answers."""
+    """Answer `/search`, `/news` and the other kinds; a list of requests gets the list of their responses."""
     kind = request.path.strip("/")
     if not request.body.lstrip().startswith(b"["):
         return reply(_one(world, request, kind, fields(request)))
@@ -45,6 +47,7 @@ def results(world: World, request: Request) -> Reply:
 
 
 def _several(request: Request) -> list[dict[str, Any]]:
+    """Return the requests of a batch. Raises BadRequest if one is no object or there are too many."""
     try:
         asked = json_text.read(request.body)
     except ValueError as error:
@@ -57,6 +60,7 @@ def _several(request: Request) -> list[dict[str, Any]]:
 
 
 def _one(world: World, request: Request, kind: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the response to one search. Raises BadRequest if a parameter is wrong."""
     query, count, page = text(asked, "q"), number(asked, "num", 10, 1, MOST), number(asked, "page", 1, 1, 100)
     if not query.strip():
         raise BadRequest("Missing query parameter", reason="missing-q")
@@ -72,7 +76,9 @@ def _one(world: World, request: Request, kind: str, asked: dict[str, Any]) -> di
 
 
 def _found(world: World, request: Request, kind: str, query: str, wanted: Wanted) -> dict[str, Any]:
-    if kind == "autocomplete" and request.session.at is None:  # titles have no date
+    """Return the members with results and related searches; empty for a kind of which the crawl has none."""
+    # Titles have no date, so that a session that sees the web of a past day gets no completions.
+    if kind == "autocomplete" and request.session.at is None:
         return {_LISTS[kind]: [{"value": one} for one in world.suggest(query, wanted.count)]}
     if (shape := _SHAPES.get(kind)) is None:
         return {}
@@ -98,11 +104,11 @@ def _scholar(hit: Hit, position: int) -> dict[str, Any]:
 
 
 _SHAPES = {"search": _organic, "news": _news, "scholar": _scholar}
-"""How a result looks; the other kinds have none."""
+"""Functions that render a result, by kind of search; the other kinds have no results."""
 
 
 def scrape(world: World, request: Request) -> Reply:
-    """A page's text, and markdown if asked for."""
+    """Answer `/scrape` with a page's text, and its markdown if asked for."""
     asked = fields(request)
     if not (url := text(asked, "url")):
         raise BadRequest("Missing url parameter", reason="missing-url")
@@ -114,18 +120,19 @@ def scrape(world: World, request: Request) -> Reply:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"message", "statusCode"}`; a bad key is 403, used-up credits are 400."""
+    """Render an error as `{"message", "statusCode"}`; a bad key is 403, used-up credits are 400."""
     status = {"bad-key": 403, "out-of-budget": 400}.get(error.reason, error.status)
     told = {"bad-key": "Unauthorized.", "rate-limited": "Rate limit exceeded", "out-of-budget": "Not enough credits"}
     return reply({"message": told.get(error.reason, error.message), "statusCode": status}, status)
 
 
 def _key(request: Request) -> str:
+    """Return the API key of a request, empty if it has none."""
     return header(request, b"x-api-key") or dict(request.parameters).get("api_key", "")
 
 
 def _is_meant(request: Request) -> bool:
-    """What bears Serper's header and a `q`: Exa, whose header is the same, calls it `query`."""
+    """True for Serper's paths and header with a `q`. Exa has the same header, but calls its query `query`."""
     is_ours = request.path.strip("/") in _LISTS and b"x-api-key" in request.headers
     return is_ours and (b'"q"' in request.body or "q" in dict(request.parameters))
 

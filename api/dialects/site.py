@@ -1,4 +1,4 @@
-"""What of a site the crawl holds, as services that list and scrape sites want it: its pages, its icon."""
+"""Pages and icons of one site, for services that list, map and crawl sites."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from webemu.emulator.types import Capture, Page, PageRequest, View
 from webemu.emulator.world import World
 
 _PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
+"""Media types of pages that have text to read."""
 
 
 def is_page(capture: Capture) -> bool:
-    """Whether it is something to read, and no error."""
+    """True if the capture is a readable page, not an error, a redirect or another file."""
     return capture.status == 200 and capture.mime in _PAGES
 
 
 def is_within(host: str, site: str, with_subdomains: bool) -> bool:
-    """Whether a host is a site's; `www.` makes no difference."""
+    """True if the host belongs to the site. A leading `www.` makes no difference."""
     host, site = host.removeprefix("www."), site.removeprefix("www.")
     return host == site or (with_subdomains and host.endswith(f".{site}"))
 
 
 def pages(world: World, site: str, with_subdomains: bool, at: datetime | None) -> Iterator[Capture]:
-    """The pages of a host by SURT key, each once; with a time only those captured until then."""
+    """Yield the readable pages of a site in SURT order, each URL once with its latest capture.
+
+    With a time, only captures up to it count.
+    """
     key = urls.surt(f"http://{site}/")
     stem = key.partition(")")[0]
+    # In SURT keys ")" ends a host and "," begins a subdomain; "*" is the character after ")" and "-" the one after ",".
     first, last = (f"{stem})", f"{stem}-") if with_subdomains else (key, f"{key[:-2]}*")
     for _, captures in world.listing(first, last):
         latest: dict[str, Capture] = {}
@@ -41,7 +46,7 @@ def pages(world: World, site: str, with_subdomains: bool, at: datetime | None) -
 
 
 def opened(world: World, url: str, view: View, at: datetime | None) -> Page | None:
-    """A page, None where the crawl cannot show it. Raises what is our own failure."""
+    """Return the page at a URL, None if the crawl cannot show it. Raises EmulatorError if the server itself fails."""
     try:
         return world.fetch(PageRequest(url, view, at))
     except EmulatorError as error:
@@ -51,7 +56,7 @@ def opened(world: World, url: str, view: View, at: datetime | None) -> Page | No
 
 
 def icon(world: World, url: str, at: datetime | None) -> str:
-    """URL of the site's icon, where browsers look for it; empty if the crawl has none."""
+    """Return the URL of the site's `/favicon.ico`; empty if the crawl has none."""
     try:
         capture = world.locate(PageRequest(urls.resolve(url, "/favicon.ico"), "raw", at))
     except NotCaptured:

@@ -1,6 +1,7 @@
 """Tavily (`api.tavily.com`): search, extract, map, crawl, usage.
 
-What a language model would write (`answer`, follow-up questions, heed to `instructions`) is null; pictures are none.
+A language model would write `answer` and follow-up questions, which are null, and would heed `instructions`, which are
+ignored. Images are empty.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ from webemu.emulator.types import Capture, Hit, View
 from webemu.emulator.world import World
 
 MOST_URLS = 20
+"""Most URLs in one request to `/extract`."""
 MOST_PAGES = 500
+"""Most pages of one crawl."""
 _LETTERS = {name[0]: days for name, days in AGES.items() if name != "hour"}
+"""Days of the one-letter time spans."""
 Asked = dict[str, Any]
+"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def find(world: World, request: Request) -> Reply:
-    """`/search`."""
+    """Answer `/search`."""
     asked = fields(request)
     if not (query := text(asked, "query")).strip():
         raise BadRequest("Query is missing.", reason="missing-query")
@@ -40,10 +45,12 @@ def find(world: World, request: Request) -> Reply:
 
 
 def _is_deep(asked: Asked) -> bool:
+    """True if results are to have their best passage instead of a snippet."""
     return text(asked, "search_depth") == "advanced"
 
 
 def _wanted(world: World, request: Request, asked: Asked) -> Wanted:
+    """Return filters from the parameters. Domains that are only preferred have no effect."""
     span = text(asked, "time_range")
     age = AGES.get(span) or _LETTERS.get(span) or number(asked, "days", 0, 0, 36_500)
     after = day(asked, "start_date") or (since(world, age, request.session.at) if age else None)
@@ -66,6 +73,7 @@ def _result(world: World, request: Request, asked: Asked, hit: Hit) -> Asked:
 
 
 def _raw_view(asked: Asked) -> View | None:
+    """Return the view of a page that results are to contain, None for none."""
     said = text(asked, "include_raw_content")
     if said == "text":
         return "text"
@@ -73,20 +81,23 @@ def _raw_view(asked: Asked) -> View | None:
 
 
 def _favicon(world: World, request: Request, asked: Asked, url: str) -> Asked:
+    """Return the icon's member if it is asked for. The service gives an address even if there is no icon."""
     is_wanted = flag(asked, "include_favicon")
     return {"favicon": icon(world, url, request.session.at) or urls.resolve(url, "/favicon.ico")} if is_wanted else {}
 
 
 def extract(world: World, request: Request) -> Reply:
-    """`/extract`: pages by URL; those the crawl cannot show are in `failed_results`."""
+    """Answer `/extract`: pages by URL; those that the crawl cannot show are in `failed_results`."""
     asked = fields(request)
     found = [_extracted(world, request, asked, url) for url in _urls(asked)]
     failed = [one for one in found if "error" in one]
     told: Asked = {"results": [one for one in found if "error" not in one], "failed_results": failed}
+    # One credit per five pages that were extracted, rounded up.
     return _answer(request, asked, told, -(-(len(found) - len(failed)) // 5))
 
 
 def _urls(asked: Asked) -> list[str]:
+    """Return the URLs to extract. Raises BadRequest if there are none or too many."""
     said = asked.get("urls")
     wanted = [said] if isinstance(said, str) else texts(asked, "urls")
     if not any(wanted):
@@ -97,6 +108,7 @@ def _urls(asked: Asked) -> list[str]:
 
 
 def _extracted(world: World, request: Request, asked: Asked, url: str) -> Asked:
+    """Return one page of `/extract`, or a row with `error` if the crawl cannot show it."""
     page = opened(world, url, _view(asked), request.session.at)
     if page is None:
         return {"url": url, "error": "Failed to fetch url"}
@@ -109,14 +121,14 @@ def _view(asked: Asked) -> View:
 
 
 def chart(world: World, request: Request) -> Reply:
-    """`/map`: the URLs of a walk."""
+    """Answer `/map` with the URLs of a crawl."""
     asked = fields(request)
     start, found = _walked(world, request, asked)
     return _answer(request, asked, {"base_url": start, "results": [page.url for page in found]}, -(-len(found) // 10))
 
 
 def crawl(world: World, request: Request) -> Reply:
-    """`/crawl`: the pages of a walk."""
+    """Answer `/crawl` with the pages of a crawl."""
     asked = fields(request)
     start, found = _walked(world, request, asked)
     shown = list(_shown(world, request, asked, found))
@@ -124,6 +136,7 @@ def crawl(world: World, request: Request) -> Reply:
 
 
 def _shown(world: World, request: Request, asked: Asked, found: list[Capture]) -> Iterator[Asked]:
+    """Yield the pages of captures, leaving out those that the crawl cannot show."""
     for capture in found:
         if page := opened(world, capture.url, _view(asked), request.session.at):
             one: Asked = {"url": capture.url, "raw_content": page.content}
@@ -132,6 +145,7 @@ def _shown(world: World, request: Request, asked: Asked, found: list[Capture]) -
 
 
 def _walked(world: World, request: Request, asked: Asked) -> tuple[str, list[Capture]]:
+    """Return the start of a crawl and its captures. Raises BadRequest if a parameter is wrong."""
     if not (start := text(asked, "url").strip()):
         raise BadRequest("URL is missing.", reason="missing-url")
     depth, breadth = number(asked, "max_depth", 1, 1, 5), number(asked, "max_breadth", 20, 1, MOST_PAGES)
@@ -147,7 +161,9 @@ def _walked(world: World, request: Request, asked: Asked) -> tuple[str, list[Cap
 
 
 def _belongs(asked: Asked, site: str) -> Callable[[str], bool]:
-    """Tavily's filters: paths and hosts that some pattern finds, or none; links to elsewhere unless forbidden."""
+    """Return the test for URLs of a crawl, by Tavily's rules: patterns for paths and hosts, and whether to leave the
+    site.
+    """
     tests = {name: _patterns(asked, name) for name in ("select_paths", "exclude_paths")}
     tests |= {name: _patterns(asked, name) for name in ("select_domains", "exclude_domains")}
     is_wide = flag(asked, "allow_external", True)
@@ -165,24 +181,26 @@ def _belongs(asked: Asked, site: str) -> Callable[[str], bool]:
 
 
 def _patterns(asked: Asked, name: str) -> list[Callable[[str], bool]]:
+    """Return a test per pattern in the parameter; a pattern may match anywhere."""
     return [pattern(f"(?s:.*)(?:{one})", whole=False) for one in texts(asked, name)]
 
 
 def usage(world: World, request: Request) -> Reply:
-    """`/usage`: nothing is counted and nothing limited."""
+    """Answer `/usage`: nothing is counted and nothing is limited."""
     kinds = {f"{kind}_usage": 0 for kind in ("search", "extract", "crawl", "map", "research")}
     account = {"current_plan": "webemu", "plan_usage": 0, "plan_limit": None, "paygo_usage": 0, "paygo_limit": None}
     return reply({"key": {"usage": 0, "limit": None, **kinds}, "account": {**account, **kinds}})
 
 
 def _answer(request: Request, asked: Asked, told: Asked, credits: int) -> Reply:
+    """Return a response with the members that all endpoints share."""
     end: Asked = {"response_time": 0.0}
     end |= {"usage": {"credits": credits}} if flag(asked, "include_usage") else {}
     return reply({**told, **end, "request_id": uuid(request)})
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"detail": {"error": "…"}}`; without a plan left it is 432."""
+    """Render an error as `{"detail": {"error": "..."}}`; an exhausted plan is 432."""
     told = {
         "bad-key": "Unauthorized: missing or invalid API key.",
         "rate-limited": "Your request has been blocked due to excessive requests. Please reduce rate of requests.",
@@ -194,13 +212,16 @@ def refuse(error: EmulatorError, request: Request) -> Reply:
 
 
 def _key(request: Request) -> str:
+    """Return the API key of a request, from the header or from older clients' body; empty if it has none."""
     return header(request, b"authorization", "Bearer") or text(fields(request), "api_key")
 
 
 _SENT = frozenset({"query", "urls", "url"})
+"""Members of which a request to Tavily has at least one."""
 
 
 def _at_root(request: Request) -> bool:
+    """True for Tavily's paths with its key, in the header or the body, or its client's header."""
     has_key = header(request, b"authorization", "Bearer") or b"x-tavily-access-mode" in request.headers
     if request.method == "GET":
         return request.path == "/usage" and bool(has_key)

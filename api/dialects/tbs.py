@@ -1,4 +1,7 @@
-"""Google's `tbs`, which services hand on: `qdr:w` is the last week, `cdr:1,cd_min:1/31/2024,cd_max:…` a span."""
+"""Google's parameter `tbs`, which other services pass on.
+
+`qdr:w` is the last week; `cdr:1,cd_min:1/31/2024,cd_max:2/28/2024` is a range of dates.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _END = re.compile(r"cd_(min|max):(\d{1,2})/(\d{1,2})/(\d{4})")
 
 
 def dates(world: World, request: Request, tbs: str) -> tuple[date | None, date | None]:
-    """First and last day; None where there is no such end, or where it is no day."""
+    """Return the first and last day of the range; None for an end that is missing or is not a date."""
     if age := _AGE.search(tbs):
         return since(world, _QDR[age[1]] * int(age[2] or 1), request.session.at), None
     ends: dict[str, date] = {}

@@ -1,4 +1,7 @@
-"""Pages and feeds of services: a template filled, everything that comes from the crawl or the asker escaped."""
+"""HTML pages and RSS feeds of services, filled from templates.
+
+Everything that comes from the crawl or the client is escaped.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,17 @@ from webemu.api.services.origin import Reply
 HTML = b"text/html; charset=utf-8"
 RSS = b"text/xml; charset=utf-8"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML 1.0 document may hold, and no HTML should."""
+"""Characters that no XML 1.0 document may contain and no HTML document should."""
 
 
 @cache
 def _templates() -> Environment:
-    loader = PackageLoader("webemu.api.dialects")
+    """Return the environment of this package's templates, which fails on an undefined name."""
+    loader = PackageLoader("api.dialects")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 def sheet(template: str, kind: bytes = HTML, status: int = 200, **values: Any) -> Reply:
-    """One page."""
+    """Return a response with the filled template as its body."""
     text = _templates().get_template(template).render(**values)
     return reply(_FORBIDDEN.sub("\ufffd", text).encode(), status, kind=kind)

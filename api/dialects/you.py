@@ -1,4 +1,4 @@
-"""You.com (`ydc-index.io`): search, contents; and the search of older clients, which has `hits`."""
+"""You.com (`ydc-index.io`): search, contents; and the search of older clients, whose results are `hits`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from webemu.emulator.world import World
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d)to(\d{4}-\d\d-\d\d)")
 _FORMATS: dict[str, View] = {"html": "html", "markdown": "markdown"}
 Asked = dict[str, Any]
+"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def find(world: World, request: Request) -> Reply:
-    """`/v1/search`; with `livecrawl` results have their page's contents."""
+    """Answer `/v1/search`; with `livecrawl` results contain their page."""
     asked = fields(request)
     hits, query = _hits(world, request, asked, "count")
     is_live = text(asked, "livecrawl") in ("web", "all")
@@ -33,7 +34,7 @@ def find(world: World, request: Request) -> Reply:
 
 
 def find_hits(world: World, request: Request) -> Reply:
-    """`/search`, as older clients ask."""
+    """Answer `/search` of older clients."""
     hits, _ = _hits(world, request, fields(request), "num_web_results")
     found = [
         {"url": hit.url, "title": hit.title or hit.url, "description": hit.snippet, "snippets": [world.passage(hit)]}
@@ -43,6 +44,9 @@ def find_hits(world: World, request: Request) -> Reply:
 
 
 def _hits(world: World, request: Request, asked: Asked, count_name: str) -> tuple[tuple[Hit, ...], str]:
+    """Return results and query; `count_name` is the parameter that holds their number. Raises BadRequest without a
+    query.
+    """
     if not (query := text(asked, "query")).strip():
         raise BadRequest("query: Field required", reason="bad-query")
     count, page = number(asked, count_name, 10, 1, 100), number(asked, "offset", 0, 0, 9)
@@ -53,6 +57,9 @@ def _hits(world: World, request: Request, asked: Asked, count_name: str) -> tupl
 
 
 def _dates(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
+    """Return the first and last day of `freshness`: an age, or two days with `to` between them; None for anything
+    else.
+    """
     if age := AGES.get(freshness):
         return since(world, age, request.session.at), None
     if not (span := _RANGE.fullmatch(freshness)):
@@ -64,6 +71,7 @@ def _dates(world: World, request: Request, freshness: str) -> tuple[date | None,
 
 
 def _web(world: World, request: Request, hit: Hit, wanted: list[str]) -> Asked:
+    """Return one result, with its page in the formats asked for."""
     one: Asked = {"url": hit.url, "title": hit.title or hit.url, "description": hit.snippet}
     one |= {"snippets": [world.passage(hit)], "page_age": f"{hit.date}T00:00:00"}
     if wanted:
@@ -72,13 +80,13 @@ def _web(world: World, request: Request, hit: Hit, wanted: list[str]) -> Asked:
 
 
 def _contents(world: World, request: Request, url: str, wanted: list[str]) -> Asked:
-    """A page by format; formats in which the crawl cannot show it are absent."""
+    """Return a page by format, without the formats in which the crawl cannot show it."""
     pages = {name: opened(world, url, view, request.session.at) for name, view in _FORMATS.items() if name in wanted}
     return {name: page.content for name, page in pages.items() if page}
 
 
 def contents(world: World, request: Request) -> Reply:
-    """`/v1/contents`: pages by URL; what the crawl does not hold is left out."""
+    """Answer `/v1/contents`: pages by URL, without those that are not captured."""
     asked = fields(request)
     if not (wanted := texts(asked, "urls")):
         raise BadRequest("urls: Field required", reason="bad-urls")
@@ -87,6 +95,7 @@ def contents(world: World, request: Request) -> Reply:
 
 
 def _page(world: World, request: Request, url: str, names: list[str]) -> Asked | None:
+    """Return one page of `/v1/contents`, None if it is not captured."""
     at = request.session.at
     if not (page := opened(world, url, "text", at)):
         return None
@@ -98,7 +107,7 @@ def _page(world: World, request: Request, url: str, names: list[str]) -> Asked |
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """`{"detail": "…"}`; what cannot be read is 422."""
+    """Render an error as `{"detail": "..."}`; a bad request is 422."""
     status = 422 if isinstance(error, BadRequest) else 402 if error.reason == "out-of-budget" else error.status
     bad_key = "Invalid or expired API key" if _key(request) else "API key is required"
     told = {"bad-key": bad_key, "rate-limited": "Too Many Requests", "out-of-budget": "Payment Required"}

@@ -1,1 +1,4 @@
-"""MCP, the Model Context Protocol: search and pages as the tools of any model host, at `/mcp`. No session, no state."""
+"""MCP, the Model Context Protocol: search and pages as tools for any model host, at `/mcp`.
+
+It is stateless: no MCP session is opened and nothing is kept between requests.
+"""

@@ -1,4 +1,7 @@
-"""The tools `search`, `open` and `find`, with pages of results, formats, and windows by characters or lines."""
+"""The tools `search`, `open` and `find`, with pages of results, formats, and ranges of characters or lines.
+
+Their texts are those of `agent_client.tools`, so that an agent reads the same whichever way it calls them.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +16,40 @@ from webemu.emulator.world import World
 
 RESULTS, MOST_RESULTS = 10, 50
 WINDOW = 10_000
-"""Characters of a page shown at once: about 2,500 tokens."""
+"""Characters of a page in one result: about 2,500 tokens."""
 MATCHES = 20
+"""Most matches in one result of `find`."""
 _FORMATS = ("text", "markdown", "links")
 
 
 def search(world: World, session: Session, given: Arguments) -> Said:
+    """Run the tool `search`: one page of results."""
     query = Query(given["query"], given.get("page", 1), given.get("size", RESULTS), session.at)
     return Said(results_text(world.search(query)))
 
 
 def open_page(world: World, session: Session, given: Arguments) -> Said:
+    """Run the tool `open`: a part of a page."""
     page = world.fetch(PageRequest(given["url"], given.get("format", "text"), at=session.at))
     return Said(page_text(page, _window(given)))
 
 
 def _window(given: Arguments) -> Window:
+    """Return the range of the page that is asked for, by lines if `line` or `lines` is given."""
     if "line" in given or "lines" in given:
         return Window(given.get("line", 0), given.get("lines", LINES), by_lines=True)
     return Window(given.get("start", 0), WINDOW)
 
 
 def find(world: World, session: Session, given: Arguments) -> Said:
+    """Run the tool `find`: places where a text occurs in a page."""
     pattern = given["pattern"]
     page, total, matches = world.find(PageRequest(given["url"], "text", at=session.at), pattern, MATCHES)
     return Said(matches_text(page, pattern, total, matches))
 
 
 def _integer(description: str, minimum: int = 0, maximum: int = 10**9) -> dict[str, Any]:
+    """Return the JSON Schema of a whole number."""
     return {"type": "integer", "description": description, "minimum": minimum, "maximum": maximum}
 
 
@@ -91,3 +100,4 @@ BROWSE = Toolset(
         ),
     ),
 )
+"""Toolset at `/mcp/browse`."""

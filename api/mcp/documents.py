@@ -1,6 +1,6 @@
-"""The tools of BrowseComp-Plus: `search` gives documents with an excerpt, `get_document` the text of one.
+"""The tools of BrowseComp-Plus: `search` returns documents with an excerpt, `get_document` the text of one.
 
-Their server is FastMCP, which puts what is no object below `result`. A docid is the page's address.
+Their server is FastMCP, which puts a value that is no object below `result`. A docid is the page's URL.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 
 RESULTS = 5
+"""Results of a search."""
 
 
 def search(world: World, session: Session, given: Arguments) -> Said:
+    """Run the tool `search`."""
     hits = world.search(Query(given["query"], 1, RESULTS, session.at)).hits
     return _said([{"docid": hit.url, "score": hit.score, "snippet": hit.snippet} for hit in hits])
 
 
 def get_document(world: World, session: Session, given: Arguments) -> Said:
-    """Null for what does not exist, as theirs."""
+    """Run the tool `get_document`. As in the original, a document that does not exist is null."""
     try:
         page = world.fetch(PageRequest(given["docid"], "text", at=session.at))
     except (NotCaptured, NoView):
@@ -34,6 +36,7 @@ def get_document(world: World, session: Session, given: Arguments) -> Said:
 
 
 def _said(value: Any) -> Said:
+    """Return a value as FastMCP does: as JSON text, and below `result`."""
     return Said(orjson.dumps(value).decode(), {"result": value})
 
 
@@ -61,3 +64,4 @@ DOCUMENTS = Toolset(
         ),
     ),
 )
+"""Toolset at `/mcp/documents`."""

@@ -1,4 +1,4 @@
-"""What each of MCP's methods answers. Pure: a context and a message in, the `result` out."""
+"""MCP's methods. Pure functions: a context and parameters in, the `result` member out."""
 
 from __future__ import annotations
 
@@ -15,23 +15,29 @@ from webemu.emulator.session import Session
 from webemu.emulator.world import World
 
 CAPABILITIES = {"tools": {"listChanged": False}, "resources": {"subscribe": False, "listChanged": False}}
+"""Capabilities that are declared to clients: no notifications, no subscriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Who is asked, by whom."""
+    """The world and session to answer from, the tools offered, and the MCP version spoken."""
 
     world: World
     session: Session
     tools: Toolset
     version: str
+    """MCP version of the request."""
 
 
 Method = Callable[[Context, Mapping[str, Any]], dict[str, Any]]
+"""Answers one method: context and parameters in, `result` out."""
 
 
 def respond(context: Context, message: Message) -> dict[str, Any]:
-    """The result of a request. Raises RpcError, and the failures that are ours."""
+    """Return the result of a request.
+
+    Raises: RpcError if there is no such method or its parameters are wrong, EmulatorError if the server itself fails.
+    """
     is_modern = context.version in versions.MODERN
     table = _MODERN if is_modern else _HANDSHAKE
     if (method := table.get(message.method)) is None:
@@ -41,13 +47,17 @@ def respond(context: Context, message: Message) -> dict[str, Any]:
 
 
 def _modern(method: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Since 2026-07-28 a result says that it is whole, and how long it may be kept: a snapshot may follow any time."""
+    """Add the members that versions since 2026-07-28 require: the result is complete, and how long it may be cached.
+
+    Results are not cacheable, because the server may follow a newer snapshot at any time.
+    """
     kept = {} if method == "tools/call" else {"ttlMs": 0, "cacheScope": "private"}
     return {**result, "resultType": "complete", **kept}
 
 
 @cache
 def _server() -> dict[str, str]:
+    """Return name and version of this server."""
     return {"name": "webemu", "title": "The web", "version": installed("webemu")}
 
 

@@ -1,4 +1,7 @@
-"""Pages as MCP's resources: read by their own address. None is listed, since there are too many; templates say how."""
+"""Pages as MCP resources, read by their own URL.
+
+None is listed, because there are too many; the templates tell a client how to address them.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from webemu.emulator.types import PageRequest
 from webemu.emulator.world import World
 
 MOST_BYTES = 4_000_000
+"""Largest resource without a text, in bytes."""
 TEMPLATES = [
     {
         "uriTemplate": f"{scheme}://{{+address}}",
@@ -24,12 +28,16 @@ TEMPLATES = [
     }
     for scheme in ("https", "http")
 ]
+"""Entries of `resources/templates/list`."""
 
 
 def read(world: World, session: Session, uri: Any, version: str) -> dict[str, Any]:
-    """The result of `resources/read`. Raises RpcError, and the failures that are ours."""
+    """Return the result of `resources/read`.
+
+    Raises: RpcError if the URI is wrong or the page cannot be shown, EmulatorError if the server itself fails.
+    """
     if not isinstance(uri, str) or not uri.startswith(("http://", "https://")):
-        raise RpcError(INVALID_PARAMS, "uri is no address of a page")
+        raise RpcError(INVALID_PARAMS, "uri must be an http or https URL")
     try:
         return {"contents": [_content(world, PageRequest(uri, "markdown", at=session.at))]}
     except EmulatorError as error:
@@ -40,6 +48,7 @@ def read(world: World, session: Session, uri: Any, version: str) -> dict[str, An
 
 
 def _content(world: World, request: PageRequest) -> dict[str, str]:
+    """Return a page as markdown if it is HTML, as text if it has any, else as bytes."""
     try:
         page = world.fetch(request)
     except NoView:
@@ -50,8 +59,9 @@ def _content(world: World, request: PageRequest) -> dict[str, str]:
 
 
 def _blob(world: World, request: PageRequest) -> dict[str, str]:
+    """Return a page's bytes in Base64. Raises ViewUnavailable if they are too many."""
     capture, payload = world.payload(PageRequest(request.url, "raw", at=request.at))
     body = world.decoded(payload)
     if len(body) > MOST_BYTES:
-        raise NoView(f"{request.url} is over {MOST_BYTES:,} bytes")
+        raise NoView(f"{request.url} has {len(body):,} bytes; the limit is {MOST_BYTES:,}")
     return {"uri": request.url, "mimeType": capture.mime, "blob": b64encode(body).decode()}

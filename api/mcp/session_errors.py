@@ -1,6 +1,6 @@
-"""MCP in sessions: what is of the web and what is not, and what is said where a session lets nothing through.
+"""MCP under a session: which messages a session counts, and responses to those that its policy does not let through.
 
-To a tool call weather and budget are a result that the model reads; all else is a JSON-RPC error for its host.
+For a tool call, weather and budget are a result that the model reads; anything else is a JSON-RPC error for its host.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from webemu.emulator.errors import EmulatorError
 from webemu.emulator.weather import REASON
 
 OF_TOOLS = ("rate-limited", "out-of-budget", REASON)
+"""Reasons that a tool call reports to the model as its result."""
 
 
 def is_talk(request: Request) -> bool:
-    """Whether a request is MCP's own, such as a handshake: no session counts it, no weather strikes it."""
+    """True if the message is MCP's own, such as a handshake: no session counts it and no fault is injected."""
     if not any(is_meant(request) for is_meant, _ in ENDPOINTS):
         return False
     message = _message(request.body)
@@ -33,7 +34,7 @@ def is_talk(request: Request) -> bool:
 
 
 def refuse(error: EmulatorError, request: Request) -> Reply:
-    """The answer to a request that does not come through."""
+    """Render the response to a request that the session does not let through."""
     message = _message(request.body)
     if error.reason in OF_TOOLS and message is not None and message.method == "tools/call":
         modern = request.headers.get(b"mcp-protocol-version", b"").decode("latin-1") in versions.MODERN
@@ -45,6 +46,7 @@ def refuse(error: EmulatorError, request: Request) -> Reply:
 
 
 def _message(body: bytes) -> rpc.Message | None:
+    """Return the message in a body, None if it is no valid one."""
     try:
         return rpc.read(json_text.read(body))
     except (ValueError, RpcError):
@@ -52,4 +54,4 @@ def _message(body: bytes) -> rpc.Message | None:
 
 
 DIALECT = Dialect("mcp", "MCP", (), (), None, refuse, "`http://127.0.0.1:8800/mcp`")
-"""Only for what is refused: `webemu.api.mcp.endpoint` answers the rest."""
+"""A dialect without routes, used only to render errors; `api.mcp.endpoint` answers the requests."""

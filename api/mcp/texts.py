@@ -1,4 +1,7 @@
-"""Results, pages and places in pages as the text a model reads: that of `webemu.agent_client.tools`, whichever way it asks."""
+"""Results, pages and matches as the text that a model reads.
+
+The texts equal those of `agent_client.tools`, so that an agent sees the same whichever way it calls the tools.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from webemu.emulator.types import Match, Page, Results
 
 
 def results_text(results: Results) -> str:
+    """Return results as a numbered list with title, URL, date and snippet."""
     query = results.query
     of = f"for: {query.text}" + ("" if query.page == 1 else f" (page {query.page})")
     if not results.hits:
@@ -23,7 +27,7 @@ def results_text(results: Results) -> str:
 
 
 def page_text(page: Page, window: Window) -> str:
-    """Where one is, the window, and how to read on."""
+    """Return the page's address and status, the selected range of it, and how to read on."""
     part = cut(page.content, window)
     head = [f"Page: {page.capture.url}"]
     if page.redirects:
@@ -39,6 +43,7 @@ def page_text(page: Page, window: Window) -> str:
 
 
 def matches_text(page: Page, pattern: str, total: int, matches: Sequence[Match]) -> str:
+    """Return the places of matches with their context; `total` counts those that are left out too."""
     if not total:
         return f"{pattern!r} does not occur in {page.capture.url}."
     lines = [f"{pattern!r} occurs {'once' if total == 1 else f'{total} times'} in {page.capture.url}:"]
@@ -49,4 +54,5 @@ def matches_text(page: Page, pattern: str, total: int, matches: Sequence[Match])
 
 
 def _flat(text: str) -> str:
+    """Join the words of a text with single spaces."""
     return " ".join(text.split())

@@ -1,7 +1,7 @@
-"""What a tool is, a set of them, and a call made of what a model wrote; what is wrong with it is said to teach.
+"""Tools: their definition, a set of them, and a call with the arguments that a model wrote.
 
-Forgiven: a list of one for its member, a number as a text, a number out of its bounds, another name for an argument,
-arguments as a JSON text, arguments that no tool knows.
+Error texts teach the model the right call. These mistakes are forgiven: a list of one instead of its member, a number
+as text, a number out of bounds, another name for an argument, arguments as JSON text, and unknown arguments.
 """
 
 from __future__ import annotations
@@ -19,29 +19,37 @@ from webemu.emulator.session import Session
 from webemu.emulator.world import World
 
 Arguments = Mapping[str, Any]
+"""Arguments of a tool by name, checked against its properties."""
 
 
 class Said(NamedTuple):
-    """What a tool answers: what the model reads, and the same as a value where the tool has a schema for it."""
+    """Result of a tool: the text that the model reads, and the same as an object if the tool has an output schema."""
 
     text: str
+    """Text that the model reads."""
     value: dict[str, Any] | None = None
+    """The same as an object, None for a tool without an output schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
+    """One tool: its declaration and the function that runs it."""
+
     name: str
     title: str
     description: str
+    """Description for the model."""
     properties: Mapping[str, Mapping[str, Any]]
-    """JSON Schema of each argument: `string` or `integer`; these two are all that is read here."""
+    """JSON Schema of each argument. Only type (`string` or `integer`), bounds and `enum` are checked."""
     required: tuple[str, ...]
+    """Names of the arguments that a call must have."""
     use: Callable[[World, Session, Arguments], Said]
+    """Runs the tool with checked arguments."""
     output: Mapping[str, Any] | None = None
-    """JSON Schema of the value."""
+    """JSON Schema of the result's object; None if the result is only text."""
 
     def described(self) -> dict[str, Any]:
-        """An entry of `tools/list`."""
+        """Return the entry of `tools/list`."""
         schema = {"type": "object", "properties": self.properties, "required": self.required}
         told = {"name": self.name, "title": self.title, "description": self.description, "inputSchema": schema}
         hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": True}
@@ -50,18 +58,23 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """The tools of one address."""
+    """Tools of one address, with instructions for the model."""
 
     instructions: str
+    """Text that a host may add to the model's prompt."""
     tools: tuple[Tool, ...]
     by_name: Mapping[str, Tool] = field(init=False)
+    """Tools by name, computed."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {tool.name: tool for tool in self.tools})
 
 
 def call(tools: Toolset, world: World, session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of `tools/call`. Raises RpcError on an unknown tool, and the failures that are ours."""
+    """Return the result of `tools/call`.
+
+    Raises: RpcError if there is no such tool, EmulatorError if the server itself fails.
+    """
     if (tool := tools.by_name.get(str(params.get("name")))) is None:
         known = ", ".join(tools.by_name)
         raise RpcError(INVALID_PARAMS, f"there is no tool {str(params.get('name'))[:80]!r}; the tools are: {known}")
@@ -76,20 +89,23 @@ def call(tools: Toolset, world: World, session: Session, params: Mapping[str, An
 
 
 def mistaken(error: EmulatorError) -> dict[str, Any]:
-    """The result of a call that has none, for the model to read."""
+    """Return the result of a failed call, as text for the model."""
     return {"content": [_text(refusal(error))], "isError": True}
 
 
 def read(tool: Tool, given: Any) -> dict[str, Any]:
-    """The arguments a model wrote, by name, in their types. Raises BadRequest."""
+    """Return the arguments that a model wrote, by their right names and in their types.
+
+    Raises: BadRequest if one is missing or cannot be read.
+    """
     if isinstance(given, str):
         try:
             given = json_text.read(given.encode() or b"{}")
         except ValueError:
-            given = {tool.required[0]: given}
+            given = {tool.required[0]: given}  # a model that has one thing to say may leave out its name
     if not isinstance(given, dict | None):
-        raise BadRequest("the arguments are no object", action=_usage(tool))
-    # Right names last, so that they win over others for the same argument.
+        raise BadRequest("the arguments must be a JSON object", action=_usage(tool))
+    # Right names come last, so that they win over other names of the same argument.
     pairs = sorted((given or {}).items(), key=lambda pair: pair[0] in tool.properties)
     known = {_name(tool, name): value for name, value in pairs if value is not None}
     if missing := [name for name in tool.required if name not in known]:
@@ -105,16 +121,18 @@ _ALIASES = {
     "pattern": ("query", "text"),
     "size": ("count", "limit", "num_results", "top_k", "topn"),
 }
+"""Other names that models write, by the name of the argument."""
 
 
 def _name(tool: Tool, name: str) -> str:
-    """The argument that a name stands for; itself if no tool has one like it."""
+    """Return the argument that a name stands for; the name itself if the tool has no such argument."""
     if name in tool.properties:
         return name
     return next((known for known in tool.properties if name in _ALIASES.get(known, ())), name)
 
 
 def _value(tool: Tool, name: str, value: Any) -> Any:
+    """Return one argument in its type. Raises BadRequest if it cannot be converted."""
     law = tool.properties[name]
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -127,20 +145,24 @@ def _value(tool: Tool, name: str, value: Any) -> Any:
 
 
 def _integer(value: Any, law: Mapping[str, Any]) -> int | None:
+    """Return a number clamped to its bounds, None if it is no whole number."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,15}(?:\.0*)?\s*", value):
         value = float(value)
+    # The last comparison excludes fractions, NaN and infinity.
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         return None
     return int(max(law["minimum"], min(law["maximum"], value)))
 
 
 def _string(value: Any) -> str | None:
+    """Return text or a number as text, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value)
 
 
 def _usage(tool: Tool) -> str:
+    """Return a hint that shows the call with its arguments."""
     names = [name if name in tool.required else f"[{name}]" for name in tool.properties]
     return f"call it as {tool.name}({', '.join(names)})"
 
@@ -150,10 +172,11 @@ _ABSENT = {
     "redirect-not-captured": "This page redirects to one that does not exist.",
     "redirect-loop": "This page redirects to itself.",
 }
+"""Texts by reason of the error, for the model."""
 
 
 def refusal(error: EmulatorError) -> str:
-    """Why there is no result, in the words of a browser rather than of an archive."""
+    """Return why there is no result, as text for the model, in the words of a browser rather than of an archive."""
     if isinstance(error, NotCaptured):
         return _ABSENT.get(error.reason, "This page does not exist.") + " Search for another one."
     if isinstance(error, NoView):

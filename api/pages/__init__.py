@@ -1,6 +1,7 @@
-"""What people look at: a search engine over the snapshot, without a script and without anything from elsewhere.
+"""Pages for people: a search engine over the snapshot, without scripts and without anything from other hosts.
 
-What crawled pages say is hostile: it is escaped by the templates, bounded, and only http URLs become links.
+Text of crawled pages is hostile. Templates escape it, its length is bounded, and only http and https URLs become
+links.
 """
 
 import re
@@ -18,4 +19,4 @@ PAGES: Sequence[tuple[re.Pattern[str], Handler]] = (
     (re.compile(r"/opensearch\.xml"), page(browser.opensearch)),
     (re.compile(r"/favicon\.ico"), page(browser.icon)),
 )
-"""By path; made for the servers' own names."""
+"""Handlers by path, for the server's own host names."""

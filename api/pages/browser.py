@@ -1,4 +1,4 @@
-"""What a browser asks beside pages: how to search here, completions while one types, an icon.
+"""Requests that a browser makes besides pages: how to search here, completions while the user types, an icon.
 
 OpenSearch 1.1 (draft 6) and its suggestions extension, `application/x-suggestions+json`.
 """
@@ -14,18 +14,20 @@ from webemu.api.services.origin import Reply
 from webemu.emulator.world import World
 
 LIMIT = 10
+"""Most completions."""
 MAX_BEGUN = 200
+"""Most characters of the text to complete."""
 
 
 def opensearch(world: World, request: Request) -> Reply:
-    """`/opensearch.xml`."""
+    """Answer `/opensearch.xml`, the description that lets a browser add this search engine."""
     return reply(fill("opensearch.xml", origin=request.origin), "application/opensearchdescription+xml", world.snapshot)
 
 
 def suggest(world: World, request: Request) -> Reply:
-    """`/suggest?q=`: what was typed, completions, nothing said of them, where each is searched for.
+    """Answer `/suggest?q=`: the typed text, completions, an empty description and a search address of each.
 
-    Titles have no date: to a session that sees the web of a day, none are told.
+    Titles have no date, so that a session that sees the web of a past day gets none.
     """
     begun = next((value[:MAX_BEGUN] for name, value in request.parameters if name == "q"), "")
     titles = world.suggest(begun, LIMIT) if request.session.at is None else []
@@ -34,5 +36,5 @@ def suggest(world: World, request: Request) -> Reply:
 
 
 def icon(world: World, request: Request) -> Reply:
-    """`/favicon.ico`, which is SVG."""
+    """Answer `/favicon.ico` with an SVG."""
     return reply(fill("icon.svg"), "image/svg+xml", world.snapshot)

@@ -1,4 +1,4 @@
-"""The front page and the results of a search, as a person reads them."""
+"""The front page, and the result page of a search."""
 
 from __future__ import annotations
 
@@ -18,53 +18,63 @@ from webemu.emulator.types import Hit, Query
 from webemu.emulator.world import DEEPEST, World
 
 SIZE = 10
+"""Results on a page."""
 AHEAD = 5
-"""Pages are found and numbered in blocks of so many."""
+"""Pages that one search fetches, so that the links to the next pages are known."""
 LAST = DEEPEST // SIZE
+"""Number of the last page."""
 TINTS = 8
+"""Number of colours for hosts."""
 SUGGESTED = 6
+"""Most titles to suggest for a search without results."""
 RELATED = 8
+"""Most related searches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One result."""
+    """One result, as the template reads it."""
 
     url: str
     title: str
     href: str
+    """Address of the page: the URL itself for a client of the proxy, else the view of it."""
     crumbs: Sequence[str]
+    """Host and parts of the path."""
     host: str
     tint: int
-    """Number of the colour that its host has."""
+    """Number of the colour of its host."""
     date: str
     snippet: Sequence[tuple[str, bool]]
-    """Pieces, and whether each is a word of the query."""
+    """The snippet in pieces, each with True if it is a word of the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A filter found in the query, and the query without it."""
+    """A filter in the query, with the address of the search without it."""
 
     name: str
+    """Label of the filter."""
     value: str
     href: str
+    """Address of the search without the filter."""
 
 
 def home(world: World, request: Request) -> Reply:
-    """`/`: the search box and what is behind it."""
+    """Answer `/`: the search box and the size of the crawl."""
     spans = [archive for archive in world.archives() if archive.last]
     times = (min((one.first for one in spans), default=0), max((one.last for one in spans), default=0))
     return sheet(world, "home.html", figures=world.figures(), times=[addresses.stamp(time) for time in times if time])
 
 
 def answer(world: World, request: Request) -> Reply:
-    """`/search?q=&page=`."""
+    """Answer `/search?q=&page=`; without a query, the front page."""
     text = first(request, "q", MAX_CHARS)
     if not text:
         return home(world, request)
     page = _number(first(request, "page"))
     block = (page - 1) // AHEAD
+    # One search covers a block of pages, so that the links to the following pages are right.
     found = world.search(Query(text, block + 1, SIZE * AHEAD, request.session.at))
     start = (page - 1) % AHEAD * SIZE
     words = parse(text).words
@@ -74,22 +84,23 @@ def answer(world: World, request: Request) -> Reply:
         "results.html",
         query=text,
         page=page,
-        shown=[_shown(world, request, hit, words) for hit in found.hits[start : start + SIZE]],
+        results=[_shown(world, request, hit, words) for hit in found.hits[start : start + SIZE]],
         pages=list(_pages(page, last)),
         last=last,
-        meant=world.correct(text) if page == 1 and request.session.at is None else None,
+        correction=world.correct(text) if page == 1 and request.session.at is None else None,
         conditions=[_condition(said, rest) for said, rest in conditions(text)],
         related=world.related(text, found.hits, RELATED),
-        suggested=_suggested(world, request, words) if not found.hits else [],
+        similar_titles=_suggested(world, request, words) if not found.hits else [],
     )
 
 
 def _number(text: str) -> int:
+    """Return the number of a page, clamped to those that exist; 1 if the text is no number."""
     return min(LAST, max(1, int(text))) if text.isascii() and text.isdigit() and len(text) < 6 else 1
 
 
 def _pages(page: int, last: int) -> Iterator[int]:
-    """The numbers around a page that are links."""
+    """Yield the numbers of pages around the current one that become links."""
     return (number for number in range(max(1, page - AHEAD), page + AHEAD + 1) if number <= max(last, page))
 
 
@@ -109,9 +120,9 @@ def _shown(world: World, request: Request, hit: Hit, words: str) -> Shown:
 
 _NAMES = {
     "phrases": "exactly",
-    "without": "without",
+    "excluded_terms": "without",
     "sites": "site",
-    "without_sites": "without site",
+    "excluded_sites": "without site",
     "titles": "in the title",
     "urls": "in the URL",
     "types": "file type",
@@ -120,17 +131,20 @@ _NAMES = {
     "required": "with",
     "languages": "language",
     "numbers": "a number from",
-    "either": "any of",
-    "unwanted": "without",
+    "any_of": "any of",
+    "excluded_groups": "without",
 }
+"""Labels of filters by the attribute of the parsed query that holds them."""
 
 
 def _condition(said: Parsed, rest: str) -> Condition:
+    """Return a filter for display; `parsed` holds it alone, `remaining_query` is the query without it."""
     name, value = next((name, value) for name in _NAMES if (value := getattr(said, name)))
     return Condition(_NAMES[name], _value(value), addresses.search(rest) if rest else "/")
 
 
 def _value(value: date | tuple[str | Group | tuple[int, int], ...]) -> str:
+    """Return the first value of a filter as text."""
     if isinstance(value, date):
         return str(value)
     one = value[0]
@@ -140,7 +154,10 @@ def _value(value: date | tuple[str | Group | tuple[int, int], ...]) -> str:
 
 
 def _suggested(world: World, request: Request, words: str) -> list[str]:
-    """Titles near what was asked; none where only a part of the crawl is to be seen, since titles have no date."""
+    """Return titles that begin like words of the query.
+
+    Titles have no date, so that a session that sees the web of a past day gets none.
+    """
     if request.session.at is not None:
         return []
     begun = (title for word in words.split()[:3] for title in world.suggest(word[:6], SUGGESTED))

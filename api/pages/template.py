@@ -1,4 +1,7 @@
-"""One page of ours as a reply: its template filled and escaped, under a policy that lets nothing run or load."""
+"""One page of this server as a response: a filled and escaped template.
+
+Its Content-Security-Policy lets nothing run and nothing load from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ _POLICY = (
 
 @cache
 def _templates() -> Environment:
-    loader = PackageLoader("webemu.api.pages")
+    """Return the environment of this package's templates, which fails on an undefined name."""
+    loader = PackageLoader("api.pages")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -39,21 +43,23 @@ def _templates() -> Environment:
 
 @cache
 def _policy() -> bytes:
-    """Content-Security-Policy, CSP level 3: the one style sheet is named by its hash."""
+    """Return the Content-Security-Policy (CSP level 3), in which the only style sheet is named by its hash."""
     style = str(_templates().globals["style"])
     return _POLICY.format(style=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}").encode()
 
 
 def fill(template: str, **values: Any) -> bytes:
+    """Return a filled template as bytes."""
     return _templates().get_template(template).render(**values).encode("utf-8", "replace")
 
 
 def sheet(world: World, template: str, error: EmulatorError | None = None, **values: Any) -> Reply:
-    """A page of HTML, with the status of what went wrong; templates know the world as `world`."""
+    """Return a page of HTML with the status of the error, 200 without one. Templates know the world as `world`."""
     return reply(fill(template, world=world, error=error, **values), HTML, world.snapshot, error)
 
 
 def reply(body: bytes, kind: str, snapshot: str, error: EmulatorError | None = None) -> Reply:
+    """Return a response with the headers that all of these pages share."""
     headers: Headers = [
         (b"Content-Type", kind.encode()),
         (b"Content-Length", b"%d" % len(body)),
@@ -67,6 +73,7 @@ def reply(body: bytes, kind: str, snapshot: str, error: EmulatorError | None = N
 
 
 def _marks(error: EmulatorError | None) -> Headers:
+    """Return this server's headers for an error; none without one."""
     if error is None:
         return []
     reason = (b"X-Webemu-Reason", error.reason.encode())
@@ -74,10 +81,11 @@ def _marks(error: EmulatorError | None) -> Headers:
 
 
 def page(answer: Callable[[World, Request], Reply]) -> Handler:
-    """A handler that says in HTML what went wrong, and leaves other methods than GET and HEAD to others."""
+    """Wrap a function as a handler: its errors become HTML pages; methods other than GET and HEAD are passed on."""
 
     @wraps(answer)
     def handle(world: World, request: Request) -> Reply | None:
+        # None passes the request on: another handler may answer it.
         if request.method not in ("GET", "HEAD"):
             return None
         try:
@@ -89,5 +97,5 @@ def page(answer: Callable[[World, Request], Reply]) -> Handler:
 
 
 def first(request: Request, name: str, limit: int = 8192) -> str:
-    """The first parameter of a name, cut; empty if there is none."""
+    """Return the first parameter of a name, stripped and cut to `limit` characters; empty if there is none."""
     return next((value.strip()[:limit] for key, value in request.parameters if key == name), "")

@@ -1,4 +1,4 @@
-"""One URL of the crawl, looked at: the page itself in a frame, its text, markdown, links, and what its server said."""
+"""One URL of the crawl: the page in a frame, its text, markdown and links, and the headers of its server."""
 
 from __future__ import annotations
 
@@ -19,47 +19,59 @@ from webemu.emulator.types import Capture, PageRequest, View
 from webemu.emulator.world import World
 
 TABS = {"page": "Page", "text": "Text", "markdown": "Markdown", "links": "Links", "headers": "Headers"}
+"""Labels of the views, in order."""
 _VIEWS: dict[str, View] = {"text": "text", "markdown": "markdown", "links": "links"}
 MAX_SHOWN = 300_000
-"""Characters of a text; of longer ones the API gives the rest."""
+"""Most characters of a text; the API gives the rest."""
 MAX_CAPTURES = 100
+"""Most captures in the list."""
 MAX_LINKS = 2000
+"""Most links in the list."""
 MAX_HEADERS = 300
+"""Most headers in the table."""
 MAX_VALUE = 4000
+"""Most characters of a header's name or value."""
 _LINK = re.compile(r"\[\d+\] (\S+)")
 _REASON = re.compile(r"[^\x20-\x7e]")
+"""Characters that no reason phrase may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One capture of the URL, to be chosen."""
+    """One capture of the URL, for the list to choose from."""
 
     day: str
     time: str
     status: int
     mime: str
     href: str
+    """Address that shows the capture."""
     current: bool
+    """True for the capture on view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where a link of the page leads."""
+    """A link of the page; `href` is the address that shows its target, empty if that is no web page."""
 
     url: str
     href: str
 
 
 def answer(world: World, request: Request) -> Reply:
-    """`/view?url=&as=page|text|markdown|links|headers&at=`."""
+    """Answer `/view?url=&as=page|text|markdown|links|headers&at=`.
+
+    Raises: BadRequest if the URL is missing or the view unknown, NotCaptured if the URL is not captured.
+    """
     url, tab, at = first(request, "url"), first(request, "as") or "page", first(request, "at", 40)
     if not url or tab not in TABS:
         raise BadRequest(
-            "an address is needed" if not url else f"{tab[:40]!r} is no view of a page",
-            action=f"use /view?url=ADDRESS&as={'|'.join(TABS)}",
+            "the parameter url is missing" if not url else f"{tab[:40]!r} is not a view of a page",
+            action=f"use /view?url=URL&as={'|'.join(TABS)}",
         )
     moment = parse_time(at) if at else request.session.at
     capture = world.locate(PageRequest(url, "raw", moment, follow=False))
+    # A view that fails is an error inside the page: the other views and captures stay reachable.
     problem, values = None, dict[str, Any]()
     try:
         values = _panel(world, capture, tab)
@@ -69,44 +81,46 @@ def answer(world: World, request: Request) -> Reply:
 
 
 def _about(world: World, request: Request, asked: str, capture: Capture, tab: str, at: str) -> dict[str, Any]:
-    """What all views of a capture show."""
+    """Return the template values that all views of a capture share."""
     stamp = addresses.stamp(capture.time)
     return {
         "title": world.text_of(capture)[0] or addresses.readable(capture.url),
         "url": capture.url,
-        "real": addresses.real(request, capture.url),
+        "direct_url": addresses.real(request, capture.url),
         "host": urls.host(capture.url),
-        "near": capture.url != urls.guess(asked),
+        "is_inexact": capture.url != urls.guess(asked),
         "capture": capture,
-        "when": datetime.fromtimestamp(capture.time, UTC),
+        "captured_at": datetime.fromtimestamp(capture.time, UTC),
         "redirect": _link(capture.redirect) if capture.redirect else None,
         "tab": tab,
         "tabs": [(name, label, addresses.view(asked, name, at)) for name, label in TABS.items()],
         "captures": _captures(world, asked, capture, tab),
-        "alone": addresses.replay(capture.url, stamp),
+        "replay_url": addresses.replay(capture.url, stamp),
     }
 
 
 def _panel(world: World, capture: Capture, tab: str) -> dict[str, Any]:
-    """What one view shows. Raises NoView and PayloadError."""
+    """Return the template values of one view. Raises ViewUnavailable or PayloadError if it cannot be shown."""
     if tab == "page":
-        return {"frame": addresses.replay(capture.url, addresses.stamp(capture.time), "if_")}
+        return {"frame_url": addresses.replay(capture.url, addresses.stamp(capture.time), "if_")}
     if tab == "headers":
         return _headers(world, capture)
     content = world.fetch(_exactly(capture, _VIEWS[tab])).content
     links: Sequence[Link] = []
     if tab == "links":
+        # This view is the text of the page, followed by a numbered list of link targets.
         content, _, listed = content.rpartition("\n\nLinks:\n") if "\n\nLinks:\n" in content else (content, "", "")
         links = [_link(target) for target in _LINK.findall(listed)[:MAX_LINKS]]
     return {"content": content[:MAX_SHOWN], "links": links, "total": len(content), "is_cut": len(content) > MAX_SHOWN}
 
 
 def _exactly(capture: Capture, view: View) -> PageRequest:
+    """Return the request for one capture, without following redirects."""
     return PageRequest(capture.url, view, datetime.fromtimestamp(capture.time, UTC), follow=False)
 
 
 def _headers(world: World, capture: Capture) -> dict[str, Any]:
-    """Status and headers as recorded; none for records that are no answers of HTTP."""
+    """Return status and headers as recorded; no headers if the record is not an HTTP response."""
     _, payload = world.payload(_exactly(capture, "raw"))
     lines = [(_shown(name), _shown(value)) for name, value in payload.headers[:MAX_HEADERS]]
     reason = _REASON.sub("�", payload.reason)[:200]
@@ -114,6 +128,7 @@ def _headers(world: World, capture: Capture) -> dict[str, Any]:
 
 
 def _shown(value: bytes) -> str:
+    """Decode a header's name or value, cut, with unprintable characters replaced."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
@@ -126,7 +141,7 @@ def _link(url: str) -> Link:
 
 
 def _captures(world: World, asked: str, current: Capture, tab: str) -> list[Seen]:
-    """The captures around the current one, in the order of time."""
+    """Return the captures around the current one, in order of time."""
     found = world.captures(asked)
     place = next((number for number, one in enumerate(found) if one == current), 0)
     start = max(0, min(place - MAX_CAPTURES // 2, len(found) - MAX_CAPTURES))

@@ -1,1 +1,1 @@
-"""The APIs of MediaWiki, answered from the article pages that were captured of a wiki."""
+"""MediaWiki's APIs (`api.php`, REST), answered from captured article pages of a wiki."""

@@ -1,4 +1,4 @@
-"""Which requests to a wiki its APIs answer: `/w/api.php`, `/api/rest_v1/page/…`, `/w/rest.php/v1/search/…`.
+"""Routes of a wiki's APIs: `/w/api.php`, `/api/rest_v1/page/…`, `/w/rest.php/v1/search/…`.
 
 https://www.mediawiki.org/wiki/API:Main_page; errors are HTTP 200 with `MediaWiki-API-Error` (API:Errors_and_warnings).
 """
@@ -28,16 +28,18 @@ _SEARCH = re.compile(r"(?:/w)?/rest\.php/v1/search/(page|title)")
 _ACTIONS: dict[str, Callable[[Ask], object]] = {"query": query, "parse": parse, "opensearch": opensearch}
 _FORMATS = ("json", "jsonfm")
 _NOT_CALLBACK = re.compile(r"[^\[\].'\"_A-Za-z0-9]")
+"""Characters that MediaWiki removes from a JSONP callback."""
 
 
 def covers(request: Request) -> bool:
+    """True if path and method are those of a wiki API, on any host."""
     is_api = _API.fullmatch(request.path) and request.method in ("GET", "HEAD", "POST")
     is_rest = _PAGE.fullmatch(request.path) or _SEARCH.fullmatch(request.path)
     return bool(is_api or (is_rest and request.method in ("GET", "HEAD")))
 
 
 def answer(world: World, request: Request) -> Reply | None:
-    """What the wiki of that host answers; None where there is none."""
+    """Answer an API request to a wiki; None if the path is no API or the host is no wiki."""
     if not covers(request) or not is_wiki(world, request.host):
         return None
     reply = _reply(read(world, request), request)
@@ -46,6 +48,7 @@ def answer(world: World, request: Request) -> Reply | None:
 
 
 def _reply(ask: Ask, request: Request) -> Reply:
+    """Dispatch to the REST API of pages, the REST search, or `api.php`."""
     if page := _PAGE.fullmatch(request.path):
         return rest.page(ask, page[1], page[2], request.path)
     if search := _SEARCH.fullmatch(request.path):
@@ -54,6 +57,7 @@ def _reply(ask: Ask, request: Request) -> Reply:
 
 
 def _api(ask: Ask) -> Reply:
+    """Run an action of `api.php` and format its result or its error."""
     version = 1
     try:
         version = 2 if ask.text("formatversion") in ("2", "latest") else 1
@@ -68,7 +72,7 @@ def _api(ask: Ask) -> Reply:
 
 
 def _format(ask: Ask) -> str:
-    """Return the format that is asked for; opensearch is the one action that answers in JSON by default."""
+    """Return the requested output format; opensearch is the one action that answers in JSON by default."""
     return ask.text("format", "json" if ask.text("action") == "opensearch" else "jsonfm")
 
 
@@ -82,18 +86,20 @@ def _refused(ask: Ask, error: ApiError, version: int) -> Tree:
 
 
 def _sent(ask: Ask, tree: object, version: int, headers: Headers) -> Reply:
-    """As JSON, as a call of `callback`, or, where no format was asked for, as HTML for people."""
+    """Return the tree as JSON, as a JSONP call of `callback`, or as HTML for people if no format was requested."""
     if ask.text("origin") == "*":
         headers = [*headers, (b"Access-Control-Allow-Origin", b"*")]
     if _format(ask) != "json":
         return answered(_shown(ask, shaped(tree, version)), "text/html; charset=utf-8", headers=headers)
     body = written(tree, version, plain=ask.has("utf8"))
     if callback := _NOT_CALLBACK.sub("", ask.text("callback")[:200]):
+        # MediaWiki's comment in front keeps the body from being read as another file type.
         return answered(f"/**/{callback}(".encode() + body + b")", "text/javascript; charset=utf-8", headers=headers)
     return answered(body, "application/json; charset=utf-8", headers=headers)
 
 
 def _shown(ask: Ask, tree: object) -> bytes:
+    """Return the HTML page that shows a result to people."""
     title = f"MediaWiki API result - {escape(ask.host)}"
     text = escape(json.dumps(tree, ensure_ascii=False, indent=4), quote=False)
     head = f'<!DOCTYPE html>\n<html><head><meta charset="UTF-8"><title>{title}</title></head>\n<body><h1>{title}</h1>\n'

@@ -1,4 +1,4 @@
-"""Extracts of an article: all of its prose or its beginning, as text or as HTML (extension TextExtracts)."""
+"""Extracts of an article: its prose or the beginning of it, as text or HTML (like the TextExtracts extension)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from html import escape
 from webemu.emulator.article import Article, Section
 
 _SENTENCE = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s++["'“‘«(\[]*+[^\sa-z]|\s*+\Z)|[。！？]""")
+"""End of a sentence: punctuation that no lower-case letter follows, or an ideographic full stop."""
 _PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 
 
 def text_of(article: Article, intro: bool = False, form: str = "wiki") -> str:
-    """Its prose as text; headings as in wikitext, `plain`, or left `raw` between control characters."""
+    """Return the article's prose as text.
+
+    `form` is the style of headings: `wiki` (`== x ==`), `plain`, or `raw` between control characters. `intro` keeps
+    the lead section only.
+    """
     pieces = [article.sections[0].text]
     for section in article.sections[1:] if not intro else ():
         pieces.append(f"\n\n\n{_heading(section, form)}\n{section.text}")
@@ -30,7 +35,7 @@ def _heading(section: Section, form: str) -> str:
 
 
 def html_of(article: Article, intro: bool = False) -> str:
-    """Its prose as plain HTML."""
+    """Return the article's prose as simplified HTML; `intro` keeps the lead section only."""
     pieces = [article.sections[0].extract]
     for section in article.sections[1:] if not intro else ():
         tag = f"h{section.level}"
@@ -40,13 +45,13 @@ def html_of(article: Article, intro: bool = False) -> str:
 
 
 def sentences(text: str, count: int) -> str:
-    """The first so many sentences; all of it where there are not so many."""
+    """Return the first `count` sentences; the whole text if it has fewer."""
     ends = [found.end() for found in _SENTENCE.finditer(text)]
     return text[: ends[count - 1]] if len(ends) >= count else text
 
 
 def characters(text: str, count: int) -> str:
-    """About so many characters: to the end of the word, with dots where something is left out."""
+    """Return about `count` characters, to the end of the word, with `...` if anything was cut off."""
     if len(text) <= count:
         return text
     end = re.compile(r"\s|\Z").search(text, count)
@@ -55,11 +60,14 @@ def characters(text: str, count: int) -> str:
 
 
 def cut(html: str, count: int, by: str) -> str:
-    """The beginning of an extract as HTML, by sentences or characters: whole paragraphs, the last one as text."""
+    """Return the beginning of an HTML extract, by `sentences` or `characters`: whole paragraphs, then the last one as
+    text.
+    """
     kept: list[str] = []
     for found in _PARAGRAPH.finditer(html):
         words = _TAG.sub("", found[1]).strip()
         size = len(_SENTENCE.findall(words)) if by == "sentences" else len(words)
+        # This paragraph reaches the limit: it is cut as text, since cutting markup could break it.
         if size >= count:
             short = sentences(words, count) if by == "sentences" else characters(words, count)
             return "\n".join([*kept, found[0] if short == words else f"<p>{short}</p>"])
@@ -68,7 +76,7 @@ def cut(html: str, count: int, by: str) -> str:
 
 
 def first_paragraph(article: Article) -> tuple[str, str]:
-    """(text, HTML) of the first paragraph that says something."""
+    """Return the first non-empty paragraph as (text, HTML); both empty if the lead section is."""
     lead = article.sections[0]
     for found in _PARAGRAPH.finditer(lead.extract):
         if _TAG.sub("", found[1]).strip():

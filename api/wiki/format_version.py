@@ -1,7 +1,7 @@
-"""The two versions of MediaWiki's JSON, from one tree (https://www.mediawiki.org/wiki/API:JSON_version_2).
+"""Both versions of MediaWiki's JSON from one tree (https://www.mediawiki.org/wiki/API:JSON_version_2).
 
-Marks at the end of a key say what differs. `name*` is the content of its object: version 1 calls it `*`. `name{}` is
-a value that version 1 wraps in an object of its own. `name#` is a list of pages that version 1 keys by page number.
+Suffixes of a key say how the versions differ. `name*` is the content of its object: version 1 calls it `*`. `name{}`
+is a value that version 1 wraps in an object of its own. `name#` is a list of pages that version 1 keys by page id.
 True is `""` in version 1, where False is left out.
 """
 
@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 Tree: TypeAlias = dict[str, object]
+"""Object of the answer, with suffixed keys."""
 
 
 def shaped(value: object, version: int) -> object:
-    """The tree as that version of the format has it."""
+    """Return the tree in a version (1 or 2) of the format, suffixes resolved."""
     if isinstance(value, Mapping):
+        # Version 1 leaves out False.
         fields = (_field(str(key), one, version) for key, one in value.items() if version > 1 or one is not False)
         return {key: shaped(one, version) for key, one in fields}
     if isinstance(value, list | tuple):
@@ -35,7 +37,7 @@ def _field(key: str, value: object, version: int) -> tuple[str, object]:
 
 
 def _by_number(pages: Sequence[Mapping[str, object]]) -> Tree:
-    """Pages that are not there are numbered downwards from -1."""
+    """Key pages by their id; missing pages are numbered downwards from -1, as MediaWiki does."""
     found: Tree = {}
     absent = 0
     for page in pages:
@@ -46,7 +48,7 @@ def _by_number(pages: Sequence[Mapping[str, object]]) -> Tree:
 
 
 def written(tree: object, version: int, plain: bool) -> bytes:
-    """As JSON: version 1 escapes all but ASCII unless it is asked for `plain` UTF-8."""
+    """Return the tree as JSON bytes. Version 1 escapes non-ASCII characters unless `is_utf8`."""
     escaped = version == 1 and not plain
     text = json.dumps(shaped(tree, version), ensure_ascii=escaped, separators=(",", ":"))
     return text.encode("utf-8", "replace")

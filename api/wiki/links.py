@@ -1,4 +1,4 @@
-"""Where a page leads: the properties links, categories, images and extlinks of `action=query`."""
+"""Outgoing links of a page: the properties links, categories, images and extlinks of `action=query`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from webemu.emulator import urls
 from webemu.emulator.article import Article
 
 Named = tuple[int, str]
-"""(namespace, title)."""
+"""Namespace number and title."""
 
 
 def links(ask: Ask, entries: Sequence[Entry]) -> Filled:
-    """`prop=links`, those of pages nobody has written with them; of a redirect, where it leads."""
+    """Answer `prop=links`, red links included; a redirect links to its target."""
     spaces = ask.namespaces("plnamespace", "*")
     return portioned(ask, "links", "pl", [_items(_links(ask, entry), spaces) for entry in entries])
 
@@ -28,6 +28,7 @@ def _links(ask: Ask, entry: Entry) -> list[Named]:
 
 
 def categories(ask: Ask, entries: Sequence[Entry]) -> Filled:
+    """Answer `prop=categories`; `clshow` selects hidden or other ones."""
     return portioned(ask, "categories", "cl", [_items(_categories(ask, entry.article)) for entry in entries])
 
 
@@ -41,22 +42,24 @@ def _categories(ask: Ask, article: Article | None) -> list[Named]:
 
 
 def images(ask: Ask, entries: Sequence[Entry]) -> Filled:
+    """Answer `prop=images`."""
     found = [inside(ask.host, e.article, e.article.images) if e.article else [] for e in entries]
     return portioned(ask, "images", "im", [_items(titles) for titles in found])
 
 
 def extlinks(ask: Ask, entries: Sequence[Entry]) -> Filled:
+    """Answer `prop=extlinks`."""
     found = [outside(ask.host, entry.article) if entry.article else [] for entry in entries]
     return portioned(ask, "extlinks", "el", [[{"url*": url} for url in of_page] for of_page in found])
 
 
 def outside(host: str, article: Article) -> list[str]:
-    """URLs outside the wiki that the article leads to."""
+    """Return the URLs outside the wiki that the article links to."""
     return [url for url in article.links if urls.host(url) != host]
 
 
 def inside(host: str, article: Article, addresses: Iterable[str]) -> list[Named]:
-    """Pages of the wiki, each once, by addresses that stand in the article."""
+    """Return the distinct pages of the wiki among URLs that stand in the article; special pages are left out."""
     spaces = _own_names(host, article)
     titles = dict.fromkeys(title for url in addresses if (title := title_of(url, host)))
     found = [(spaces.get(title.partition(":")[0], namespace(title)), title) for title in titles]
@@ -64,7 +67,9 @@ def inside(host: str, article: Article, addresses: Iterable[str]) -> list[Named]
 
 
 def _own_names(host: str, article: Article) -> dict[str, int]:
-    """What the wiki calls its categories and files in its own language, as far as the article shows it."""
+    """Return namespace numbers by local name, such as `Kategorie`, learned from the article's own categories and
+    images.
+    """
     shown = [(14, article.categories), (14, article.hidden_categories), (6, article.images)]
     titles = [(space, title_of(of_kind[0], host)) for space, of_kind in shown if of_kind]
     return {title.partition(":")[0]: space for space, title in titles if ":" in title}

@@ -1,4 +1,4 @@
-"""Lists of `action=query`: search, prefixsearch, random; each is a generator of pages as well."""
+"""Lists of `action=query`: search, prefixsearch and random. Each also serves as a generator of pages."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ from webemu.api.wiki.titles import NAMESPACES, namespace, spelled
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A part of a list."""
+    """One page of a list."""
 
     items: list[Tree]
-    """Each has a title."""
+    """Items, each with a `title`."""
     on: Tree = field(default_factory=dict)
-    """Parameters that lead to the next part."""
+    """Parameters that continue with the next page; empty after the last."""
     said: Tree = field(default_factory=dict)
-    """What is said of the whole."""
+    """Fields about the whole list, such as `searchinfo`."""
 
 
 List: TypeAlias = Callable[[Ask, str], Listed]
-"""Of an ask, and the letter that its parameters begin with: `g` in a generator."""
+"""Computes a list for a call; the second argument prefixes its parameters (`g` in a generator, otherwise empty)."""
 
 
 def found(ask: Ask, letter: str = "") -> Listed:
-    """`list=search` (https://www.mediawiki.org/wiki/API:Search)."""
+    """Answer `list=search` (https://www.mediawiki.org/wiki/API:Search). Raises ApiError if `srsearch` is missing."""
     words = ask.required(f"{letter}srsearch")
     start, limit = ask.number(f"{letter}sroffset", 0, most=10_000), ask.number(f"{letter}srlimit", 10, 1)
     spaces = ask.namespaces(f"{letter}srnamespace")
     matches = search(ask, words, start, limit, spaces)
+    # A generator only needs titles, so the costly fields are computed for a plain list alone.
     shown = set(ask.values("srprop", "size|wordcount|timestamp|snippet")) if not letter else set()
     items = [_result(ask, match, words, shown) for match in matches.shown]
     on: Tree = {f"{letter}sroffset": start + limit} if matches.more else {}
@@ -66,7 +67,9 @@ def _result(ask: Ask, match: Match, words: str, shown: set[str]) -> Tree:
 
 
 def completed(ask: Ask, letter: str = "") -> Listed:
-    """`list=prefixsearch` (https://www.mediawiki.org/wiki/API:Prefixsearch)."""
+    """Answer `list=prefixsearch` (https://www.mediawiki.org/wiki/API:Prefixsearch). Raises ApiError without
+    `pssearch`.
+    """
     prefix = spelled(ask.required(f"{letter}pssearch"))
     start, limit = ask.number(f"{letter}psoffset", 0, most=10_000), ask.number(f"{letter}pslimit", 10, 1)
     spaces = ask.namespaces(f"{letter}psnamespace") or frozenset(NAMESPACES)
@@ -76,7 +79,10 @@ def completed(ask: Ask, letter: str = "") -> Listed:
 
 
 def drawn(ask: Ask, letter: str = "") -> Listed:
-    """`list=random` (https://www.mediawiki.org/wiki/API:Random): drawn by who asks, the same for the same ask."""
+    """Answer `list=random` (https://www.mediawiki.org/wiki/API:Random).
+
+    The draw is seeded by snapshot, host and session name, so the same client gets the same pages.
+    """
     start, limit = ask.number(f"{letter}rncontinue", 0, most=10_000), ask.number(f"{letter}rnlimit", 1, 1)
     articles = titles(ask.world, ask.host).articles
     seed = blake2b(f"random {ask.world.snapshot} {ask.host} {ask.session}".encode("utf-8", "replace")).digest()
@@ -91,3 +97,4 @@ def _named(ask: Ask, title: str) -> Tree:
 
 
 LISTS: dict[str, List] = {"search": found, "prefixsearch": completed, "random": drawn}
+"""Lists by their name in the API."""

@@ -1,4 +1,4 @@
-"""What a wiki says of itself: `meta=siteinfo` and `meta=userinfo` (https://www.mediawiki.org/wiki/API:Siteinfo)."""
+"""Facts about the wiki itself: `meta=siteinfo` and `meta=userinfo` (https://www.mediawiki.org/wiki/API:Siteinfo)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from webemu.api.wiki.site import titles
 from webemu.api.wiki.titles import NAMESPACES
 
 Meta: TypeAlias = Callable[[Ask], Tree]
+"""Computes the answer to one `meta` value."""
 
 
 def siteinfo(ask: Ask) -> Tree:
+    """Answer `meta=siteinfo` with the requested groups of `siprop`."""
     wanted = ask.values("siprop", "general")
     return {name: tell(ask) for name, tell in _TOLD.items() if name in wanted}
 
 
 def _general(ask: Ask) -> Tree:
+    """Return name, generator and language as the first captured article shows them, and the wiki's paths."""
     articles = titles(ask.world, ask.host).articles
     found = find(ask, articles[0]) if articles else None
     said: Tree = {}
@@ -33,7 +36,7 @@ def _general(ask: Ask) -> Tree:
 
 
 def _namespaces(ask: Ask) -> Tree:
-    """By their English names, which every wiki understands."""
+    """Return the namespaces by their English names, which every wiki understands."""
     return {str(number): _namespace(number, name) for number, name in NAMESPACES.items()}
 
 
@@ -43,12 +46,13 @@ def _namespace(number: int, name: str) -> Tree:
 
 
 def _statistics(ask: Ask) -> Tree:
-    """Of what was captured."""
+    """Return how many pages and articles were captured."""
     held = titles(ask.world, ask.host)
     return {"pages": len(held.numbers), "articles": len(held.articles)}
 
 
 def userinfo(ask: Ask) -> Tree:
+    """Answer `meta=userinfo`: the client is always anonymous."""
     return {"userinfo": {"id": 0, "name": "127.0.0.1", "anon": True}}
 
 
@@ -58,3 +62,4 @@ _TOLD: dict[str, Callable[[Ask], Tree]] = {
     "statistics": _statistics,
 }
 METAS: dict[str, Meta] = {"siteinfo": siteinfo, "userinfo": userinfo}
+"""Modules by their `meta` value."""

@@ -1,4 +1,4 @@
-"""`action=opensearch`: how titles go on that were begun (https://www.mediawiki.org/wiki/API:Opensearch)."""
+"""Title completion, `action=opensearch` (https://www.mediawiki.org/wiki/API:Opensearch)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webemu.api.wiki.titles import NAMESPACES, namespace, spelled
 
 
 def opensearch(ask: Ask) -> list[object]:
-    """`[what was typed, titles, descriptions, URLs]`; descriptions are empty, as they are on Wikipedia."""
+    """Return `[typed text, titles, descriptions, URLs]`; descriptions are empty, as they are on Wikipedia."""
     typed = ask.required("search")
     prefix = spelled(typed)
     spaces = ask.namespaces("namespace") or frozenset(NAMESPACES)

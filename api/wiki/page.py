@@ -1,4 +1,4 @@
-"""A title looked up: the article that was captured of it, what it is called there, and its revisions."""
+"""Lookup of a title: its captured article, its canonical spelling, and its revisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webemu.emulator.world import World
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A captured article under its own title."""
+    """Captured article under its own title, redirects followed."""
 
     title: str
     page: Page
@@ -26,29 +26,33 @@ class Found:
 
     @property
     def space(self) -> int:
+        """Namespace number, as the page itself says it or by the prefix of its title."""
         return namespace(self.title) if self.article.namespace is None else self.article.namespace
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A state of a page, by the capture that first showed it."""
+    """State of a page, represented by the first capture that shows it."""
 
     number: int
+    """Revision id."""
     parent: int
-    """The revision captured before, 0 if none was."""
+    """Id of the revision captured before; 0 if there is none."""
     capture: Capture
 
     @property
     def moment(self) -> datetime:
+        """Time of the capture, UTC."""
         return datetime.fromtimestamp(self.capture.time, UTC)
 
     @property
     def timestamp(self) -> str:
+        """Time of the capture in ISO 8601, as MediaWiki writes it."""
         return f"{self.moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def proper(ask: Ask, title: str) -> str:
-    """The title in the wiki's own spelling: with a capital, unless a page without one was captured."""
+    """Return the title in the wiki's own spelling: with a capital, unless a page without one was captured."""
     title = spelled(title)
     upper = capitalized(title)
     if upper == title or fault(title):
@@ -61,13 +65,16 @@ def proper(ask: Ask, title: str) -> str:
 
 
 def find(ask: Ask, title: str) -> Found | None:
-    """The article of a title, at the end of redirects; None if none was captured."""
+    """Return the article of a title, redirects followed; None if the title is invalid or was not captured."""
     return None if fault(title) or namespace(title) < -1 else _find(ref(ask.world), ask.host, title, ask.at)
 
 
 @lru_cache(16)
 def _find(held: ref[World], host: str, title: str, at: datetime | None) -> Found | None:
-    """A client asks for one page several times in a row; the world is held weakly, to be closed when it is left."""
+    """Fetch and parse the page; cached, since clients ask for one page several times in a row.
+
+    The cache key holds the world weakly, so that the world can be closed while its pages are cached.
+    """
     world = held()
     assert world is not None, "the caller holds it"
     try:
@@ -77,17 +84,21 @@ def _find(held: ref[World], host: str, title: str, at: datetime | None) -> Found
     article = world.article(page) if page.capture.status == 200 and urls.host(page.capture.url) == host else None
     if article is None:
         return None
+    # The canonical link of the page tells its title even behind redirects.
     own = title_of(article.canonical, host) or title_of(page.capture.url, host) or title
     return Found(own, page, article)
 
 
 def number(ask: Ask, title: str) -> int:
-    """The number of the page of that title."""
+    """Return the page id of a title on the wiki that is called."""
     return page_id(ask.host, title)
 
 
 def revisions(ask: Ask, found: Found) -> list[Revision]:
-    """What the crawl knows of a page's past, its present state first; nothing later than that is known."""
+    """Return the captured states of a page, newest first, none later than the state shown; never empty.
+
+    Consecutive captures with the same digest are one revision.
+    """
     made: list[Revision] = []
     now = found.page.capture
     for capture in ask.world.captures(now.url):
@@ -99,7 +110,7 @@ def revisions(ask: Ask, found: Found) -> list[Revision]:
 
 
 def as_of(ask: Ask, found: Found, revision: Revision) -> Article | None:
-    """The article as it stood in a revision."""
+    """Return the article as it stood in a revision; None if that capture holds no article."""
     if revision.capture.time == found.page.capture.time:
         return found.article
     page = ask.world.fetch(PageRequest(revision.capture.url, "html", revision.moment))

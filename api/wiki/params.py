@@ -1,4 +1,4 @@
-"""A request to `api.php`, its parameters read as MediaWiki reads them (https://www.mediawiki.org/wiki/API:Data_formats)."""
+"""Parameters of a call to `api.php`, read as MediaWiki reads them (https://www.mediawiki.org/wiki/API:Data_formats)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.world import World
 
 MAX_VALUES = 50
+"""Largest number of values in a list parameter, as for MediaWiki's ordinary users."""
 
 
 class ApiError(BadRequest):
-    """What the API refuses; its reason is MediaWiki's code."""
+    """Error of the API; its `reason` is MediaWiki's error code."""
 
     def __init__(self, code: str, info: str) -> None:
         super().__init__(info, reason=code)
@@ -23,31 +24,36 @@ class ApiError(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Who is asked what."""
+    """Call of a wiki's API: the world, the host, and the parameters."""
 
     world: World
     host: str
     at: datetime | None
-    """The day the wiki is seen on."""
+    """Time at which the wiki is seen; None for the latest captures."""
     session: str
-    """Name of who asks."""
+    """Session name of the client."""
     params: Mapping[str, str]
 
     def has(self, name: str) -> bool:
-        """Of a switch: it is on if it is there, whatever it says."""
+        """True if the parameter is present. MediaWiki's switches are on if present, whatever their value."""
         return name in self.params
 
     def text(self, name: str, default: str = "") -> str:
+        """Return a parameter as text."""
         return self.params.get(name, default)
 
     def required(self, name: str) -> str:
-        """Raises ApiError if it is not there."""
+        """Return a parameter that must be set. Raises ApiError if it is missing or empty."""
         if not self.params.get(name):
             raise ApiError("missingparam", f'The "{name}" parameter must be set.')
         return self.params[name]
 
     def values(self, name: str, default: str = "", most: int = MAX_VALUES) -> list[str]:
-        """Parted by `|`, or by the character U+001F if they begin with it; each once."""
+        """Return the distinct values of a list parameter, at most `limit`.
+
+        They are separated by `|`, or by the character U+001F if the text begins with it. Raises ApiError on more
+        values.
+        """
         text = self.params.get(name, default)
         parts = text[1:].split("\x1f") if text.startswith("\x1f") else text.split("|")
         found = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
@@ -56,18 +62,21 @@ class Ask:
         return found
 
     def number(self, name: str, default: int, least: int = 0, most: int = 500) -> int:
-        """A whole number, brought into its range; `max` is the most."""
+        """Return an integer parameter clamped to its range; `max` means `maximum`. Raises ApiError if it is no
+        integer.
+        """
         text = self.params.get(name, "").strip()
         if not text:
             return default
         if text == "max":
             return most
+        # isdecimal() accepts digits of other scripts, which MediaWiki does not.
         if not text.lstrip("-").isdecimal() or not text.isascii() or len(text) > 12:
             raise ApiError("badinteger", f'Invalid value "{text[:60]}" for integer parameter "{name}".')
         return max(least, min(int(text), most))
 
     def namespaces(self, name: str, default: str = "0") -> frozenset[int] | None:
-        """Numbers of namespaces; None for all. Raises ApiError."""
+        """Return namespace numbers; None for all (`*`). Raises ApiError if one is no number."""
         values = self.values(name, default)
         if "*" in values:
             return None
@@ -77,10 +86,10 @@ class Ask:
         return frozenset(int(value) for value in values)
 
     def address(self, title: str) -> str:
-        """Where a page of the wiki lives."""
+        """Return the URL of a page of the wiki."""
         return f"https://{self.host}{path(title)}"
 
 
 def read(world: World, request: Request) -> Ask:
-    """The ask of a request; of a parameter that is given twice the last counts, as in PHP."""
+    """Return the API call of a request; the last of repeated parameters counts, as in PHP."""
     return Ask(world, request.host, request.session.at, request.session.name, dict(request.parameters))

@@ -1,4 +1,4 @@
-"""`action=parse`: a captured page in parts (https://www.mediawiki.org/wiki/API:Parsing_wikitext)."""
+"""Parts of a captured page: `action=parse` (https://www.mediawiki.org/wiki/API:Parsing_wikitext)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from webemu.api.wiki.titles import fault
 from webemu.emulator.article import Section
 
 _DEFAULT = "text|categories|links|images|externallinks|sections|revid|displaytitle"
+"""Parts that are returned without `prop`."""
 
 
 def parse(ask: Ask) -> Tree:
-    """The whole answer. Raises ApiError."""
+    """Answer `action=parse`. Raises ApiError if the page is missing or a parameter is bad."""
     title = _title(ask)
     found = find(ask, title)
     if found is None:
         raise ApiError("missingtitle", "The page you specified doesn't exist.")
     told: Tree = {"title": found.title, "pageid": number(ask, found.title)}
     told |= {"redirects": [{"from": title, "to": found.title}] if found.title != title else []}
-    if not ask.has("redirects"):
+    if not ask.has("redirects"):  # redirects are followed in any case, but reported only on request
         del told["redirects"]
     wanted = ask.values("prop", _DEFAULT)
     for name, tell in _PARTS.items():
@@ -34,7 +35,10 @@ def parse(ask: Ask) -> Tree:
 
 
 def _title(ask: Ask) -> str:
-    """Of the page that is asked for. `titles` and `pageids` are what the package `wikipedia` calls it."""
+    """Return the title of the requested page. Raises ApiError if it is invalid or its id is unknown.
+
+    `titles` and `pageids` are accepted because the package `wikipedia` sends these names.
+    """
     if asked := (ask.text("pageid") or ask.text("pageids")).strip():
         title = titles(ask.world, ask.host).numbers.get(int(asked) if asked.isdecimal() and len(asked) < 12 else 0)
         if title is None:
@@ -47,13 +51,14 @@ def _title(ask: Ask) -> str:
 
 
 def _sections(ask: Ask, found: Found) -> Sequence[Section]:
-    """Those that `section` asks for: one with all below it. Raises ApiError."""
+    """Return the requested section with its subsections, or all sections. Raises ApiError if it does not exist."""
     every = found.article.sections
     if not ask.has("section"):
         return every
     first = ask.number("section", -1, -1, len(every))
     if not 0 <= first < len(every):
         raise ApiError("nosuchsection", f"There is no section {ask.text('section')[:12]}.")
+    # Section 0 is the lead, before the first heading.
     if first == 0:
         return every[:1]
     ends = (n for n in range(first + 1, len(every)) if every[n].level <= every[first].level)
@@ -66,7 +71,7 @@ def _text(ask: Ask, found: Found) -> Tree:
 
 
 def _wikitext(ask: Ask, found: Found) -> Tree:
-    """Wikitext was not captured; in its place stands the prose with headings."""
+    """Return the prose with headings in place of the wikitext, which was not captured."""
     if not ask.has("section"):
         return {"wikitext{}": extracts.text_of(found.article)}
     parts = _sections(ask, found)
@@ -114,7 +119,7 @@ def _contents(ask: Ask, found: Found) -> Tree:
 
 
 def _listed(sections: Sequence[Section], title: str) -> Iterator[Tree]:
-    """As in the table of contents: `toclevel` counts levels in use, `number` is that of the reader."""
+    """Yield the table of contents: `toclevel` counts the levels in use, `number` is what readers see (2.1)."""
     above: list[int] = []
     numbers: list[int] = []
     for index, section in enumerate(sections, 1):

@@ -1,4 +1,6 @@
-"""A page as `action=query` speaks of it, and what its modules hand back."""
+"""Types shared by the modules of `action=query`: an entry for each requested page, and one page of a property's
+results.
+"""
 
 from __future__ import annotations
 
@@ -12,46 +14,52 @@ from webemu.api.wiki.params import Ask
 from webemu.emulator.article import Article
 
 MAX_ITEMS = 100_000
+"""Largest continuation offset that is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page that was asked about."""
+    """Page requested in `action=query`."""
 
     title: str
     found: Found | None = None
-    """None if it is not there."""
+    """Captured page, or the target of an unfollowed redirect; None if it was not captured."""
     moved: bool = False
-    """It is a redirect that was not to be followed; `found` is where it leads."""
+    """True if the title is a redirect that was not to be followed; `page` is its target."""
     pageid: int = 0
-    """Where it was asked for by a number that no page has."""
+    """Requested page id, if no captured page has it; otherwise 0."""
     invalid: str = ""
-    """What is wrong with the title."""
+    """Reason why the title is invalid; empty if it is valid."""
     index: int = 0
-    """Its place in what a generator gave."""
+    """Rank in the output of a generator, from 1; 0 without a generator."""
 
     @property
     def article(self) -> Article | None:
+        """Article of the page; None if it is missing or an unfollowed redirect."""
         return self.found.article if self.found and not self.moved else None
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What a property says of each page, in their order."""
+    """Fields that a property adds to each page, in the order of the entries."""
 
     fields: list[Tree]
     on: Tree = field(default_factory=dict)
-    """Parameters that lead to what is left to say."""
+    """Parameters that continue with the remaining values; empty if there are none."""
 
 
 Property: TypeAlias = Callable[[Ask, Sequence[Entry]], Filled]
+"""Computes a property of the given pages."""
 
 
 def portioned(ask: Ask, name: str, letters: str, items: Sequence[Sequence[Tree]]) -> Filled:
-    """The items of all pages as one list, of which `<letters>limit` are shown, from `<letters>continue` on."""
+    """Paginate the items of all pages as if they were one list.
+
+    `<prefix>limit` items are returned from offset `<prefix>continue` on; `name` is the key they get in each page.
+    """
     start, limit = ask.number(f"{letters}continue", 0, most=MAX_ITEMS), ask.number(f"{letters}limit", 10, 1)
     fields: list[Tree] = []
-    at = 0
+    at = 0  # number of items on the pages before this one
     for of_page in items:
         shown = list(of_page[max(0, start - at) : max(0, start + limit - at)])
         fields.append({name: shown} if shown else {})

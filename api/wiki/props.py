@@ -1,6 +1,7 @@
-"""What `action=query` says of pages: info, pageprops, description, extracts, revisions.
+"""Properties of pages in `action=query`: info, pageprops, description, extracts, revisions.
 
-https://www.mediawiki.org/wiki/API:Properties. What the crawl cannot know (protection, authors, sizes) is left out.
+https://www.mediawiki.org/wiki/API:Properties. Fields that a crawl cannot know (protection, authors, sizes) are left
+out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from webemu.emulator.article import Article
 
 
 def info(ask: Ask, entries: Sequence[Entry]) -> Filled:
+    """Answer `prop=info`."""
     return Filled([_info(ask, entry) | _addresses(ask, entry) for entry in entries])
 
 
@@ -34,7 +36,7 @@ def _info(ask: Ask, entry: Entry) -> Tree:
 
 
 def _addresses(ask: Ask, entry: Entry) -> Tree:
-    """What `inprop` asks for; pages that are not there have addresses too."""
+    """Return the fields requested by `inprop`; missing pages have URLs too."""
     wanted, told = ask.values("inprop"), Tree()
     if "url" in wanted and entry.title and not entry.invalid:
         url = ask.address(entry.title)
@@ -46,19 +48,21 @@ def _addresses(ask: Ask, entry: Entry) -> Tree:
 
 
 def pageprops(ask: Ask, entries: Sequence[Entry]) -> Filled:
-    """Only what clients test: whether a page tells names apart."""
+    """Answer `prop=pageprops` with the one property that clients test: if a page is a disambiguation."""
     is_asked = "disambiguation" in ask.values("ppprop", "disambiguation")
     known = [is_asked and entry.article is not None and entry.article.disambiguation for entry in entries]
     return Filled([{"pageprops": {"disambiguation": ""}} if is_known else {} for is_known in known])
 
 
 def description(ask: Ask, entries: Sequence[Entry]) -> Filled:
+    """Answer `prop=description`: the short description of each article that has one."""
     said = [entry.article.description if entry.article else "" for entry in entries]
     return Filled([{"description": text, "descriptionsource": "local"} if text else {} for text in said])
 
 
 def extract(ask: Ask, entries: Sequence[Entry]) -> Filled:
-    """Introductions of up to 20 pages, or the beginning or whole of one, as TextExtracts has it."""
+    """Answer `prop=extracts` like TextExtracts: introductions of up to 20 pages, or the beginning or whole of one."""
+    # TextExtracts allows several pages for introductions only.
     most = ask.number("exlimit", 20, 1, 20) if ask.has("exintro") else 1
     start = ask.number("excontinue", 0, most=MAX_ITEMS)
     there = [place for place, entry in enumerate(entries) if entry.found]
@@ -68,6 +72,7 @@ def extract(ask: Ask, entries: Sequence[Entry]) -> Filled:
 
 
 def _extract(ask: Ask, entry: Entry) -> str:
+    """Return one page's extract in the requested format and length; empty without an article."""
     article, intro = entry.article, ask.has("exintro")
     if article is None:
         return ""
@@ -82,7 +87,7 @@ def _extract(ask: Ask, entry: Entry) -> str:
 
 
 def past(ask: Ask, entries: Sequence[Entry]) -> Filled:
-    """`prop=revisions`: what the crawl saw, newest first; one each, or as many of a single page as are asked for."""
+    """Answer `prop=revisions`: captured states, newest first, `rvlimit` of each page."""
     start, limit = ask.number("rvcontinue", 0, most=MAX_ITEMS), ask.number("rvlimit", 1, 1)
     fields: list[Tree] = []
     is_more = False
@@ -107,7 +112,7 @@ def _revision(ask: Ask, found: Found, revision: Revision) -> Tree:
 
 
 def _content(ask: Ask, article: Article) -> Tree:
-    """The page as HTML. Its wikitext was not captured; in its place stands the prose with headings."""
+    """Return the page as HTML, or its prose with headings in place of the wikitext, which was not captured."""
     if ask.has("rvparse"):
         return {"content*": article.html}
     text: Tree = {"contentformat": "text/x-wiki", "contentmodel": "wikitext", "content*": extracts.text_of(article)}
@@ -125,3 +130,4 @@ PROPERTIES: dict[str, Property] = {
     "images": links.images,
     "extlinks": links.extlinks,
 }
+"""Properties by their name in the API."""

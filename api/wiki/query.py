@@ -1,4 +1,6 @@
-"""`action=query`: pages by title, number or generator, properties of them, lists (https://www.mediawiki.org/wiki/API:Query)."""
+"""Pages by title, id or generator, their properties, and lists: `action=query`
+(https://www.mediawiki.org/wiki/API:Query).
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,24 @@ from webemu.api.wiki.site import titles
 from webemu.api.wiki.titles import fault, namespace, spelled
 
 GENERATED = 50
-"""No generator gives more pages at once: each page is read."""
+"""Largest number of pages from a generator, since each of them is fetched and parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The pages that an ask is about."""
+    """Pages that a query is about."""
 
     entries: list[Entry]
     normalized: list[Tree]
+    """Titles that were respelled, as (from, to)."""
     redirects: list[Tree]
+    """Redirects that were followed, as (from, to)."""
     on: Tree
-    """Leads to the next batch of a generator."""
+    """Parameters that continue with the next pages of a generator."""
 
 
 def query(ask: Ask) -> Tree:
-    """The whole answer. Raises ApiError."""
+    """Answer `action=query`. Raises ApiError on a bad parameter."""
     warnings = [warning for name, known in _KNOWN.items() for warning in _unknown(ask, name, known)]
     batch = _batch(ask)
     told: Tree = {}
@@ -47,10 +51,15 @@ def query(ask: Ask) -> Tree:
 
 
 def _enveloped(told: Tree, warnings: list[str], pages: Tree, lists: Tree, batch: Tree) -> Tree:
+    """Wrap the result with `continue`, `batchcomplete` and warnings, as MediaWiki does.
+
+    Properties of the current pages are continued first; only then does a generator move on to its next pages.
+    """
     answer: Tree = {} if pages.keys() - {"continue"} else {"batchcomplete": True}
     if pages.keys() - {"continue"}:
         answer["continue"] = {**lists, **pages}
     elif lists or batch:
+        # MediaWiki's form of `continue`: `-||` means that no property of these pages is left.
         begun = f"{next(iter(batch))}||" if batch else "-||"
         answer["continue"] = {**batch, **lists, "continue": begun}
     if warnings:
@@ -68,7 +77,7 @@ _KNOWN: dict[str, Iterable[str]] = {"prop": PROPERTIES, "list": LISTS, "meta": M
 
 
 def _batch(ask: Ask) -> Batch:
-    """Raises ApiError where pages are named in two ways."""
+    """Return the requested pages. Raises ApiError if they are named in two ways at once."""
     if sum(map(ask.has, ("titles", "pageids", "generator"))) > 1 and not ask.has("generator"):
         raise ApiError("multisource", 'Cannot use "titles" at the same time as "pageids".')
     if ask.has("generator"):
@@ -86,6 +95,7 @@ def _batch(ask: Ask) -> Batch:
 
 
 def _generated(ask: Ask) -> Batch:
+    """Return the pages that a list generates. Raises ApiError if there is no such list."""
     name = ask.text("generator")
     if name not in LISTS:
         raise ApiError("badvalue", f'Unrecognized value for parameter "generator": {name[:60]}.')
@@ -97,6 +107,7 @@ def _generated(ask: Ask) -> Batch:
 
 
 def _numbered(ask: Ask) -> Batch:
+    """Return the pages with the requested ids."""
     numbers = [int(text) if text.isdecimal() and len(text) < 12 else 0 for text in ask.values("pageids")]
     held = titles(ask.world, ask.host).numbers
     known = [(one, held.get(one, "")) for one in numbers]
@@ -105,6 +116,7 @@ def _numbered(ask: Ask) -> Batch:
 
 
 def _entry(ask: Ask, title: str) -> Entry:
+    """Look up a title and return its entry, invalid or missing ones included."""
     if wrong := fault(spelled(title)):
         return Entry(title, invalid=wrong)
     found = find(ask, title)
@@ -112,7 +124,7 @@ def _entry(ask: Ask, title: str) -> Entry:
 
 
 def _resolved(ask: Ask, entries: list[Entry], normalized: list[Tree]) -> Batch:
-    """With `redirects`, each page that moved is the one it leads to, and how is told."""
+    """Return the entries as a batch; with `redirects`, each redirect is replaced by its target and reported."""
     if not ask.has("redirects"):
         return Batch(entries, normalized, [], {})
     moved: list[Tree] = [{"from": e.title, "to": e.found.title} for e in entries if e.moved and e.found]
@@ -121,8 +133,12 @@ def _resolved(ask: Ask, entries: list[Entry], normalized: list[Tree]) -> Batch:
 
 
 def _pages(ask: Ask, entries: Sequence[Entry]) -> tuple[list[Tree], Tree]:
-    """What is told of each page, and what leads to the rest of it; properties told in full are not told again."""
+    """Return the fields of each page, and the parameters that continue with the remaining ones.
+
+    Properties that are complete are listed in `continue`, so that they are not sent again.
+    """
     pages = [_head(ask, entry) for entry in entries]
+    # The client sends back which properties were complete.
     done = ask.text("continue").partition("||")[2].split("|")
     on: Tree = {}
     for name in ask.values("prop"):
@@ -138,6 +154,7 @@ def _pages(ask: Ask, entries: Sequence[Entry]) -> tuple[list[Tree], Tree]:
 
 
 def _head(ask: Ask, entry: Entry) -> Tree:
+    """Return the fields that identify a page: id, namespace and title, or why it is missing."""
     if entry.invalid:
         return {"title": entry.title, "invalidreason": entry.invalid, "invalid": True}
     if entry.pageid:
@@ -150,6 +167,7 @@ def _head(ask: Ask, entry: Entry) -> Tree:
 
 
 def _lists(ask: Ask) -> tuple[Tree, Tree]:
+    """Return the requested lists, and the parameters that continue them."""
     told: Tree = {}
     on: Tree = {}
     for name in ask.values("list"):

@@ -1,4 +1,4 @@
-"""The REST APIs of wikis: summaries and HTML of pages (Wikimedia, `/api/rest_v1`), search (MediaWiki, `rest.php`).
+"""REST APIs of wikis: page summaries and HTML (Wikimedia, `/api/rest_v1`), and search (MediaWiki, `rest.php`).
 
 https://en.wikipedia.org/api/rest_v1/, https://www.mediawiki.org/wiki/API:REST_API.
 """
@@ -20,7 +20,7 @@ from webemu.api.wiki.titles import NAMESPACES, spelled
 
 
 def page(ask: Ask, form: str, escaped: str, path: str) -> Reply:
-    """`/api/rest_v1/page/{summary|html}/{title}`; a redirect is answered as one."""
+    """Answer `/api/rest_v1/page/{summary|html}/{title}`: the page, a redirect to its target, or 404."""
     title = proper(ask, unquote(escaped))
     found = find(ask, title)
     if found is None:
@@ -34,6 +34,7 @@ def page(ask: Ask, form: str, escaped: str, path: str) -> Reply:
 
 
 def _summary(ask: Ask, found: Found) -> Tree:
+    """Return the fields of a summary; empty ones are left out, except the extracts."""
     article, latest = found.article, revisions(ask, found)[0]
     text, html = extracts.first_paragraph(article)
     told: Tree = {
@@ -67,6 +68,7 @@ def _document(found: Found) -> str:
 
 
 def _absent(ask: Ask, path: str) -> Reply:
+    """Return Wikimedia's 404 for a page that was not captured."""
     told: Tree = {
         "type": "https://mediawiki.org/wiki/HyperSwitch/errors/not_found",
         "title": "Not found.",
@@ -78,7 +80,7 @@ def _absent(ask: Ask, path: str) -> Reply:
 
 
 def found(ask: Ask, kind: str) -> Reply:
-    """`/w/rest.php/v1/search/{page|title}`: in the text of pages, or by how titles begin."""
+    """Answer `/w/rest.php/v1/search/{page|title}`: full-text search, or completion of titles."""
     words = ask.text("q")
     if not words:
         return _unasked()
@@ -96,6 +98,7 @@ def _hit(ask: Ask, title: str, excerpt: str) -> Tree:
 
 
 def _unasked() -> Reply:
+    """Return MediaWiki's 400 for a search without `q`."""
     told: Tree = {
         "error": "parameter-validation-failed",
         "name": "q",

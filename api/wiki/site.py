@@ -1,4 +1,8 @@
-"""Which hosts of the crawl are wikis, and which titles were captured of one. Read once per world and host, and kept."""
+"""Detection of wikis among the crawl's hosts, and the titles captured of each.
+
+Both are computed once per world and host, then cached. The caches hold worlds weakly, so that they keep no snapshot
+open.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,11 @@ from webemu.emulator.types import Capture, PageRequest
 from webemu.emulator.world import World
 
 SAMPLE = 5
-"""So many pages are looked at: all those of a wiki bear the marks of MediaWiki."""
+"""Pages examined to decide whether a host runs MediaWiki; every page of a wiki bears its marks, so a few suffice."""
 MAX_TITLES = 200_000
-"""Of a larger wiki, no more can be asked for by number or met at random."""
+"""Titles listed for one wiki. Pages beyond it cannot be asked for by number, nor come up at random."""
 MAX_COMPLETIONS = 1000
+"""Captured titles examined for one completion."""
 _HTML = ("text/html", "application/xhtml+xml")
 _LAST = "\U0010ffff"
 _WIKIPEDIA = re.compile(r"[a-z]{2,3}(-[a-z]+)?\.wikipedia\.org")
@@ -27,30 +32,34 @@ _WIKIPEDIA = re.compile(r"[a-z]{2,3}(-[a-z]+)?\.wikipedia\.org")
 
 @dataclass(frozen=True, slots=True)
 class Titles:
-    """What was captured of a wiki."""
+    """Titles captured of a wiki, redirects left out."""
 
     articles: tuple[str, ...]
-    """Titles in the main namespace, in order."""
+    """Titles in the main namespace, sorted."""
     numbers: dict[int, str]
-    """Every title by the number of its page."""
+    """Every title by its page id."""
 
 
 def is_wikipedia(host: str) -> bool:
-    """Return whether the host is a language's Wikipedia, which is there though nothing of it was captured."""
+    """True if the host is a Wikipedia edition; those exist even if nothing of them was captured."""
     return _WIKIPEDIA.fullmatch(host) is not None
 
 
 def is_wiki(world: World, host: str) -> bool:
-    """Return whether the host runs MediaWiki, by its captured pages. Raises PayloadError if none of them can be read.
+    """True if the host runs MediaWiki, judged by its captured pages.
 
-    A Wikipedia of which nothing was captured is one without articles.
+    A Wikipedia of which nothing was captured counts as a wiki without articles. Raises PayloadError if none of the
+    sampled pages can be read.
     """
     return _is_wiki(ref(world.base), host) if world.knows_host(host) else is_wikipedia(host)
 
 
 @lru_cache(4096)
 def _is_wiki(held: ref[World], host: str) -> bool:
-    """The world is held weakly, so that what is kept here keeps no snapshot open."""
+    """Examine a few captured pages for MediaWiki's marks. The cache key holds the world weakly, so that it can be
+    closed.
+    """
+    # An unreadable page proves nothing, so the error is raised only if no sample decides.
     failure: EmulatorError | None = None
     world = _held(held)
     for capture in islice(_pages(world, host, ""), SAMPLE):
@@ -68,7 +77,7 @@ def _is_wiki(held: ref[World], host: str) -> bool:
 
 
 def titles(world: World, host: str) -> Titles:
-    """Every captured title of the host, redirects left out."""
+    """Return every captured title of the host, redirects left out."""
     return _titles(ref(world.base), host)
 
 
@@ -81,7 +90,7 @@ def _titles(held: ref[World], host: str) -> Titles:
 
 
 def completions(world: World, host: str, prefix: str, spaces: frozenset[int], limit: int) -> list[str]:
-    """Titles that begin so in any case of letters: the very one before others, short before long."""
+    """Return up to `limit` captured titles that begin with the prefix in any letter case, the shortest first."""
     found = islice(_titled(_pages(world, host, prefix), host), MAX_COMPLETIONS)
     wanted = prefix.casefold()
     fitting = {title for title in found if title.casefold().startswith(wanted) and namespace(title) in spaces}
@@ -89,20 +98,25 @@ def completions(world: World, host: str, prefix: str, spaces: frozenset[int], li
 
 
 def _pages(world: World, host: str, prefix: str) -> Iterator[Capture]:
-    """The latest good capture of each of the host's pages whose titles begin so, as SURT keys spell it."""
+    """Yield the latest good capture of each page of the host whose title begins with the prefix, as SURT keys spell
+    it.
+    """
     first = urls.surt(f"http://{host}/") + WIKI[1:] + urls.surt(f"http://{host}{path(prefix)}").partition(WIKI)[2]
     for _, captures in world.listing(first, first + _LAST):
         for url in dict.fromkeys(capture.url for capture in captures):
+            # A key collapses case and scheme; titles are case-sensitive, so URLs are compared exactly.
             good = [one for one in captures if one.url == url and one.status == 200 and one.mime in _HTML]
             if good and urls.host(url) == host:
                 yield good[-1]
 
 
 def _titled(pages: Iterator[Capture], host: str) -> Iterator[str]:
+    """Yield the titles of captured pages, skipping pages that have none."""
     return (title for page in pages if (title := title_of(page.url, host)))
 
 
 def _held(held: ref[World]) -> World:
+    """Return the world behind a weak reference; the caller of the public function still holds it."""
     world = held()
     assert world is not None, "the caller holds it"
     return world

@@ -1,4 +1,4 @@
-"""Titles of a wiki: their spelling, their namespaces, their place in URLs, the numbers of their pages.
+"""Titles of a wiki: spelling, namespaces, paths, and page ids.
 
 https://www.mediawiki.org/wiki/Manual:Page_title; namespaces by their English names (Manual:Namespace_constants).
 """
@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, quote, unquote
 from webemu.emulator import urls
 
 WIKI = "/wiki/"
+"""Path under which wikis serve their pages."""
 NAMESPACES = {
     -2: "Media",
     -1: "Special",
@@ -38,31 +39,37 @@ NAMESPACES = {
     828: "Module",
     829: "Module talk",
 }
+"""English namespace names by number; the main namespace is the empty one."""
 _ALIASES = {"wikipedia": 4, "wikipedia talk": 5, "image": 6, "image talk": 7}
 _NUMBERS = {name.lower(): number for number, name in NAMESPACES.items() if name} | _ALIASES
 _INVALID = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f�]|%[0-9a-fA-F]{2}")
 MAX_BYTES = 255
+"""Longest title that MediaWiki accepts, in UTF-8 bytes."""
 
 
 def spelled(title: str) -> str:
-    """Spaces for underscores, one at a time, none at the ends; no fragment; the namespace in its own spelling."""
+    """Return the title in normal form: single spaces for underscores, no fragment, the namespace in its own spelling.
+
+    normalize_title("help: foo_bar#top")   # "Help:Foo bar"
+    """
     title = " ".join(title.partition("#")[0].replace("_", " ").split()).lstrip(": ")
     name, colon, rest = title.partition(":")
     number = _NUMBERS.get(name.strip().lower()) if colon else None
     if number is None or not rest.strip():
         return title
+    # Aliases such as Wikipedia: keep their own spelling; other prefixes take the canonical one.
     proper = name[:1].upper() + name[1:].lower() if name.strip().lower() in _ALIASES else NAMESPACES[number]
     return f"{proper.strip()}:{capitalized(rest.strip())}"
 
 
 def capitalized(title: str) -> str:
-    """With a capital first letter, as most wikis have all their titles."""
+    """Return the title with a capital first letter, as most wikis demand; unchanged if the capital is two letters."""
     first = title[:1].upper()
     return first + title[1:] if len(first) == 1 else title
 
 
 def fault(title: str) -> str:
-    """What is wrong with a title; empty if nothing is."""
+    """Return what is wrong with a title, in MediaWiki's words; empty if it is valid."""
     if not title:
         return "The requested page title is empty or contains only a namespace prefix."
     if bad := _INVALID.search(title):
@@ -73,17 +80,18 @@ def fault(title: str) -> str:
 
 
 def namespace(title: str) -> int:
+    """Return the namespace number of a title, by its English prefix; 0 is the main namespace."""
     name, colon, _ = title.partition(":")
     return _NUMBERS.get(name.lower(), 0) if colon else 0
 
 
 def path(title: str) -> str:
-    """Its path, escaped as MediaWiki does (wfUrlencode)."""
+    """Return the URL path of a title, escaped as MediaWiki does (`wfUrlencode`)."""
     return WIKI + quote(title.replace(" ", "_"), safe=";@$!*(),/~:")
 
 
 def title_of(url: str, host: str) -> str:
-    """The title of a page of the host by its URL; empty if it is none's. Pages not yet written have one too."""
+    """Return the title of a page by its URL, red links included; empty if the URL is no wiki page of the host."""
     parts = urls.split(url)
     if urls.host(url) != host:
         return ""
@@ -95,14 +103,15 @@ def title_of(url: str, host: str) -> str:
 
 
 def page_id(host: str, title: str) -> int:
-    """The number of a page: made here, the same in every snapshot, positive, of 31 bits."""
+    """Return the id of a page: a positive 31-bit hash of host and title, so it is the same in every snapshot."""
     return _number(f"page {host} {title}")
 
 
 def revision_id(host: str, digest: str) -> int:
-    """The number of a revision, by what was captured."""
+    """Return the id of a revision: a positive 31-bit hash of host and payload digest."""
     return _number(f"revision {host} {digest}")
 
 
 def _number(text: str) -> int:
+    # 1 to 2**31 - 1: page ids are positive, and 0 means that there is none.
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=4).digest(), "big") % (2**31 - 1) + 1

@@ -1,4 +1,5 @@
-"""One environment, every trainer: each module puts an episode behind one trainer's interface (docs/trainers.md).
+"""One environment for every trainer: each module puts an episode behind one trainer's interface (docs/trainers.md).
 
-None has tools, observations or rewards of its own. A module is loaded by whoever has its trainer installed.
+No adapter has tools, observations or rewards of its own; all come from `rl.environment` and `rl.rewards`. A module
+imports its trainer, so import only the ones whose trainer is installed.
 """

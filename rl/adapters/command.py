@@ -1,4 +1,4 @@
-"""`webemu episodes`: gives episodes of a task file over plain HTTP."""
+"""The command `webemu episodes`, which serves episodes of a task file over plain HTTP."""
 
 from __future__ import annotations
 
@@ -19,21 +19,26 @@ from webemu.rl.tasks import Task, TaskError, load
 
 
 def episodes(
-    tasks: Annotated[Path, typer.Option("--tasks", help="Task file, whose tasks are asked for by id.")],
+    tasks: Annotated[Path, typer.Option("--tasks", help="Task file; clients choose its tasks by id.")],
     server: Annotated[
-        str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server; or unix:///path.")
+        str,
+        typer.Option(
+            "--server", envvar="WEBEMU_SERVER", help="Address of the running server, http://… or unix:///path."
+        ),
     ] = DEFAULT_URL,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8900,
-    policy: Annotated[Path | None, typer.Option(help="JSON file: policy of every session (docs/sessions.md).")] = None,
-    limits: Annotated[str, typer.Option(help='JSON: limits of an episode, such as {"turns": 12}.')] = "{}",
-    most: Annotated[int, typer.Option(min=1, help="Episodes that may go on at once.")] = 4096,
-    idle: Annotated[float, typer.Option(min=1, help="Seconds until an episode nobody asks for is forgotten.")] = 1800,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8900,
+    policy: Annotated[
+        Path | None, typer.Option(help="JSON file with the policy of every session (docs/sessions.md).")
+    ] = None,
+    limits: Annotated[str, typer.Option(help='JSON object with limits of an episode, such as {"turns": 12}.')] = "{}",
+    most: Annotated[int, typer.Option(min=1, help="Largest number of concurrent episodes.")] = 4096,
+    idle: Annotated[float, typer.Option(min=1, help="Seconds until an unused episode is dropped.")] = 1800,
 ) -> None:
-    """Give episodes of a task file over plain HTTP, for trainers in any language.
+    """Serve episodes of a task file over plain HTTP, for trainers in any language.
 
-    POST /reset {"task_id": …, "seed": …} begins one, POST /step {"episode": …, "tool": …, "arguments": …} makes a tool
-    call of it, POST /close ends it. When it is done, the answer has its reward and every term.
+    POST /reset {"task_id": …, "seed": …} starts an episode, POST /step {"episode": …, "tool": …, "arguments": …} makes
+    a tool call in it, and POST /close ends it. When it is done, the answer has its reward and every term.
 
     \b
     Example:
@@ -47,31 +52,33 @@ def episodes(
         with Client(server) as client:
             client.health()
         if not chosen:
-            raise TaskError(f"{tasks}: there is no task in it")
-        place.episode().reset(chosen[0])  # so that a policy that is none is told now
+            raise TaskError(f"{tasks} holds no tasks")
+        place.episode().reset(chosen[0])  # fails now, before listening, if the policy is invalid
     except (ClientError, TaskError, ValueError, OSError) as error:
         _stop(error)
     _serve(chosen, place, host, port, most, idle)
 
 
 def _serve(chosen: Sequence[Task], place: Place, host: str, port: int, most: int, idle: float) -> None:
-    import uvicorn  # of the extra `server`; not needed to say --help
+    """Serve the application with uvicorn on an already listening socket, until it is interrupted."""
+    import uvicorn  # from the extra `server`; --help works without it
 
     from webemu.rl.adapters.http import app
 
     config = uvicorn.Config(app(chosen, place, most, idle), host, port, log_level="warning", access_log=False)
-    try:  # listening, so that the address holds from the moment it is told
+    try:  # bound here, so that the printed address works at once
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         sock = socket.create_server((host, port), family=family, backlog=config.backlog)
     except OSError as error:
         why = os.strerror(error.errno or 0)
-        _stop(InfrastructureError(f"{host}:{port} cannot be listened on: {why}", action="give another --port"))
+        _stop(InfrastructureError(f"cannot listen on {host}:{port}: {why}", action="choose another --port"))
     typer.echo(f"episodes of {len(chosen)} tasks at http://{host}:{sock.getsockname()[1]} (end with Ctrl-C)")
     uvicorn.Server(config).run([sock])
 
 
 def _stop(error: Exception) -> NoReturn:
+    """Print an error and its remedy to standard error, and exit with status 1."""
     typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
-    action = error.action if isinstance(error, ClientError) else "`webemu episodes --help` shows what is taken"
+    action = error.action if isinstance(error, ClientError) else "`webemu episodes --help` lists the options"
     typer.echo(f"  -> {action or 'start the server with `webemu serve`'}", err=True)
     raise typer.Exit(1) from None

@@ -1,4 +1,4 @@
-"""Where the episodes of a trainer take place, from its configuration; and what its rows, prompts and results hold."""
+"""Configuration from which a trainer's workers make episodes, and the form of tasks and results in trainer tables."""
 
 from __future__ import annotations
 
@@ -20,21 +20,32 @@ from webemu.rl.state import Limits, limits_of
 from webemu.rl.tasks import Task, from_row, line
 
 PATIENCE = 90.0
-"""Seconds for one answer of the web, which a policy's weather may hold back."""
+"""Seconds to wait for one response of the web, which a session policy may delay on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Plain data, so that it travels to the processes of a trainer; connections are made where it is used."""
+    """Server, limits and session policy of a trainer's episodes.
+
+    Plain data, so that it can be sent to the processes of a trainer; connections are made where it is used.
+
+        config = EnvironmentConfig.from_config({"server": "http://127.0.0.1:8800", "limits": {"turns": 12}})
+        config.new_episode().reset(task).text    # the question
+    """
 
     server: str = DEFAULT_URL
+    """Address of the running server."""
     limits: Limits = field(default_factory=Limits)
+    """Limits of each episode."""
     policy: Mapping[str, Any] = field(default_factory=dict)
-    """Of every session (docs/sessions.md)."""
+    """Session policy of every episode (docs/sessions.md)."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
-        """From `server`, `limits` and `policy`, each of which may be missing. Raises ValueError on an unknown name."""
+        """Read `server`, `limits` and `policy`, each of which may be missing; other keys are ignored.
+
+        Raises ValueError on an unknown limit, or if `policy` is not an object.
+        """
         limits = limits_of(_plain(config.get("limits") or {}))
         policy = _plain(config.get("policy") or {})
         if not isinstance(policy, dict):
@@ -42,32 +53,35 @@ class Place:
         return cls(str(config.get("server") or DEFAULT_URL), limits, policy)
 
     def episode(self) -> Episode:
-        """For threads. All of one server share a client."""
+        """Return a new episode for use in threads. All episodes of one server share a client."""
         return Episode(_client(self.server), self.limits, self.policy)
 
     def async_episode(self) -> AsyncEpisode:
-        """For the running event loop, whose episodes of one server share a client."""
+        """Return a new episode for the running event loop, in which all episodes of one server share a client."""
         return AsyncEpisode(_async_client(self.server), self.limits, self.policy)
 
 
 def packed(task: Task) -> str:
-    """A task as one column of a trainer's table: as objects, columns would be filled up with nulls."""
+    """Return a task as one column of text for a trainer's table; as nested objects, tables would fill it with nulls."""
     return line(task)
 
 
 def unpacked(column: str | Mapping[str, Any]) -> Task:
-    """The task of such a column. Raises ValueError, KeyError or TypeError."""
+    """Return the task of such a column. Raises ValueError, KeyError or TypeError if it is malformed."""
     return from_row(json.loads(column) if isinstance(column, str) else column)
 
 
 def result(record: Record) -> dict[str, Any]:
-    """What an episode earned, as JSON: `reward` and `terms` are None where `masked` says why."""
+    """Return the score of an episode as JSON: `reward`, `terms`, `masked` and `end`.
+
+    Reward and terms are None for a masked episode; `masked` says why it is.
+    """
     score = rubric_of(record.task).score(record)
     return {"reward": score.reward, "terms": dict(score.terms), "masked": score.mask, "end": record.end}
 
 
 def _plain(value: Any) -> Any:
-    """Without the containers of OmegaConf, in which trainers keep their configurations."""
+    """Return nested values without OmegaConf's containers, in which trainers keep their configurations."""
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -80,9 +94,10 @@ def _client(server: str) -> Client:
     return Client(server, retries=0, timeout=PATIENCE)
 
 
-os.register_at_fork(after_in_child=_client.cache_clear)  # a connection cannot be shared with the parent
+os.register_at_fork(after_in_child=_client.cache_clear)  # a forked worker must not share the parent's connection
 
 _CLIENTS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncClient]] = WeakKeyDictionary()
+"""Clients by event loop and server; a client must not be used in another loop."""
 
 
 async def leave() -> None:

@@ -1,4 +1,7 @@
-"""Gymnasium's `reset` and `step`, which need no Gymnasium; `gymnasium_env` makes it one of its environments."""
+"""Gymnasium's `reset` and `step` over an episode.
+
+`SearchEnv` itself needs no Gymnasium; `gymnasium_env` turns it into a `gymnasium.Env`.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,15 @@ from webemu.rl.tasks import Task
 
 
 class SearchEnv:
-    """An action is `{"tool": …, "arguments": …}`, or a model's text (`webemu.rl.adapters.text_tool_calls`). Observations are text.
+    """Environment with Gymnasium's interface. An action is `{"tool": …, "arguments": …}` or a model's text;
+    observations are text.
 
-    `info` has the `kind` of the observation, and at the end `reward`, `terms`, `masked` and `end`. A masked episode is
-    truncated with reward 0, since a reward must be a number: leave it out by `info["masked"]`.
+    Text actions are read by `rl.adapters.text_tool_calls`. `info` has the `kind` of the observation, and at the end
+    `reward`, `terms`, `masked` and `end`. A masked episode is truncated with reward 0, because a reward must be a
+    number: leave it out of training by `info["masked"]`.
+
+        env = SearchEnv(tasks, EnvironmentConfig())
+        observation, info = env.reset(seed=0)
     """
 
     def __init__(self, tasks: Sequence[Task], place: Place | None = None) -> None:
@@ -24,7 +32,10 @@ class SearchEnv:
         self._draws = random.Random("0:tasks")
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """The question of `options["task"]`, an id, or else of a task that the seed draws. Raises KeyError."""
+        """Start an episode; return the question and `info`.
+
+        The task is `options["task"]`, an id, or else drawn by the seed. Raises KeyError if there is no such task.
+        """
         if seed is not None:
             self._draws = random.Random(f"{seed}:tasks")
         chosen = (options or {}).get("task") or self._draws.choice(list(self._tasks))
@@ -33,7 +44,7 @@ class SearchEnv:
         return seen.text, {"kind": seen.kind, "task": chosen, "tools": list(self._episode.tools)}
 
     def step(self, action: str | Mapping[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Observation, reward, terminated (it finished), truncated (no turn is left, or masked), info."""
+        """Return observation, reward, terminated (the agent finished), truncated (no turns left or masked), info."""
         asked = calls(action) if isinstance(action, str) else ((action.get("tool"), action.get("arguments")),)
         seen = [self._episode.call(name, given) for name, given in asked]
         text, info = "\n\n".join(one.text for one in seen), {"kind": seen[-1].kind}
@@ -44,20 +55,23 @@ class SearchEnv:
         return text, earned["reward"] or 0.0, finished, not finished, info | earned
 
     def close(self) -> None:
-        """The client is shared by all of one server and stays open."""
+        """Do nothing: the client is shared by all environments of a server and stays open."""
 
 
 def gymnasium_env(tasks: Sequence[Task], place: Place | None = None) -> Any:
-    """A `gymnasium.Env` that passes Gymnasium's `check_env`."""
-    import gymnasium  # optional
+    """Return a `gymnasium.Env` that passes Gymnasium's `check_env`. Needs Gymnasium."""
+    import gymnasium  # an optional dependency
 
     class Words(gymnasium.spaces.Text):
-        """Any text; samples are printable."""
+        """Space that contains any text; its samples are printable."""
 
         def contains(self, x: Any) -> bool:
+            """True for any string (Gymnasium's interface)."""
             return isinstance(x, str)
 
     class Environment(SearchEnv, gymnasium.Env):
+        """`SearchEnv` as a subclass of `gymnasium.Env`."""
+
         metadata: ClassVar = {"render_modes": ()}
         action_space = Words(1_000_000, charset=string.printable)
         observation_space = Words(1_000_000, charset=string.printable)
@@ -65,6 +79,7 @@ def gymnasium_env(tasks: Sequence[Task], place: Place | None = None) -> Any:
         def reset(
             self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
         ) -> tuple[str, dict[str, Any]]:
+            """Seed Gymnasium's generator as its interface demands, then start an episode."""
             gymnasium.Env.reset(self, seed=seed)
             return SearchEnv.reset(self, seed=seed, options=options)
 

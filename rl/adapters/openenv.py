@@ -1,4 +1,4 @@
-"""OpenEnv: an environment whose sessions live as long as a WebSocket, thousands of them in one process."""
+"""OpenEnv: an environment whose session lasts as long as a WebSocket, thousands of them in one process."""
 
 from __future__ import annotations
 
@@ -14,30 +14,40 @@ from webemu.rl.adapters.environment_config import Place, result
 from webemu.rl.tasks import Task
 
 MOST = 4096
-"""Sessions at once; OpenEnv's own default is 1."""
+"""Default limit on concurrent sessions; OpenEnv's own default is 1."""
 
 
 class SearchAction(Action):
+    """Tool call of a model."""
+
     tool: Any = None
+    """Name of the tool; the episode answers an unknown one."""
     arguments: Any = None
-    """As the model wrote them: an object, or JSON text. What is wrong with them is told by the episode."""
+    """Arguments as the model wrote them, an object or JSON text; the episode answers malformed ones."""
 
 
 class SearchObservation(Observation):
-    """`metadata` has `terms`, `masked` and `end` where `done`; `reward` is None before, and where masked."""
+    """Observation of an episode.
+
+    When `done`, `metadata` has `terms`, `masked` and `end`. `reward` is None before that, and for a masked episode.
+    """
 
     text: str
     kind: str
     tools: list[dict[str, Any]] = Field(default_factory=list)
-    """In OpenAI's function format; told by `reset`."""
+    """Tools in OpenAI's function format; filled by `reset` only."""
 
 
 class SearchState(State):
+    """State of a session: the task's id, and True in `done` once the episode is over."""
+
     task: str = ""
     done: bool = False
 
 
 class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState]):
+    """OpenEnv environment of one session."""
+
     SUPPORTS_CONCURRENT_SESSIONS = True
 
     def __init__(self, tasks: Sequence[Task], place: Place) -> None:
@@ -48,7 +58,7 @@ class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState
     async def reset_async(
         self, seed: int | None = None, episode_id: str | None = None, task: str = "", **more: Any
     ) -> SearchObservation:
-        """The question of a task by its id. Raises KeyError."""
+        """Start an episode of a task by its id and return the question. Raises KeyError if there is no such task."""
         chosen = self._tasks[task]
         self._episode = self._place.async_episode()
         self._state = SearchState(episode_id=episode_id, task=task)
@@ -56,18 +66,22 @@ class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState
         return await self._told(seen.text, seen.kind, list(self._episode.tools))
 
     async def step_async(self, action: SearchAction, timeout_s: float | None = None, **more: Any) -> SearchObservation:
+        """Make one tool call and return its observation."""
         self._state.step_count += 1
         seen = await self._episode.call(action.tool, action.arguments)
         return await self._told(seen.text, seen.kind, [])
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> SearchObservation:
-        raise NotImplementedError("await reset_async: OpenEnv's server does")
+        """Refuse: the environment is asynchronous. Raises NotImplementedError."""
+        raise NotImplementedError("call reset_async, as OpenEnv's server does")
 
     def step(self, action: SearchAction, timeout_s: float | None = None, **more: Any) -> SearchObservation:
-        raise NotImplementedError("await step_async: OpenEnv's server does")
+        """Refuse: the environment is asynchronous. Raises NotImplementedError."""
+        raise NotImplementedError("call step_async, as OpenEnv's server does")
 
     @property
     def state(self) -> SearchState:
+        """State of the session."""
         return self._state
 
     async def _told(self, text: str, kind: str, tools: list[dict[str, Any]]) -> SearchObservation:
@@ -81,7 +95,10 @@ class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState
 
 
 def app(tasks: Sequence[Task], place: Place | None = None, most: int = MOST) -> Any:
-    """The application, for uvicorn: `/ws`, `/schema`, `/health`."""
+    """Return the ASGI application with `/ws`, `/schema` and `/health`.
+
+    uvicorn.run(build_app(load("tasks.jsonl"), EnvironmentConfig("http://127.0.0.1:8800")))
+    """
     where = place or Place()
     return create_app(
         lambda: SearchEnvironment(tasks, where),

@@ -1,6 +1,6 @@
-"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `webemu.rl.adapters.text_tool_calls`.
+"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `rl.adapters.text_tool_calls`.
 
-A reward must be a number there: a masked episode earns 0, and says `masked` in its metadata and metrics.
+SkyRL demands a number as reward: a masked episode earns 0, with `masked` set in its metadata and metrics.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ from webemu.rl.chat import rules
 from webemu.rl.tasks import Task
 
 ID = "webemu"
+"""Id of the environment in SkyRL-gym."""
 
 
 class SearchTextEnv(BaseTextEnv):
-    """`env_config`: `server`, `limits`, `policy`. `extras`: the row's columns, of which `task` and `seed` are read."""
+    """Text environment of one episode.
+
+    `env_config` has `server`, `limits` and `policy`. `extras` are the row's columns, of which `task` and `seed` are
+    read.
+    """
 
     def __init__(self, env_config: Mapping[str, Any], extras: Mapping[str, Any]) -> None:
         super().__init__()
@@ -32,11 +37,12 @@ class SearchTextEnv(BaseTextEnv):
         self._result: dict[str, Any] = {}
 
     def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
-        """The prompt, with the question after it."""
+        """Start the episode; return the prompt with the question appended."""
         seen = self._episode.reset(self._task, self._seed)
         return [*prompt, {"role": "user", "content": seen.text}], {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
+        """Make the calls in a model's text and return their observations."""
         self.turns += 1
         seen = [self._episode.call(name, given) for name, given in calls(action)]
         if done := self._episode.done:
@@ -50,19 +56,19 @@ class SearchTextEnv(BaseTextEnv):
         )
 
     def get_metrics(self) -> dict[str, float]:
-        """Every term of an episode that ended."""
+        """Return the terms of an ended episode, and `masked`."""
         known = {name: value for name, value in self._result.get("terms", {}).items() if value is not None}
         return known | {"masked": float(bool(self._result.get("masked")))}
 
 
 def register() -> None:
-    """Make the id known; call it before the trainer starts, in the same process."""
+    """Register the environment; call it in the trainer's process before the trainer starts."""
     if ID not in skyrl_gym.envs.registration.registry:
         skyrl_gym.register(id=ID, entry_point="webemu.rl.adapters.skyrl:SearchTextEnv")
 
 
 def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
-    """Rows of SkyRL's dataset."""
+    """Return rows of SkyRL's dataset."""
     return [{"prompt": _prompt(task), "env_class": ID, "task": packed(task), "seed": seed} for task in tasks]
 
 

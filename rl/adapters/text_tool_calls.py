@@ -4,7 +4,7 @@
     <search>words</search>   <open>r1</open>   <find>text</find>   <ask_user>question</ask_user>
     <answer>the answer <cite>r1</cite></answer>
 
-What is none of these is a call without a name, which the episode answers in words that help.
+Any other text becomes a call without a name, which the episode answers with an explanation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# What was cut off is read as far as it goes.
+# A call whose end tag was cut off, by a limit on tokens for instance, is read to the end of the text.
 _CALL = re.compile(r"<(tool_call|search|open|find|ask_user|answer)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _CITED = re.compile(r"<cite>(.*?)</cite>", re.DOTALL)
 _MANUAL = """
@@ -32,13 +32,16 @@ _ARGUMENT = {"search": "query", "open": "link", "find": "pattern", "ask_user": "
 
 
 def calls(text: str) -> tuple[tuple[object, object], ...]:
-    """Names and arguments of the calls in order, after the thoughts; always at least one."""
+    """Return name and arguments of each call in order, after the reasoning (`</think>`); always at least one.
+
+    parse_calls("<search>river</search>")   # (("search", {"query": "river"}),)
+    """
     said = text.rpartition("</think>")[2].partition("<think>")[0]
     return tuple(_call(found[1], found[2].strip()) for found in _CALL.finditer(said)) or ((None, None),)
 
 
 def manual(tools: Sequence[Mapping[str, Any]]) -> str:
-    """What a model is told of tools that it calls in text."""
+    """Return the part of the prompt that describes the tools to a model that calls them in text."""
     return _MANUAL.format(tools="\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools))
 
 
@@ -52,6 +55,7 @@ def _call(tag: str, inner: str) -> tuple[object, object]:
 
 
 def _json_call(inner: str) -> tuple[object, object]:
+    """Return name and arguments of a JSON call; broken JSON gives the name if it can be found, and the raw text."""
     try:
         told = json.loads(inner)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""TRL's `GRPOTrainer(environment_factory=…)`: a class whose public methods are the tools, and one reward.
+"""TRL's `GRPOTrainer(environment_factory=…)`: classes whose public methods are the tools, and one reward function.
 
-TRL looks up a tool by its name and spreads its arguments; a name it does not know and arguments that are no object are
-answered by TRL, all else by the episode.
+TRL finds a tool by its name and passes its arguments. TRL itself answers unknown names and arguments that are no
+object; the episode answers everything else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def _tool(method: Callable[..., str]) -> Callable[..., str]:
-    """The signature makes the schema; whatever is given goes to the episode, which tells what is wrong with it."""
+    """Turn a signature into a tool: TRL reads the schema from it, and any arguments go to the episode, which checks
+    them.
+    """
 
     @wraps(method)
     def call(self: SearchEnv, **given: Any) -> str:
@@ -29,7 +31,9 @@ def _tool(method: Callable[..., str]) -> Callable[..., str]:
 
 
 class SearchEnv:
-    """One seat of the trainer, reset for each rollout."""
+    """Environment that the trainer reuses for many rollouts, reset for each. Its tools' docstrings are part of the
+    prompt.
+    """
 
     def __init__(self, place: Place) -> None:
         self._episode = place.episode()
@@ -37,7 +41,7 @@ class SearchEnv:
         self._result: dict[str, Any] | None = None
 
     def reset(self, *, task: str, seed: int = 0, **row: Any) -> str:
-        """A new episode; the question is put after the prompt."""
+        """Start an episode of a packed task; return the question, which TRL appends to the prompt."""
         told = unpacked(task)
         self._task, self._result = told.id, None
         return self._episode.reset(told, seed).text
@@ -86,13 +90,14 @@ class SearchEnv:
         return self._episode.call(name, given).text
 
     def _earned(self) -> dict[str, Any]:
+        """Return the score of the current episode, computed once."""
         if self._result is None:
             self._result = result(self._episode.record())
         return self._result
 
 
 class AskingEnv(SearchEnv):
-    """For tasks with a user who knows more than was asked."""
+    """Environment for tasks with a simulated user, who knows more than the question says."""
 
     @_tool
     def ask_user(self, question: str) -> str:
@@ -105,7 +110,7 @@ class AskingEnv(SearchEnv):
 
 
 def environments(place: Place) -> dict[str, Callable[[], SearchEnv]]:
-    """For `environment_factory`; `rows` say which is whose."""
+    """Return the factories for `environment_factory`; the `environment` column of a row selects one."""
     return {"search": partial(SearchEnv, place), "asking": partial(AskingEnv, place)}
 
 
@@ -115,7 +120,7 @@ def reward(
     log_extra: Callable[[str, list[Any]], None] | None = None,
     **row: Any,
 ) -> list[float | None]:
-    """For `reward_funcs`: the whole reward, None where masked. Its terms are logged, not added to it."""
+    """Return the reward of each episode for `reward_funcs`, None where masked. Its terms are logged only."""
     earned = [one._earned() for one in environments]
     if log_metric:
         for name, values in _terms(earned).items():
@@ -128,7 +133,10 @@ def reward(
 
 
 def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
-    """Rows of a dataset: a prompt that ends where the question goes, and the task as text."""
+    """Return rows of a dataset: a prompt that ends where the question goes, and the task as text.
+
+    Dataset.from_list(build_rows(load("tasks.jsonl")))
+    """
     return [
         {
             "prompt": _prompt(task),
@@ -141,8 +149,8 @@ def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
 
 
 def dataset(tasks: Iterable[Task], seed: int = 0) -> Dataset:
-    """`rows` as TRL takes them."""
-    from datasets import Dataset  # optional and slow
+    """Return the rows as a `datasets.Dataset`."""
+    from datasets import Dataset  # an optional dependency, slow to import
 
     return Dataset.from_list(rows(tasks, seed))
 
@@ -152,7 +160,7 @@ def _prompt(task: Task) -> list[dict[str, str]]:
 
 
 def _terms(earned: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
-    """Values of each term over the episodes that are not masked and have it."""
+    """Return the values of each term, over the episodes that are not masked and have it."""
     found: dict[str, list[float]] = {}
     for one in earned:
         for name, value in one["terms"].items():

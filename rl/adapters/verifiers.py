@@ -1,7 +1,8 @@
 """verifiers v1: a task file as a taskset, and a harness that plays the episode in process.
 
-verifiers finds plugins as top-level modules, so a file of two lines names these (docs/trainers.md). Every model call
-goes through the endpoint that verifiers gives, so its traces hold tokens; a masked episode is an error of the rollout.
+verifiers finds plugins as top-level modules, so a file of two lines must import these classes (docs/trainers.md).
+Every model call goes through the endpoint that verifiers provides, so its traces hold tokens. A masked episode is an
+error of the rollout.
 """
 
 from __future__ import annotations
@@ -24,37 +25,49 @@ from webemu.rl.sanitizing import neutral
 from webemu.rl.tasks import load
 
 INFO = "webemu"
-"""Where a trace keeps what the episode earned."""
+"""Key under which a trace keeps the episode's score."""
 
 
 class WebConfig(vf.TasksetConfig):
+    """Configuration of the taskset."""
+
     tasks: Path = Path("tasks.jsonl")
+    """Path of the task file."""
     split: str = ""
-    """Only this one; empty for all."""
+    """Split to use; empty for all."""
 
 
 class WebData(vf.TaskData):
+    """Data of one task."""
+
     task: str
-    """As in a task file."""
+    """Task as one line of a task file."""
 
 
 class WebTask(vf.Task[WebData]):
+    """Task of the taskset, whose reward and metrics come from the trace."""
+
     @property
     def key(self) -> str:
+        """Id of the task."""
         return str(self.data.id)
 
     @vf.reward
     async def reward(self, trace: vf.Trace) -> float:
-        """Gates and factors multiplied; terms are metrics."""
+        """Return the reward of the episode: gates and factors multiplied; the terms are metrics."""
         return float(trace.info[INFO]["reward"])
 
     @vf.metric
     async def terms(self, trace: vf.Trace) -> Mapping[str, float]:
+        """Return every term of the reward as a metric."""
         return dict(trace.info[INFO]["terms"])
 
 
 class WebTaskset(vf.Taskset[WebTask, WebConfig]):
+    """Tasks of a file, as verifiers loads them."""
+
     def load(self) -> Iterator[WebTask]:
+        """Yield the tasks of the configured split."""
         for task in load(self.config.tasks):
             if not self.config.split or task.split == self.config.split:
                 data = WebData(id=task.id, prompt=neutral(task.question), task=packed(task))
@@ -62,13 +75,18 @@ class WebTaskset(vf.Taskset[WebTask, WebConfig]):
 
 
 class _Intercepted(Endpoint):
-    """verifiers puts its own sampling into every call; one seed for all would make a group of equal samples."""
+    """Endpoint without a seed: verifiers sets sampling itself, and one seed for all would make every sample of a group
+    equal.
+    """
 
     async def chat(self, *given: Any, seed: int | None = None, **more: Any) -> Reply:
+        # `seed` is dropped on purpose.
         return await super().chat(*given, **more)
 
 
 class WebHarnessConfig(vf.HarnessConfig):
+    """Configuration of the harness; `server`, `limits` and `policy` are those of `EnvironmentConfig`."""
+
     server: str = DEFAULT_URL
     seed: int = 0
     limits: dict[str, int] = Field(default_factory=dict)
@@ -76,6 +94,8 @@ class WebHarnessConfig(vf.HarnessConfig):
 
 
 class WebHarness(vf.Harness[WebHarnessConfig]):
+    """Harness that plays one episode with a model."""
+
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
     NEEDS_CONTAINER = False
@@ -91,7 +111,7 @@ class WebHarness(vf.Harness[WebHarnessConfig]):
         data: WebData,
         **more: Any,
     ) -> vf.ProgramResult:
-        """One episode. Raises RuntimeError where it is masked, so that verifiers counts it as failed."""
+        """Play one episode. Raises RuntimeError if it is masked, so that verifiers counts the rollout as failed."""
         place = Place.of(self.config.model_dump())
         attempt = Attempt(place.async_episode(), unpacked(data.task), self.config.seed)
         await attempt.begin()

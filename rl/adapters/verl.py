@@ -1,8 +1,8 @@
-"""verl: native tools that share one episode per trajectory, the reward of that episode, and rows.
+"""verl: native tools that share one episode per trajectory, the reward of that episode, and dataset rows.
 
-verl makes and releases a tool for each call, so the episode lives with the trajectory (`agent_data`); what it earned
-stands in the trajectory's extra fields, which `compute_score` is given. verl itself answers unknown tools and broken
-JSON. A score must be a number: a masked episode scores 0 and says `masked`.
+verl makes and releases a tool object for each call, so the episode is attached to the trajectory (`agent_data`). Its
+score goes into the trajectory's extra fields, which verl passes to `compute_score`. verl itself answers unknown tools
+and broken JSON. A score must be a number: a masked episode scores 0 and sets `masked`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from webemu.rl.sanitizing import neutral
 from webemu.rl.tasks import Task
 
 FIELD = "webemu"
+"""Extra field of a trajectory that holds the episode's score."""
 TERMS = tuple(dict.fromkeys(term.name for term in (*SHORT.terms, *LONG.terms)))
+"""Names of all reward terms; every row reports all of them, because verl wants equal keys."""
 _LAWS = {tool["function"]["name"]: tool for tool in tools(has_user=True)}
 
 
 class Trajectory:
-    """One episode and what it earned. One call goes at a time: parallel calls of a turn share it."""
+    """Episode of one trajectory and its score. Parallel calls of a turn share it and are made one after another."""
 
     def __init__(self, episode: AsyncEpisode, kwargs: Mapping[str, Any]) -> None:
         self._episode, self._kwargs = episode, kwargs
@@ -38,6 +40,7 @@ class Trajectory:
         self.earned: dict[str, Any] = {}
 
     async def call(self, name: str, given: Any) -> str:
+        """Make one tool call, starting the episode at the first one; return the observation's text."""
         async with self._turn:
             if not self._begun:
                 self._begun = True
@@ -49,11 +52,13 @@ class Trajectory:
 
 
 _TRAJECTORIES: WeakKeyDictionary[Any, Trajectory] = WeakKeyDictionary()
-"""By verl's `AgentData`; gone with it."""
+"""Episodes by verl's `AgentData`, dropped together with it."""
 
 
 class EpisodeTool(BaseTool):
-    """One of the episode's tools: `config["tool"]` names it. `server`, `limits` and `policy` are those of `Place`."""
+    """Tool of the episode, named by `config["tool"]`; `server`, `limits` and `policy` are those of
+    `EnvironmentConfig`.
+    """
 
     def __init__(self, config: dict[str, Any], tool_schema: OpenAIFunctionToolSchema | None) -> None:
         self._place = Place.of(config)
@@ -62,7 +67,7 @@ class EpisodeTool(BaseTool):
         super().__init__(config, schema)
 
     async def create(self, instance_id: str | None = None, **kwargs: Any) -> tuple[str, ToolResponse]:
-        """`create_kwargs`: the `task` and the `seed`, from the row's `tools_kwargs`."""
+        """Remember `create_kwargs`: the `task` and `seed` of the row's `tools_kwargs`."""
         name = instance_id or uuid4().hex
         self._given[name] = kwargs["create_kwargs"]
         return name, ToolResponse()
@@ -70,6 +75,7 @@ class EpisodeTool(BaseTool):
     async def execute(
         self, instance_id: str, parameters: dict[str, Any], **kwargs: Any
     ) -> tuple[ToolResponse, float, dict[str, Any]]:
+        """Make the call in the trajectory's episode; once it is done, attach its score to the trajectory."""
         agent_data = kwargs["agent_data"]
         trajectory = _TRAJECTORIES.get(agent_data)
         if trajectory is None:
@@ -80,13 +86,14 @@ class EpisodeTool(BaseTool):
         return ToolResponse(text=text), 0.0, {}
 
     async def release(self, instance_id: str, **kwargs: Any) -> None:
+        """Forget what `create` remembered."""
         self._given.pop(instance_id, None)
 
 
 def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any] | None = None, **more: Any
 ) -> dict[str, float]:
-    """The episode's reward and terms, the same keys for every row. An episode that never ended earned nothing."""
+    """Return the episode's reward and terms, with the same keys for every row. An episode that never ended scores 0."""
     earned = (extra_info or {}).get(FIELD) or {"reward": 0.0, "terms": {}, "masked": "", "end": ""}
     terms = {name: float(earned["terms"].get(name) or 0.0) for name in TERMS}
     state = {"masked": float(bool(earned["masked"])), "ended": float(bool(earned["end"]))}
@@ -94,7 +101,7 @@ def compute_score(
 
 
 def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
-    """Rows of verl's Parquet files."""
+    """Return rows of verl's Parquet files."""
     return [_row(number, task, seed) for number, task in enumerate(tasks)]
 
 

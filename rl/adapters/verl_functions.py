@@ -1,7 +1,7 @@
-"""verl's stateless `function_tool`s: search, open and find of the server that `WEBEMU_SERVER` names.
+"""verl's stateless `function_tool`s: search, open and find on the server that `WEBEMU_SERVER` names.
 
-verl gives such tools no trajectory, so there is no session, no ledger, no mask, and no grounding: `compute_score` marks
-the text alone. The tools of `webemu.rl.adapters.verl` have all of them. Load by `multi_turn.function_tool_path`.
+verl gives such tools no trajectory, so there is no session, ledger, mask or grounding, and `compute_score` grades the
+text alone. The tools of `rl.adapters.verl` have all of these. Load this file by `multi_turn.function_tool_path`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ for _tool in TOOLS:
 def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any], **more: Any
 ) -> dict[str, float]:
-    """1 for a right answer between the last `<answer>` tags, of the form that `SHORT` wants; else 0."""
+    """Return 1 if the last `<answer>` is right and has the form that the short rubric demands, otherwise 0."""
     said = _ANSWER.findall(solution_str)
     record = Record(unpacked(extra_info["task"]), said[-1].strip() if said else "", end="finished")
     return {"score": float(prod(measure(record) for measure in _MEASURES)), "answered": float(bool(said))}

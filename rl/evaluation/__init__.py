@@ -1,1 +1,4 @@
-"""How well an agent does: many attempts at many tasks, figures with their intervals, and a report to read."""
+"""Evaluation of agents: attempts at tasks, figures with confidence intervals, and a report.
+
+`evaluate` runs a whole evaluation; `run` makes the attempts, `summary` computes the figures, `report` renders them.
+"""

@@ -1,4 +1,4 @@
-"""Who answers: a policy, what the manifest says of it, and what it holds open."""
+"""Agents that can be evaluated: a policy, its entries in the manifest, and the resources it needs open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webemu.rl.tasks import Task
 
 
 class Name(StrEnum):
-    """Of a policy that needs no model."""
+    """Policies that can be chosen by name."""
 
     oracle = "oracle"
     scripted = "scripted"
@@ -29,14 +29,14 @@ class Name(StrEnum):
 
 
 class Spoken(StrEnum):
-    """Of a protocol (`webemu.rl.chat.PROTOCOLS`)."""
+    """Protocols between a model and an episode (`rl.chat.PROTOCOLS`)."""
 
     native = "native"
     react = "react"
 
 
 class NobodyError(ValueError):
-    """Nobody answers; `action` says what to do."""
+    """The options name no agent that can answer; `action` says what to do."""
 
     def __init__(self, message: str, action: str) -> None:
         super().__init__(message)
@@ -45,14 +45,18 @@ class NobodyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Who:
+    """Agent to evaluate."""
+
     policy: Policy
     told: Mapping[str, Any]
+    """Entries of the manifest."""
     held: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
+    """Context that must be open while the agent answers, such as a model's connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model as it was asked for."""
+    """Model behind an OpenAI-compatible endpoint, with its sampling parameters."""
 
     name: str
     base_url: str
@@ -61,26 +65,33 @@ class Model:
     temperature: float | None = None
     max_tokens: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of each request."""
 
 
 def without_model(name: Name | None, known: Sequence[Task]) -> Who:
-    """Raises NobodyError."""
+    """Return a baseline, which needs no model.
+
+    `training_tasks` are those that the closed-book baseline guesses from. Raises NoAgentError if no name is given.
+    """
     if name is None:
-        raise NobodyError("nobody was named to answer", "name a --model with its --base-url, or a --policy")
+        raise NobodyError("no agent was given", "give a --model with its --base-url, or a --policy")
     plays = {Name.oracle: oracle, Name.scripted: scripted, Name.rag: rag, Name.random: chance}
     return Who(plays.get(name) or closed_book(known), {"model": "", "protocol": "", "policy": name.value})
 
 
 def with_model(asked: Model, name: Name | None) -> Who:
-    """A model as an agent, or under one of the policies that take one. Raises NobodyError, EndpointError."""
-    from webemu.rl.endpoint import Endpoint  # `openai` takes 0.6 s to import, is of an extra, and only models need it
-    from webemu.rl.policies import model  # as heavy
+    """Return a model as an agent, or under one of the baselines that use a model.
+
+    Raises NoAgentError if options are missing or do not fit together, EndpointError if the endpoint is bad.
+    """
+    from rl.endpoint import Endpoint  # imports `openai`: 0.6 s, an extra, needed by models only
+    from rl.policies import model  # as slow to import
 
     if not asked.base_url:
-        raise NobodyError(f"no address was given for the model {asked.name}", "name its endpoint with --base-url …/v1")
+        raise NobodyError(f"no address was given for the model {asked.name}", "give its endpoint with --base-url …/v1")
     plays = {Name.rag: model.rag, Name.closed_book: model.closed_book}
     if name and name not in plays:
-        raise NobodyError(f"the policy {name.value} takes no model", "leave out --model, or --policy")
+        raise NobodyError(f"the policy {name.value} uses no model", "leave out --model, or --policy")
     endpoint = Endpoint(asked.base_url, asked.name, asked.key, extra=asked.extra)
     speaker = model.Speaker(endpoint, asked.temperature, asked.max_tokens)
     policy = plays[name](speaker) if name else model.agent(speaker, PROTOCOLS[asked.protocol.value])

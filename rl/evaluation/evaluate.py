@@ -1,4 +1,4 @@
-"""A whole evaluation: tasks and who answers them in, a folder with episodes, figures and a report out."""
+"""A whole evaluation: tasks and an agent go in; a folder with episodes, figures and a report comes out."""
 
 from __future__ import annotations
 
@@ -20,24 +20,32 @@ from webemu.rl.evaluation.summary import summary
 from webemu.rl.tasks import Task
 
 TIMEOUT = 90
-"""Seconds that the web has for one answer."""
+"""Seconds to wait for one response of the web."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
+    """Inputs of an evaluation."""
+
     tasks: Sequence[Task]
     chosen: Mapping[str, Any]
-    """Which tasks these are, for the manifest."""
+    """Description of the selected tasks, for the manifest."""
     who: Who
+    """Agent that answers."""
     setting: Setting
     out: Path
+    """Folder to write to; an interrupted evaluation in it is continued."""
 
 
 async def evaluate(asked: Evaluation, server: str, ended: Callable[[Row | None], None]) -> dict[str, Any]:
-    """Make all attempts that are missing; the figures. `ended` is told of each attempt, and of those that were there
-    with None. Raises FolderError, EndpointError, InfrastructureError, BadRequest."""
+    """Make all missing attempts and return the figures, which are also written to the folder.
+
+    `on_attempt` is called with the row of each new attempt, and with None for each that was there before. Raises
+    FolderError, EndpointError, InfrastructureError or BadRequest.
+    """
     async with AsyncClient(server, timeout=TIMEOUT) as patient:
         snapshot = (await patient.health()).snapshot
+    # Episodes retry by themselves and mask what fails, so their client must not.
     async with asked.who.held, AsyncClient(server, timeout=TIMEOUT, retries=0) as client:
         told = manifest(asked.chosen, asked.who.told, snapshot, asked.setting)
         with Folder(asked.out, told) as folder:
@@ -50,7 +58,7 @@ async def evaluate(asked: Evaluation, server: str, ended: Callable[[Row | None],
 
 
 def finish(folder: Folder, told: Mapping[str, Any], asked: Evaluation, probed: Mapping[str, Any]) -> dict[str, Any]:
-    """Write `summary.json` and `report.html` of what the folder holds; the figures."""
+    """Write `summary.json` and `report.html` from the rows in the folder, and return the figures."""
     made = keys(asked.tasks, asked.setting)
     figures = summary([outcome(row) for row in folder.rows(made)], asked.setting.seed)
     counted = {"manifest": dict(told), **figures, "made again": folder.retried, "probe": dict(probed)}
@@ -60,6 +68,7 @@ def finish(folder: Folder, told: Mapping[str, Any], asked: Evaluation, probed: M
 
 
 def _write(path: Path, text: str) -> None:
+    """Write a file by renaming a complete one, so that readers never see half of it."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)

@@ -1,7 +1,8 @@
-"""The folder of an evaluation: what is asked (`manifest.json`), and a line for each attempt as soon as it has ended.
+"""Folder of an evaluation: `manifest.json` with its settings, and `episodes.jsonl` with one line for each ended
+attempt.
 
-A run that was cut off goes on where it was: a torn last line is dropped, and masked attempts are made again. A later
-line about the same attempt takes the place of the earlier.
+An interrupted run continues where it stopped: a torn last line is dropped, and masked attempts are repeated. A later
+line about the same attempt replaces the earlier one.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from typing import IO, Any, Self
 from webemu.rl.evaluation.rows import Row
 
 Key = tuple[str, int]
-"""Task and sample."""
+"""Task id and sample number."""
 UNCOMPARED = ("endpoint",)
-"""What of a manifest may change between two parts of a run: a server's address."""
+"""Manifest entries that may change when a run is continued: the address of a server."""
 
 
 _ENDS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
-"""What `str.splitlines` takes for the end of a line, and JSON does not."""
+"""Escapes of characters that `str.splitlines` takes for line ends and JSON does not."""
 
 
 class FolderError(ValueError):
-    """The folder is of another evaluation, or is none; `action` says what to do."""
+    """The folder cannot be used, or belongs to another evaluation; `action` says what to do."""
 
     def __init__(self, message: str, action: str) -> None:
         super().__init__(message)
@@ -33,36 +34,41 @@ class FolderError(ValueError):
 
 
 class Folder:
-    """Open while a run goes on."""
+    """Folder of an evaluation, open for appending."""
 
     def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
-        """Makes the folder, or goes on in it. Raises FolderError where it is another evaluation's."""
+        """Create the folder, or continue in it. Raises FolderError if it is another evaluation's or damaged."""
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FolderError(f"{path} cannot be made: {error.strerror}", "give another folder with --out") from error
+            raise FolderError(
+                f"{path} cannot be created: {error.strerror}", "choose another folder with --out"
+            ) from error
         _agree(path / "manifest.json", manifest)
+        # The torn line must be cut off before rows are read and the file is opened for appending.
         self.path, self.torn = path, _untorn(path / "episodes.jsonl")
         self.retried = 0
-        """Lines whose place a later one took."""
+        """Number of rows that a later one replaced."""
         self._places: dict[Key, tuple[int, bool]] = {}
+        """Byte offset of each attempt's newest row, and True if it is masked."""
         for place, told in _lines(path / "episodes.jsonl"):
             self._note(told, place)
         self._file: IO[bytes] = (path / "episodes.jsonl").open("ab")
 
     def is_done(self, key: Key) -> bool:
-        """Whether the attempt was made, and was not masked."""
+        """True if the attempt was made and not masked."""
         return key in self._places and not self._places[key][1]
 
     def append(self, told: Row) -> None:
+        """Append the row of an attempt and flush it."""
         place = self._file.tell()
-        # Models produce lone surrogates, which UTF-8 has no bytes for.
+        # Models produce lone surrogates, which UTF-8 cannot encode.
         self._file.write(json.dumps(told, ensure_ascii=False).translate(_ENDS).encode("utf-8", "replace") + b"\n")
         self._file.flush()
         self._note(told, place)
 
     def rows(self, keys: Sequence[Key]) -> Iterator[dict[str, Any]]:
-        """The lines of these attempts as they stand now, in this order; those that were not made are left out."""
+        """Yield the current rows of these attempts in the given order; missing attempts are skipped."""
         with (self.path / "episodes.jsonl").open("rb") as file:
             for key in keys:
                 if key in self._places:
@@ -70,6 +76,7 @@ class Folder:
                     yield json.loads(file.readline())
 
     def close(self) -> None:
+        """Close the file of episodes."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -81,16 +88,17 @@ class Folder:
         self.close()
 
     def _note(self, told: Row, place: int) -> None:
+        """Remember where the newest row of an attempt lies."""
         key = (str(told["task"]), int(told["sample"]))
         self.retried += key in self._places
         self._places[key] = place, bool(told["mask"])
 
 
 def _agree(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, or see that the one that is there says the same."""
+    """Write the manifest, or check that the existing one is the same. Raises FolderError if it differs."""
     if not path.exists():
         if (path.parent / "episodes.jsonl").exists():
-            raise FolderError(f"{path.parent} has episodes and no manifest", "give another folder with --out")
+            raise FolderError(f"{path.parent} has episodes but no manifest", "choose another folder with --out")
         unfinished = path.with_name("manifest.json.unfinished")
         unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         unfinished.replace(path)
@@ -98,19 +106,19 @@ def _agree(path: Path, manifest: Mapping[str, Any]) -> None:
     try:
         there = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
-        raise FolderError(f"{path} cannot be read ({error})", "give another folder with --out") from error
+        raise FolderError(f"{path} cannot be read ({error})", "choose another folder with --out") from error
     names = sorted({*there, *manifest} - {*UNCOMPARED})
     differing = [name for name in names if there.get(name) != manifest.get(name)]
     if differing:
         told = "; ".join(f"{name}: {there.get(name)!r} there, {manifest.get(name)!r} now" for name in differing[:3])
         raise FolderError(
             f"{path.parent} holds another evaluation ({told[:600]})",
-            "give another folder with --out, or the same settings as there to go on",
+            "choose another folder with --out, or repeat its settings to continue it",
         )
 
 
 def _untorn(path: Path) -> bool:
-    """Cut off a last line that was not written to its end."""
+    """Cut off an incomplete last line; return True if there was one."""
     if not path.exists():
         return False
     with path.open("r+b") as file:
@@ -121,10 +129,10 @@ def _untorn(path: Path) -> bool:
 
 
 def _whole(file: IO[bytes], end: int) -> int:
-    """Where the last whole line ends."""
+    """Return the offset after the last line end, searching backwards."""
     start = end
     while start > 0:
-        step = min(1 << 16, start)
+        step = min(1 << 16, start)  # rows may be long, so the file is read backwards in blocks
         file.seek(start - step)
         if (found := file.read(step).rfind(b"\n")) >= 0:
             return start - step + found + 1
@@ -133,6 +141,7 @@ def _whole(file: IO[bytes], end: int) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield byte offset and content of each row. Raises FolderError on a damaged line."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -142,6 +151,6 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield place, json.loads(line)
             except ValueError as error:
                 raise FolderError(
-                    f"{path}, line {number} is damaged ({error})", "take the line out, and its attempt is made again"
+                    f"{path}, line {number} is damaged ({error})", "delete the line; its attempt is then repeated"
                 ) from error
             place += len(line)

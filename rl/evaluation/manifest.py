@@ -1,4 +1,4 @@
-"""What an evaluation asks, so that a folder is gone on with only by the same one."""
+"""Manifest of an evaluation: all settings that affect its results. A folder is continued only by an equal one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from webemu.rl.evaluation.run import Setting
 
 
 def manifest(chosen: Mapping[str, Any], who: Mapping[str, Any], snapshot: str, setting: Setting) -> dict[str, Any]:
-    """`chosen` says which tasks, `who` answers them; the concurrency makes no difference and is left out."""
+    """Return the manifest from the task selection, the agent's fields, the snapshot and the settings.
+
+    Concurrency is left out, because it does not change results.
+    """
     return {
         **chosen,
         **who,
@@ -30,7 +33,7 @@ def manifest(chosen: Mapping[str, Any], who: Mapping[str, Any], snapshot: str, s
 
 
 def code() -> str:
-    """A hash of the rooms that decide what an attempt is."""
+    """Return a hash of the source of `rl` and `agent_client`, which decide what an attempt is."""
     told = blake2b(digest_size=8)
     for room in (Path(str(one.__file__)).parent for one in (rl, agent_client)):
         for path in sorted(room.rglob("*.py")):

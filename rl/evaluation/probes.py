@@ -1,4 +1,7 @@
-"""Whether an agent reads: passed tasks are asked again of a web that says another answer (`webemu.rl.probe`)."""
+"""Evidence-swap probe of an agent: passed tasks are repeated on a web with altered answers (`rl.probe`).
+
+An agent that reads gives the altered answer; one that recalls gives the original.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from webemu.rl.record import Record
 from webemu.rl.tasks import Task
 
 FIRST = 0
-"""The sample whose passing counts, and whose seed is used again."""
+"""Sample that must have passed, and whose seed is used again."""
 
 
 async def probes(
     tasks: Sequence[Task], policy: Policy, client: AsyncClient, folder: Folder, setting: Setting
 ) -> dict[str, float | int]:
-    """How many read and how many did not; each verdict is in `probes.jsonl`."""
+    """Probe a share of the passed tasks and return the number of each verdict; each result goes to `probes.jsonl`."""
     crowd = asyncio.Semaphore(setting.concurrency)
 
     async def again(task: Task, swap: Mapping[str, str]) -> Record:
@@ -43,8 +46,9 @@ async def probes(
 
 
 def chosen(tasks: Sequence[Task], folder: Folder, setting: Setting) -> list[Task]:
-    """So many of the passed tasks, drawn by the seed, in the file's order."""
+    """Return a seeded sample of the passed tasks, `settings.probe` of them, in the order of the file."""
     rows = folder.rows([(task.id, FIRST) for task in tasks])
+    # A masked attempt has no reward.
     passed = {told["task"] for told in rows if told["reward"] is not None and told["reward"] >= PASS}
     drawn = Random(f"{setting.seed}:probe").sample(sorted(passed), ceil(setting.probe * len(passed)))
     return [task for task in tasks if task.id in drawn]

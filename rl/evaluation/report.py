@@ -1,7 +1,7 @@
-"""The report: one page that needs nothing else, with the figures and every trajectory.
+"""HTML report: one self-contained page with the figures and every trajectory.
 
-Trajectories hold hostile text. It goes out as JSON in data blocks, which the page's one script writes as text nodes;
-the page's policy lets no other script, style or request be.
+Trajectories hold hostile text from the web. It is embedded as JSON data, which the page's one script writes as text
+nodes. The Content Security Policy forbids any other script, style or request.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ from webemu.rl.evaluation.summary import DIMENSIONS, NAMES
 from webemu.rl.rewards import LONG, SHORT
 
 SHOWN, LEAST, IN_ALL = 4_000, 400, 40_000_000
-"""Characters of one observation that are shown, at the most and at the least, and of all together."""
+"""Characters shown of one observation, at most and at least, and of all observations together."""
 HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "recall", "reward", "calls", "tokens")
+"""Figures shown as tiles at the top, if there are any."""
 COLUMNS = ("em", "grounded", "recall", "reward", "calls", "tokens")
+"""Figures shown in the tables by group."""
 SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "recall", "reward"))
+"""Figures between 0 and 1."""
 _KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
 
 
 def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
-    """The report of an evaluation's figures and lines."""
-    loader = PackageLoader("webemu.rl.evaluation", ".")
+    """Return the report of an evaluation as HTML, from its figures and rows."""
+    loader = PackageLoader("rl.evaluation", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -38,7 +41,7 @@ def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
     attempts = figures["overall"]["attempts"]
     trajectories = list(_trajectories(rows, _clip(attempts)))
     return environment.get_template("report.html").render(
-        told=figures, overall=overall, dimensions=DIMENSIONS, names=NAMES, columns=_told(overall, COLUMNS),
+        evaluation=figures, overall=overall, dimensions=DIMENSIONS, names=NAMES, columns=_told(overall, COLUMNS),
         headlines=_told(overall, (*dict.fromkeys((*passes[:1], *passes[-1:])), *HEADLINES)), passes=passes, level=LEVEL,
         passed=PASS, kinds=htmlsafe_json_dumps(_KINDS), index=htmlsafe_json_dumps(list(map(_listed, trajectories))),
         details=[htmlsafe_json_dumps(one) for one in trajectories], shares=SHARES,
@@ -47,12 +50,12 @@ def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
 
 
 def _told(overall: Mapping[str, Any], kinds: Iterable[str]) -> list[str]:
-    """Those that there are; tokens where any were spent."""
+    """Return the names of the figures that exist; tokens only if any were spent."""
     return [kind for kind in kinds if kind in overall and (kind != "tokens" or overall[kind]["high"])]
 
 
 def _clip(attempts: int) -> int:
-    """Characters of one observation: fewer where there are many attempts, at some ten observations each."""
+    """Return how many characters of each observation to show, assuming ten observations in each attempt."""
     return max(LEAST, min(SHOWN, IN_ALL // max(1, attempts * 10)))
 
 
@@ -63,12 +66,13 @@ def _trajectories(rows: Iterable[Row], clip: int) -> Iterator[dict[str, Any]]:
 
 
 def _shown(step: Mapping[str, Any], clip: int) -> dict[str, Any]:
+    """Return a step with its observation clipped, and the number of characters left out."""
     text = step.get("observation", "")
     return {**step, "observation": text[:clip], "more": max(0, len(text) - clip)}
 
 
 def verdict(row: Row) -> str:
-    """In one word."""
+    """Return the outcome of an attempt in one word: masked, passed, ungrounded, wrong or unfinished."""
     if row["mask"]:
         return "masked"
     if row["reward"] >= PASS:
@@ -79,7 +83,7 @@ def verdict(row: Row) -> str:
 
 
 def _listed(one: Mapping[str, Any]) -> dict[str, Any]:
-    """What the list of attempts shows and is filtered by."""
+    """Return the fields by which the page lists and filters an attempt."""
     told = {name: one[name] for name in ("task", "sample", "recipe", "hops", "verdict", "reward")}
     return told | {"question": one["question"][:300], "answer": one["answer"][:160]}
 

@@ -1,4 +1,4 @@
-"""An attempt as one line of `episodes.jsonl`, and what the figures are made of."""
+"""Rows of `episodes.jsonl`, one for each attempt, and the outcome that figures are computed from."""
 
 from __future__ import annotations
 
@@ -12,26 +12,33 @@ from webemu.rl.record import Record, key
 from webemu.rl.rewards import rubric_of
 
 PASS = 0.5
-"""The reward from which an attempt counts as passed: a right answer with good citations (half of them at
-least), or a report whose coverage times precision is as much."""
+"""Reward from which an attempt counts as passed.
+
+It takes a right answer with at least half of its citations good, or a report whose coverage times precision is as
+much.
+"""
 
 Row = Mapping[str, Any]
+"""Row of an attempt as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The figures of one attempt; None where one has no meaning."""
+    """Figures of one attempt; None if a figure does not apply."""
 
     task: str
     groups: Mapping[str, str]
-    """Recipe, hops and type of answer."""
+    """Recipe, hops and answer type, by which figures are grouped."""
     mask: str
+    """Reason why the attempt is masked; empty if it counts."""
     end: str
+    """Reason why the attempt ended: finished, unfinished, masked, or a limit such as too-long."""
     figures: Mapping[str, float | None]
+    """Figures by their name in `summary.NAMES`, and `pass`."""
 
 
 def row(attempt: Attempt, record: Record, sample: int, seconds: float) -> dict[str, Any]:
-    """Everything of an attempt, gold included: for people and programs, never for models."""
+    """Return everything about an attempt, gold answers included: for people and programs, never for models."""
     task, mask = attempt.task, attempt.outage or record.mask
     score = rubric_of(task).score(record)
     return {
@@ -52,14 +59,14 @@ def row(attempt: Attempt, record: Record, sample: int, seconds: float) -> dict[s
 
 
 def recall(record: Record) -> float | None:
-    """Share of the pages of the evidence that were opened; None where there is no evidence."""
+    """Return the share of evidence pages that were opened; None if the task has no evidence."""
     wanted = {record.redirects.get(key(one.url), key(one.url)) for one in record.task.evidence}
     reached = {key(url) for url in opened(record.requests)}
     return len(wanted & reached) / len(wanted) if wanted else None
 
 
 def outcome(told: Row) -> Outcome:
-    """What the figures need of a line."""
+    """Return the outcome of a row; a masked one has no figures."""
     terms, reward = told["terms"], told["reward"]
     groups = {
         "recipe": told["recipe"] or "none",
@@ -77,6 +84,6 @@ def outcome(told: Row) -> Outcome:
         "tokens": float(told["prompt_tokens"] + told["completion_tokens"]),
         "written": float(told["completion_tokens"]),
     }
-    if told["mask"]:
+    if told["mask"]:  # an outage says nothing about the agent
         figures = dict.fromkeys(figures)
     return Outcome(told["task"], groups, told["mask"], told["end"], figures)

@@ -1,4 +1,4 @@
-"""Plays attempts, so many at once, and writes each down as it ends."""
+"""Makes the attempts of an evaluation concurrently, and writes each as it ends."""
 
 from __future__ import annotations
 
@@ -20,24 +20,31 @@ from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 
 OUTAGES = 16
-"""Attempts in a row that may be masked before the run is given up."""
+"""Consecutive masked attempts after which the run is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
+    """Settings of an evaluation."""
+
     samples: int = 1
     """Attempts at each task."""
     concurrency: int = 16
+    """Attempts that run at the same time."""
     seed: int = 0
+    """Seed from which each attempt's own is derived."""
     limits: Limits = field(default_factory=Limits)
+    """Limits of each episode."""
     session: Mapping[str, Any] = field(default_factory=dict)
-    """Policy of the sessions (docs/sessions.md)."""
+    """Session policy (docs/sessions.md)."""
     probe: float = 0
-    """Share of the passed tasks that are asked again, of a web that says another answer."""
+    """Share of the passed tasks that are repeated on a web with altered answers."""
 
 
 def keys(tasks: Sequence[Task], setting: Setting) -> list[Key]:
-    """Every attempt that is to be made; those at one task stand together, and ask the same at once."""
+    """Return the keys of all attempts; those at one task are adjacent, so they send the same queries at about the same
+    time.
+    """
     return [(task.id, sample) for task in tasks for sample in range(setting.samples)]
 
 
@@ -49,8 +56,11 @@ async def run(
     setting: Setting,
     ended: Callable[[Row], None] = lambda told: None,
 ) -> None:
-    """Make the attempts that the folder does not have. Raises EndpointError or InfrastructureError where there are only
-    outages, BadRequest on a session policy that is none; what was made until then is kept."""
+    """Make the attempts that the folder does not have.
+
+    `on_attempt` is called with each new row. Raises EndpointError or InfrastructureError if attempts only meet
+    outages, and BadRequest if the session policy is invalid. Rows written until then stay.
+    """
     by_id = {task.id: task for task in tasks}
     waiting = iter([key for key in keys(tasks, setting) if not folder.is_done(key)])
     streak = 0
@@ -65,10 +75,11 @@ async def run(
             if streak >= OUTAGES:
                 raise InfrastructureError(
                     f"{streak} attempts in a row were masked, the last by {told['mask']}",
-                    action="see to the outage, then give the same command: it goes on where it was",
+                    action="repair the outage, then run the same command again: it continues where it stopped",
                 )
 
     try:
+        # The workers share one iterator: each takes the next attempt when its last one has ended.
         async with asyncio.TaskGroup() as group:
             for _ in range(setting.concurrency):
                 group.create_task(work())
@@ -77,7 +88,7 @@ async def run(
 
 
 async def play(task: Task, sample: int, policy: Policy, client: AsyncClient, setting: Setting) -> dict[str, Any]:
-    """One attempt from its beginning to its line."""
+    """Make one attempt and return its row."""
     start = time.monotonic()
     attempt, record = await attempted(task, sample, policy, client, setting)
     return row(attempt, record, sample, time.monotonic() - start)
@@ -91,7 +102,10 @@ async def attempted(
     setting: Setting,
     swap: Mapping[str, str] | None = None,
 ) -> tuple[Attempt, Record]:
-    """One attempt, over a web that says other words where they are swapped."""
+    """Make one attempt; return it and its record.
+
+    `swap` replaces words in everything that the web says, for the evidence-swap probe.
+    """
     episode = AsyncEpisode(client, setting.limits, setting.session, swap)
     attempt = Attempt(episode, task, seed_of(setting.seed, task, sample))
     await attempt.begin()
@@ -101,5 +115,6 @@ async def attempted(
 
 
 def seed_of(seed: int, task: Task, sample: int) -> int:
-    """An attempt's own seed: of its session, its draws and the model's sampling."""
+    """Return the seed of one attempt, for its session, its random draws and the model's sampling."""
+    # Shifted to 31 bits, so that it fits a signed 32-bit integer.
     return int.from_bytes(blake2b(f"{seed}:{task.id}:{sample}".encode(), digest_size=4).digest()) >> 1

@@ -1,4 +1,4 @@
-"""Figures over tasks: the unbiased pass@k of Chen et al. (2021), and bootstrap intervals. Pure and seeded."""
+"""Statistics over tasks: the unbiased pass@k of Chen et al. (2021), and bootstrap intervals. Pure and seeded."""
 
 from __future__ import annotations
 
@@ -8,38 +8,53 @@ from math import comb, floor
 from random import Random
 
 RESAMPLES = 1000
+"""Bootstrap resamples."""
 LEVEL = 0.95
+"""Confidence level of the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over tasks."""
+    """Mean over tasks with its interval."""
 
     mean: float
     low: float
     high: float
-    """Of the interval at `LEVEL`."""
+    """Ends of the interval at `LEVEL`."""
     tasks: int
+    """Number of tasks."""
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """The chance that one of k samples, drawn without replacement from all, has passed."""
+    """Return the probability that at least one of k samples, drawn without replacement, has passed.
+
+        pass_at_k(4, 1, 2)   # 0.5
+
+    Raises ValueError unless 0 <= passed_count <= samples and 1 <= k <= samples.
+    """
     if not 0 <= passed <= samples or not 1 <= k <= samples:
-        raise ValueError(f"no pass@{k} of {passed} passed among {samples} samples")
+        raise ValueError(f"pass@{k} is undefined for {passed} passed of {samples} samples")
     return 1 - comb(samples - passed, k) / comb(samples, k)
 
 
 def figure(values: Sequence[float], name: str, seed: int = 0) -> Figure | None:
-    """The mean of one value for each task, with its bootstrap interval; None of no task."""
+    """Return the mean of one value for each task, with its bootstrap interval; None without tasks.
+
+    `name` and `seed` seed the resampling.
+    """
     if not values:
         return None
     return Figure(sum(values) / len(values), *interval(values, name, seed), len(values))
 
 
 def interval(values: Sequence[float], name: str, seed: int = 0) -> tuple[float, float]:
-    """The percentile bootstrap over tasks: whole tasks are drawn again, since the samples of one are alike."""
+    """Return the percentile bootstrap interval of the mean over tasks.
+
+    Whole tasks are resampled, because the samples of one task are not independent.
+    """
     if min(values) == max(values):
         return values[0], values[0]
+    # Seeded by the name, so that adding a figure changes no other interval.
     draws, count = Random(f"{seed}:{name}"), len(values)
     means = sorted(sum(draws.choices(values, k=count)) / count for _ in range(RESAMPLES))
     cut = floor((1 - LEVEL) / 2 * RESAMPLES)

@@ -1,4 +1,4 @@
-"""How our pages look, and the policy that lets nothing run on them but their own script."""
+"""Style sheet of our reports, and the Content Security Policy that lets only their own script run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 
 
 def look() -> Markup:
-    """The style sheet of our pages, which their templates show as `{{ look }}`."""
-    return Markup(files("webemu.rl.evaluation").joinpath("look.css").read_text(encoding="utf-8"))
+    """Return the style sheet, which templates include as `{{ look }}`."""
+    return Markup(files("rl.evaluation").joinpath("look.css").read_text(encoding="utf-8"))
 
 
 def policy(template: str, connect: str = "'none'") -> Markup:
-    """Only the template's own script and style, by their hashes; requests to `connect`."""
+    """Return a Content Security Policy that allows only the template's own script and style, by their hashes.
+
+    `connect` is the source list for requests, none by default.
+    """
     sources: dict[str, list[str]] = {"script": [], "style": []}
     for kind, body in _INLINE.findall(template.replace("{{ look }}", look())):
         sources[kind].append(f"'sha256-{b64encode(sha256(body.encode()).digest()).decode()}'")

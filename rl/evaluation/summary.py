@@ -1,4 +1,4 @@
-"""From the outcomes of all attempts to the figures that are told: in all, and by recipe, hops and type of answer."""
+"""Figures of an evaluation from the outcomes of its attempts: overall, and by recipe, hops and answer type."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from webemu.rl.evaluation.rows import Outcome
 from webemu.rl.evaluation.statistics import Figure, figure, pass_at_k
 
 DIMENSIONS = ("hops", "recipe", "answer type")
+"""Groupings of the outcomes."""
 TOLD = ("em", "f1", "grounded", "reward", "recall", "coverage", "precision")
+"""Figures of quality."""
 COUNTED = ("calls", "turns", "requests", "repeats", "misuses", "tokens", "written")
+"""Figures of effort."""
 NAMES = {
     "em": "EM", "f1": "F1", "grounded": "grounded EM", "reward": "reward", "recall": "evidence recall",
     "coverage": "coverage", "precision": "precision", "calls": "calls", "turns": "turns", "requests": "requests",
     "repeats": "repeats", "misuses": "misuses", "tokens": "tokens", "written": "tokens written",
 }  # fmt: skip
-"""How figures are headed."""
+"""Headings of the figures."""
 
 
 def summary(outcomes: Sequence[Outcome], seed: int = 0) -> dict[str, Any]:
-    """All figures as JSON. A masked attempt is counted, and in no figure."""
+    """Return all figures as JSON. Masked attempts are counted but enter no figure."""
     groups: dict[str, dict[str, list[Outcome]]] = {name: defaultdict(list) for name in DIMENSIONS}
     for one in outcomes:
         for name in DIMENSIONS:
@@ -56,16 +59,18 @@ def _group(outcomes: Sequence[Outcome], name: str, seed: int) -> dict[str, Any]:
 
 
 def _means(by_task: Mapping[str, Sequence[Outcome]], kind: str) -> list[float]:
-    """The mean of each task that has any."""
+    """Return the mean of each task that has any value."""
     values = [[one.figures[kind] for one in outcomes] for outcomes in by_task.values()]
     known = [[value for value in row if value is not None] for row in values]
     return [sum(row) / len(row) for row in known if row]
 
 
 def _passes(by_task: Mapping[str, Sequence[Outcome]], name: str, seed: int) -> Iterable[tuple[str, Figure | None]]:
-    """pass@k for 1, 2, 4, … and all samples, each over the tasks that have as many unmasked."""
+    """Yield pass@k for k = 1, 2, 4, … and all samples, each over the tasks with at least k unmasked attempts."""
+    # Masked attempts are left out, so tasks may have different numbers of samples.
     passes = [[one.figures["pass"] for one in outcomes if not one.mask] for outcomes in by_task.values()]
     most = max(map(len, passes), default=0)
+    # The set holds 1, the powers of two up to the number of samples, and that number itself.
     for k in sorted({1, most, *(2**n for n in range(most.bit_length()))} - {0}):
         counted = [(len(row), sum(bool(one) for one in row)) for row in passes if len(row) >= k]
         yield f"pass@{k}", figure([pass_at_k(n, c, k) for n, c in counted], f"{name}:pass@{k}", seed)

@@ -1,4 +1,4 @@
-"""The figures as a table for terminals. Pure."""
+"""Figures as a table for terminals. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 from webemu.rl.evaluation.summary import DIMENSIONS, NAMES
 
 SHARES = ("pass@1", "em", "f1", "grounded", "coverage", "precision", "recall", "reward")
+"""Columns between 0 and 1."""
 COUNTS = ("calls", "turns", "tokens")
+"""Columns of counts, left out if they are all 0."""
 
 
 def table(told: Mapping[str, Any]) -> str:
-    """All, then each group by name; the interval stands behind pass@1."""
+    """Return the figures as text: one row overall, then a row for each group, with the interval behind pass@1."""
     figures = told["overall"]["figures"]
     told_of = [kind for kind in (*SHARES, *COUNTS) if kind in figures]
     kinds = [kind for kind in told_of if kind in SHARES or figures[kind]["high"]]
@@ -45,6 +47,7 @@ def _cell(kind: str, figure: Mapping[str, Any] | None) -> str:
 
 
 def _lines(rows: list[list[str]]) -> Iterator[str]:
+    """Yield the rows as lines with aligned columns."""
     widths = [max(len(row[n]) for row in rows if len(row) > n) for n in range(len(rows[0]))]
     for row in rows:
         first, *others = (cell.rjust(width) if n else cell.ljust(width) for n, (cell, width) in

@@ -149,7 +149,7 @@ def test_files_say_what_is_asked(config: Config, server: Server, tmp_path: Path)
     assert told["about"]["distinct"] == 2
     assert "no collection" in told["engine"]["reason"]
     assert any("only 2 of the requests differ" in note for note in told["notes"])
-    with pytest.raises(BadRequest, match="none: "):
+    with pytest.raises(BadRequest, match="none cannot be read"):
         run(elsewhere, replace(given, mix="text", pages=tmp_path / "none"))
 
 

@@ -315,7 +315,7 @@ def test_a_hostile_pattern_costs_nothing(ask: Ask) -> None:
     assert ask("POST", "/tavily/map", headers=key("tavily"), json=asked).json()["results"] == [PORT]
     answer = ask("POST", "/tavily/map", headers=key("tavily"), json={"url": PORT, "select_paths": ["("]})
     assert answer.status_code == 400
-    assert "is not a pattern" in answer.json()["detail"]["error"]
+    assert "is not a valid regular expression" in answer.json()["detail"]["error"]
 
 
 ODD = (

@@ -224,7 +224,7 @@ def test_numbers_are_read_as_they_are_meant(post: Post) -> None:
     [
         ("search", {}, "search needs query: call it as search(query, [page], [size])."),
         ("search", None, "search needs query: call it as search(query, [page], [size])."),
-        ("search", [], "the arguments are no object: call it as search(query, [page], [size])."),
+        ("search", [], "the arguments must be a JSON object: call it as search(query, [page], [size])."),
         ("search", {"query": ["a", "b"]}, "query must be one string: call it as search(query, [page], [size])."),
         ("search", {"query": "a", "page": "x"}, "page must be one integer: call it as search(query, [page], [size])."),
         ("search", {"query": "a", "page": True}, "page must be one integer: call it as search(query, [page], [size])."),

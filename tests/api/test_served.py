@@ -319,7 +319,7 @@ def test_a_misspelled_collection_is_told_with_those_that_are_there(
     code, said = refused("--root", str(collection))
     assert (code, f"use --root {root} --collection {name}" in said) == (2, True), said
     code, said = refused("--root", str(root / "nowhere"))
-    assert (code, "there is no such folder" in said) == (2, True), said
+    assert (code, "that folder does not exist" in said) == (2, True), said
     assert not (root / "nowhere").exists()
 
 

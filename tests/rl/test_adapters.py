@@ -215,8 +215,8 @@ BAD = [
     ("/reset", b"[]", 400, "JSON object"),
     ("/reset", b"[" * 100_000, 400, "not JSON"),
     ("/reset", b'{"task_id": "nope"}', 404, "no task 'nope'"),
-    ("/reset", b'{"task": {"id": 1}}', 400, "not a task"),
-    ("/reset", b'{"task": 7}', 400, "not a task"),
+    ("/reset", b'{"task": {"id": 1}}', 400, "`task` is malformed"),
+    ("/reset", b'{"task": 7}', 400, "`task` is malformed"),
     ("/reset", b'{"task_id": "T", "seed": "1"}', 400, "whole number"),
     ("/reset", b" " * (1 << 20) + b"{}", 413, "larger"),
     ("/step", b'{"episode": "nope", "tool": "search"}', 404, "no episode 'nope'"),
@@ -242,7 +242,7 @@ def test_episodes_are_bounded_and_idle_ones_forgotten(world: World) -> None:
         seats = Seats(world.tasks, Place(world.url), most=2, idle=0.3)
         asked = {"task_id": world.tasks[0].id}
         first, second = [(await seats.reset(asked))["episode"] for _ in range(2)]
-        with pytest.raises(Exception, match="2 episodes go on"):
+        with pytest.raises(Exception, match="limit of 2 concurrent episodes"):
             await seats.reset(asked)
         assert (await seats.close({"episode": second}), await seats.close({"episode": second})) == (
             {"closed": True},

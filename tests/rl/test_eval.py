@@ -196,10 +196,10 @@ def test_another_evaluation_is_not_mixed_in(world: World, tasks: Path, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "nobody was named"),
+        ((), "no agent was given"),
         (("--model", "x"), "no address"),
         (("--model", "x", "--base-url", "127.0.0.1:1"), "does not begin with http"),
-        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "takes no model"),
+        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "uses no model"),
         (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", "NO_SUCH_KEY"), "NO_SUCH_KEY"),
         (("--policy", "oracle", "--split", "dev"), "no task of the split 'dev'"),
         (("--policy", "oracle", "--policy-json", "[1]"), "--policy-json is no JSON object"),
@@ -318,5 +318,5 @@ def test_signs_that_end_lines_do_not_end_these(tmp_path: Path) -> None:
         row, half = folder.rows([("a", 0), ("b", 0)])
     assert len((tmp_path / "f" / "episodes.jsonl").read_text().splitlines()) == 2
     assert (row["text"], half["text"]) == ("one\u2028two\x85three\u2029", "half ?")
-    with pytest.raises(FolderError, match="cannot be made"):
+    with pytest.raises(FolderError, match="cannot be created"):
         Folder(tmp_path / "f" / "episodes.jsonl", {})

@@ -1,29 +1,29 @@
 "use strict";
-const KEPT = 121, OVER = 10, kept = [];
+const MAX_SAMPLES = 121, WINDOW = 10, samples = [];  // one sample per second; rates are over WINDOW seconds
 const put = (id, text) => { document.getElementById(id).textContent = text; };
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const few = value => value >= 100 ? number.format(value) : value >= 1 ? value.toFixed(1) : value ? value.toFixed(2) : "0";
-const time = seconds => seconds === null ? "–" : seconds < 1 ? few(1000 * seconds) + " ms" : few(seconds) + " s";
-const size = bytes => bytes >= 1e9 ? few(bytes / 1e9) + " GB" : few(bytes / 1e6) + " MB";
-const sum = values => values.reduce((all, one) => all + one, 0);
+const short = value => value >= 100 ? number.format(value) : value >= 1 ? value.toFixed(1) : value ? value.toFixed(2) : "0";
+const time = seconds => seconds === null ? "–" : seconds < 1 ? short(1000 * seconds) + " ms" : short(seconds) + " s";
+const size = bytes => bytes >= 1e9 ? short(bytes / 1e9) + " GB" : short(bytes / 1e6) + " MB";
+const sum = values => values.reduce((total, value) => total + value, 0);
 
-// What was done between two samples, by place.
+// Counts requests, failures and durations between two samples, by route.
 function between(old, now) {
-  const found = {};
-  for (const [place, one] of Object.entries(now.places)) {
+  const routes = {};
+  for (const [place, counts] of Object.entries(now.places)) {
     const before = old.places[place] || { statuses: {}, buckets: [] };
-    const statuses = Object.entries(one.statuses).map(([status, n]) => [status, n - (before.statuses[status] || 0)]);
-    found[place] = {
+    const statuses = Object.entries(counts.statuses).map(([status, n]) => [status, n - (before.statuses[status] || 0)]);
+    routes[place] = {
       requests: sum(statuses.map(([, n]) => n)),
       failures: sum(statuses.filter(([status]) => status >= "500").map(([, n]) => n)),
-      all: sum(Object.values(one.statuses)),
-      buckets: one.buckets.map((n, i) => n - (before.buckets[i] || 0)),
+      all: sum(Object.values(counts.statuses)),
+      buckets: counts.buckets.map((n, i) => n - (before.buckets[i] || 0)),
     };
   }
-  return found;
+  return routes;
 }
 
-// A quantile as Prometheus has it: straight through the bucket that it lies in.
+// Estimates a quantile as Prometheus does: linear interpolation in the bucket that contains it.
 function quantile(share, buckets, bounds) {
   const all = sum(buckets);
   if (!all) return null;
@@ -38,15 +38,15 @@ function quantile(share, buckets, bounds) {
   }
   return null;
 }
-const together = done => Object.values(done).reduce((all, one) => one.buckets.map((n, i) => n + (all[i] || 0)), []);
+const sumBuckets = routes => Object.values(routes).reduce((total, route) => route.buckets.map((n, i) => n + (total[i] || 0)), []);
 
 function draw(id, lines, form) {
   const svg = document.getElementById(id), wide = svg.clientWidth || 400, high = svg.clientHeight || 140, left = 52, low = high - 6;
-  const most = Math.max(1e-9, ...lines.flat().filter(value => value !== null));
-  const scale = 10 ** Math.floor(Math.log10(most)), top = [1, 2, 5, 10].map(n => n * scale).find(n => n >= most) || most;
-  const made = (name, given, text) => {
+  const peak = Math.max(1e-9, ...lines.flat().filter(value => value !== null));
+  const scale = 10 ** Math.floor(Math.log10(peak)), top = [1, 2, 5, 10].map(n => n * scale).find(n => n >= peak) || peak;
+  const element = (name, attributes, text) => {
     const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(given)) node.setAttribute(key, value);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
     if (text !== undefined) node.textContent = text;
     return node;
   };
@@ -54,67 +54,67 @@ function draw(id, lines, form) {
   const parts = [];
   for (const share of [0, .5, 1]) {
     const y = low - share * (low - 10);
-    parts.push(made("line", { class: "grid", x1: left, x2: wide, y1: y, y2: y }));
-    parts.push(made("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, form(share * top)));
+    parts.push(element("line", { class: "grid", x1: left, x2: wide, y1: y, y2: y }));
+    parts.push(element("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, form(share * top)));
   }
-  lines.forEach((values, index) => {
+  lines.forEach((values, line) => {
     let path = "", open = false;
-    values.forEach((value, place) => {
+    values.forEach((value, index) => {
       if (value === null) { open = false; return; }
-      const x = wide - (values.length - 1 - place) * (wide - left) / (KEPT - 2), y = low - value / top * (low - 10);
+      const x = wide - (values.length - 1 - index) * (wide - left) / (MAX_SAMPLES - 2), y = low - value / top * (low - 10);
       path += `${open ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
       open = true;
     });
-    parts.push(made("path", { class: ["one", "two"][index], d: path }));
+    parts.push(element("path", { class: ["one", "two"][line], d: path }));
   });
   svg.replaceChildren(...parts);
 }
 
 function row(cells, kind = "td") {
-  const made = document.createElement("tr");
-  for (const text of cells) made.appendChild(document.createElement(kind)).textContent = text;
-  return made;
+  const line = document.createElement("tr");
+  for (const text of cells) line.appendChild(document.createElement(kind)).textContent = text;
+  return line;
 }
 
 function show() {
-  const now = kept[kept.length - 1], old = kept[Math.max(0, kept.length - 1 - OVER)];
+  const now = samples[samples.length - 1], old = samples[Math.max(0, samples.length - 1 - WINDOW)];
   const world = now.world;
   put("served", world.snapshot ? `${world.collection} · ${number.format(world.documents)} pages · snapshot ${world.snapshot}` : "no snapshot yet");
   put("sessions", number.format(now.sessions));
   put("memory", size(now.resident_bytes));
-  const asked = now.cache.hits + now.cache.misses;
-  put("cache", asked ? few(100 * now.cache.hits / asked) + " %" : "–");
+  const lookups = now.cache.hits + now.cache.misses;
+  put("cache", lookups ? short(100 * now.cache.hits / lookups) + " %" : "–");
   document.getElementById("queries").replaceChildren(...now.queries.map(([text, n]) => {
-    const one = document.createElement("li");
-    one.textContent = text + " ";
-    one.appendChild(document.createElement("span")).textContent = number.format(n);
-    return one;
+    const entry = document.createElement("li");
+    entry.textContent = text + " ";
+    entry.appendChild(document.createElement("span")).textContent = number.format(n);
+    return entry;
   }));
   if (now === old) return;
-  const seconds = (now.at - old.at) / 1000, done = between(old, now), all = together(done);
-  put("rate", few(sum(Object.values(done).map(one => one.requests)) / seconds));
-  put("failures", few(sum(Object.values(done).map(one => one.failures)) / seconds));
+  const seconds = (now.at - old.at) / 1000, routes = between(old, now), all = sumBuckets(routes);
+  put("rate", short(sum(Object.values(routes).map(route => route.requests)) / seconds));
+  put("failures", short(sum(Object.values(routes).map(route => route.failures)) / seconds));
   put("p50", time(quantile(.5, all, now.bounds)));
   put("p99", time(quantile(.99, all, now.bounds)));
   put("cpu", `${((now.cpu_seconds - old.cpu_seconds) / seconds).toFixed(2)} cores`);
-  const places = Object.entries(done).sort(([a, one], [b, other]) => other.requests - one.requests || other.all - one.all || (a < b ? -1 : 1));
-  document.getElementById("places").replaceChildren(...places.map(([place, one]) => row([
-    place, few(one.requests / seconds), time(quantile(.5, one.buckets, now.bounds)), time(quantile(.99, one.buckets, now.bounds)),
-    few(one.failures / seconds), number.format(one.all)])));
-  const steps = kept.slice(1).map((sample, place) => [sample, kept[place], between(kept[place], sample)]);
-  draw("rates", [steps.map(([sample, before, did]) => 1000 * sum(Object.values(did).map(one => one.requests)) / (sample.at - before.at))], few);
-  const spent = steps.map(([, , did]) => together(did));
+  const places = Object.entries(routes).sort(([a, first], [b, second]) => second.requests - first.requests || second.all - first.all || (a < b ? -1 : 1));
+  document.getElementById("places").replaceChildren(...places.map(([place, route]) => row([
+    place, short(route.requests / seconds), time(quantile(.5, route.buckets, now.bounds)), time(quantile(.99, route.buckets, now.bounds)),
+    short(route.failures / seconds), number.format(route.all)])));
+  const steps = samples.slice(1).map((sample, index) => [sample, samples[index], between(samples[index], sample)]);
+  draw("rates", [steps.map(([sample, before, routes]) => 1000 * sum(Object.values(routes).map(route => route.requests)) / (sample.at - before.at))], short);
+  const spent = steps.map(([, , routes]) => sumBuckets(routes));
   draw("latencies", [.5, .99].map(share => spent.map(buckets => quantile(share, buckets, now.bounds))), time);
 }
 
-async function look() {
+async function poll() {
   const state = document.getElementById("state");
   try {
     const answer = await fetch("/dashboard/figures", { cache: "no-store" });
     const figures = await answer.json();
     if (!answer.ok) throw new Error(answer.status);
-    kept.push({ ...figures, at: performance.now() });
-    if (kept.length > KEPT) kept.shift();
+    samples.push({ ...figures, at: performance.now() });
+    if (samples.length > MAX_SAMPLES) samples.shift();
     show();
     state.className = "";
     state.textContent = `live, ${figures.workers} worker${figures.workers === 1 ? "" : "s"}`;
@@ -122,6 +122,6 @@ async function look() {
     state.className = "lost";
     state.textContent = "the server does not answer";
   }
-  setTimeout(look, 1000);
+  setTimeout(poll, 1000);
 }
-look();
+poll();
