@@ -1,1 +1,1 @@
-"""The web's accents: HTTP in, `World` asked, bytes out."""
+"""HTTP server: native API, imitated search APIs, MCP, and the emulated web itself, all answered from one `World`."""

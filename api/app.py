@@ -1,6 +1,8 @@
-"""The server put together: the world, the cache, the threads, the routes and their documentation, DNS.
+"""The ASGI application of a server: world, cache, threads, routes, documentation and DNS put together.
 
-The routes of the API are found by one look into a table before FastAPI is asked; FastAPI serves what documents them.
+Requests of the native API are found by one look-up in a table before FastAPI is reached; FastAPI serves only the
+documentation and unknown addresses. Start at `create_app`. The routes themselves are in `api.routes`, the emulated web
+in `api.web`.
 """
 
 from __future__ import annotations
@@ -57,16 +59,19 @@ from webemu.index.traces import TraceWriter
 log = logging.getLogger("webemu.serve")
 
 MAX_BODY = 8_000_000
+"""Largest body of a POST request to the API, in bytes."""
 GARBAGE = 20_000
-"""Objects made and kept before the collector looks for cycles among them: an answer leaves none, but makes hundreds."""
+"""Allocations before the garbage collector looks for reference cycles. A request leaves no cycles but creates hundreds
+of objects, so Python's low default would collect during almost every request.
+"""
 ALWAYS = frozenset(("/health", "/metrics", "/v1/stats", "/dashboard", "/dashboard/figures"))
-"""Answered however long they waited: who looks after a server must see one that has too much to do."""
+"""Paths that are answered however long the request waited: monitoring must work on a server that is overloaded."""
 OTHER = "other"
-"""What `/v1/stats` calls every address that is not in the table."""
+"""Route name in `/v1/stats` for every address that is not in the table."""
 
 
 class App(FastAPI):
-    """FastAPI with the API's own table in front."""
+    """FastAPI application with the table of the native API in front of it."""
 
     def __init__(self, config: Config, served: Served, ledger: Ledger) -> None:
         self._served = served
@@ -77,6 +82,7 @@ class App(FastAPI):
         self._watch = watch = Watch(config.slow_ms)
         served.tell(self._counters.hear)
         self.tally = Tally(self._counters.told, siblings_folder())
+        """Figures of all workers of this server."""
         cache = Cache(config.cache_mb)
         routes = Routes(served, cache, pool, self._counters, self.tally)
         self._table, self._at_once = routes.table, routes.at_once
@@ -88,10 +94,11 @@ class App(FastAPI):
         self._sessions = SessionRoutes(desk.book, pool)
         self._web = Web(served, services(config.keys), pool, self._counters, watch, desk)
         self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root), self.at_once)
+        """Functions that the protocols of `api.doors` need; they find them under this attribute."""
         self.resolver: Resolver | None = None
-        """DNS, if it is wanted; opened and closed with the app."""
+        """DNS server if one is configured; opened and closed together with the application."""
         self.has_process = False
-        """Whether nothing else lives in this process."""
+        """True if nothing else runs in this process, so that its garbage collector may be tuned."""
         self._has_begun = False
         super().__init__(
             title="webemu",
@@ -103,13 +110,18 @@ class App(FastAPI):
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection: HTTP requests by our own routing, lifespan events by FastAPI."""
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
         await guarded(self._asked, lambda error: error_answer(error, self._served.snapshot), scope, receive, send)
 
     async def _asked(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Find who answers a request: the native API, a session's routes, this server's own pages and services, or
+        FastAPI.
+        """
         methods = self._table.get(scope["path"])
+        # The fast path: a known address without a session. Anything else is looked up more slowly below.
         if methods is not None and not carries(scope["headers"]):
             await self._answer(methods, scope, receive, send)
             return
@@ -122,8 +134,12 @@ class App(FastAPI):
             await (self._answer(methods, scope, receive, send) if methods else super().__call__(scope, receive, send))
 
     def at_once(self, path: str, query: bytes, headers: list[Header], waited: float) -> Answer | None:
-        """The answer to a GET of the API, where there is nothing to wait for; None where there may be. `waited`: the
-        seconds that it was here before."""
+        """Answer a GET of the API on the event loop.
+
+        Returns None if the answer would have to wait for a thread or a disk, or if the request belongs to a session;
+        the caller then takes the usual way. `queued_seconds` is the time that the request spent in the kernel
+        before it was read.
+        """
         route = self._at_once.get(path)
         if route is None or carries(headers):
             return None
@@ -141,7 +157,9 @@ class App(FastAPI):
         return packed(answer, headers, self._compress) if self._compress else answer
 
     def _fitted(self, answer: Answer) -> Answer:
-        """Return a recorded answer with headers that every client can take; those left out are counted."""
+        """Return a recorded response with only those headers that every client accepts; count the headers that are
+        dropped.
+        """
         if answer.kind is not BYTES:
             return answer
         headers, dropped = fitted(answer.headers)
@@ -149,27 +167,35 @@ class App(FastAPI):
         return replace(answer, headers=tuple(headers))
 
     def _count(self, place: str, asked: tuple[str, str], answer: Answer, seconds: float) -> None:
+        """Count a request, and log it if it failed or was slow."""
         self._counters.count(place, answer.status, seconds)
         if answer.status >= 500 or seconds >= self._watch.slow:
             self._watch.note(place, asked, answer.status, seconds, answer.headers, answer.body)
 
     async def of_the_web(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what came through a door to the web: as the web, unless it names this server and was not captured."""
+        """Serve a request that arrived for the emulated web: as a captured page, or as this server's own if it names
+        this server and the URL was not captured.
+        """
         door = self if is_here(scope, self._ports) and not self._web.holds(scope) else self._web
         await door(scope, receive, send)
 
     def of_dns(self, packet: bytes, here: Address) -> bytes:
-        """What DNS says to a packet that came in through an address."""
+        """Return the DNS response to a packet that arrived at `local_address`; empty if none is due."""
         return answer(packet, here, self._resolves)
 
     def _resolves(self, name: str) -> bool:
-        """Raises SnapshotError while there is no world, where `knows` would deny all names."""
-        _ = self._served.world
+        """True if DNS resolves a name to this server.
+
+        Raises:
+            SnapshotError: no snapshot is open. A plain False would let clients cache that the name does not exist.
+        """
+        _ = self._served.world  # raises
         return not is_own(name) and self._web.knows(name)
 
     async def _answer(
         self, methods: Mapping[str, Route], scope: Scope, receive: Receive, send: Send, place: str = ""
     ) -> None:
+        """Answer a request of the native API. `route_label` is the name to count it under; empty for its path."""
         method, path, start = scope["method"], scope["path"], arrived(scope)
         try:
             if is_late(start) and path not in ALWAYS:
@@ -177,7 +203,7 @@ class App(FastAPI):
             if (route := methods.get(method)) is None:
                 raise method_not_allowed(method, path, ", ".join(methods))
             asked = scope["query_string"] if method != "POST" else await read_body(scope, receive, MAX_BODY)
-            if asked is None:
+            if asked is None:  # the client disconnected before its body was complete
                 return
             answer = await route(asked)
         except BaseException as error:
@@ -189,12 +215,14 @@ class App(FastAPI):
         await send_answer(answer, send, bodiless=method == "HEAD")
 
     def error(self, error: Exception, asked: str) -> Answer:
-        """Any exception in the one error shape."""
+        """Return the JSON error response of any exception. An exception that is not an `EmulatorError` is logged as a
+        defect.
+        """
         known = error if isinstance(error, EmulatorError) else internal_error(error, asked)
         return error_answer(known, self._served.snapshot)
 
     def other_error(self, error: Exception, request: Request) -> Response:
-        """The same for what FastAPI was asked."""
+        """Return the JSON error response of a request that reached FastAPI, and count it."""
         answer = self.error(error, f"{request.method} {request.url.path}")
         self._counters.count(OTHER, answer.status, 0.0)
         if answer.status >= 500:
@@ -206,6 +234,7 @@ class App(FastAPI):
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
+    """Answer Starlette's 404 and 405 in the error shape of this API."""
     app, path = request.app, request.url.path
     assert isinstance(app, App)
     if isinstance(error, HTTPException) and error.status_code == 405:
@@ -214,15 +243,17 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _unknown_error(request: Request, error: Exception) -> Response:
+    """Answer any other exception from FastAPI in the error shape of this API."""
     assert isinstance(request.app, App)
     return request.app.other_error(error, request)
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Open what the application needs before the first request, and close it after the last one."""
     assert isinstance(app, App)
     if app._has_begun:
-        raise EmulatorError("an app that has ended does not begin again; make another with create_app")
+        raise EmulatorError("this app was started before and cannot be started again; create another with create_app")
     app._has_begun = True
     await app._served.refresh()
     if app.resolver:
@@ -231,10 +262,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         siblings.open()
     following = asyncio.create_task(app._served.follow())
     telling = asyncio.create_task(_tell(app.tally))
+    # Connections may wait in the backlog since before the start; only the time from now on counts as waiting.
     app.doors = replace(app.doors, began=perf_counter())
-    log.info("worker %d serves", os.getpid(), extra=event("worker_started", snapshot=app._served.snapshot))
+    log.info("worker %d is ready", os.getpid(), extra=event("worker_started", snapshot=app._served.snapshot))
     if app.has_process:
-        gc.freeze()  # what is here now stays: the collector would look through it again and again, and requests wait
+        gc.freeze()  # objects of the start live for ever: traversing them on each collection would only delay requests
         gc.set_threshold(GARBAGE)
     try:
         yield
@@ -252,10 +284,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.tally.write()
         app._pool.close()
         app._traces.close()
-        log.info("worker %d ends", os.getpid(), extra=event("worker_stopped"))
+        log.info("worker %d has stopped", os.getpid(), extra=event("worker_stopped"))
 
 
 async def _tell(tally: Tally) -> None:
+    """Publish the figures of this worker every second, and mark its processor time for load shedding."""
     while True:
         CLOCK.mark()
         tally.write()
@@ -263,9 +296,13 @@ async def _tell(tally: Tally) -> None:
 
 
 def create_app(config: Config, world: World | None = None, ledger: Ledger | None = None) -> App:
-    """The server of a collection; given a world, of that world, whatever the collection becomes.
+    """Return the ASGI application that serves a collection.
 
-    Sessions are written down in the collection, or in the given ledger.
+    With a `world`, it serves exactly that world and never switches to a newer snapshot. Sessions are recorded in the
+    collection's `sessions/` folder, or in the given `ledger`.
+
+        app = create_app(load({"root": "webemu-data", "collection": "demo"}))
+        uvicorn.run(app)
     """
     app = App(config, Served(config.folder, world), ledger or SessionLedger(config.written / "sessions"))
     if config.dns_port:
@@ -275,7 +312,10 @@ def create_app(config: Config, world: World | None = None, ledger: Ledger | None
 
 
 def from_environment() -> App:
-    """What each serving process calls: the config is in `WEBEMU_*`."""
+    """Return the application of one serving process, configured by the environment variables `WEBEMU_*`.
+
+    uvicorn calls it in each worker. The worker exits when its supervisor is killed.
+    """
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -285,6 +325,6 @@ def from_environment() -> App:
 
 
 def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
-    """A worker whose supervisor was killed must not go on holding the port."""
+    """Wait for the supervisor to end, then stop this process: an orphaned worker would keep the port in use."""
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)

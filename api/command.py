@@ -1,4 +1,4 @@
-"""The command `webemu serve`: the listening sockets, one or more uvicorn processes behind them."""
+"""The command `webemu serve`: listening sockets, and one or more uvicorn processes behind them."""
 
 from __future__ import annotations
 
@@ -39,14 +39,17 @@ from webemu.emulator.logs import event, settings
 log = logging.getLogger("webemu.serve")
 
 KEEP_ALIVE = 120
-"""Seconds that an idle connection stays: longer than clients keep theirs, so that the client is who closes."""
+"""Seconds that an idle connection stays open. Longer than clients keep theirs, so that the client closes it and never
+sends a request on a connection that is just being closed.
+"""
 GRACE = 15
-"""Seconds that requests have to end when the server is told to stop."""
+"""Seconds that running requests have to finish when the server is told to stop."""
 HUNG = 30
-"""Seconds without a sign after which a worker is killed. A dead one is seen at once; one that is merely busy must not
-die with all that it answers."""
+"""Seconds without a sign of life after which a worker is killed. A dead worker is noticed immediately; this limit is
+for hung ones, and a worker that is merely busy must not die together with all its requests.
+"""
 PERIOD = 0.5
-"""Seconds between two looks at the parent."""
+"""Seconds between two checks that the parent process is alive."""
 
 
 def serve(
@@ -54,42 +57,47 @@ def serve(
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
     host: Annotated[str | None, typer.Option(help="Address to bind to. [default: 127.0.0.1]")] = None,
     port: Annotated[
-        int | None, typer.Option(help="Port; 0 takes a free one. [default: 8800]", min=0, max=65535)
+        int | None, typer.Option(help="Port to listen on; 0 takes a free one. [default: 8800]", min=0, max=65535)
     ] = None,
     web_ports: Annotated[
         str | None,
-        typer.Option(help="Further ports, such as 80,443, for programs that ignore proxies. [default: none]"),
+        typer.Option(help="Further ports, such as 80,443, for programs that use no proxy. [default: none]"),
     ] = None,
     uds: Annotated[
-        str | None, typer.Option(help="Path of a Unix socket to listen on as well, for this user. [default: none]")
+        str | None, typer.Option(help="Unix socket to listen on as well, for this user only. [default: none]")
     ] = None,
     dns_port: Annotated[
         int | None,
-        typer.Option(help="Port of DNS, which leads known names here; 0: none. [default: 0]", min=0, max=65535),
+        typer.Option(
+            help="DNS port; captured host names resolve to this server; 0 disables it. [default: 0]", min=0, max=65535
+        ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Serving processes. [default: 1]", min=1)] = None,
-    cache_mb: Annotated[int | None, typer.Option(help="Rendered answers kept, MB per process. [default: 64]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of serving processes. [default: 1]", min=1)] = None,
+    cache_mb: Annotated[
+        int | None, typer.Option(help="Cache of rendered responses, in MB per process. [default: 64]")
+    ] = None,
     log_format: Annotated[
-        str | None, typer.Option(help="Log on standard error: text, or json for programs. [default: text]")
+        str | None, typer.Option(help="Format of the log on standard error: text or json. [default: text]")
     ] = None,
     ray: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="Serve on a Ray cluster, `workers` copies: auto, HOST:PORT or ray://HOST:PORT."
+            metavar="ADDRESS",
+            help="Ray cluster to serve on, with `workers` replicas: auto, HOST:PORT or ray://HOST:PORT.",
         ),
     ] = None,
     parts: Annotated[
         int | None,
         typer.Option(
-            help="With --ray: serve what `webemu snapshots split` made so many parts of, two copies of each.", min=2
+            help="With --ray: number of partitions that `webemu snapshots split` made; each gets two replicas.", min=2
         ),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for a collection that is not there yet.")] = False,
-    parent: Annotated[int, typer.Option(hidden=True, help="Process with which the server ends.")] = 0,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for a collection that does not exist yet.")] = False,
+    parent: Annotated[int, typer.Option(hidden=True, help="Process id; the server stops when that process ends.")] = 0,
 ) -> None:
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
 
-    The server follows the collection: a new snapshot is served a second after it is built, and no request is dropped.
+    The server follows the collection: a new snapshot is served a second after it is built, without dropping a request.
 
     \b
     Example:
@@ -106,15 +114,16 @@ def serve(
         serve_on(ray, config, parts)
         return
     if parts:
-        raise BadRequest("parts are served by a cluster", action="name one with --ray ADDRESS")
+        raise BadRequest("--parts works on a Ray cluster only", action="name the cluster with --ray ADDRESS")
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check(config.host, config.dns_port)
     _require(config, wait)
     ensure(config.root)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # an exception, so that the file of a Unix socket is removed
     with listening(config.socket_path) if config.socket_path else nullcontext() as local:
         announce(config, listeners)
+        # Worker processes read their configuration from the environment: see `api.app.from_environment`.
         for field in fields(config):
             os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
         if parent:
@@ -124,19 +133,22 @@ def serve(
 
 
 def _require(config: Config, wait: bool) -> None:
-    """Raise BadRequest where there is no such collection, unless the server is to wait for it."""
+    """Raise BadRequest if the collection does not exist, unless the server is told to wait for it."""
     if not wait:
         existing(config, "--wait waits for it")
 
 
 def _end_with(parent: int) -> None:
-    """Whoever started the server for itself may be killed before it can end it."""
+    """Stop this server when the process that started it is gone: that process may be killed before it can stop the
+    server.
+    """
     while os.getppid() == parent:
         time.sleep(PERIOD)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run(config: Config, listeners: list[socket.socket]) -> None:
+    """Run uvicorn on the listening sockets, under a supervisor if there are several workers."""
     how = uvicorn.Config(
         "webemu.api.app:from_environment",
         factory=True,
@@ -151,7 +163,7 @@ def _run(config: Config, listeners: list[socket.socket]) -> None:
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=HUNG,
         access_log=False,
-        proxy_headers=False,
+        proxy_headers=False,  # X-Forwarded-* headers of clients are not trusted
         server_header=False,
         log_config=settings(config.log_format),
     )
@@ -165,29 +177,31 @@ def _run(config: Config, listeners: list[socket.socket]) -> None:
 
 
 def _log_start(config: Config, listeners: list[socket.socket]) -> None:
+    """Log what is served and on which addresses."""
     places = [_place(listener.getsockname()) for listener in listeners]
     told = event("server_started", collection=config.collection, listening=places, workers=config.workers)
     log.info("serving %s on %s", config.collection, ", ".join(places), extra=told)
 
 
 def _place(address: Any) -> str:
-    """Return where a socket listens, as people write it: `host:port`, or the path of a Unix socket."""
+    """Return the address of a socket as people write it: `host:port`, or the path of a Unix socket."""
     if isinstance(address, (str, bytes)):
         return str(Path(os.fsdecode(address)).absolute())
     return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
 
 
 def _ingest(config: Config) -> str:
+    """Return the command that fills the collection."""
     return f"webemu ingest SOURCE... --root {config.root} --collection {config.collection}"
 
 
 def announce(config: Config, listeners: list[socket.socket]) -> None:
-    """A line that says what is served where and how to try it; another if the web is also reached by its names."""
+    """Print what is served, where, and a command to try it; then the ports of the emulated web, and warnings."""
     name, port = listeners[0].getsockname()[:2]
     address = f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
     snapshot = current_id(config.folder)
     why_not = problem(config.folder, snapshot) if snapshot else None
-    gc.collect()  # LMDB forbids to open a file twice in one process
+    gc.collect()  # closes what `problem` opened: LMDB must not open a file twice in one process
     holds = f"snapshot {snapshot}" if snapshot else f"no snapshot yet: {_ingest(config)} builds one"
     tried = f"   try: curl '{address}/v1/search?q=river'"
     if why_not:
@@ -198,10 +212,13 @@ def announce(config: Config, listeners: list[socket.socket]) -> None:
     doors = [str(listener.getsockname()[1]) for listener in listeners[1:]]
     doors += [f"{config.dns_port} (DNS)"] if config.dns_port else []
     if doors:
-        print(f"webemu: the web by its names on {name}, port {', '.join(doors)}", flush=True)
+        print(f"webemu: the emulated web by host name on {name}, port {', '.join(doors)}", flush=True)
     if config.socket_path:
         path = config.socket_path.absolute()
-        print(f"webemu: and for this user on unix://{quote(str(path))}", flush=True)
+        print(f"webemu: also for this user on unix://{quote(str(path))}", flush=True)
     print(f"webemu: reader of result records: {reader_line()}", flush=True)
     if not ipaddress.ip_address(name.partition("%")[0]).is_loopback:
-        print(f"webemu: {name} is not a loopback address: whoever reaches it reads the collection", file=sys.stderr)
+        print(
+            f"webemu: {name} is not a loopback address: anyone who can reach it can read the collection",
+            file=sys.stderr,
+        )

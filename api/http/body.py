@@ -1,4 +1,4 @@
-"""The body of a request, read whole and bounded."""
+"""Read the body of a request into memory, up to a limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from webemu.api.http.response import Message, Receive, Scope
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
-    """The whole body, None if the asker left. Raises HttpError on one that is too large, before it is read whole."""
+    """Return the complete body, or None if the client disconnected before its end.
+
+    Raises:
+        HttpError: the body is larger than `limit` bytes. A declared length is checked before anything is read.
+    """
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value) > limit:
             raise too_large(limit)

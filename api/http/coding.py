@@ -1,4 +1,4 @@
-"""Content coding of answers (RFC 9110, section 12.5.3): gzip for those who say that they take it."""
+"""Content coding of responses (RFC 9110, section 12.5.3): gzip for clients that accept it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from webemu.api.http.response import Answer, Header
 
 
 def packed(answer: Answer, headers: list[Header], least: int) -> Answer:
-    """An answer of at least so many bytes in gzip, where the request takes that."""
+    """Return the response in gzip if it has at least `min_bytes` and the request accepts gzip; else the response
+    itself.
+    """
     if len(answer.body) < least:
         return answer
     accepted = next((value for name, value in headers if name == b"accept-encoding"), b"")
+    # A shared cache must not give the gzip body to a client that did not ask for it, nor the other way round.
     told = (*answer.headers, (b"vary", b"accept-encoding"))
     if not takes(accepted, b"gzip"):
         return Answer(answer.body, answer.snapshot, answer.status, answer.kind, told)
@@ -22,13 +25,13 @@ def packed(answer: Answer, headers: list[Header], least: int) -> Answer:
 
 
 def squeezed(body: bytes) -> bytes:
-    """In gzip, the same bytes each time."""
-    squeeze = isal_zlib.compressobj(1, isal_zlib.DEFLATED, 31)
+    """Compress with gzip. The same input always gives the same bytes: the header holds no time."""
+    squeeze = isal_zlib.compressobj(1, isal_zlib.DEFLATED, 31)  # 31: gzip header, 32 KiB window
     return bytes(squeeze.compress(body) + squeeze.flush())
 
 
 def takes(accepted: bytes, coding: bytes) -> bool:
-    """Whether `Accept-Encoding` lists the coding with a weight over nought."""
+    """True if an `Accept-Encoding` value lists the coding (or `*`) with a weight above zero."""
     for part in accepted.lower().split(b","):
         name, _, weight = part.partition(b";")
         if name.strip() in (coding, b"x-" + coding, b"*"):

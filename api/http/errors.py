@@ -1,6 +1,6 @@
-"""The one error shape of the native API, and what HTTP itself can get wrong.
+"""The error shape of the native API, and the errors that HTTP itself can produce.
 
-Tracebacks go to the log under a request number; the asker sees the number only.
+Tracebacks go to the log under a request number; the client sees only that number.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from webemu.emulator.weather import REASON
 log = logging.getLogger("webemu.api")
 
 INFRASTRUCTURE: Header = (b"x-webemu-failure", b"infrastructure")
-"""Tells a trainer that the failure is ours, not the web's: the rollout should be masked."""
+"""Header that tells a trainer that this server failed, not the emulated web: the rollout should be masked."""
 OF_THE_CRAWL = ("payload-too-large", "payload-undecodable")
-"""502s that say what the crawl holds, the same on every try: a page that cannot be read, and no failure of ours."""
+"""Reasons of 502 responses that the crawl causes: a recorded page that cannot be read, the same on every attempt."""
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""An ASGI 3 application."""
 _RETRY: Header = (b"retry-after", b"1")
 _numbers = count(1)
 
 
 class HttpError(EmulatorError):
-    """An ask that HTTP cannot carry to a route: `no-such-route`, `method-not-allowed`, `request-too-large`."""
+    """A request that no route can take: `no-such-route`, `method-not-allowed` or `request-too-large`."""
 
     def __init__(self, status: int, reason: str, message: str, action: str, headers: tuple[Header, ...] = ()) -> None:
         super().__init__(message, action=action, reason=reason)
@@ -38,25 +39,33 @@ class HttpError(EmulatorError):
 
 
 def no_such_route(path: str) -> HttpError:
-    return HttpError(404, "no-such-route", f"{path[:200]} is not an address of this API", "see /docs for those it has")
+    """Return the 404 error for an unknown path."""
+    return HttpError(404, "no-such-route", f"{path[:200]} is not an address of this API", "see /docs for the addresses")
 
 
 def method_not_allowed(method: str, path: str, allowed: str) -> HttpError:
+    """Return the 405 error; `allowed` is the value of the `Allow` header."""
     headers = ((b"allow", allowed.encode()),)
     return HttpError(405, "method-not-allowed", f"{path} does not take {method}", f"use {allowed}", headers)
 
 
 def too_large(limit: int) -> HttpError:
-    return HttpError(413, "request-too-large", f"the body is over {limit:,} bytes", "send it in several requests")
+    """Return the 413 error for a body above `limit` bytes."""
+    return HttpError(
+        413, "request-too-large", f"the request body is larger than {limit:,} bytes", "send several smaller requests"
+    )
 
 
 def error_fields(error: EmulatorError) -> dict[str, object]:
-    """The `error` member of the shape."""
+    """Return the `error` member of the error shape: status, reason, message, action."""
     return {"status": error.status, "reason": error.reason, "message": error.message, "action": error.action}
 
 
 def ours(error: BaseException) -> Exception:
-    """The error, or it is raised again where it is to end what runs. A panic of a Rust library is no `Exception`."""
+    """Return the error if a request may fail with it; raise it again if it must end the task or the process.
+
+    A panic of a Rust library is no `Exception` but fails one request only, so it becomes a RuntimeError.
+    """
     if isinstance(error, Exception):
         return error
     if type(error).__name__ != "PanicException":
@@ -65,19 +74,19 @@ def ours(error: BaseException) -> Exception:
 
 
 def is_ours(error: EmulatorError) -> bool:
-    """Whether the server failed, rather than the ask or the crawl."""
+    """True if this server failed, rather than the request, the crawl or the weather of a session."""
     return error.status >= 500 and error.reason not in (*OF_THE_CRAWL, REASON)
 
 
 def failure_marks(error: EmulatorError) -> tuple[Header, ...]:
-    """The headers that a failure of ours has in every shape."""
+    """Return the headers that a failure of this server has in every error shape; empty for any other error."""
     if not is_ours(error):
         return ()
     return (INFRASTRUCTURE, _RETRY) if error.status == 503 else (INFRASTRUCTURE,)
 
 
 def error_answer(error: EmulatorError, snapshot: str) -> Answer:
-    """The error as a whole answer."""
+    """Return the error as a JSON response."""
     body = orjson.dumps({"error": error_fields(error), "snapshot": snapshot or None})
     headers = error.headers if isinstance(error, HttpError) else ()
     return Answer(body, snapshot, error.status, headers=(*headers, *failure_marks(error)))
@@ -86,7 +95,11 @@ def error_answer(error: EmulatorError, snapshot: str) -> Answer:
 async def guarded(
     app: AsgiApp, say: Callable[[EmulatorError], Answer], scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Run an app. What it raises before it has answered is a marked 500, in the words of `say`; never a bare one."""
+    """Run an ASGI application and answer its unexpected errors.
+
+    An error before the response has begun becomes a marked 500 made by `render`; a later one is raised, which ends
+    the connection.
+    """
     has_begun = False
 
     async def noted(message: Message) -> None:
@@ -96,7 +109,7 @@ async def guarded(
 
     try:
         await app(scope, receive, noted)
-    except ConnectionError:  # a session's weather ends connections so
+    except ConnectionError:  # the injected fault of a session: the connection is meant to end
         raise
     except BaseException as failure:
         error = ours(failure)
@@ -106,11 +119,14 @@ async def guarded(
 
 
 def internal_error(cause: BaseException, asked: str) -> EmulatorError:
-    """A defect of ours, logged; what the asker is told names the log line and nothing else."""
+    """Log a defect of this server with its traceback; return an error that names the log line and reveals nothing
+    else.
+    """
     number = f"{os.getpid()}-{next(_numbers)}"
     log.error(
         "request %s failed: %s", number, asked, exc_info=cause, extra=event("defect", request=number, asked=asked)
     )
     return EmulatorError(
-        f"the server failed on request {number}", action="retry; if it stays, report the server's log of that request"
+        f"the server failed on request {number}",
+        action="retry; if it happens again, report what the server's log says about that request",
     )

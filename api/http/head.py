@@ -1,8 +1,8 @@
-"""The head of an answer as every client can take it: what a crawl recorded may be none of that.
+"""Make response headers acceptable to every client: a crawl may have recorded headers that no HTTP client takes.
 
-Names and values that HTTP forbids are left out, and so is what goes beyond the bounds of the strictest common clients.
-Nothing is left out in silence: each header counts under a reason (`/metrics`), and the answer says how many there were.
-What a header means, and whether it is of the origin, is decided before: `api/services/origin.py`.
+Names and values that HTTP forbids are dropped, and so is what exceeds the limits of the strictest common clients.
+Nothing is dropped silently: each header is counted under a reason (`/metrics`), and the response says how many are
+missing. The meaning of headers, and which of them belong to the origin, is decided before: see `api.origin`.
 """
 
 from __future__ import annotations
@@ -15,39 +15,41 @@ from webemu.api.http.response import Header
 BAD_NAME, BAD_VALUE, TOO_LONG, TOO_MANY = REASONS = ("bad-name", "bad-value", "too-long", "too-many")
 """Why a header is left out: RFC 9110, sections 5.1 and 5.5, and the bounds below."""
 MAX_LINE = 1 << 16
-"""Bytes of a header with its line end: Python's http.client takes no longer line."""
+"""Bytes of a header line with its line end; Python's http.client reads no longer one."""
 MAX_LINES = 90
-"""Headers of an answer: http.client takes 99, of which some are left for what is added to an answer later."""
+"""Headers of a response. http.client accepts 99; the difference is left for headers that are added later."""
 MAX_HEAD = 96 << 10
-"""Bytes of all headers together: h11, on which httpx stands, takes 100 KiB."""
+"""Bytes of all headers together; h11, on which httpx is built, accepts 100 KiB."""
 MAX_REASON = 1000
+"""Characters of a reason phrase; longer ones are cut."""
 _MARK = b"x-webemu"
+"""Beginning of the names of this server's own debug headers."""
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _ALL_PLAIN = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+\x00[^\x00-\x08\x0a-\x1f\x7f]*\n)*")
-"""Headers without a flaw, as `name NUL value LF`: neither sign may stand in a name or a value."""
+"""Matches headers without a flaw, joined as `name NUL value LF`; neither separator may occur in a name or a value."""
 _NEEDED = frozenset(b"content-type content-length content-encoding content-range location".split())
-"""Headers without which an answer cannot be read; they and our marks are the last to be left out."""
+"""Headers without which a response cannot be read. They and the debug headers are the last to be dropped."""
 
 
 def is_mark(name: bytes) -> bool:
-    """True if a client may take the header for a mark of ours: gateways make `_` and `-` the same."""
+    """True if a client may mistake the header for one of our debug headers; gateways treat `_` and `-` as the same."""
     return name.strip().lower().replace(b"_", b"-").startswith(_MARK)
 
 
 def reason_phrase(text: str) -> bytes:
-    """Return a recorded reason phrase as a status line can have it."""
+    """Return a recorded reason phrase in a form that a status line can carry."""
     return _CONTROL.sub(b" ", text[:MAX_REASON].encode("latin-1", "replace"))
 
 
 def fitted(headers: Sequence[Header]) -> tuple[list[Header], list[str]]:
-    """Return the headers that every client can take, in their order, and a reason for each of the others.
+    """Return the headers that every client accepts, in their order, and a reason for each of the others.
 
-    If any are left out, the last of the headers says how many.
+    If any are dropped, a last header `X-Webemu-Dropped-Headers` with their number is added.
     """
     together = b"".join([b"%b\x00%b\n" % header for header in headers])
     if len(headers) <= MAX_LINES and len(together) < MAX_LINE - 2 and _ALL_PLAIN.fullmatch(together):
-        return list(headers), []  # nearly all answers; one look costs a fifth of a look at each header
+        return list(headers), []  # nearly all responses; one match costs a fifth of checking each header
     sizes = [len(name) + len(value) + 4 for name, value in headers]
     reasons = [_flaw(header, size) for header, size in zip(headers, sizes, strict=True)]
     if len(headers) > MAX_LINES or sum(sizes) > MAX_HEAD:
@@ -58,6 +60,7 @@ def fitted(headers: Sequence[Header]) -> tuple[list[Header], list[str]]:
 
 
 def _flaw(header: Header, size: int) -> str:
+    """Return why a header must be dropped, whatever the others are; empty if it need not."""
     name, value = header
     if not _TOKEN.fullmatch(name):
         return BAD_NAME
@@ -67,7 +70,7 @@ def _flaw(header: Header, size: int) -> str:
 
 
 def _bound(headers: Sequence[Header], sizes: Sequence[int], reasons: list[str]) -> None:
-    """Give a reason to the headers that go beyond the bounds: the last ones, but those that are needed stay longest."""
+    """Set a reason for the headers beyond the limits: the last ones first, essential ones only after all others."""
     lines, room = MAX_LINES, MAX_HEAD
     for at in sorted(range(len(headers)), key=lambda at: not _is_needed(headers[at][0])):
         if reasons[at]:
@@ -79,4 +82,5 @@ def _bound(headers: Sequence[Header], sizes: Sequence[int], reasons: list[str]) 
 
 
 def _is_needed(name: bytes) -> bool:
+    """True if the header is essential or one of our debug headers."""
     return name.lower() in _NEEDED or is_mark(name)

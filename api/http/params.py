@@ -1,6 +1,6 @@
-"""Parameters as asked, by query string or JSON object, read into one form: texts by name.
+"""Parse request parameters, from a query string or a JSON object, into one form: text values by name.
 
-Nothing is guessed: an unknown name, a repeated one or an unreadable value is a BadRequest that says what is known.
+Nothing is guessed: an unknown name, a repeated name or an unreadable value is a BadRequest that names what is allowed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,17 @@ from webemu.emulator.json_text import read_once
 from webemu.emulator.surrogates import is_whole, mended
 
 Params = Mapping[str, str]
+"""Parameters of one request: text values by name."""
 
 
 def read_query(query: bytes, known: Collection[str]) -> dict[str, str]:
-    """The parameters of a query string (application/x-www-form-urlencoded, UTF-8)."""
+    """Parse a query string (application/x-www-form-urlencoded, UTF-8) into parameters.
+
+        read_query(b"q=river+port&page=2", ("q", "page"))   # {"q": "river port", "page": "2"}
+
+    Raises:
+        BadRequest: a name is not in `allowed` or occurs twice, or the bytes are not UTF-8.
+    """
     params: dict[str, str] = {}
     for part in query.split(b"&") if query else ():
         encoded, _, value = part.partition(b"=")
@@ -32,37 +39,44 @@ def read_query(query: bytes, known: Collection[str]) -> dict[str, str]:
 
 
 def _plain(encoded: bytes) -> str:
+    """Decode one name or value. Raises BadRequest if it is not UTF-8."""
     spaced = encoded.replace(b"+", b" ")
     try:
         return (unquote_to_bytes(spaced) if b"%" in spaced else spaced).decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadRequest(
-            f"the query string is not UTF-8: {encoded[:60]!r}", action="escape the bytes of UTF-8"
+            f"the query string is not UTF-8: {encoded[:60]!r}", action="percent-encode the text as UTF-8"
         ) from error
 
 
 def read_object(item: Mapping[str, Any], known: Collection[str]) -> dict[str, str]:
-    """The parameters of a JSON object; null is the same as not given."""
+    """Convert a JSON object into parameters. A member that is null counts as not given.
+
+    Raises:
+        BadRequest: a name is not in `allowed`, or a value is neither a text nor a whole number.
+    """
     params: dict[str, str] = {}
     for name, value in item.items():
         if name not in known:
             raise _unknown(name, known)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
-            raise BadRequest(f"{name} must be a text or a whole number", action="see /docs")
+            raise BadRequest(f"{name} must be a text or a whole number, got {type(value).__name__}", action="see /docs")
         if value is not None:
             params[name] = whole(str(value))
     return params
 
 
 def whole(text: str) -> str:
-    """Return the text. Raises BadRequest on half of a character, which JSON can carry and nothing else can."""
+    """Return the text unchanged. Raises BadRequest if it contains a lone surrogate, which JSON can carry but UTF-8
+    cannot.
+    """
     if not is_whole(text):
-        raise BadRequest(f"{mended(text[:60])!r} has half of a character (a lone surrogate)", action="send UTF-8")
+        raise BadRequest(f"{mended(text[:60])!r} contains a lone surrogate", action="send whole characters")
     return text
 
 
 def read_body(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request body."""
+    """Parse a request body as a JSON object. Raises BadRequest if it is not JSON or not an object."""
     try:
         value = read_once(body)
     except ValueError as error:
@@ -73,31 +87,37 @@ def read_body(body: bytes) -> dict[str, Any]:
 
 
 def read_list(body: Mapping[str, Any], name: str, most: int) -> list[Any]:
-    """The list member that a batch is made of."""
+    """Return the list member `name` of a batch request. Raises BadRequest if it is missing or longer than `limit`."""
     items = body.get(name)
     if not isinstance(items, list):
         raise BadRequest(f"the list {name!r} is missing", action=f'send {{"{name}": [...]}}; see /docs')
     if len(items) > most:
-        raise BadRequest(f"{len(items):,} {name} in one request", action=f"send at most {most:,}")
+        raise BadRequest(f"the request has {len(items):,} {name}", action=f"send at most {most:,} in one request")
     return items
 
 
 def required(params: Params, name: str) -> str:
-    """A parameter that must be there and say something."""
+    """Return a parameter that must be present and not empty. Raises BadRequest if it is not."""
     if not params.get(name):
         raise BadRequest(f"parameter {name!r} is missing", action=f"add {name}=...; see /docs")
     return params[name]
 
 
 def whole_number(params: Params, name: str, default: int, least: int, most: int = 10**9) -> int:
-    """A number of a range; the default where it is not given or empty."""
+    """Return a parameter as an integer; the default if it is absent or empty.
+
+    Raises:
+        BadRequest: the value is not a decimal number from `minimum` to `maximum`.
+    """
     text = params.get(name)
     if not text:
         return default
     if text.isdecimal() and text.isascii() and len(text) <= 10 and least <= int(text) <= most:
         return int(text)
-    raise BadRequest(f"{name}={text[:40]!r} is not a number from {least:,} to {most:,}", action=f"default: {default}")
+    message = f"{name} must be a whole number from {least:,} to {most:,}, got {text[:40]!r}"
+    raise BadRequest(message, action=f"leave it out for the default, {default}")
 
 
 def _unknown(name: str, known: Collection[str]) -> BadRequest:
-    return BadRequest(f"unknown parameter {name[:60]!r}", action=f"known ones: {', '.join(known)}")
+    """Return the error for a parameter name that is not allowed."""
+    return BadRequest(f"unknown parameter {name[:60]!r}", action=f"use one of: {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""A request to the emulated web or to a service that lives there, as its client sent it."""
+"""A request to the emulated web, or to a service imitated there, as its client sent it."""
 
 from __future__ import annotations
 
@@ -15,57 +15,60 @@ from webemu.emulator.world import World
 
 
 class Request(NamedTuple):
-    """What is asked, of whom, by whom."""
+    """An HTTP request with its session; immutable."""
 
     method: str
     scheme: str
     authority: str
-    """As the Host header has it, port and all."""
+    """The Host header as sent, with its port."""
     host: str
-    """Its name: lower case, without port."""
+    """Host name in lower case, without the port."""
     path: str
-    """As sent, percent-escapes kept."""
+    """Path as sent, with percent-escapes."""
     query: str
-    """As sent, without `?`."""
+    """Query string as sent, without `?`."""
     headers: Mapping[bytes, bytes]
-    """By lower-case name; of repeated ones, all values joined by commas."""
+    """Headers by lower-case name; the values of a repeated header are joined by commas."""
     session: Session
     body: bytes = b""
 
     @property
     def origin(self) -> str:
-        """`https://en.example.org`: what an absolute link to the same host begins with."""
+        """Scheme and authority, such as `https://en.example.org`: the beginning of absolute links to the same host."""
         return f"{self.scheme}://{self.authority}"
 
     @property
     def target(self) -> str:
-        """Path and query."""
+        """Path and query string."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
     @property
     def url(self) -> str:
+        """Absolute URL of the request."""
         return self.origin + self.target
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
-        """Of the query, and of a form that was posted; decoded, in order, repeated ones kept."""
+        """Decoded parameters of the query string, then of a posted form, in order; repeated names are kept."""
         is_form = self.headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
         posted = self.body.decode("utf-8", "replace") if is_form else ""
         return [pair for text in (self.query, posted) for pair in parse_qsl(text, keep_blank_values=True)]
 
 
 Handler: TypeAlias = Callable[[World, Request], Reply | None]
-"""Answers what is in its domain, None on what is not; called in a thread. EmulatorErrors become 4xx and 5xx."""
+"""Function that answers requests in its domain and returns None for all others. It runs in a thread; an EmulatorError
+that it raises becomes a 4xx or 5xx.
+"""
 
 
 def read(scope: Scope) -> Request:
-    """The request of an ASGI scope. Raises BadRequest on a session that cannot be read."""
+    """Return the request of an ASGI scope, without its body. Raises BadRequest if its session cannot be parsed."""
     request = read_plain(scope)
     return request._replace(session=session_of(request.headers))
 
 
 def read_plain(scope: Scope) -> Request:
-    """Return the request without its session. Raises nothing."""
+    """Return the request of an ASGI scope without its session and body. Never raises."""
     headers: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         headers[name] = headers[name] + b", " + value if name in headers else value
@@ -84,6 +87,6 @@ def read_plain(scope: Scope) -> Request:
 
 @lru_cache(4096)
 def bare(authority: bytes) -> str:
-    """Lower-case name of a Host header."""
+    """Return the host name of a Host header: lower case, without port, brackets and a final dot."""
     text = authority.decode("latin-1").lower()
     return text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0].rstrip(".")

@@ -1,4 +1,8 @@
-"""What goes back over HTTP: one status, one body, its headers, sent in two ASGI messages."""
+"""A complete HTTP response of the native API, and the function that sends it as two ASGI messages.
+
+Responses of the emulated web and of imitated services carry their own reason phrase and header order: see
+`api.origin`.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +18,37 @@ Send = Callable[[Message], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 JSON = b"application/json"
+"""Content type of every JSON response."""
 BYTES = b"application/octet-stream"
-"""Recorded payloads are never served under their own type: a browser would run them in this server's origin."""
+"""Content type of recorded payloads. They are never served under their own type: a browser would run them as part of
+this server's origin.
+"""
 
 
 PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
+"""Standard reason phrase of each HTTP status code."""
 CUT = "webemu.cut"
-"""ASGI extension of our doors: a function that ends the connection, by a reset or once all is sent."""
+"""ASGI extension that our HTTP protocol offers: a function that ends the connection, by a reset (True) or after
+everything is sent (False).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole response, body and all."""
+    """A complete response of the native API: body, status and headers."""
 
     body: bytes
     snapshot: str = ""
-    """Which snapshot it was made from; empty when there is none."""
+    """Id of the snapshot that the response was made from; empty if there is none."""
     status: int = 200
     kind: bytes = JSON
+    """Content type."""
     headers: tuple[Header, ...] = ()
+    """Further headers, besides content type, content length and snapshot."""
 
 
 def all_headers(answer: Answer) -> list[Header]:
-    """The headers it goes out with."""
+    """Return all headers of a response: content type, length, its own headers, and the snapshot id if there is one."""
     headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)), *answer.headers]
     if answer.snapshot:
         headers.append((b"x-webemu-snapshot", answer.snapshot.encode()))
@@ -44,8 +56,11 @@ def all_headers(answer: Answer) -> list[Header]:
 
 
 async def send_answer(answer: Answer, send: Send, *, bodiless: bool = False) -> None:
-    """Send it; a bodiless one (HEAD) has the length of what GET would answer."""
+    """Send a response as two ASGI messages.
+
+    With `bodiless` (HEAD) the body is left out, while `Content-Length` is that of the GET response.
+    """
     start = {"type": "http.response.start", "status": answer.status, "headers": all_headers(answer)}
-    # Our doors write an answer with a reason in one piece, and give this server's own the day.
+    # `api.doors.wire` sends a response with a reason in one piece, and adds the date to this server's own.
     await send({**start, "reason": PHRASES[answer.status], "own": True})
     await send({"type": "http.response.body", "body": b"" if bodiless else answer.body})

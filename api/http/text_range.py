@@ -1,43 +1,49 @@
-"""A window over a long page: by characters or by lines, with the place where the rest begins."""
+"""Cut a part out of a long page, by characters or by lines, and tell where the rest begins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 LENGTH = 20_000
+"""Characters that are shown unless the request says otherwise."""
 LINES = 200
+"""Lines that are shown unless the request says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which part of the content is wanted."""
+    """The part of a text that is wanted."""
 
     first: int = 0
     """First character or line, from 0."""
     count: int = LENGTH
-    """How many; 0 is all that follow."""
+    """Number of characters or lines; 0 means all that follow."""
     by_lines: bool = False
+    """True if the two numbers count lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The part, and where it lies in the whole."""
+    """A part of a text, and its position in the whole."""
 
     text: str
     start: int
-    """Characters before it."""
+    """Characters before the part."""
     total: int
-    """Characters in the whole."""
+    """Characters in the whole text."""
     line: int
-    """0-based line that it begins in."""
+    """Line in which the part begins, from 0."""
     next: int | None
-    """Character that the rest begins with; None at the end."""
+    """Character at which the rest begins; None at the end."""
     next_line: int | None
-    """Line that the rest begins in; None at the end."""
+    """Line in which the rest begins; None at the end."""
 
 
 def cut(content: str, window: Window) -> Cut:
-    """The part of the content that the window shows; empty beyond the end."""
+    """Return the part of the content that the window selects; empty if it lies beyond the end.
+
+    slice_text("one two three", TextRange(4, 3)).text   # "two"
+    """
     start, end = _by_lines(content, window) if window.by_lines else _by_characters(content, window)
     total = len(content)
     line = content.count("\n", 0, start)
@@ -47,11 +53,13 @@ def cut(content: str, window: Window) -> Cut:
 
 
 def _by_characters(content: str, window: Window) -> tuple[int, int]:
+    """Return the first character and the one after the last of a window by characters."""
     start = min(window.first, len(content))
     return start, start + window.count if window.count else len(content)
 
 
 def _by_lines(content: str, window: Window) -> tuple[int, int]:
+    """Return the first character and the one after the last of a window by lines."""
     lines = content.split("\n")
     start = _width(lines[: window.first])
     wanted = lines[window.first :] if not window.count else lines[window.first : window.first + window.count]
@@ -59,4 +67,5 @@ def _by_lines(content: str, window: Window) -> tuple[int, int]:
 
 
 def _width(lines: list[str]) -> int:
+    """Return the number of characters of lines, each with its line end."""
     return sum(map(len, lines)) + len(lines)

@@ -1,4 +1,4 @@
-"""What one serving process has done so far: requests by place and status, and how long they took."""
+"""Counters of one serving process: requests by route and status, their duration, searches and sessions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ import psutil
 from webemu.api.http.head import REASONS
 
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds; each bucket holds what took no longer than this and longer than the one before."""
+"""Upper bounds of the duration histogram, in seconds; a bucket counts requests up to its bound and above the one
+before.
+"""
 
 
 QUERIES, LONGEST, TOLD = 4096, 300, 50
-"""Searches that are counted, the characters of each, and those that are told."""
+"""Distinct queries that are counted, characters of each, and frequent queries that a worker publishes."""
 SESSIONS, MINUTE = 10_000, 60.0
+"""Sessions that are remembered, and seconds after its last request during which a session counts as active."""
 
 
 class Counters:
-    """Since the process began to serve."""
+    """Counters since the process began to serve."""
 
     def __init__(self) -> None:
         self._process = psutil.Process()
@@ -35,15 +38,18 @@ class Counters:
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._dropped_headers = Counter(dict.fromkeys(REASONS, 0))
         self._lock = Lock()
-        """Searches are heard in threads."""
+        """Guards the queries, which are recorded from several threads."""
         self._queries: Counter[str | bytes] = Counter()
         self._sessions: dict[str, float] = {}
         self.parts: dict[str, Callable[[], Mapping[str, int] | str]] = {}
-        """Figures of other parts of the process, by their names."""
+        """Functions that return the figures of other components of the process, by name."""
 
     def count(self, place: str, status: int, seconds: float) -> None:
-        """A request. Places are the API's routes, the services by name, and `other`: what strangers ask for must not
-        fill the memory."""
+        """Count a request under its route, status and duration.
+
+        A route is an address of the API, the name of a service, or `other`: paths that clients make up must not fill
+        the memory.
+        """
         self._requests[place, status] += 1
         self._seconds[place] += seconds
         buckets = self._buckets.get(place)
@@ -52,25 +58,28 @@ class Counters:
         buckets[bisect_left(BUCKETS, seconds)] += 1
 
     def drop(self, reasons: Iterable[str]) -> None:
-        """Count headers that were left out of an answer, each under its reason."""
+        """Count headers that were left out of a response, each under its reason."""
         self._dropped_headers.update(reasons)
 
     def hear(self, query: str | bytes) -> None:
-        """A search, by its text or as it stood in a URL."""
+        """Count a search, by its text or by its query string as sent."""
         with self._lock:
             self._queries[query[:LONGEST]] += 1
             if len(self._queries) > QUERIES:
                 self._queries = Counter(dict(self._queries.most_common(QUERIES // 2)))
 
     def attend(self, session: str) -> None:
-        """A request of a session."""
+        """Remember that a session made a request now."""
+        # Re-inserted at the end, so that the first entry is always the least recently active session.
         self._sessions.pop(session, None)
         self._sessions[session] = time.monotonic()
         if len(self._sessions) > SESSIONS:
             del self._sessions[next(iter(self._sessions))]
 
     def told(self) -> dict[str, Any]:
-        """For `webemu.api.observe.worker_metrics`: the figures, what was searched for, and whose sessions ran in the last minute."""
+        """Return what `api.tally` publishes: the figures, the most frequent searches, and the sessions active in the
+        last minute.
+        """
         searched: Counter[str] = Counter()
         with self._lock:
             most = self._queries.most_common(QUERIES // 8)
@@ -81,7 +90,7 @@ class Counters:
         return {**self.figures(), "queries": dict(searched.most_common(TOLD)), "sessions": running}
 
     def figures(self) -> dict[str, Any]:
-        """For `/v1/stats`."""
+        """Return the figures of this process, for `/v1/stats`."""
         requests: dict[str, dict[str, int]] = {}
         for (place, status), number in sorted(self._requests.items()):
             requests.setdefault(place, {})[str(status)] = number
@@ -101,6 +110,7 @@ class Counters:
 
 
 def _text(query: str | bytes) -> str:
+    """Return a query as valid UTF-8 text; of a query string, its parameter `q`."""
     if isinstance(query, str):
-        return query.encode("utf-8", "replace").decode()  # JSON may bring half a character
+        return query.encode("utf-8", "replace").decode()  # JSON may contain lone surrogates
     return parse_qs(query.decode("ascii", "replace"), max_num_fields=50).get("q", [""])[0]

@@ -1,4 +1,4 @@
-"""`/dashboard`: what the server does now, for people; the page asks for `/dashboard/figures` every second."""
+"""`/dashboard`: current activity of the server, for people. The page requests `/dashboard/figures` every second."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webemu.api.observe.worker_metrics import Figures, living, requests, times, 
 
 HTML = b"text/html; charset=utf-8"
 TOP = 12
-"""Searches that are shown."""
+"""Number of frequent searches that are shown."""
 _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; connect-src 'self'; img-src 'self';"
     " frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -27,8 +27,8 @@ _POLICY = (
 
 @cache
 def page() -> Answer:
-    """The page itself, which is always the same; its Content-Security-Policy names its one style and one script."""
-    folder = files("webemu.api.pages").joinpath("templates")
+    """Return the HTML page, which never changes. Its Content-Security-Policy allows its own style and script only."""
+    folder = files("api.pages").joinpath("templates")
     parts = {name: folder.joinpath(f"dashboard.{name}").read_text() for name in ("html", "css", "js")}
     body = parts["html"].replace("/*style*/", parts["css"]).replace("/*script*/", parts["js"]).encode()
     policy = _POLICY.format(style=_hashed(parts["css"]), script=_hashed(parts["js"]))
@@ -41,11 +41,15 @@ def page() -> Answer:
 
 
 def _hashed(text: str) -> str:
+    """Return the hash source of a Content-Security-Policy for an inline script or style."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def figures(all_of: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
-    """Sums over all workers; the page makes rates of the differences. `world`: what the snapshot holds."""
+    """Return sums over all workers as JSON; the page computes rates from the differences.
+
+    `world` describes the snapshot that is served; it is empty while there is none.
+    """
     searched: Counter[str] = Counter()
     for one in all_of:
         searched.update(one["queries"])

@@ -1,4 +1,4 @@
-"""`GET /metrics`: what all workers did, in Prometheus' text format (version 0.0.4)."""
+"""`GET /metrics`: the figures of all workers in Prometheus' text format (version 0.0.4)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from webemu.api.observe.counters import BUCKETS
 from webemu.api.observe.worker_metrics import Figures, living, requests, times, total
 
 KIND = b"text/plain; version=0.0.4; charset=utf-8"
+"""Content type of the text format."""
 _COUNTED = (
     ("cpu_seconds", "Seconds of processor.", ("cpu_seconds",)),
     ("cache_hits", "Answers and work that were remembered.", ("cache", "hits")),
@@ -22,14 +23,18 @@ _COUNTED = (
     ("traces_taken", "Rows of traces that were written or will be.", ("traces", "taken")),
     ("traces_lost", "Rows of traces that were not.", ("traces", "lost")),
 )
+"""Counters, summed over all workers that ever ran: metric name, help text, path in the figures."""
 _STANDING = (
     ("resident_bytes", "Memory, with what is mapped of files.", ("resident_bytes",)),
     ("cache_bytes", "Memory of what is remembered.", ("cache", "bytes")),
     ("waiting_requests", "Requests that wait for a thread or have one.", ("pool", "waiting")),
 )
+"""Gauges, summed over the workers that are alive: metric name, help text, path in the figures."""
 
 
 class _All(Collector):
+    """Prometheus collector of the figures of all workers."""
+
     def __init__(self, all_of: Sequence[Figures], world: Mapping[str, Any]) -> None:
         self._all, self._world = all_of, world
 
@@ -58,7 +63,7 @@ class _All(Collector):
         yield from self._served()
 
     def _served(self) -> Iterator[Metric]:
-        """What is served."""
+        """Yield the metrics of the snapshot that is served; without one, only its empty info metric."""
         for name in ("documents", "captures"):
             if name in self._world:
                 yield GaugeMetricFamily(f"webemu_{name}", f"The snapshot's {name}.", value=self._world[name])
@@ -69,7 +74,7 @@ class _All(Collector):
 
 
 def render(all_of: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
-    """`world`: what the snapshot holds; empty while there is none."""
+    """Return the metrics page. `world` describes the snapshot that is served; it is empty while there is none."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_All(all_of, world))
     return generate_latest(registry)

@@ -1,4 +1,4 @@
-"""Requests that are worth a line in the log: those that we failed, and slow ones. All others cost two comparisons."""
+"""Log requests that this server failed, and slow ones. Any other request costs two comparisons."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from webemu.emulator.logs import Seldom, event
 log = logging.getLogger("webemu.requests")
 
 LONGEST = 200
-"""Characters of a path that are logged; what stands in the query may be a key, and is not."""
+"""Characters of a path that are logged. Query strings are never logged, since they may contain keys."""
 _NUMBER = re.compile(rb"failed on request (\d+-\d+)")
-"""By which the asker can name a defect, and under which its traceback is logged."""
+"""Matches the number of a defect in an error message; the client can quote it, and the traceback is logged under it."""
 
 
 class Watch:
-    """One for a serving process. `slow_ms`: from when a request is slow; 0 is never."""
+    """Rate-limited log of failed and slow requests of one process. `slow_ms` is the threshold; 0 logs no slow ones."""
 
     def __init__(self, slow_ms: int) -> None:
         self.slow = slow_ms / 1000 if slow_ms else inf
-        """Seconds."""
+        """Threshold in seconds; infinite if slow requests are not logged."""
         self._failures = Seldom()
         self._slow = Seldom()
 
     def note(
         self, route: str, asked: tuple[str, str], status: int, seconds: float, headers: Sequence[Header], body: bytes
     ) -> None:
-        """A request with a status of 500 and more, or slow. `asked`: method and path. What the crawl or a session's
-        weather answers with such a status is no failure."""
+        """Log a request if this server failed it or if it was slow.
+
+        A status of 500 or more that the crawl or the weather of a session caused is no failure.
+        """
         fields: dict[str, object] = {"route": route, "method": asked[0], "path": asked[1][:LONGEST], "status": status}
         fields["ms"] = round(1000 * seconds, 1)
         if status >= 500 and INFRASTRUCTURE in headers:
@@ -44,10 +46,11 @@ class Watch:
 
     @staticmethod
     def _write(seldom: Seldom, name: str, message: str, fields: dict[str, object]) -> None:
+        """Write the line unless there were too many; a later line then says how many were suppressed."""
         if (left_out := seldom.left_out()) is None:
             return
         if left_out:
             fields["left_out"] = left_out
-            message += f"; {left_out} more of these were not logged"
+            message += f"; {left_out} more of them were not logged"
         said = (fields["method"], fields["path"], fields["status"], fields["ms"])
         log.warning(message, *said, extra=event(name, **fields))

@@ -1,6 +1,6 @@
-"""What all workers of a server did: each leaves its figures in their folder every second, and who is asked adds up.
+"""Figures of all workers of a server: each writes its own to a shared folder every second, and any of them can sum up.
 
-A worker that died leaves what it did up to its last second, so that no sum ever falls.
+The file of a worker that died remains with its last figures, so that no sum ever decreases.
 """
 
 from __future__ import annotations
@@ -15,26 +15,28 @@ from typing import Any
 PERIOD = 1.0
 """Seconds between two writes."""
 Figures = Mapping[str, Any]
+"""Figures of one worker, as `Counters.to_dict` returns them."""
 
 
 class Tally:
-    """One worker's view of all; without a folder it is the only one."""
+    """Reads and writes the figures of the workers. Without a folder this process is the only worker."""
 
     def __init__(self, own: Callable[[], Figures], folder: Path | None) -> None:
         self._own = own
         self._folder = folder
 
     def write(self) -> None:
-        """Leave what this worker did for the others."""
+        """Write the figures of this worker for the others to read."""
         if self._folder is None:
             return
         part = self._folder / f"{os.getpid()}.part"
-        with suppress(OSError):  # the folder goes when the server ends
+        with suppress(OSError):  # the folder is deleted when the server stops
+            # Written aside and renamed, so that no reader sees half a file.
             part.write_text(json.dumps(self._own()))
             part.replace(self._folder / f"{os.getpid()}.json")
 
     def read(self) -> list[Figures]:
-        """Of each worker that ever was, this one first."""
+        """Return the figures of every worker that ever ran, this one first."""
         found = [self._own()]
         for path in sorted(self._folder.glob("*.json")) if self._folder else ():
             if path.stem != str(os.getpid()):
@@ -44,11 +46,12 @@ class Tally:
 
 
 def living(all_of: Sequence[Figures]) -> list[Figures]:
-    """Those whose process is there."""
+    """Return the figures of the workers whose process still exists."""
     return [one for one in all_of if _lives(one["pid"])]
 
 
 def _lives(pid: int) -> bool:
+    """True if there is a process with this id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -59,7 +62,7 @@ def _lives(pid: int) -> bool:
 
 
 def total(all_of: Sequence[Figures], *names: str) -> float:
-    """The sum of one figure, named by its path."""
+    """Return the sum of one figure over the workers, named by its path; absent ones count as 0."""
     return sum(_at(one, names) for one in all_of)
 
 
@@ -70,7 +73,7 @@ def _at(figures: Any, names: Sequence[str]) -> float:
 
 
 def requests(all_of: Sequence[Figures]) -> dict[tuple[str, str], int]:
-    """How many by place and status."""
+    """Return the number of requests by route and status, over all workers."""
     found: dict[tuple[str, str], int] = {}
     for one in all_of:
         for place, statuses in one["requests"].items():
@@ -80,7 +83,7 @@ def requests(all_of: Sequence[Figures]) -> dict[tuple[str, str], int]:
 
 
 def times(all_of: Sequence[Figures]) -> dict[str, tuple[float, list[int]]]:
-    """By place: seconds in all, and how many requests in each bucket."""
+    """Return, by route, the total seconds and the number of requests in each bucket, over all workers."""
     found: dict[str, tuple[float, list[int]]] = {}
     for one in all_of:
         for place, spent in one["seconds"].items():

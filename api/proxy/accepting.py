@@ -1,9 +1,9 @@
-"""An event loop that accepts, in each of its turns, the connections that wait at a listening socket.
+"""An event loop that accepts, in each iteration, many of the connections that wait at a listening socket.
 
-libuv, and so uvloop, accepts one connection in a turn of the loop, and a turn is as long as all requests together that
-are ready in it: beside busy connections a new one would wait once for each one before it in the line. asyncio's own
-loop accepts as many as the backlog holds, so nothing is done where there is no uvloop. Read `webemu.api.proxy.protocol_sniffer` next: the
-protocol of the connections that are accepted.
+libuv, and so uvloop, accepts one connection per iteration of the loop, and an iteration lasts as long as all requests
+together that are ready in it. Beside busy connections a new one would wait one iteration for each connection before it
+in the queue. asyncio's own loop accepts as many as the backlog holds, so nothing is changed where uvloop is missing.
+Read `api.doors.gate` next: the protocol of the accepted connections.
 """
 
 from __future__ import annotations
@@ -23,28 +23,30 @@ from webemu.emulator.logs import event
 log = logging.getLogger("webemu.serve")
 
 PER_TURN = 256
-"""Connections accepted at most in one turn of one worker. The rest waits for its next turn, so that busy connections do
-not wait for a whole burst, or for other workers, which listen at the same socket."""
+"""Most connections that one worker accepts in one iteration. The rest waits for its next iteration, so that busy
+connections need not wait for a whole burst, or for another worker that listens on the same socket.
+"""
 PAUSE_SECONDS = 0.5
-"""Time until the next attempt where the system has no descriptors or memory left for a connection."""
+"""Seconds until the next attempt when the system has no file descriptors or memory left for a connection."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""System errors that say that a resource for connections is used up."""
 
 
 class AcceptingLoop(uvloop.Loop):
-    """uvloop with another way of accepting connections."""
+    """uvloop's event loop with a different way of accepting connections."""
 
     async def create_server(  # type: ignore[override]
         self, protocol_factory: Callable[[], asyncio.BaseProtocol], *args: Any, sock: socket.socket | None = None,
         **options: Any,
     ) -> asyncio.AbstractServer | Acceptor:  # fmt: skip
-        """Serve at a listening socket by an `Acceptor`; what has no socket yet, or ends TLS itself, as uvloop does."""
+        """Serve a listening socket with an `Acceptor`; without a socket, or with asyncio's TLS, as uvloop does."""
         if sock is None or options.get("ssl"):
             return await super().create_server(protocol_factory, *args, sock=cast(Any, sock), **options)
         return Acceptor(self, protocol_factory, sock, int(options.get("backlog", 100)))
 
 
 class Acceptor:
-    """Accepts the connections of one listening socket until it is closed. The socket itself stays its owner's."""
+    """Accepts the connections of one listening socket until it is closed. It does not close the socket itself."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, protocol_factory: Callable[[], asyncio.BaseProtocol],
@@ -59,6 +61,7 @@ class Acceptor:
         loop.add_reader(listener, self._accept)
 
     def _accept(self) -> None:
+        """Accept the connections that wait, up to the limit of one iteration."""
         for _ in range(PER_TURN):
             try:
                 connection, _address = self._listener.accept()
@@ -73,7 +76,9 @@ class Acceptor:
             self._open(connection)
 
     def _open(self, connection: socket.socket) -> None:
-        """Give the connection its protocol now: a task would begin a turn later, and a turn may be long."""
+        """Give a connection its protocol at once: a task would begin one iteration later, and an iteration may be
+        long.
+        """
         opening = self._loop.connect_accepted_socket(self._factory, connection)
         try:
             ready = opening.send(None)
@@ -85,13 +90,14 @@ class Acceptor:
         task.add_done_callback(self._tasks.discard)
 
     def _pause(self, error: OSError) -> None:
-        """Stop looking for a while: the socket stays ready, and the loop would do nothing else."""
+        """Stop watching the socket for a while: it would stay readable, and the loop would do nothing else."""
         message = "no connection can be accepted: %s; raise the limit (ulimit -n) or let clients keep fewer open"
         log.error(message, error.strerror, extra=event("accept_failed", error=error.strerror))
         self._loop.remove_reader(self._listener)
         self._timer = self._loop.call_later(PAUSE_SECONDS, self._resume)
 
     def _resume(self) -> None:
+        """Watch the socket again."""
         self._loop.add_reader(self._listener, self._accept)
 
     def is_serving(self) -> bool:
@@ -99,7 +105,7 @@ class Acceptor:
         return self._is_open
 
     def close(self) -> None:
-        """Accept no more connections. Those that were accepted go on."""
+        """Accept no more connections. Those already accepted go on."""
         if self._is_open:
             self._is_open = False
             self._loop.remove_reader(self._listener)
@@ -107,11 +113,11 @@ class Acceptor:
                 self._timer.cancel()
 
     async def wait_closed(self) -> None:
-        """Return at once: connections are their protocols' to end."""
+        """Return at once: each connection is ended by its protocol."""
 
 
 async def _finish(opening: Coroutine[Any, Any, Any], ready: Awaitable[Any]) -> None:
-    """Go on with a coroutine that was begun by hand, once the future is done that it waits for."""
+    """Continue a coroutine that was started by hand, once the future that it waits for is done."""
     await ready
     with suppress(StopIteration, OSError):
         opening.send(None)

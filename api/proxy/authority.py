@@ -1,7 +1,7 @@
-"""The local certificate authority: its key and certificate on disk, and a TLS context for any name, made when asked.
+"""Local certificate authority: its key and certificate on disk, and TLS contexts for any host name, created on demand.
 
-One leaf key serves all names: a certificate costs 0.1 ms, a context 1 ms and 20 KB. The authority is never installed
-anywhere by us; `webemu env` tells single programs of it.
+One leaf key serves all names; a certificate costs 0.1 ms, a context 1 ms and 20 KB. Nothing here installs the
+authority into a trust store; `webemu env` makes single programs trust it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from webemu.emulator.errors import EmulatorError
 
 FOLDER = "ca"
+"""Folder of the authority, below the root of the collections."""
 CERTIFICATE, KEY = "ca.pem", "ca.key"
 COMMON_NAME = "webemu local CA - for the emulated web only"
+"""Name in the certificate of the authority."""
 CONTEXTS = 2048
-"""Names whose contexts are kept, in one process."""
+"""Host names whose TLS contexts are kept, in one process."""
 YEARS, LEAF_DAYS = 10, 397
 
 
 def ensure(root: Path) -> Path:
-    """The folder of the authority below a root of collections, made with a new key if there is none.
+    """Return the folder of the authority below a root of collections, creating it with a new key if necessary.
 
-    Raises EmulatorError where it cannot be written.
+    Raises:
+        EmulatorError: it does not exist and cannot be created.
     """
     folder = root / FOLDER
     if (folder / CERTIFICATE).exists():
@@ -42,23 +45,24 @@ def ensure(root: Path) -> Path:
         root.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=".ca-", dir=root))
     except OSError as error:
-        action = f"make it where {root} may be written: webemu ca --root {root}"
-        raise EmulatorError(f"{folder} is not there and cannot be made: {error}", action=action) from error
+        action = f"create it as a user who may write to {root}: webemu ca --root {root}"
+        raise EmulatorError(f"{folder} does not exist and cannot be created: {error}", action=action) from error
     key = ec.generate_private_key(ec.SECP256R1())
     for name, content in ((KEY, _pem(key)), (CERTIFICATE, _root_certificate(key))):
         (made / name).touch(0o600)
         (made / name).write_bytes(content)
     try:
         made.rename(folder)
-    except OSError:  # of two that make one at a time, the first wins
+    except OSError:  # of two processes that create it at the same time, the first wins
         shutil.rmtree(made)
     return folder
 
 
 def _root_certificate(key: ec.EllipticCurvePrivateKey) -> bytes:
+    """Return the self-signed certificate of a new authority, in PEM."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, COMMON_NAME)])
     builder = _builder(name, name, key.public_key(), 365 * YEARS)
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)  # no sub-CAs
     usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
     builder = builder.add_extension(usage, critical=True)
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
@@ -67,20 +71,21 @@ def _root_certificate(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 class Contexts:
-    """TLS contexts of any name; the authority is read, or made, when the first is asked for."""
+    """TLS contexts by host name. The authority is read, or created, when the first one is requested."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._authority: Authority | None = None
 
     def __call__(self, name: str) -> ssl.SSLContext:
+        """Return the TLS context of a host name in lower case."""
         if self._authority is None:
             self._authority = Authority(ensure(self._root))
         return self._authority.context(name)
 
 
 class Authority:
-    """Mints certificates below the authority of a folder."""
+    """Issues certificates for host names, signed by the authority in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._certificate = x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes())
@@ -88,26 +93,28 @@ class Authority:
         assert isinstance(key, ec.EllipticCurvePrivateKey)
         self._key = key
         self._leaf_key = ec.generate_private_key(ec.SECP256R1())
-        # of all formats OpenSSL reads this one fastest: a context costs mostly that
+        # OpenSSL parses this format fastest, and parsing the key is most of the cost of a context
         self._leaf_pem = _pem(self._leaf_key, serialization.PrivateFormat.TraditionalOpenSSL)
         self.context: Callable[[str], ssl.SSLContext] = lru_cache(CONTEXTS)(self._context)
-        """The context of a name in lower case."""
+        """Returns the TLS context of a host name in lower case; cached."""
 
     def _context(self, name: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.set_alpn_protocols(["http/1.1"])
+        context.set_alpn_protocols(["http/1.1"])  # the only version spoken here
         context.options |= ssl.OP_NO_RENEGOTIATION
-        with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+        with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # Python loads certificates from files only
             file.write(self._leaf_pem + self._mint(name))
             file.flush()
             context.load_cert_chain(file.name)
         return context
 
     def _mint(self, name: str) -> bytes:
+        """Return a new certificate for a host name or IP address, in PEM."""
         try:
             alternative: x509.GeneralName = x509.IPAddress(ipaddress.ip_address(name))
         except ValueError:
             alternative = x509.DNSName(name)
+        # X.509 limits a common name to 64 characters; clients read the alternative name anyway.
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
         builder = _builder(subject, self._certificate.subject, self._leaf_key.public_key(), LEAF_DAYS)
         names = x509.SubjectAlternativeName([alternative])
@@ -122,13 +129,16 @@ class Authority:
 def _builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
 ) -> x509.CertificateBuilder:
+    """Return a certificate builder with names, key, a random serial number, and a validity from yesterday on."""
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
     builder = builder.serial_number(x509.random_serial_number())
+    # From yesterday on, for clients whose clock is slow.
     return builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=days))
 
 
 def _pem(
     key: ec.EllipticCurvePrivateKey, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8
 ) -> bytes:
+    """Return a private key in PEM, unencrypted."""
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())

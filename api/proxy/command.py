@@ -1,4 +1,4 @@
-"""The commands `webemu ca` and `webemu env`."""
+"""The commands `webemu ca` and `webemu env`, which route other programs through the server."""
 
 from __future__ import annotations
 
@@ -18,15 +18,23 @@ from webemu.emulator.errors import BadRequest
 
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
 PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DDGS_PROXY")
+"""Variables by which programs find their proxy."""
 BUNDLE = (
     "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "HTTPLIB2_CA_CERTS",
     "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "DENO_CERT",
 )  # fmt: skip
+"""Variables by which programs find certificate authorities that they trust."""
 DIRECT = "localhost,127.0.0.1,::1"
+"""Hosts that are reached without the proxy."""
 
 
 def exports(root: Path, server: str = "") -> dict[str, str]:
-    """Variables that make programs trust the authority of a root and, given a server, take it as their proxy."""
+    """Return environment variables that make programs trust the authority of a root of collections.
+
+    With the address of a server they also make programs use it as their proxy.
+
+        build_exports(Path("webemu-data"), "http://127.0.0.1:8800")["HTTPS_PROXY"]   # "http://127.0.0.1:8800"
+    """
     folder = ensure(root).resolve()
     trusted = dict.fromkeys(BUNDLE, str(folder / CERTIFICATE)) | for_wget(folder)
     if not server:
@@ -37,12 +45,12 @@ def exports(root: Path, server: str = "") -> dict[str, str]:
 
 def ca(
     root: Root = None,
-    export: Annotated[Path | None, typer.Option(help="Also copy the certificate (PEM, without the key) there.")] = None,
+    export: Annotated[Path | None, typer.Option(help="File to copy the certificate to (PEM, without the key).")] = None,
 ) -> None:
-    """Show the local certificate authority, created if there is none.
+    """Show the local certificate authority; create it if there is none.
 
-    The server ends TLS in its name. Its key is readable by you alone and it is installed nowhere: programs are told of
-    it one by one (see `webemu env`).
+    It signs the certificates of the emulated web. Only you can read its key, and it is installed nowhere: programs
+    are made to trust it one by one (see `webemu env`).
     """
     path = ensure(load({"root": root}).root) / CERTIFICATE
     certificate = x509.load_pem_x509_certificate(path.read_bytes())
@@ -61,18 +69,18 @@ def env(
         str, typer.Option(help="Address of the running server.", envvar="WEBEMU_SERVER")
     ] = "http://127.0.0.1:8800",
 ) -> None:
-    """Print the settings that put programs onto the emulated web: the server as their proxy, its authority trusted.
+    """Print shell exports that route programs through webemu: the server as their proxy, its authority trusted.
 
-    Obeyed by curl, GNU wget, git, pip, Python (requests, httpx, urllib, aiohttp with trust_env), Node from 22.21, and
-    others. Libraries on aiohttp that do not set trust_env (LangChain's and LlamaIndex's asynchronous readers) and older
-    Nodes read no proxy from the environment: start them with "webemu run".
+    They work for curl, GNU wget, git, pip, Python (requests, httpx, urllib, aiohttp with trust_env), Node from 22.21
+    and others. Libraries on aiohttp that do not set trust_env (LangChain's and LlamaIndex's asynchronous readers) and
+    older Nodes read no proxy from the environment: start them with "webemu run".
 
         eval "$(webemu env)"
 
         curl https://en.openlexicon.org/wiki/Main_Page
     """
     if not server.startswith(("http://", "https://")):
-        action = "name the server's port: --server http://127.0.0.1:8800"
-        raise BadRequest(f"{server!r} is no address of a proxy", action=action)
+        action = "give the URL of the server: --server http://127.0.0.1:8800"
+        raise BadRequest(f"{server!r} is not the URL of a proxy", action=action)
     for name, value in exports(load({"root": root}).root, server).items():
         print(f"export {name}={shlex.quote(value)}")

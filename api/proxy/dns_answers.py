@@ -1,7 +1,7 @@
-"""What DNS says on the emulated web: every name that was crawled leads to this server, and no other name exists.
+"""DNS answers of the emulated web: every captured host name leads to this server, and no other name exists.
 
-A packet in, a packet out, no socket: RFC 1035, 2308 (what is not there), 6761 (localhost), 6891 (EDNS). What cannot be
-read is answered FORMERR; what is no question is not answered.
+One packet in, one packet out, no socket. It follows RFC 1035, 2308 (negative answers), 6761 (localhost) and 6891
+(EDNS). A packet that cannot be parsed is answered with FORMERR; one that is not a question is not answered.
 """
 
 from __future__ import annotations
@@ -18,22 +18,25 @@ from webemu.emulator.errors import EmulatorError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Knows: TypeAlias = Callable[[str], bool]
-"""Whether a name leads to the emulated web. Raises EmulatorError where that cannot be told now."""
+"""Function that is True for host names of the emulated web. Raises EmulatorError if that is unknown at the moment."""
 
 TTL = 30
+"""Seconds for which clients may cache an answer."""
 MAX_PACKET = 1232
-"""Bytes of a question; more has no honest reason (RFC 6891, section 6.2.5, and dnsflagday.net/2020)."""
+"""Largest question in bytes. There is no honest reason for more (RFC 6891, section 6.2.5, and dnsflagday.net/2020)."""
 _HEAD = 12
+"""Bytes of a DNS header."""
 _MAX_NAME = 253
 _LABEL = re.compile(rb"[A-Za-z0-9_-]{1,63}")
 _OPT = b"\x00\x00\x29"
-"""How an OPT record begins: the root as its name, and type 41."""
+"""Beginning of an OPT record: the root as its name, and type 41."""
 _LOOPBACK: tuple[Address, ...] = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
 _OWN = "webemu"
+"""Name of this server itself."""
 
 
 def answer(packet: bytes, here: Address, knows: Knows) -> bytes:
-    """The packet to send back; empty where none is due. `here` is the address through which we were asked."""
+    """Return the packet to send back; empty if none is due. The question was sent to `local_address`."""
     if not _HEAD <= len(packet) <= MAX_PACKET or packet[2] & 0x80:
         return b""
     try:
@@ -53,6 +56,7 @@ def answer(packet: bytes, here: Address, knows: Knows) -> bytes:
 
 
 def _reply(header: DNSHeader, asked: DNSQuestion, here: Address, knows: Knows) -> DNSRecord:
+    """Return the response to a question: records, NXDOMAIN, or SERVFAIL while no snapshot is open."""
     said = DNSHeader(id=header.id, bitmap=0, qr=1, aa=1, ra=1, rd=header.rd)
     reply = DNSRecord(said, q=asked)
     if asked.qclass not in (CLASS.IN, QTYPE.ANY):
@@ -68,14 +72,14 @@ def _reply(header: DNSHeader, asked: DNSQuestion, here: Address, knows: Knows) -
     for kind, record in found or ():
         if asked.qtype in (kind, QTYPE.ANY):
             reply.add_answer(RR(asked.qname, kind, ttl=TTL, rdata=record))
-    if not reply.rr:
+    if not reply.rr:  # the SOA record tells for how long a negative answer may be cached (RFC 2308)
         reply.add_auth(RR("", QTYPE.SOA, ttl=TTL, rdata=SOA(_OWN, f"hostmaster.{_OWN}", (1, 3600, 600, 86400, TTL))))
     return reply
 
 
 def _records(name: str | None, here: Address, knows: Knows) -> list[tuple[int, A | AAAA | PTR]] | None:
-    """Type and data of all that a name has; None if there is no such name."""
-    if name == "":  # the root, which some resolvers ask for first
+    """Return type and data of all records of a name; None if the name does not exist."""
+    if name == "":  # the root: some resolvers ask for it first
         return []
     if name is None:
         return None
@@ -88,13 +92,14 @@ def _records(name: str | None, here: Address, knows: Knows) -> list[tuple[int, A
 
 
 def _address(address: Address) -> tuple[int, A | AAAA]:
+    """Return the record type and data of an IP address."""
     if address.version == 4:
         return QTYPE.A, A(str(address))
     return QTYPE.AAAA, AAAA(str(address))
 
 
 def _name(labels: tuple[bytes, ...]) -> str | None:
-    """In lower case, without the last dot; None if no site can be called so."""
+    """Return a name in lower case without the final dot; None if no host can have that name."""
     name = b".".join(labels)
     if len(name) > _MAX_NAME or not all(map(_LABEL.fullmatch, labels)):
         return None
@@ -102,6 +107,7 @@ def _name(labels: tuple[bytes, ...]) -> str | None:
 
 
 def _refused(packet: bytes, code: int) -> bytes:
-    """A bare header with the number and operation that were asked."""
+    """Return a bare header with the id and operation of the question, and an error code."""
     number, flags = struct.unpack_from("!HH", packet)
+    # Response bit and recursion available; opcode and recursion desired as in the question.
     return struct.pack("!HHHHHH", number, 0x8080 | flags & 0x7900 | code, 0, 0, 0, 0)

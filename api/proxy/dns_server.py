@@ -1,7 +1,7 @@
-"""DNS on the wire: one UDP and one TCP socket per serving process, in its event loop, sharing the port with the others.
+"""DNS server: one UDP and one TCP socket per serving process, on its event loop; all processes share the port.
 
-The address that names lead to is the one the asker reached us by: bound to all addresses, the kernel tells which one
-(ip(7); RFC 3542), and the answer leaves from it.
+Names lead to the address at which the client reached this server. On a socket bound to all addresses the kernel tells
+which one that was (ip(7); RFC 3542), and the answer leaves from it.
 """
 
 from __future__ import annotations
@@ -19,30 +19,36 @@ from webemu.api.proxy.listener import bound, listen
 from webemu.emulator.errors import BadRequest
 
 Reply: TypeAlias = Callable[[bytes, Address], bytes]
-"""The packet to send back for one that came in through an address; empty for none."""
+"""Function that returns the packet to send back to one that arrived at a local address; empty for none."""
 
 TURN = 64
-"""Packets read before other work has its turn."""
+"""Packets that are read before other work has its turn."""
 CONNECTIONS = 256
+"""Most TCP connections at the same time."""
 SECONDS = 10.0
-"""That a TCP connection may take (RFC 7766, section 6.2.3)."""
+"""Seconds that a TCP connection may take (RFC 7766, section 6.2.3)."""
 QUESTIONS = 100
-"""On one TCP connection."""
+"""Most questions on one TCP connection."""
 IP_PKTINFO = 8
-"""Of Linux, ip(7); Python 3.11 has no name for it."""
+"""Number of a socket option of Linux, ip(7); Python 3.11 has no name for it."""
 _ANCILLARY = 128
+"""Bytes reserved for the ancillary data of a packet."""
 
 
 def check(host: str, port: int) -> None:
-    """Whether the port is free, before any worker starts. Raises BadRequest."""
+    """Raise BadRequest if DNS cannot be served at this address: the port is taken, or the platform cannot tell
+    addresses.
+
+    Called before any worker starts.
+    """
     listen(host, port).close()
     with bound(host, port, socket.SOCK_DGRAM) as datagrams:
         if sys.platform != "linux" and _plain(datagrams.getsockname()[0]).is_unspecified:
-            raise BadRequest(f"DNS cannot tell by which address of {host} it is asked", action="give one with --host")
+            raise BadRequest(f"DNS cannot tell which address of {host} a client used", action="name one with --host")
 
 
 class Resolver:
-    """The sockets of one process."""
+    """The DNS sockets of one process."""
 
     def __init__(self, host: str, port: int, reply: Reply) -> None:
         self._place = (host, port)
@@ -52,6 +58,7 @@ class Resolver:
         self._streams: asyncio.Server
 
     async def open(self) -> None:
+        """Open the sockets and start answering."""
         self._datagrams = bound(*self._place, socket.SOCK_DGRAM, shared=True)
         _tell_address(self._datagrams)
         self._datagrams.setblocking(False)
@@ -59,34 +66,39 @@ class Resolver:
         self._streams = await asyncio.start_server(self._converse, sock=listen(*self._place, shared=True))
 
     def close(self) -> None:
+        """Stop answering and close the sockets."""
         asyncio.get_running_loop().remove_reader(self._datagrams)
         self._datagrams.close()
         self._streams.close()
 
     def _read(self) -> None:
+        """Answer the packets that wait at the UDP socket."""
         for _ in range(TURN):
-            try:
+            try:  # one byte more than allowed, so that a longer packet is noticed
                 packet, told, _, asker = self._datagrams.recvmsg(MAX_PACKET + 1, _ANCILLARY)
-            except OSError:  # nothing more, or an error of an earlier answer
+            except OSError:  # nothing more to read, or an error of an earlier answer
                 return
             if reply := self._reply(packet, _here(told, self._datagrams)):
-                with suppress(OSError):  # lost, as datagrams are: the asker asks again
+                with suppress(OSError):  # a lost datagram: the client asks again
                     self._datagrams.sendmsg([reply], told, 0, asker)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one TCP connection within its limits."""
         self._connections += 1
         try:
             if self._connections <= CONNECTIONS:
                 async with asyncio.timeout(SECONDS):
                     await self._questions(reader, writer)
-        except (OSError, EOFError):  # too slow, or gone
+        except (OSError, EOFError):  # the client is too slow, or gone
             pass
         finally:
             self._connections -= 1
             writer.close()
 
     async def _questions(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """RFC 1035, section 4.2.2: each message after its length in two bytes."""
+        """Answer the questions of a TCP connection: each message follows its length in two bytes (RFC 1035, section
+        4.2.2).
+        """
         here = _plain(writer.get_extra_info("sockname")[0])
         for _ in range(QUESTIONS):
             size = int.from_bytes(await reader.readexactly(2))
@@ -97,6 +109,7 @@ class Resolver:
 
 
 def _tell_address(datagrams: socket.socket) -> None:
+    """Ask the kernel to tell the destination address of each packet. Linux only."""
     if sys.platform == "linux":
         six = datagrams.family == socket.AF_INET6
         level, option = (socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO) if six else (socket.IPPROTO_IP, IP_PKTINFO)
@@ -104,7 +117,7 @@ def _tell_address(datagrams: socket.socket) -> None:
 
 
 def _here(told: list[tuple[int, int, bytes]], datagrams: socket.socket) -> Address:
-    """The address a packet was sent to: `ipi_spec_dst` of struct in_pktinfo, `ipi6_addr` of struct in6_pktinfo."""
+    """Return the destination of a packet: `ipi_spec_dst` of struct in_pktinfo, or `ipi6_addr` of struct in6_pktinfo."""
     for level, _, content in told:
         if level == socket.IPPROTO_IP:
             return ip_address(content[4:8])
@@ -113,11 +126,13 @@ def _here(told: list[tuple[int, int, bytes]], datagrams: socket.socket) -> Addre
 
 
 def _plain(text: str) -> Address:
-    """Without the zone of a link-local address."""
+    """Return an IP address from text, without the zone of a link-local one."""
     address = ip_address(text.partition("%")[0])
     return _mapped(address) if isinstance(address, IPv6Address) else address
 
 
 def _mapped(address: IPv6Address) -> Address:
-    """The IPv4 address that a socket for both kinds has dressed as IPv6 (RFC 4291, section 2.5.5.2)."""
+    """Return the IPv4 address that a dual-stack socket shows as IPv6 (RFC 4291, section 2.5.5.2), else the address
+    itself.
+    """
     return address.ipv4_mapped or address

@@ -1,9 +1,10 @@
-"""uvicorn's HTTP protocol, for the web and the API alike: each request finds its app by whom it names.
+"""uvicorn's HTTP protocol, changed for the web and the API alike: the host of each request decides which app answers
+it.
 
-ASGI has no place for a reason phrase and uvicorn writes names in lower case; an answer that brings a `reason` is
-written here as it is, this server's `own` with the day. uvicorn bounds neither heads nor the patience with those who
-send them, takes back answers on the way when a later request is broken, and closes on clients that have said all they
-will; here not.
+ASGI has no place for a reason phrase, and uvicorn writes header names in lower case. A response that brings a `reason`
+is written here as it is; this server's `own` responses also get the default headers (date). uvicorn limits neither the
+size of request heads nor the time to send them, drops responses in progress when a later request is malformed, and
+closes on clients that have shut down their sending side. This protocol does not.
 """
 
 from __future__ import annotations
@@ -34,13 +35,15 @@ BAD: Verdict = (b"400 Bad Request", b"bad-request")
 TOO_LARGE: Verdict = (b"431 Request Header Fields Too Large", b"request-too-large")
 VERSION: Verdict = (b"505 HTTP Version Not Supported", b"bad-version")
 _BODILESS = (204, 304)
+"""Statuses whose responses have no body."""
 _LONG = frozenset((b"content-length", b"transfer-encoding", b"upgrade", b"expect"))
-"""Headers with which there is more to a request than its head."""
+"""Headers of requests that do not end with their head."""
 AtOnce = Callable[[str, bytes, list[Header], float], Answer | None]
-"""Given path, query string, headers, and for how many seconds the request has been here."""
+"""Function that takes path, query string, headers, and the seconds for which the request has waited."""
 
 
 def _head(status: int, reason: bytes, headers: Iterable[Header], is_last: bool) -> bytes:
+    """Return the status line and headers of a response. `is_last` adds `Connection: close`."""
     lines = [b"HTTP/1.1 %d %s\r\n" % (status, reason)]
     for name, value in headers:
         lines += (name, b": ", value, b"\r\n")
@@ -49,29 +52,33 @@ def _head(status: int, reason: bytes, headers: Iterable[Header], is_last: bool) 
 
 
 class WireCycle(RequestResponseCycle):
-    """A request and its answer. One with a reason goes out in one piece: two would be two calls of the system."""
+    """A request and its response. A response with a reason is sent in one piece, which saves a system call."""
 
     _head = b""
 
     def send(self, message: Any) -> Coroutine[Any, Any, None]:
-        if self.waiting_for_100_continue:  # whether the body will come, nobody knows (RFC 9110, section 10.1.1)
+        """Take one ASGI message of the response."""
+        if self.waiting_for_100_continue:  # the client may or may not send the body (RFC 9110, section 10.1.1)
             self.keep_alive = False
         if "reason" in message:
             return self._begin(message)
         return self._end(message["body"]) if self._head else super().send(message)
 
     def cut(self, by_reset: bool) -> None:
-        """End the connection, whatever was promised: at once and by a reset (RFC 9293, section 3.5.3), or once all is
-        sent."""
+        """End the connection, whatever was promised: at once by a reset (RFC 9293, section 3.5.3), or after everything
+        is sent.
+        """
         self.disconnected = True
         if not by_reset:
             self.transport.close()
             return
         if (connection := self.transport.get_extra_info("socket")) is not None:
+            # Lingering for 0 seconds makes close() send a reset.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
     async def _begin(self, message: Any) -> None:
+        """Keep the head of a response until its body comes."""
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         self.response_started = True
@@ -82,6 +89,7 @@ class WireCycle(RequestResponseCycle):
         self._head = _head(message["status"], message["reason"], headers, not self.keep_alive)
 
     async def _end(self, body: bytes) -> None:
+        """Send head and body together."""
         if self.disconnected:
             return
         self.transport.writelines((self._head, body) if self._has_body else (self._head,))
@@ -93,7 +101,10 @@ class WireCycle(RequestResponseCycle):
 
 
 def _cut(cycle: WireCycle) -> Callable[[bool], None]:
-    """Its method, without holding it: what is in its own scope would."""
+    """Return a function that ends the connection of a cycle, without a strong reference to the cycle.
+
+    The function is stored in the scope, which the cycle holds: a strong reference would be circular.
+    """
     held = ref(cycle)
 
     def cut(by_reset: bool) -> None:
@@ -104,7 +115,7 @@ def _cut(cycle: WireCycle) -> Callable[[bool], None]:
 
 
 class Wire(HttpToolsProtocol):
-    """A connection over plain TCP or TLS."""
+    """HTTP connection over plain TCP or TLS."""
 
     def __init__(
         self,
@@ -117,24 +128,29 @@ class Wire(HttpToolsProtocol):
         tunnelled: bytes = b"",
         credentials: bytes | None = None,
     ) -> None:
-        """`tunnelled`: whom CONNECT or TLS named. `credentials`: what CONNECT brought as `Proxy-Authorization`; it
-        holds for all requests of the tunnel. None without CONNECT."""
+        """Prepare the connection.
+
+        `tunnelled` is the host named by CONNECT or TLS. `credentials` is the `Proxy-Authorization` of CONNECT, which
+        holds for all requests of the tunnel; None without CONNECT.
+        """
         super().__init__(config, server_state, app_state)
         self._api, self._web, self._knows, self._at_once = self.app, web, knows, at_once
         self._tunnelled, self._credentials = tunnelled, credentials
         self._host, self._is_known = b"", False
         self._unused = 0
-        """Bytes received of which nothing has come yet."""
+        """Bytes received since the parser last produced something."""
         self._progress = self._noted = 0
         self.waited = 0.0
-        """Seconds that its first request was here before anybody looked."""
+        """Seconds for which the first request waited in the kernel before it was read."""
         self._owes = True
-        """Whether the client is to send more: its first request, or the rest of one."""
+        """True while the client has yet to send something: its first request, or the rest of one."""
         self._is_in_line = True
-        """Whether the first line of a request is to come, or to go on."""
+        """True while the first line of a request is expected or incomplete."""
         self._is_in_body = self._has_ended = self._is_done = False
         self._had_turn = False
-        """True if a request of the last bytes was answered at once: those behind it wait for other clients."""
+        """True if a request in the last bytes was answered inline. Those behind it in the same bytes take the usual
+        way, so that other clients get their turn.
+        """
         self._verdict = BAD
         self._refusal: Verdict | None = None
         self._running: RequestResponseCycle | None = None
@@ -151,7 +167,7 @@ class Wire(HttpToolsProtocol):
         if self._running:
             self._disconnect(self._running)
         super().connection_lost(exc)
-        # Cycle and connection hold each other, and the collector looks seldom at what lived as long as a connection.
+        # Cycle and connection refer to each other, and old objects like these are rarely garbage collected.
         self.cycle = self._running = None  # type: ignore[assignment]
 
     def _release(self) -> None:
@@ -162,7 +178,7 @@ class Wire(HttpToolsProtocol):
             self._timer.cancel()
 
     def _look(self) -> None:
-        """Leave a client that owes something, of which nothing came since the last look."""
+        """Close the connection of a client that owes something and sent nothing useful since the last check."""
         if self._owes and self._progress == self._noted:
             self.transport.abort()
             return
@@ -170,12 +186,13 @@ class Wire(HttpToolsProtocol):
         self._timer = self.loop.call_later(idle_connections.HEAD_SECONDS, self._look)
 
     def data_received(self, data: bytes) -> None:
+        """Feed bytes to the parser; refuse the connection if they are malformed or too many."""
         if self._refusal:
             return
         self._unset_keepalive_if_required()
         self._had_turn = False
         self._unused += len(data)
-        if self._is_in_line:
+        if self._is_in_line:  # some clients send raw non-ASCII bytes in the target; browsers escape them
             if not data.isascii():
                 line, end, others = data.partition(b"\n")
                 data = escaped(line) + end + others
@@ -184,7 +201,7 @@ class Wire(HttpToolsProtocol):
             try:
                 self.parser.feed_data(data)
                 break
-            except HttpParserUpgrade as stopped:  # declined by going on: what follows is the next request
+            except HttpParserUpgrade as stopped:  # an upgrade is declined by going on: what follows is the next request
                 data = data[stopped.args[0] :] if stopped.args[0] else b""
             except HttpParserError:
                 self._refuse(self._verdict)
@@ -193,7 +210,7 @@ class Wire(HttpToolsProtocol):
             self._refuse(TOO_LARGE)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Whether the connection stays open: a client that sends no more still wants its answers."""
+        """Return True if the connection stays open: a client that sends no more may still wait for its responses."""
         self._has_ended = True
         return self._is_answering() and not self._is_in_body
 
@@ -204,9 +221,10 @@ class Wire(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        if self._unused > idle_connections.MAX_HEAD and self._head_size() > idle_connections.MAX_HEAD:
+        """Answer the request inline if possible, else start it as uvicorn does."""
+        if self._unused > waiting.MAX_HEAD and self._head_size() > waiting.MAX_HEAD:
             self._verdict = TOO_LARGE
-            raise ValueError("the head is too large")
+            raise ValueError("the request head is too large")
         self._used()
         self._address()
         self._is_in_body = True
@@ -214,8 +232,11 @@ class Wire(HttpToolsProtocol):
             super().on_headers_complete()
 
     def _answered(self) -> bool:
-        """Answer a plain GET of the API where nothing need be waited for: no task, no messages; half of what a text
-        costs. Nothing may be on its way before it."""
+        """Answer a plain GET of the API on the event loop, without a task and ASGI messages; return False if that is
+        impossible.
+
+        This halves the cost of returning a text. No earlier request of the connection may be unanswered.
+        """
         self._is_done = False
         if self.app is not self._api or self._had_turn or self.parser.get_method() != b"GET":
             return False
@@ -249,6 +270,7 @@ class Wire(HttpToolsProtocol):
             super().on_message_complete()
 
     def _used(self) -> None:
+        """Note that the parser produced something from the bytes received."""
         self._progress += 1
         self._unused = 0
 
@@ -256,17 +278,19 @@ class Wire(HttpToolsProtocol):
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _address(self) -> None:
-        """Find out who is asked. An absolute-form target names the host, whatever the Host header says (RFC 9112,
-        section 3.2.2). Raises ValueError."""
+        """Find the app and the host of a request. Raises ValueError if the request is malformed.
+
+        An absolute-form target names the host, whatever the Host header says (RFC 9112, section 3.2.2).
+        """
         version = self.parser.get_http_version()
         if version not in ("1.0", "1.1"):
             self._verdict = VERSION
-            raise ValueError("not HTTP/1")
+            raise ValueError("the version is neither HTTP/1.0 nor HTTP/1.1")
         if self._credentials:
             self.headers.append((b"proxy-authorization", self._credentials))
         hosts = [value for name, value in self.headers if name == b"host"]
         if not hosts and version == "1.1":
-            raise ValueError("no host (RFC 9112, section 3.2)")
+            raise ValueError("the Host header is missing (RFC 9112, section 3.2)")
         is_proxied = self._credentials is not None or not self.url.startswith((b"/", b"*"))
         cast(dict[str, Any], self.scope)[PROXIED] = is_proxied
         self.url = b"/" if self.url == b"*" else self.url
@@ -282,8 +306,9 @@ class Wire(HttpToolsProtocol):
             raise ValueError("the target has no known form")
 
     def _address_origin(self, hosts: list[bytes]) -> None:
+        """Find the app and the host of a request with an origin-form target."""
         if len(hosts) > 1:
-            raise ValueError("several hosts")
+            raise ValueError("there is more than one Host header")
         if not hosts and self._tunnelled:
             hosts = [self._tunnelled]
             self.headers.append((b"host", self._tunnelled))
@@ -296,7 +321,7 @@ class Wire(HttpToolsProtocol):
     # Answers
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        cycle.__class__ = WireCycle
+        cycle.__class__ = WireCycle  # uvicorn creates the cycle itself and offers no way to choose its class
         scope = cast(dict[str, Any], cycle.scope)
         scope["extensions"] = {CUT: _cut(cast(WireCycle, cycle))}
         scope[ARRIVED], self.waited = perf_counter() - self.waited, 0.0
@@ -315,9 +340,12 @@ class Wire(HttpToolsProtocol):
         return self._running is not None and not self._running.response_complete
 
     def _refuse(self, verdict: Verdict) -> None:
-        """Once the requests before are answered. The request whose body is broken is forgotten."""
+        """Refuse the connection after the requests before are answered. A request whose body is malformed gets no
+        answer.
+        """
         self._refusal = verdict
         is_broken = self._is_in_body and self._is_answering()
+        # uvicorn has queued the broken request behind a running one, or has started it already.
         if is_broken and self._running is not self.cycle:
             self.pipeline.popleft()
         elif is_broken and self.cycle.response_started:
@@ -326,6 +354,7 @@ class Wire(HttpToolsProtocol):
             self._leave(verdict)
 
     def _leave(self, verdict: Verdict) -> None:
+        """Send the refusal and close the connection."""
         self._release()
         if self._running:
             self._disconnect(self._running)
@@ -333,12 +362,14 @@ class Wire(HttpToolsProtocol):
 
     @staticmethod
     def _disconnect(cycle: RequestResponseCycle) -> None:
+        """Tell the app of a request that its client is gone."""
         cycle.disconnected = not cycle.response_complete
         cycle.message_event.set()
 
 
 def _name(host: bytes) -> str:
+    """Return the host name of an authority. Raises ValueError if it is malformed."""
     name, _ = authority(host)
     if not name:
-        raise ValueError("that names no host")
+        raise ValueError("the authority is malformed")
     return name

@@ -1,4 +1,4 @@
-"""Connections that nobody serves: those that have not yet said what they want, and those that were refused."""
+"""Connections without a running request: those whose protocol is still unknown, and those that were refused."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import asyncio
 from typing import Any, cast
 
 MAX_HEAD = 64 << 10
-"""Bytes of a request's head; a connection is also refused that sends so many without anything coming of them."""
+"""Bytes of a request head. A connection is also refused after so many bytes that yield nothing."""
 HEAD_SECONDS = 20.0
-"""From the connection's begin, or the end of a handshake, to the end of the first head; the same for later ones."""
+"""Seconds from the start of a connection, or the end of its TLS handshake, to the end of the first request head; later
+heads have the same time.
+"""
 HANDSHAKE_SECONDS = 10.0
-"""From CONNECT to the first byte in the tunnel, and from the first byte of TLS to the end of its handshake."""
+"""Seconds from CONNECT to the first byte in the tunnel, and from the first byte of TLS to the end of its handshake."""
 LEAVE_SECONDS = 2.0
+"""Seconds for which a refused connection is still read."""
 
 
 class Waiting(asyncio.Protocol):
-    """A connection that has not yet said what it wants; uvicorn closes it with the others."""
+    """Connection whose protocol is still unknown. It is closed after some seconds, and by uvicorn when the server
+    stops.
+    """
 
     def __init__(self, connections: Any, seconds: float) -> None:
         self._connections = connections
@@ -33,16 +38,17 @@ class Waiting(asyncio.Protocol):
         self.release()
 
     def shutdown(self) -> None:
+        """Close the connection. uvicorn calls this when the server stops."""
         self.transport.close()
 
     def release(self) -> None:
-        """From now on somebody else looks after the connection."""
+        """Stop looking after the connection: another protocol takes it over, or it is gone."""
         self._connections.discard(self)
         if self._timer:
             self._timer.cancel()
 
     def hand_over(self, protocol: asyncio.Protocol) -> None:
-        """To a protocol that has seen nothing of it: it gets all that was received."""
+        """Give the connection to a new protocol, together with all bytes received so far."""
         self.release()
         self.transport.set_protocol(protocol)
         protocol.connection_made(self.transport)
@@ -51,8 +57,11 @@ class Waiting(asyncio.Protocol):
 
 
 class Leaving(Waiting):
-    """A refused connection. What its client still sends is read for a while: closed at once, TCP would reset the
-    connection and take the refusal back (RFC 9112, section 9.6)."""
+    """Refused connection, whose client may still be sending.
+
+    Its bytes are read and dropped for a while: if the connection were closed at once, TCP would reset it and the
+    client might never see the refusal (RFC 9112, section 9.6).
+    """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -61,7 +70,7 @@ class Leaving(Waiting):
 
 
 def refuse(transport: asyncio.Transport, connections: Any, status: bytes, reason: bytes) -> None:
-    """Say so, and close."""
+    """Send an empty error response and close the connection. `reason` is the value of `X-Webemu-Reason`."""
     if transport.is_closing():
         return
     transport.write(

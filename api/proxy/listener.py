@@ -1,4 +1,4 @@
-"""Sockets that clients reach us by, bound or refused with a reason that says what to do."""
+"""Listening sockets. A socket that cannot be bound is refused with an error that says what to do."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from pathlib import Path
 from webemu.emulator.errors import BadRequest
 
 BACKLOG = 4096
+"""Connections that may wait to be accepted."""
 _FIRST_FREE = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+"""File in which Linux tells the first port that users other than root may bind."""
 
 
 def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """A listening TCP socket: from now on clients wait rather than being refused. Raises BadRequest."""
+    """Return a listening TCP socket; from now on clients wait instead of being refused. Raises BadRequest."""
     listener = bound(host, port, socket.SOCK_STREAM, shared=shared)
     try:
         listener.listen(BACKLOG)
@@ -26,15 +28,16 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
 
 
 def bound(host: str, port: int, kind: socket.SocketKind, *, shared: bool = False) -> socket.socket:
-    """A bound socket, inherited by worker processes. Raises BadRequest.
+    """Return a bound socket that worker processes inherit. Raises BadRequest.
 
-    `shared`: other sockets of this user may bind to the same port, and the kernel deals out among them what arrives.
+    With `shared`, other sockets of this user may bind the same port, and the kernel distributes among them what
+    arrives.
     """
     made: socket.socket | None = None
     try:
         family, _, protocol, _, address = socket.getaddrinfo(host, port, type=kind)[0]
-        made = socket.socket(family, kind, protocol)  # asyncio sets TCP_NODELAY only where TCP is told by its number
-        if kind == socket.SOCK_STREAM:  # to UDP it would mean sharing the port with another server unawares
+        made = socket.socket(family, kind, protocol)  # asyncio sets TCP_NODELAY only if the protocol number is given
+        if kind == socket.SOCK_STREAM:  # for UDP it would silently share the port with another server
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -48,13 +51,14 @@ def bound(host: str, port: int, kind: socket.SocketKind, *, shared: bool = False
 
 
 def _refused(host: str, port: int, error: OSError) -> BadRequest:
+    """Return the error for an address that cannot be used, with advice for the most common causes."""
     action = "choose another address with --host and --port"
     if error.errno == errno.EADDRINUSE:
-        action = "another server runs there: choose another port; --port 0 takes a free one"
+        action = "another server uses it: choose another port; --port 0 takes a free one"
     elif error.errno == errno.EACCES and port < _first_free():
         action = (
-            f"ports below {_first_free()} are root's: start as root, or free them for this machine or container with "
-            f"sysctl net.ipv4.ip_unprivileged_port_start={port}, or have {port} forwarded to a higher port"
+            f"ports below {_first_free()} need root: start as root, or allow them on this machine or container with "
+            f"sysctl net.ipv4.ip_unprivileged_port_start={port}, or forward {port} to a higher port"
         )
     return BadRequest(
         f"cannot listen on {host}:{port}: {error.strerror or os.strerror(error.errno or 0)}", action=action
@@ -62,6 +66,7 @@ def _refused(host: str, port: int, error: OSError) -> BadRequest:
 
 
 def _first_free() -> int:
+    """Return the first port that users other than root may bind."""
     with suppress(OSError, ValueError):
         return int(_FIRST_FREE.read_text())
     return 1024

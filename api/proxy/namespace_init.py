@@ -1,7 +1,8 @@
-"""Inside the network that `webemu run` has made: brings it up, serves the collection there, and runs the command.
+"""First program inside the network of `webemu run`: brings it up, serves the collection there, and runs the command.
 
-Begins as root of the namespaces, alone with a loopback interface that is down. DNS, HTTP and TLS have their own ports
-here, so that programs need no settings but the certificate authority. Unix sockets and files remain the machine's.
+It starts as root of the namespaces with nothing but a loopback interface that is down. DNS, HTTP and TLS have their
+standard ports here, so that programs need no settings except the certificate authority. Unix sockets and files are
+those of the machine.
 """
 
 from __future__ import annotations
@@ -30,22 +31,26 @@ from webemu.emulator.errors import EmulatorError
 
 ADDRESS, PORT = "127.0.0.1", 8800
 DOORS = ["--host", ADDRESS, "--port", str(PORT), "--web-ports", "80,443", "--dns-port", "53"]
+"""Options of `webemu serve` inside the network."""
 PATIENCE, GRACE = 60.0, 20.0
 """Seconds that the server has to answer, and to end."""
 RESOLV = Path("/etc/resolv.conf")
 RESOLVERS = ("/run/systemd/resolve", "/run/nscd", "/var/run/nscd", "/run/avahi-daemon")
-"""Where the machine's own resolvers listen on Unix sockets, which no network namespace closes."""
+"""Folders of the Unix sockets of the machine's own resolvers, which a network namespace does not close."""
 PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY", "DDGS_PROXY", "NODE_USE_ENV_PROXY"}
-"""Of the caller, who may have another network."""
+"""Variables of the caller that must not reach the command: the caller may be in another network."""
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that are passed on to the command."""
 ALIAS = "192.0.2.1"
-"""A second address (RFC 5737): to AI_ADDRCONFIG of getaddrinfo(3), a machine with loopback's alone has no IPv4."""
+"""Second address of the loopback interface (RFC 5737). With 127.0.0.1 alone, AI_ADDRCONFIG of getaddrinfo(3) takes the
+machine to have no IPv4.
+"""
 _SIOCSIFADDR, _SIOCSIFFLAGS, _IFF_UP = 0x8916, 0x8914, 0x1
 _PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status of the command; 1 if it was not reached."""
+    """Run the command inside the network; return its exit status, or 1 if it was not started."""
     root, collection, ids, *command = arguments
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     server: subprocess.Popen[bytes] | None = None
@@ -63,7 +68,7 @@ def main(arguments: list[str]) -> int:
 
 
 def raise_loopback() -> None:
-    """netdevice(7)."""
+    """Bring the loopback interface up and give it its second address, netdevice(7)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", _IFF_UP))
         address = struct.pack("HH4s", socket.AF_INET, 0, socket.inet_aton(ALIAS))
@@ -71,7 +76,9 @@ def raise_loopback() -> None:
 
 
 def lead_names_here() -> None:
-    """Hide the machine's resolvers and name the server as the only one; for this mount namespace alone."""
+    """Make the server the only resolver: hide the machine's own and replace resolv.conf, in this mount namespace
+    alone.
+    """
     hidden = {Path(name).resolve() for name in RESOLVERS if Path(name).is_dir()}
     target = RESOLV.resolve()
     for folder in hidden:
@@ -79,7 +86,7 @@ def lead_names_here() -> None:
     if any(folder in target.parents for folder in hidden):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.touch()
-    if target.exists():  # without one, the resolver of this machine is asked, resolv.conf(5)
+    if target.exists():  # without the file, 127.0.0.1 is asked anyway, resolv.conf(5)
         with tempfile.NamedTemporaryFile("w") as file:
             file.write(f"# by webemu run\nnameserver {ADDRESS}\n")
             file.flush()
@@ -88,48 +95,44 @@ def lead_names_here() -> None:
 
 
 def _mount(*arguments: str) -> None:
+    """Run mount(8). Raises EmulatorError if it fails."""
     done = subprocess.run(["mount", *arguments], capture_output=True, text=True)
     if done.returncode:
         raise EmulatorError(f"mount {' '.join(arguments)}: {done.stderr.strip()}")
 
 
 def serve(root: str, collection: str) -> subprocess.Popen[bytes]:
-    """The server, answering. It ends with this process, however that ends."""
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "webemu.emulator.cli",
-        "serve",
-        "--root",
-        root,
-        "--collection",
-        collection,
-        *DOORS,
-    ]
+    """Start the server and return it once it answers. It ends with this process, however that ends.
+
+    Raises:
+        EmulatorError: it ended, or did not answer in time.
+    """
+    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--root", root, "--collection", collection, *DOORS]
     server = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        start_new_session=True,
+        start_new_session=True,  # signals of the terminal are for the command
         preexec_fn=_end_with_parent,
     )
     deadline = time.monotonic() + PATIENCE
     while not is_healthy(PORT):
         if server.poll() is not None or time.monotonic() > deadline:
             end(server)
-            raise EmulatorError("the server does not get ready; see its messages above")
+            raise EmulatorError("the server did not start; see its messages above")
         time.sleep(0.05)
     return server
 
 
 def _end_with_parent() -> None:
+    """Have the kernel stop this process when its parent ends, prctl(2)."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def end(server: subprocess.Popen[bytes]) -> None:
+    """Stop the server; say so if it ended by itself before."""
     if server.poll() is not None:
-        print("webemu: the server ended before the command; what failed may be its fault", file=sys.stderr)
+        print("webemu: the server ended before the command, which may have failed for that reason", file=sys.stderr)
         return
     server.terminate()
     with suppress(subprocess.TimeoutExpired):
@@ -139,15 +142,16 @@ def end(server: subprocess.Popen[bytes]) -> None:
 
 
 def environment(root: Path) -> dict[str, str]:
-    """The caller's, without proxies, the authority trusted."""
+    """Return the caller's environment without proxies, with the authority trusted."""
     kept = {name: value for name, value in os.environ.items() if name.upper() not in PROXIES}
     server = f"http://{ADDRESS}:{PORT}"
     return kept | exports(root) | for_cdx_toolkit(server) | {"WEBEMU_SERVER": server}
 
 
 def obey(command: list[str], env: dict[str, str]) -> int:
-    """Run the command, pass on what signals come, and return its status as a shell has it."""
+    """Run the command, forward signals to it, and return its exit status as a shell reports it."""
     watched = {*FORWARDED, signal.SIGCHLD}
+    # Blocked signals stay pending until sigwaitinfo takes them, so that none is lost before the command runs.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         with subprocess.Popen(command, env=env, preexec_fn=lambda: _set_mask(before)) as running:
@@ -155,9 +159,12 @@ def obey(command: list[str], env: dict[str, str]) -> int:
             ending.start()
             while running.poll() is None:
                 told = signal.sigwaitinfo(watched)
-                if told.si_signo != signal.SIGCHLD and told.si_code <= 0:  # a terminal's reach the command themselves
+                if (
+                    told.si_signo != signal.SIGCHLD and told.si_code <= 0
+                ):  # signals of a terminal reach the command without us
                     running.send_signal(told.si_signo)
             ending.join()
+        # Shells report death by signal N as 128 + N.
         return running.returncode if running.returncode >= 0 else 128 - running.returncode
     except OSError as error:
         print(f"webemu: cannot run {command[0]}: {error.strerror}", file=sys.stderr)
@@ -167,10 +174,12 @@ def obey(command: list[str], env: dict[str, str]) -> int:
 
 
 def _announce_end(child: int, thread: int) -> None:
-    """Wake a thread that waits for SIGCHLD once the child has ended. The kernel's own SIGCHLD is for the whole process,
-    and a thread that does not block it may take it away."""
+    """Wake a thread that waits for SIGCHLD once the child has ended.
+
+    The kernel's own SIGCHLD is for the whole process, and another thread that does not block it may take it.
+    """
     with suppress(ChildProcessError):  # its status was taken already
-        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # the status is left for Popen
     with suppress(ProcessLookupError):
         signal.pthread_kill(thread, signal.SIGCHLD)
 

@@ -1,4 +1,4 @@
-"""Environment variables for single programs, beside proxy and authority: wget's settings file, cdx_toolkit's day."""
+"""Environment variables for single programs that need more than proxy and authority: wget and cdx_toolkit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from webemu.api.proxy.authority import CERTIFICATE
 
 WGETRC, SYSTEM_WGETRC = "wgetrc", Path("/etc/wgetrc")
 PACE = "0.01"
-"""Seconds between two requests of cdx_toolkit. It doubles them while it is told to wait: of 0 it would never wait."""
+"""Seconds between two requests of cdx_toolkit. It doubles them each time it is told to wait, so 0 would never wait."""
 PATIENCE = 3.0
-"""Seconds that a server has to say which crawls it holds."""
+"""Seconds that a server has to answer which crawls it holds."""
 
 
 def for_wget(folder: Path) -> dict[str, str]:
-    """Return the variable that names wget's settings for the whole system, which are copied with the authority added.
+    """Write wget's system-wide settings with the authority added; return the variable that names the file.
 
-    wget of GnuTLS, which is Debian's, reads no variable for authorities. A user's own settings (`~/.wgetrc`, `WGETRC`)
-    it reads all the same, after these. Where they cannot be written, that is said on standard error.
+    wget built with GnuTLS, as in Debian, reads no variable for authorities. It still reads the user's own settings
+    (`~/.wgetrc`, `WGETRC`) after these. If the file cannot be written, a warning goes to standard error and the result
+    is empty.
     """
     file = folder / WGETRC
     content = _text(SYSTEM_WGETRC) + f"\nca_certificate = {folder / CERTIFICATE}\n"
@@ -32,14 +33,14 @@ def for_wget(folder: Path) -> dict[str, str]:
         if _text(file) != content:
             _write(file, content)
     except OSError as error:
-        hint = f"pass it --ca-certificate={folder / CERTIFICATE}"
-        print(f"webemu: wget is not told of the authority, {file} cannot be written ({error}); {hint}", file=sys.stderr)
+        hint = f"run it with --ca-certificate={folder / CERTIFICATE}"
+        print(f"webemu: wget will not trust the authority: cannot write {file} ({error}); {hint}", file=sys.stderr)
         return {}
     return {"SYSTEM_WGETRC": str(file)}
 
 
 def _text(file: Path) -> str:
-    """Return what is in a file, nothing if it cannot be read."""
+    """Return the content of a file; empty if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -47,7 +48,7 @@ def _text(file: Path) -> str:
 
 
 def _write(file: Path, content: str) -> None:
-    """Write a file whole: a program that starts meanwhile reads the old one or the new one."""
+    """Replace a file in one step: a program that starts meanwhile reads the old or the new content."""
     with tempfile.TemporaryDirectory(prefix=".wgetrc-", dir=file.parent) as folder:
         made = Path(folder, WGETRC)
         made.write_text(content, encoding="utf-8", errors="surrogateescape")
@@ -56,11 +57,11 @@ def _write(file: Path, content: str) -> None:
 
 
 def for_cdx_toolkit(server: str) -> dict[str, str]:
-    """Return the variables by which cdx_toolkit finds the crawl without being told of its years.
+    """Return the variables by which cdx_toolkit finds the crawl without being given dates.
 
-    Without dates it asks for the twelve months before today, which is the day of the last capture here. It waits
-    between requests as the real archives want it, and keeps their list of crawls for a day: neither is wanted here.
-    A server that does not answer tells no day; then its user names dates (`from_ts`).
+    Without dates it asks for the twelve months before today, so its clock is set to the last capture here. It also
+    waits between requests, as the real archives require, and caches their list of crawls for a day; both are turned
+    off. If the server does not answer, the clock is left alone and users must name dates (`from_ts`).
     """
     paces = {f"CDXT_{name}_MIN_RETRY_INTERVAL": PACE for name in ("DEFAULT", "CC_INDEX", "CC_DATA", "IA")}
     day = _last_capture(server)
@@ -68,7 +69,7 @@ def for_cdx_toolkit(server: str) -> dict[str, str]:
 
 
 def _last_capture(server: str) -> int:
-    """Return the time of the newest capture in seconds since the epoch, 0 if the server cannot be asked."""
+    """Return the time of the newest capture in seconds since the epoch; 0 if the server does not tell."""
     try:
         parts = urlsplit(server)
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/collinfo.json"

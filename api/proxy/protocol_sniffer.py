@@ -1,7 +1,8 @@
-"""The first protocol of every connection: by its first bytes it is TLS, a tunnel's, or plain HTTP.
+"""First protocol of every connection: its first bytes decide whether it is TLS, a CONNECT tunnel, or plain HTTP.
 
-CONNECT and TLS are for the emulated web, and so are absolute-form requests (`GET http://host/`) and those for a host of
-the web; all else is for the API. TLS is ended here with a certificate for the name the client asks for.
+CONNECT and TLS lead to the emulated web, and so do absolute-form requests (`GET http://host/`) and requests for a host
+of the web. Everything else is for the API. TLS is ended here, with a certificate for the name that the client asks
+for.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from webemu.api.proxy.tls import Tls
 from webemu.api.runtime.load_shedding import waited
 
 STALL_SECONDS = 120
-"""How long a client may take nothing of an answer."""
+"""Seconds after which a connection is closed whose client takes nothing of a response."""
 _CREDENTIALS = re.compile(rb"\nProxy-Authorization:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _END = re.compile(rb"\r?\n\r?\n")
 _CONNECT = re.compile(rb"CONNECT ([^\s]+) HTTP/1\.[01]\r?\n")
@@ -38,22 +39,23 @@ UNKNOWN = (b"502 Bad Gateway", b"host-not-captured")
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """What an app offers to the doors, as its attribute `doors`."""
+    """Functions of the application that the protocols need; they find them in its attribute `doors`."""
 
     web: Any
     """ASGI app of the emulated web."""
     knows: Callable[[str], bool]
-    """Whether a name resolves there."""
+    """True if a host name resolves on the emulated web."""
     context: Callable[[str], ssl.SSLContext]
-    """The TLS context of a name."""
+    """Returns the TLS context of a host name."""
     at_once: AtOnce
-    """Answers a GET of the API that has nothing to wait for."""
+    """Answers a GET of the API on the event loop, or returns None."""
     began: float = 0.0
-    """When the app was ready, by `perf_counter`: what came before could not be answered yet."""
+    """Time by `perf_counter` when the application was ready: a request that arrived before could not be answered yet.
+    """
 
 
 class Gate(Waiting):
-    """Made by uvicorn for each connection in the place of its own protocol."""
+    """Protocol that uvicorn creates for each connection, in place of its own HTTP protocol."""
 
     def __init__(
         self, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: object = None
@@ -64,25 +66,28 @@ class Gate(Waiting):
         self._wire = partial(Wire, config, server_state, app_state, doors.web, doors.knows, doors.at_once)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the timer of the first request, and let Linux end connections whose client takes no data."""
         super().connection_made(transport)
-        if option := getattr(socket, "TCP_USER_TIMEOUT", None):  # Linux alone has it
+        if option := getattr(socket, "TCP_USER_TIMEOUT", None):  # Linux only
             with suppress(OSError):
                 self.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, option, STALL_SECONDS * 1000)
 
     def data_received(self, data: bytes) -> None:
+        """Collect bytes until they tell the protocol, then hand the connection over."""
         self.buffer += data
         if self.buffer[0] == HANDSHAKE:
             here = self.transport.get_extra_info("sockname")
-            name = str(here[0]) if isinstance(here, tuple) else "localhost"  # the path of a Unix socket is no name
+            name = str(here[0]) if isinstance(here, tuple) else "localhost"  # a Unix socket has a path instead
             self.hand_over(Tls(self._connections, self._wire, self._doors.context, name))
             return
-        if self.buffer[0] in b"\r\n":  # RFC 9112, section 2.2
+        if self.buffer[0] in b"\r\n":  # empty lines before a request, RFC 9112, section 2.2
             self.buffer = self.buffer.lstrip(b"\r\n")
         if not self.buffer.startswith(b"CONNECT "[: len(self.buffer)]):
             wire = self._wire()
             wire.waited = waited(self.transport, self._doors.began)
             self.hand_over(wire)
             return
+        # Search again from just before the new bytes: the end of the head may straddle two reads.
         end = _END.search(self.buffer, max(0, len(self.buffer) - len(data) - 3))
         if (end.end() if end else len(self.buffer)) > idle_connections.MAX_HEAD:
             self._refuse(*TOO_LARGE)
@@ -91,6 +96,7 @@ class Gate(Waiting):
             self._connect(head)
 
     def _connect(self, head: bytes) -> None:
+        """Open a tunnel to a captured host, or refuse it."""
         asked = _CONNECT.match(head)
         host = authority(asked[1])[0] if asked else ""
         if asked is None or not host:
@@ -109,7 +115,7 @@ class Gate(Waiting):
 
 
 class Tunnel(Waiting):
-    """What follows CONNECT: mostly TLS, but some clients (undici) also tunnel plain HTTP."""
+    """Connection after CONNECT. Most clients start TLS in it, but some (undici) also tunnel plain HTTP."""
 
     def __init__(
         self,
@@ -122,6 +128,7 @@ class Tunnel(Waiting):
         self._wire, self._context, self._host = wire, context, host
 
     def data_received(self, data: bytes) -> None:
+        """Hand the connection over to TLS or HTTP, by its first byte."""
         self.buffer = data
         if data[0] == HANDSHAKE:
             self.hand_over(Tls(self._connections, self._wire, self._context, self._host))

@@ -1,7 +1,8 @@
-"""The command `webemu run -- CMD`: CMD in a network of its own, in which the emulated web is all there is.
+"""The command `webemu run -- CMD`: run CMD in a network of its own that contains nothing but the emulated web.
 
-The network is a Linux network namespace (namespaces(7)) made by `unshare`, by root or by any user who may have user
-namespaces; what happens inside is `webemu.api.proxy.namespace_init`. This module finds out whether the machine allows it, and why not.
+The network is a Linux network namespace (namespaces(7)) created by `unshare`, as root or as any user who may create
+user namespaces. What happens inside is in `api.doors.sealed`. This module finds out whether the machine allows it, and
+if not, why.
 """
 
 from __future__ import annotations
@@ -22,18 +23,22 @@ from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.emulator.folders import existing
 
 AS_ROOT = ["--net", "--mount"]
+"""Options of `unshare` for root."""
 AS_USER = ["--user", "--map-root-user", *AS_ROOT]
+"""Options of `unshare` for other users, who need a user namespace."""
 CAP_SYS_ADMIN = 21
+"""Bit of the capability that root needs, capabilities(7)."""
 SWITCHES = {
     "/proc/sys/user/max_user_namespaces": "0",
     "/proc/sys/kernel/unprivileged_userns_clone": "0",
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
 }
-"""What forbids user namespaces, and the value by which it does."""
+"""Kernel settings that forbid user namespaces, and the value by which they do."""
 INSTEAD = (
-    "run it as root with CAP_SYS_ADMIN; or in a closed network of containers (docker-compose.yml); or, which closes "
-    'nothing, in a shell with: eval "$(webemu env)"'
+    "run it as root with CAP_SYS_ADMIN; or in a closed network of containers (docker-compose.yml); or, with no such "
+    'protection, in a shell after: eval "$(webemu env)"'
 )
+"""Advice for machines that do not allow such a network."""
 
 
 def run(
@@ -43,39 +48,36 @@ def run(
 ) -> None:
     """Run a command in a network of its own, where every name leads to the emulated web and nothing leads out.
 
-    Needs no running server, no proxy settings and no root. It sees the same files, its standard input and output are
-    yours, and its exit status is passed on; 2 where the machine does not allow such a network.
+    Needs no running server, no proxy settings and no root. The command sees the same files, keeps your standard input
+    and output, and its exit status is passed on; 2 means that the machine does not allow such a network.
 
         webemu run --collection demo -- curl https://en.openlexicon.org/wiki/Main_Page
     """
     config = load({"collection": collection, "root": root})
     try:
         folder = existing(config)
-    except BadRequest as error:  # a status of 2 says that the machine does not allow it
+    except BadRequest as error:  # a BadRequest would exit with 2, which means that the machine does not allow it
         raise SnapshotError(error.message, action=error.action) from error
     if current_id(folder) is None:
         action = f"webemu ingest SOURCE... --collection {config.collection}"
         raise SnapshotError(f"the collection in {config.folder} has no snapshot to serve", action=action)
     flags, ids, problem = possible()
     if problem:
-        print(f"webemu: no network of its own can be made here: {problem}\n  -> {INSTEAD}", file=sys.stderr)
+        print(f"webemu: cannot create a network here: {problem}\n  -> {INSTEAD}", file=sys.stderr)
         raise typer.Exit(2)
-    inside = [
-        sys.executable,
-        "-P",
-        "-m",
-        "webemu.api.proxy.namespace_init",
-        str(config.root.resolve()),
-        config.collection,
-        ids,
-    ]
+    # -P: the current folder is the user's, and its modules must not shadow ours.
+    inside = [sys.executable, "-P", "-m", "api.doors.sealed", str(config.root.resolve()), config.collection, ids]
     os.execvp("unshare", ["unshare", *flags, "--", *inside, *command])
 
 
 def possible() -> tuple[list[str], str, str]:
-    """How to make a network here: flags of `unshare`, the `UID:GID` to go back to inside, and why it cannot be done."""
+    """Return how to create a network namespace here.
+
+    The result is the options of `unshare`, the `UID:GID` to return to inside (empty for root), and why it is
+    impossible (empty if it is possible).
+    """
     if not shutil.which("unshare"):
-        return [], "", "there is no `unshare` here (it is Linux's, in the package util-linux)"
+        return [], "", "there is no `unshare` here (Linux only, package util-linux)"
     problem = ""
     for flags in [AS_ROOT, AS_USER] if os.geteuid() == 0 else [AS_USER]:
         ids = f"{os.geteuid()}:{os.getegid()}" if flags is AS_USER else ""
@@ -87,23 +89,24 @@ def possible() -> tuple[list[str], str, str]:
 
 
 def returning(ids: str) -> list[str]:
-    """The beginning of a command line that gives a user their own ids back, and no power over the network."""
+    """Return the beginning of a command line that gives users their own ids back, without power over the network."""
     user, _, group = ids.partition(":")
     return ["unshare", "--user", f"--map-user={user}", f"--map-group={group}", "--"] if ids else []
 
 
 def _reasons() -> list[str]:
+    """Return known causes why namespaces are forbidden on this machine."""
     found = [
         f"{name.removeprefix('/proc/sys/').replace('/', '.')} is {value}"
         for name, value in SWITCHES.items()
         if (switch := Path(name)).is_file() and switch.read_text().strip() == value
     ]
     if os.geteuid() == 0 and not _capabilities() >> CAP_SYS_ADMIN & 1:
-        found.append("root is without CAP_SYS_ADMIN, as in most containers")
+        found.append("root lacks CAP_SYS_ADMIN, as in most containers")
     return found
 
 
 def _capabilities() -> int:
-    """The effective ones, capabilities(7)."""
+    """Return the effective capabilities of this process as bits, capabilities(7)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff:")), 0)

@@ -1,4 +1,4 @@
-"""What the first line of a request asks for (RFC 9112, section 3.2): forms of the target, and names in them."""
+"""Parse the target of a request line (RFC 9112, section 3.2): its forms, and the names in them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import re
 from functools import lru_cache
 
 MAX_AUTHORITY = 300
+"""Longest authority in bytes."""
 _AUTHORITY = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[^\x00-\x20\x7f-\xff\"#%,/:<>?@\[\\\]^`{|}]+)(?::([0-9]{0,5}))?")
 _ABSOLUTE = re.compile(rb"(https?)://(?:[^/?#@]*@)?([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 def authority(text: bytes) -> tuple[str, int]:
-    """Name in lower case and port (0 if it has none) of `host[:port]`; an empty name if it is no such thing."""
+    """Return the lower-case name and the port (0 if absent) of `host[:port]`; an empty name if it is malformed.
+
+    parse_authority(b"Example.org:8080")   # ("example.org", 8080)
+    """
     return _authority(text) if len(text) <= MAX_AUTHORITY else ("", 0)
 
 
@@ -25,7 +29,7 @@ def _authority(text: bytes) -> tuple[str, int]:
 
 
 def absolute(target: bytes) -> tuple[bytes, bytes, bytes] | None:
-    """Scheme, authority without user, and origin form of `http://host/path`; None if it is no such thing."""
+    """Return scheme, authority without user, and origin form of `http://host/path`; None for any other target."""
     found = _ABSOLUTE.fullmatch(target)
     if found is None:
         return None
@@ -34,5 +38,5 @@ def absolute(target: bytes) -> tuple[bytes, bytes, bytes] | None:
 
 
 def escaped(target: bytes) -> bytes:
-    """Bytes beyond ASCII percent-escaped, as browsers send them; other programs leave that out."""
+    """Return the target with its non-ASCII bytes percent-escaped. Browsers do that; other programs send raw bytes."""
     return _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], target)

@@ -1,7 +1,7 @@
-"""TLS between a connection and the protocol inside, by `ssl.SSLObject`.
+"""TLS between a connection and the protocol inside it, built on `ssl.SSLObject`.
 
-asyncio has this too, but ends the connection when the client has said all it will (it may still listen: RFC 8446,
-section 6.1), sends no alerts, and takes no bytes that were received before.
+asyncio's own TLS ends the connection when the client has sent everything, although the client may still read (RFC
+8446, section 6.1). It also sends no alerts, and cannot take bytes that were received before.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from webemu.api.proxy.client_hello import server_name
 from webemu.api.proxy.idle_connections import Waiting
 
 _READ = 16 << 10
-"""A record at a time: room for more would be asked of the system each time, and given back."""
+"""Bytes per read, which is one TLS record. A larger buffer would be allocated from and returned to the system each
+time.
+"""
 _PENDING = 256 << 10
-"""Encrypted bytes that are kept before they are passed on."""
+"""Encrypted bytes that are collected before they are sent."""
 
 
 class Tls(Waiting, asyncio.Transport):
-    """Below, the protocol of a plain transport; above, the transport of the protocol inside."""
+    """Protocol of a plain connection, and transport of the protocol inside TLS."""
 
     def __init__(
         self,
@@ -32,8 +34,12 @@ class Tls(Waiting, asyncio.Transport):
         context: Callable[[str], ssl.SSLContext],
         name: str,
     ) -> None:
-        """`inside` makes the protocol inside, told whom the client named; `name` stands in for nobody."""
-        super().__init__(connections, idle_connections.HANDSHAKE_SECONDS)
+        """Prepare the handshake.
+
+        `make_protocol` creates the inner protocol from the host name that the client asked for, by default
+        `name`.
+        """
+        super().__init__(connections, waiting.HANDSHAKE_SECONDS)
         self._inside, self._context, self._name = inside, context, name
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None
@@ -58,7 +64,7 @@ class Tls(Waiting, asyncio.Transport):
             self._receive(self._tls)
 
     def _shake(self, tls: ssl.SSLObject) -> bool:
-        """Whether the handshake is done."""
+        """Continue the handshake; return True once it is done."""
         try:
             tls.do_handshake()
         except ssl.SSLWantReadError:
@@ -74,6 +80,7 @@ class Tls(Waiting, asyncio.Transport):
         return True
 
     def _receive(self, tls: ssl.SSLObject) -> None:
+        """Pass decrypted bytes to the inner protocol."""
         try:
             while not self._closing and (data := tls.read(_READ)):
                 self.get_protocol().data_received(data)
@@ -91,7 +98,7 @@ class Tls(Waiting, asyncio.Transport):
         return bool(self._protocol) and not self._closing
 
     def _end(self) -> None:
-        """The client sends no more."""
+        """Tell the inner protocol that the client sends no more."""
         if not (self._ended or self._closing):
             self._ended = True
             if not self.get_protocol().eof_received():
@@ -131,7 +138,7 @@ class Tls(Waiting, asyncio.Transport):
         if self._closing:
             return
         self._closing = True
-        with suppress(ssl.SSLError):  # it wants to read the client's own farewell
+        with suppress(ssl.SSLError):  # it wants to read the client's close_notify, which we do not wait for
             if self._tls:
                 self._tls.unwrap()
         self._flush()
@@ -168,15 +175,16 @@ class Tls(Waiting, asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return self.transport.get_write_buffer_size()
 
-    def can_write_eof(self) -> bool:
+    def can_write_eof(self) -> bool:  # TLS cannot end one direction alone
         return False
 
     def _flush(self) -> None:
+        """Send the encrypted bytes collected so far."""
         if self._outgoing.pending:
             self.transport.write(self._outgoing.read())
 
     def _fail(self) -> None:
-        """Pass the alert on, and close."""
+        """Send the TLS alert and close the connection."""
         self._closing = True
         self._flush()
         self.transport.close()

@@ -1,6 +1,6 @@
-"""What was worked out once and may be asked again, kept in memory: the least recently asked is dropped first.
+"""LRU cache, in memory, of rendered responses and of work that sessions share.
 
-Bounded in bytes, whatever is kept. Thread-safe. A key names the snapshot, so nothing is ever stale.
+Limited in bytes. Thread-safe. Every key names the snapshot, so that no entry is ever stale.
 """
 
 from __future__ import annotations
@@ -13,49 +13,61 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Key = tuple[str, str, bytes]
-"""Of a rendered answer: snapshot, path, query string."""
+"""Key of a rendered response: snapshot id, path, query string."""
 OVERHEAD = 400
-"""Bytes that an entry costs beside what it weighs."""
+"""Bytes that an entry costs besides its own size."""
 LARGEST = 16
-"""What is over one sixteenth of the whole room is not kept: it would drive out too many others."""
+"""Divisor of the capacity that gives the largest entry: a value above one sixteenth of the capacity is not stored,
+since it would evict too many others.
+"""
 
 
 class Cache:
-    """An LRU with a room of so many megabytes; one of 0 MB keeps nothing."""
+    """An LRU cache limited to a number of megabytes; with 0 MB it stores nothing."""
 
     def __init__(self, megabytes: int) -> None:
         self.room = megabytes << 20
+        """Capacity in bytes."""
         self.used = 0
+        """Bytes in use."""
         self.hits = 0
         self.misses = 0
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._making: dict[Hashable, Future[Any]] = {}
+        """Values that are being computed now, so that each is computed once."""
         self._lock = Lock()
 
     def get(self, key: Key) -> bytes | None:
-        """A rendered answer, or None."""
+        """Return a rendered response, or None if it is not in the cache."""
         with self._lock:
             found = self._found(key)
             self.misses += found is None
         return None if found is None else found[0]
 
     def put(self, key: Key, body: bytes) -> None:
-        """Keep a rendered answer, if there is room for its like.
+        """Store a rendered response, unless it is too large.
 
-        A copy of it: it was made beside what it was made of, many times larger, and would hold that place open.
+        A copy is stored: the original was allocated among the much larger objects it was made from, and would keep
+        that memory from being returned to the system.
         """
         with self._lock:
             self._keep(key, bytes(memoryview(body)), len(key[2]) + len(body))
 
     def holds(self, key: Hashable) -> bool:
+        """True if a value is stored under a key. Not counted as a use."""
         return key in self._kept
 
     def made(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
-        """What is kept under a key, else what is made now; who asks meanwhile waits for it. Raises what `make` does."""
+        """Return the value under a key, computing it with `compute` if it is absent.
+
+        Threads that ask for the same key meanwhile wait for that one computation. `size` gives the bytes of a value.
+        Raises whatever `compute` raises, in all of those threads; nothing is stored then.
+        """
         with self._lock:
             if (found := self._found(key)) is not None:
                 made: T = found[0]
                 return made
+            # The first thread computes; the others find its future and wait outside the lock.
             is_made = key in self._making
             making: Future[T] = self._making.setdefault(key, Future())
             self.hits += is_made
@@ -65,6 +77,7 @@ class Cache:
         return making.result()
 
     def _make(self, key: Hashable, making: Future[T], make: Callable[[], T], size: Callable[[T], int]) -> None:
+        """Compute a value, wake the threads that wait for it, and store it unless it failed."""
         try:
             making.set_result(make())
         except BaseException as error:
@@ -75,6 +88,7 @@ class Cache:
                 self._keep(key, making.result(), size(making.result()))
 
     def _found(self, key: Hashable) -> tuple[Any, int] | None:
+        """Return the value and size under a key and mark it as used; None if it is absent."""
         found = self._kept.get(key)
         if found is not None:
             self.hits += 1
@@ -82,6 +96,7 @@ class Cache:
         return found
 
     def _keep(self, key: Hashable, value: Any, size: int) -> None:
+        """Store a value of `size` bytes and evict the least recently used ones. The caller holds the lock."""
         size += OVERHEAD
         if size * LARGEST > self.room:
             return
@@ -93,5 +108,5 @@ class Cache:
             self.used -= self._kept.popitem(last=False)[1][1]
 
     def figures(self) -> dict[str, int]:
-        """For `/v1/stats`."""
+        """Return hits, misses, entries and bytes, for `/v1/stats`."""
         return {"hits": self.hits, "misses": self.misses, "entries": len(self._kept), "bytes": self.used}

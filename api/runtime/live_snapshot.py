@@ -1,6 +1,7 @@
 """The world that is being served: follows the collection's CURRENT snapshot while requests go on.
 
-A request takes the world once and ends on it; the switch, back or forth, is one assignment.
+A request takes the world once and keeps it to its end; switching to another snapshot, newer or older, is one
+assignment.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ __all__ = ["READER", "Served", "current_id", "problem", "reader_line"]
 log = logging.getLogger("webemu.api")
 
 PINNED = 3
-"""Snapshots that are kept open for sessions that began with them."""
+"""Snapshots that are kept open for the sessions that began with them."""
 _ID = re.compile(r"[0-9a-f]{1,64}")
+"""Form of a snapshot id."""
 PERIOD = 1.0
-"""Seconds between two looks at CURRENT."""
+"""Seconds between two checks of CURRENT."""
 
 
 def problem(collection: Path, snapshot: str) -> tuple[str, str] | None:
-    """Return why a snapshot cannot be served and what to do, for who starts the server; None if it can."""
+    """Return why a snapshot cannot be served and what to do about it, for the person who starts the server; None if it
+    can.
+    """
     try:
         check_snapshot(collection, snapshot)
     except Exception as error:
@@ -47,7 +51,7 @@ def problem(collection: Path, snapshot: str) -> tuple[str, str] | None:
 
 
 def is_out_of_files(error: BaseException | None) -> bool:
-    """True if an error comes of having no file descriptor left, whatever was tried then."""
+    """True if an error, or one that caused it, says that no file descriptor is left."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             return True
@@ -56,7 +60,9 @@ def is_out_of_files(error: BaseException | None) -> bool:
 
 
 def failure_of(collection: Path, error: Exception) -> EmulatorError:
-    """Return why a snapshot cannot be served, as an error that clients may see: no path is in its message or action."""
+    """Return why a snapshot cannot be served, as an error that clients may see: its message and action contain no
+    path.
+    """
     if is_out_of_files(error):
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         message = f"no file can be opened: all {limit} descriptors are in use (EMFILE)"
@@ -70,7 +76,7 @@ def failure_of(collection: Path, error: Exception) -> EmulatorError:
 
 
 class Served:
-    """Holds the open world. Given one at the start, it serves that and follows nothing."""
+    """The open world of a collection. With a `world` it serves that one and follows nothing."""
 
     def __init__(self, folder: Path, world: World | None = None) -> None:
         self._folder = folder
@@ -78,14 +84,15 @@ class Served:
         self._fixed = world is not None
         self._problem = ("the snapshot is not open yet", "retry after a second")
         self._logged = ""
-        # A snapshot may be asked for again (rollback) while requests still hold it: LMDB forbids to open a file twice.
+        # A rollback may need a snapshot again while requests still hold it, and LMDB must not open a file twice.
         self._open: WeakValueDictionary[str, World] = WeakValueDictionary()
         self._pinned: list[World] = []
         self.siblings = from_environment(self.of)
+        """The other workers of this server; None if there are none."""
         self._heard: Callable[[str], None] | None = None
 
     def tell(self, heard: Callable[[str], None]) -> None:
-        """Have it told of each search in any world that is served."""
+        """Call a function with the text of each search in any world that is served."""
         self._heard = heard
         if self._world is not None:
             self._world.heard = heard
@@ -100,33 +107,43 @@ class Served:
 
     @property
     def snapshot(self) -> str:
-        """Its id, empty while there is none."""
+        """Id of the open snapshot; empty while there is none."""
         return "" if self._world is None else self._world.snapshot
 
     def check(self) -> None:
-        """Raise SnapshotError if the files of what is served are gone: answers from memory go on, but not for long."""
+        """Raise SnapshotError if the files of the served snapshot are gone: answers from memory continue, but not for
+        long.
+        """
         place = self._folder / "snapshots" / self.snapshot / "manifest.json"
         if self.snapshot and not self._fixed and not place.exists():
             raise SnapshotError(
                 f"the files of snapshot {self.snapshot} are gone from the collection {self._folder.name!r}",
-                action="put the folder of the collection back, or ingest again",
+                action="restore the folder of the collection, or ingest again",
             )
 
     def of(self, snapshot: str) -> World:
-        """The world of a snapshot, whatever is served; that, with an empty id. For threads. Raises SnapshotError."""
+        """Return the world of a snapshot, opening it if necessary; with an empty id, the world that is served.
+
+        Blocks while files are opened: call it in a thread.
+
+        Raises:
+            SnapshotError: the id is malformed, or there is no such snapshot, or it cannot be opened.
+        """
         if snapshot in ("", self.snapshot):
             return self.world
         if not _ID.fullmatch(snapshot):
-            raise SnapshotError(f"{snapshot[:80]!r} is no snapshot", action="webemu snapshots list")
+            raise SnapshotError(f"{snapshot[:80]!r} is not a snapshot id", action="webemu snapshots list")
         world = self._opened(snapshot)
+        # A strong reference: `_open` is weak, and would let a session's snapshot be closed between its requests.
         self._pinned = [world, *(one for one in self._pinned if one is not world)][:PINNED]
         return world
 
     def holds(self, snapshot: str) -> bool:
-        """Whether `of` has nothing to open."""
+        """True if the world of a snapshot is open already, so that `open` does not block."""
         return snapshot in ("", self.snapshot) or snapshot in self._open
 
     def _opened(self, snapshot: str) -> World:
+        """Return the world of a snapshot, from those still in use or newly opened."""
         if (world := self._open.get(snapshot)) is None:
             began = perf_counter()
             world = open_snapshot(self._folder, snapshot)
@@ -138,13 +155,15 @@ class Served:
         return world
 
     async def follow(self) -> None:
-        """Look at CURRENT for ever."""
+        """Check CURRENT every second, until cancelled."""
         while not self._fixed:
             await asyncio.sleep(PERIOD)
             await self.refresh()
 
     async def refresh(self) -> None:
-        """Switch to the CURRENT snapshot if it is another; on any failure the old world stays."""
+        """Switch to the CURRENT snapshot if it changed. On any failure the old world stays and the problem is logged
+        once.
+        """
         if self._fixed:
             return
         try:
@@ -154,6 +173,7 @@ class Served:
             self._report(failure_of(self._folder, error))
 
     def _switch(self) -> None:
+        """Open the CURRENT snapshot if it is not the one that is served. Raises SnapshotError if there is none."""
         current = current_id(self._folder)
         if current is None and self._world is None:
             raise SnapshotError(
@@ -165,9 +185,10 @@ class Served:
             return
         before, self._world = self.snapshot, self._opened(current)
         switched = event("snapshot_switched", snapshot=current, before=before or None)
-        log.info("snapshot %s is served, before it %s", current, before or "none", extra=switched)
+        log.info("snapshot %s is served, replacing %s", current, before or "none", extra=switched)
 
     def _report(self, error: EmulatorError) -> None:
+        """Log why nothing new can be served, unless that was logged before; clients see it if no world is open."""
         if self._logged != str(error):
             log.warning("%s (%s)", error, error.action, extra=event("snapshot_unavailable", action=error.action))
         self._logged, self._problem = str(error), (error.message, error.action)

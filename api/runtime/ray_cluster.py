@@ -1,9 +1,9 @@
-"""The server on the machines of a Ray cluster: copies of it as replicas of one deployment of Ray Serve.
+"""The server on a Ray cluster: several copies of it as replicas of one Ray Serve deployment.
 
-Every copy opens the collection for itself, follows its snapshots, and answers as any server does; where the index is in
-parts, the copies ask them, each part being a deployment of its own with two replicas. Ray Serve's proxies give requests
-to the copies, one proxy on each machine that has any. Sessions are written down by one actor for all. Clients speak
-HTTP and know nothing of Ray.
+Every replica opens the collection for itself, follows its snapshots and answers like any other server. If the index is
+partitioned, each partition is a deployment of its own with two replicas, which the server replicas query. Ray Serve
+runs one HTTP proxy on each machine that has a replica. One actor records the sessions of all replicas. Clients speak
+HTTP and need not know about Ray.
 """
 
 from __future__ import annotations
@@ -30,29 +30,31 @@ from webemu.index.partitions.server import Holder
 from webemu.index.partitions.split import home, read_split, split_world
 
 NAME = "webemu"
+"""Name of the Ray Serve application and of the namespace of its actor."""
 ONGOING = 256
-"""Requests that a copy has in hand at most; others wait at the proxy."""
+"""Requests that a replica handles at the same time; further ones wait at the proxy."""
 GRACE = 15
-"""Seconds that requests have to end when a copy is told to stop."""
+"""Seconds that running requests have to finish when a replica is stopped."""
 KEEP_ALIVE = 120
+"""Seconds that the proxies keep an idle connection open."""
 REPLICAS = 2
-"""Copies of each part."""
+"""Replicas of each partition."""
 ASKING = 64
-"""Threads of a copy that may wait for parts."""
+"""Threads of a server replica that may wait for partitions."""
 AGAIN, PATIENCE = 5, 10.0
-"""So often a part is asked, and seconds that it may take."""
+"""Attempts to reach a partition before giving up, and seconds that each may take."""
 
 
 class Copy:
-    """One copy of the server."""
+    """One replica of the server."""
 
     def __init__(self, config: Config, *parts: Any) -> None:
-        """`parts`: handles of the parts, none where every copy has the whole."""
+        """Take the handles of the partitions; without any, every replica opens the complete index."""
         self._config = config
         self._parts = parts
 
     def __serve_build_asgi_app__(self) -> App:
-        """What Ray Serve answers with."""
+        """Return the ASGI application. Ray Serve calls this method by its name."""
         world, config = None, self._config
         if self._parts:
             made = read_split(config.folder, len(self._parts))
@@ -61,7 +63,7 @@ class Copy:
 
 
 class Held:
-    """A copy of one part."""
+    """One replica of one partition of the index."""
 
     def __init__(self, config: Config, number: int, parts: int) -> None:
         made = read_split(config.folder, parts)
@@ -69,7 +71,10 @@ class Held:
         self._holder = Holder(place, made.snapshots[number], made.statistics())
 
     def answer(self, method: str, given: tuple[Any, ...], known: dict[Key, int]) -> Any:
-        """As the holder says; an error of ours is a value, since Ray would make another of it."""
+        """Return the answer of the partition server; an `EmulatorError` is returned as a `RemoteError` value.
+
+        Ray would wrap a raised error in a class of its own.
+        """
         try:
             return self._holder.answer(method, given, known)
         except EmulatorError as error:
@@ -77,7 +82,7 @@ class Held:
 
 
 class Failed(NamedTuple):
-    """An error of ours on its way."""
+    """An `EmulatorError` as a value that travels between Ray processes."""
 
     kind: type[EmulatorError]
     message: str
@@ -86,15 +91,20 @@ class Failed(NamedTuple):
 
 
 class Remote:
-    """The parts as copies ask them, out of any thread; a copy of a part that is lost is asked again elsewhere."""
+    """Client of the partitions, usable from any thread. A request to a lost replica is repeated on another one."""
 
     def __init__(self, handles: tuple[Any, ...]) -> None:
         self._handles = handles
         self._threads = ThreadPoolExecutor(ASKING, thread_name_prefix="webemu-parts")
 
     def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> list[Any]:
-        """What the holders answer. Raises what they raise, Overloaded where a part does not answer."""
-        # In a thread, since Ray lets nobody wait in a thread that has an event loop.
+        """Call a method of the partition server on each of the given partitions; return the answers in order.
+
+        Raises:
+            EmulatorError: as the partition raised it.
+            Overloaded: a partition did not answer after several attempts.
+        """
+        # In a thread of its own: Ray refuses to wait in a thread that runs an event loop.
         answers = self._threads.submit(self._ask, parts, (method, given, dict(known))).result()
         for answer in answers:
             if isinstance(answer, Failed):
@@ -102,36 +112,38 @@ class Remote:
         return answers
 
     def _ask(self, parts: Sequence[int], asked: tuple[Any, ...]) -> list[Any]:
+        """Start all calls before waiting for the first one."""
         waiting = [self._handles[part].answer.remote(*asked) for part in parts]
         return [self._answer(part, asked, one) for part, one in zip(parts, waiting, strict=True)]
 
     def _answer(self, part: int, asked: tuple[Any, ...], waiting: Any) -> Any:
-        import ray  # an extra
+        """Wait for one call, repeating it if the replica was lost. Raises Overloaded after the last attempt."""
+        import ray  # optional dependency
 
         for _ in range(AGAIN):
             try:
                 return waiting.result(timeout_s=PATIENCE)
             except (ray.exceptions.RayActorError, ray.exceptions.TaskCancelledError, TimeoutError):
                 waiting = self._handles[part].answer.remote(*asked)
-        raise Overloaded(f"part {part} of the index does not answer", action="retry after a second")
+        raise Overloaded(f"partition {part} of the index did not answer {AGAIN} times", action="retry after a second")
 
 
 class Scribe:
-    """An actor that writes sessions down for all copies."""
+    """Ray actor that records sessions for all server replicas."""
 
     def __init__(self, config: Config) -> None:
         self._ledger = SessionLedger(config.written / "sessions")
 
     def write(self, method: str, given: tuple[Any, ...]) -> Any:
-        """What a method of the ledger gives."""
+        """Call a method of the ledger by its name and return its result."""
         return getattr(self._ledger, method)(*given)
 
 
 class Written:
-    """The ledger as copies have it: every method is asked of the scribe. Raises LedgerError."""
+    """The ledger as server replicas see it: every method call is sent to the actor. Raises LedgerError."""
 
     def __init__(self, config: Config) -> None:
-        import ray  # an extra
+        import ray  # optional dependency
 
         self._scribe = ray.get_actor(_scribe(config), namespace=NAME)
 
@@ -139,63 +151,71 @@ class Written:
         return partial(self._ask, method)
 
     def _ask(self, method: str, *given: Any) -> Any:
-        import ray  # an extra
+        import ray  # optional dependency
 
         try:
             return ray.get(self._scribe.write.remote(method, given))
         except ray.exceptions.RayError as error:
             raise LedgerError(
-                "sessions cannot be written down",
+                "sessions cannot be recorded",
                 action="retry after a second",
                 place=str(error).strip().splitlines()[-1],
             ) from error
 
 
 def serve_on(address: str, config: Config, parts: int | None = None) -> None:
-    """Serve `config.workers` copies on the cluster at `address` until this process is told to stop.
+    """Serve `config.workers` replicas on the Ray cluster at `address` until this process is told to stop.
 
-    `parts`: of how many parts the index is; none is a whole one in every copy.
+    `partitions` is the number of partitions of the index; None means that every replica opens the complete index.
 
-    Raises EmulatorError where there is no such cluster, BadRequest for what copies cannot do.
+    Raises:
+        EmulatorError: there is no Ray cluster at the address.
+        BadRequest: the configuration asks for further ports or DNS, which replicas cannot offer.
     """
     if config.further_ports or config.dns_port:
         raise BadRequest(
-            "copies on a cluster are reached over HTTP alone",
-            action="leave --web-ports and --dns-port out, or serve without --ray",
+            "replicas on a Ray cluster offer HTTP on one port only",
+            action="leave out --web-ports and --dns-port, or serve without --ray",
         )
-    config = replace(config, root=config.root.resolve())  # Ray's processes run elsewhere
+    config = replace(config, root=config.root.resolve())  # Ray's processes have another working directory
     if parts:
         read_split(config.folder, parts)
     with joined(address) as ray:
-        from ray import serve  # an extra
+        from ray import serve  # optional dependency
 
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # not before: Ray sets its own
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # only now: Ray installs its own handler when it connects
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         serve.start(http_options={"host": config.host, "port": config.port, "keep_alive_timeout_s": KEEP_ALIVE})
         wanted, there = config.workers + REPLICAS * (parts or 0), ray.cluster_resources().get("CPU", 0)
         if wanted > there:
-            print(f"webemu: waiting for {wanted} processors, the cluster has {there:.0f}", file=sys.stderr, flush=True)
+            print(f"webemu: waiting for {wanted} processors; the cluster has {there:.0f}", file=sys.stderr, flush=True)
         named = {"name": _scribe(config), "namespace": NAME, "lifetime": "detached", "get_if_exists": True}
         scribe = ray.remote(num_cpus=0, max_restarts=-1, max_concurrency=8)(Scribe).options(**named).remote(config)
         try:
             _run(serve, config, parts or 0)
-            print(f"webemu: {config.collection} by {config.workers} copies on {config.host}:{config.port}", flush=True)
+            print(
+                f"webemu: {config.collection} by {config.workers} replicas on {config.host}:{config.port}", flush=True
+            )
             with suppress(KeyboardInterrupt):
                 threading.Event().wait()
         finally:
             serve.delete(NAME)
             ray.kill(scribe)
             if not serve.status().applications:
-                serve.shutdown()  # with its proxies, which would keep this port
+                serve.shutdown()  # its proxies would keep the port in use
 
 
 def _scribe(config: Config) -> str:
-    """Name of the actor that writes down the sessions of a collection."""
+    """Return the name of the actor that records the sessions of a collection."""
     return f"sessions of {config.folder}"
 
 
 def _run(serve: Any, config: Config, parts: int) -> None:
-    """The application: copies, and where there are any, the parts that they ask. Raises Overloaded."""
+    """Deploy the server replicas and, if the index is partitioned, the partition replicas that they query.
+
+    Raises:
+        Overloaded: Ray Serve could not start them.
+    """
     usual = {
         "max_ongoing_requests": ONGOING,
         "graceful_shutdown_timeout_s": GRACE,
@@ -211,6 +231,6 @@ def _run(serve: Any, config: Config, parts: int) -> None:
         serve.run(copies.bind(config, *held), name=NAME, route_prefix="/")
     except RuntimeError as error:
         raise Overloaded(
-            f"Ray Serve could not start the copies: {error}",
+            f"Ray Serve could not start the replicas: {error}",
             action=f"each machine must see {config.folder}; Ray's logs say more: /tmp/ray/session_latest/logs/serve",
         ) from error

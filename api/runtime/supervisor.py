@@ -1,4 +1,4 @@
-"""uvicorn's server and its supervisor of workers, saying in the log what happens to them."""
+"""uvicorn's server and its supervisor of workers, extended to log what happens to them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ log = logging.getLogger("webemu.serve")
 
 
 class Server(uvicorn.Server):
-    """The only serving process."""
+    """uvicorn's server for a single serving process."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop the server; log how much was in flight and how long it took to drain."""
         open_now, in_flight = len(self.server_state.connections), len(self.server_state.tasks)
         message = "draining: %d requests in flight on %d connections"
         log.info(message, in_flight, open_now, extra=event("draining", connections=open_now, in_flight=in_flight))
@@ -32,12 +33,16 @@ class Server(uvicorn.Server):
 
 
 class Worker(Process):
-    """One that is known to be dead as soon as it is: uvicorn waits for its answer as long as for that of a busy one,
-    since both ends of the pipe are open in the parent."""
+    """A worker process whose death is noticed immediately.
+
+    uvicorn waits for the answer of a dead worker as long as for that of a busy one, since both ends of the pipe are
+    open in the parent.
+    """
 
     def _healthcheck(self, timeout: float) -> bool | None:
         try:
             self.parent_conn.send(b"ping")
+            # The sentinel becomes ready as soon as the process is dead.
             if self.parent_conn in wait([self.parent_conn, self.process.sentinel], timeout):
                 return bool(self.parent_conn.recv())
         except (OSError, EOFError, UnpicklingError):
@@ -46,11 +51,12 @@ class Worker(Process):
 
 
 class Supervisor(Multiprocess):
-    """Several of them: who dies is replaced."""
+    """uvicorn's supervisor of several workers, which replaces those that die."""
 
     def keep_subprocess_alive(self) -> None:
+        """Replace dead workers, and log each replacement."""
         for process in self.processes:
-            process.__class__ = Worker
+            process.__class__ = Worker  # uvicorn offers no way to choose the class of its processes
         before = list(self.processes)
         super().keep_subprocess_alive()
         for old, new in zip(before, self.processes, strict=False):
@@ -58,21 +64,23 @@ class Supervisor(Multiprocess):
                 ended = _ended(old.exitcode)
                 log.warning("worker %s died: %s", old.pid, ended, extra=event("worker_died", worker=old.pid, how=ended))
                 replaced = event("worker_replaced", worker=old.pid, by=new.pid)
-                log.info("worker %s is replaced by %s", old.pid, new.pid, extra=replaced)
+                log.info("worker %s was replaced by %s", old.pid, new.pid, extra=replaced)
 
     def terminate_all(self) -> None:
+        """Tell all workers to stop."""
         log.info("draining %d workers", len(self.processes), extra=event("draining", workers=len(self.processes)))
         self._began = time.monotonic()
         super().terminate_all()
 
     def join_all(self) -> None:
+        """Wait until all workers have stopped."""
         super().join_all()
         seconds = round(time.monotonic() - self._began, 3)
         log.info("drained in %.3f s", seconds, extra=event("drained", seconds=seconds))
 
 
 def _ended(code: int | None) -> str:
-    """A signal's name, or the status."""
+    """Return how a process ended: the name of the signal, or its exit status."""
     if code is not None and code < 0:
         return signal.Signals(-code).name
     return f"status {code}"

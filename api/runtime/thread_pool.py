@@ -1,7 +1,7 @@
-"""Threads for what takes longer than the event loop may be held: files, conversions, batches.
+"""Threads for work that would hold the event loop for too long: files, conversions, batches.
 
-A batch never queues more than it has threads for, so that single asks find their turn beside it. Beyond a bound of
-waiting work, and of waiting, the answer is 503 rather than a queue that only grows.
+A batch never queues more work than there are threads, so that single requests get their turn beside it. When too much
+work is waiting, or a request waited too long, it is refused with 503 instead of joining a growing queue.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Asked = TypeVar("Asked")
 Answered = TypeVar("Answered")
 
 LIMIT = 1024
-"""Asks that may wait or run at once, in one process."""
+"""Requests that may wait or run at the same time in one process."""
 PATIENCE = 5.0
-"""Seconds that one may wait for a thread."""
+"""Longest time in seconds that work may wait for a thread."""
 BATCH = 16
-"""A batch counts as so many."""
+"""Weight of a batch against the limit, in requests."""
 CHUNK = 8
-"""Members of a batch done in one go."""
+"""Members of a batch that a thread handles in one go."""
 
 
 class Pool:
-    """A fixed number of threads."""
+    """A fixed number of threads with a bounded queue."""
 
     def __init__(self, threads: int, limit: int = LIMIT) -> None:
         self._threads = threads
@@ -39,15 +39,21 @@ class Pool:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="webemu")
 
     async def run(self, function: Callable[[], Answered]) -> Answered:
-        """What the function answers, from a thread. Raises Overloaded."""
+        """Call the function in a thread and return its result.
+
+        Raises:
+            Overloaded: too much work is waiting, or no thread was free in time.
+        """
         with self._place(1):
             return await self._run(partial(_in_time, perf_counter(), function))
 
     async def map(self, function: Callable[[Asked], Answered], asked: Sequence[Asked]) -> list[Answered]:
-        """What the function answers to each, in order, from all threads. Raises Overloaded."""
+        """Call the function on each item, using all threads; return the results in order. Raises Overloaded as `run`
+        does.
+        """
         chunks = [asked[i : i + CHUNK] for i in range(0, len(asked), CHUNK)]
         done: list[list[Answered]] = [[] for _ in chunks]
-        turns = iter(range(len(chunks)))
+        turns = iter(range(len(chunks)))  # shared by the workers below: each takes the next chunk that is left
 
         async def work() -> None:
             for turn in turns:
@@ -64,8 +70,13 @@ class Pool:
 
     @contextmanager
     def _place(self, weight: int) -> Iterator[None]:
+        """Count `weight` requests as waiting while the context is open. Raises Overloaded if the limit would be
+        exceeded.
+        """
         if self._waiting + weight > self._limit:
-            raise Overloaded(f"{self._waiting} requests are waiting already", action="retry after a second")
+            raise Overloaded(
+                f"{self._waiting} requests are waiting, the limit is {self._limit}", action="retry after a second"
+            )
         self._waiting += weight
         try:
             yield
@@ -73,20 +84,26 @@ class Pool:
             self._waiting -= weight
 
     def figures(self) -> dict[str, int]:
-        """For `/v1/stats`."""
+        """Return the number of threads and of waiting requests, for `/v1/stats`."""
         return {"threads": self._threads, "waiting": self._waiting}
 
     def close(self) -> None:
+        """Cancel queued work and let running work finish in the background."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 async def begun(future: Future[Any]) -> None:
-    """Wait until a future is done, well or not; others may wait for it too, so that nobody ends it by leaving."""
+    """Wait until a future is done, whether it succeeded or failed; never raise its error.
+
+    Shielded: several requests may wait for the same future, and one that is cancelled must not cancel it for the
+    others.
+    """
     with suppress(Exception):
         await asyncio.shield(asyncio.wrap_future(future))
 
 
 def _in_time(since: float, function: Callable[[], Answered]) -> Answered:
+    """Call the function, or raise Overloaded if its turn came too late."""
     if (waited := perf_counter() - since) > PATIENCE:
         raise Overloaded(f"no thread was free for {waited:.1f} s", action="retry after a second")
     return function()

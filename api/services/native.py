@@ -1,6 +1,7 @@
-"""The native wire format (docs/api.md): asks parsed into the words of the house, answers rendered into bytes.
+"""The native wire format (docs/api.md): parse requests into typed values, render results into bytes.
 
-Hits carry JSON-escaped texts, so a results page is pasted together and never serialised.
+Pure functions. Search hits carry texts that are escaped for JSON already, so a page of results is pasted together
+instead of serialised.
 """
 
 from __future__ import annotations
@@ -26,15 +27,21 @@ from webemu.emulator.types import VIEWS, Capture, Match, Page, PageRequest, Payl
 from webemu.emulator.world import World
 
 SIZE = 10
+"""Results per page unless the request says otherwise."""
 MAX_SIZE = 100
+"""Most results per page."""
 MAX_QUERIES = 4096
+"""Most queries in one batch."""
 MAX_RESULTS = 102_400
-"""Results that one batch may ask for in all."""
+"""Most results that one batch may ask for in all."""
 MAX_URLS = 256
+"""Most URLs in one batch."""
 MAX_LENGTH = 100_000
-"""Characters of each page in a batch; a single fetch has no bound."""
+"""Most characters of each page in a batch; a single fetch is not limited."""
 MATCHES = 20
+"""Matches that `/v1/find` shows unless the request says otherwise."""
 MAX_MATCHES = 200
+"""Most matches that `/v1/find` shows."""
 
 SEARCH = ("q", "page", "size", "as_of", "engine", "explain")
 FETCH = ("url", "format", "at", "start", "length", "line", "lines", "follow")
@@ -45,7 +52,7 @@ FETCHES = ("urls", "format", "length", "at", "follow")
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A page and the part of it that is wanted."""
+    """A parsed fetch request: a page, and the part of it to return."""
 
     request: PageRequest
     window: Window
@@ -53,7 +60,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """A text to be found in a page."""
+    """A parsed find request: a page, and the text to find in it."""
 
     request: PageRequest
     pattern: str
@@ -61,39 +68,49 @@ class Hunt:
 
 
 def parse_search(query: bytes) -> Query:
-    """`GET /v1/search`."""
+    """Parse the query string of `GET /v1/search`. Raises BadRequest.
+
+    parse_search(b"q=river+port&size=5").size   # 5
+    """
     return _query(read_query(query, SEARCH))
 
 
 def parse_fetch(query: bytes) -> Visit:
-    """`GET /v1/fetch`."""
+    """Parse the query string of `GET /v1/fetch`. Raises BadRequest, also for format=raw together with a part of the
+    page.
+    """
     params = read_query(query, FETCH)
     request, window = _request(params), _window(params)
     if request.view == "raw" and any(params.get(name) for name in ("start", "length", "line", "lines")):
-        raise BadRequest("format=raw has no window", action="leave out start, length, line and lines")
+        raise BadRequest("format=raw returns the whole body", action="leave out start, length, line and lines")
     return Visit(request, window)
 
 
 def parse_find(query: bytes) -> Hunt:
-    """`GET /v1/find`."""
+    """Parse the query string of `GET /v1/find`. Raises BadRequest."""
     params = read_query(query, FIND)
     limit = whole_number(params, "limit", MATCHES, 1, MAX_MATCHES)
     return Hunt(_request(params), required(params, "pattern"), limit)
 
 
 def parse_searches(body: Mapping[str, Any]) -> list[Query | BadRequest]:
-    """`POST /v1/search`: a query, or why it is none, for each asked. Raises BadRequest for the batch as a whole."""
+    """Parse the body of `POST /v1/search`: for each member a query, or the error of that member alone.
+
+    Raises:
+        BadRequest: the batch as a whole is malformed, or asks for too many queries or results.
+    """
     items = read_list(body, "queries", MAX_QUERIES)
     shared = read_object({name: value for name, value in body.items() if name != "queries"}, SEARCHES[1:])
-    _query({**shared, "q": "checked"})
+    _query({**shared, "q": "checked"})  # an error in a shared parameter is that of the batch, not of each member
     parsed = [_member(item, "q", SEARCH, shared) for item in items]
     queries = [params if isinstance(params, BadRequest) else _attempt(params) for params in parsed]
     if (wanted := sum(query.size for query in queries if isinstance(query, Query))) > MAX_RESULTS:
-        raise BadRequest(f"the batch asks for {wanted:,} results", action=f"ask for at most {MAX_RESULTS:,} at once")
+        raise BadRequest(f"the batch asks for {wanted:,} results", action=f"ask for at most {MAX_RESULTS:,} in all")
     return queries
 
 
 def _attempt(params: Params) -> Query | BadRequest:
+    """Return the query of a batch member, or its error as a value."""
     try:
         return _query(params)
     except BadRequest as error:
@@ -101,18 +118,23 @@ def _attempt(params: Params) -> Query | BadRequest:
 
 
 def parse_fetches(body: Mapping[str, Any]) -> list[Visit | BadRequest]:
-    """`POST /v1/fetch`: a visit, or why it is none, for each asked. Raises BadRequest for the batch as a whole."""
+    """Parse the body of `POST /v1/fetch`: for each member a fetch request, or the error of that member alone.
+
+    Raises:
+        BadRequest: the batch as a whole is malformed, or asks for too many pages.
+    """
     items = read_list(body, "urls", MAX_URLS)
     shared = read_object({name: value for name, value in body.items() if name != "urls"}, FETCHES[1:])
     if shared.get("format") == "raw":
-        raise BadRequest("a batch has no format=raw", action="fetch each with GET /v1/fetch?format=raw")
+        raise BadRequest("a batch cannot have format=raw", action="fetch each URL with GET /v1/fetch?format=raw")
     window = Window(0, whole_number(shared, "length", LENGTH, 1, MAX_LENGTH))
     shared = {name: value for name, value in shared.items() if name != "length"}
-    _request({**shared, "url": "checked"})
+    _request({**shared, "url": "checked"})  # an error in a shared parameter is that of the batch
     return [_visit(_member(item, "url", ("url", "at"), shared), window) for item in items]
 
 
 def _visit(params: Params | BadRequest, window: Window) -> Visit | BadRequest:
+    """Return the fetch request of a batch member, or its error as a value."""
     if isinstance(params, BadRequest):
         return params
     try:
@@ -122,7 +144,7 @@ def _visit(params: Params | BadRequest, window: Window) -> Visit | BadRequest:
 
 
 def _member(item: Any, name: str, known: Sequence[str], shared: Params) -> Params | BadRequest:
-    """One member of a batch, either a bare text or an object, with what the batch says for all."""
+    """Return the parameters of a batch member, a bare text or an object, completed by those of the whole batch."""
     if not isinstance(item, (str, dict)):
         return BadRequest(f"a member of the batch is neither a text nor an object with {name!r}", action="see /docs")
     try:
@@ -145,15 +167,15 @@ def _query(params: Params) -> Query:
 
 
 def _switch(params: Params, name: str) -> bool:
-    """JSON's true and 1 are the same, and so in a URL."""
+    """Return a boolean parameter, by default False: true or 1, false or 0."""
     value = (params.get(name) or "false").lower()
     if value not in ("true", "1", "false", "0"):
-        raise BadRequest(f"{name} is neither true nor false", action=f"{name}=true")
+        raise BadRequest(f"{name} must be true or false, got {value[:40]!r}", action=f"send {name}=true")
     return value in ("true", "1")
 
 
 def _said(params: Params, name: str) -> str:
-    """A parameter that must be there and may be empty: a search for nothing finds nothing."""
+    """Return a parameter that must be present but may be empty: an empty query is valid and finds nothing."""
     return params[name] if name in params else required(params, name)
 
 
@@ -164,22 +186,25 @@ def _request(params: Params) -> PageRequest:
 
 
 def _view(name: str) -> View:
+    """Return the view with this name. Raises BadRequest if there is none."""
     for view in VIEWS:
         if view == name:
             return view
-    raise BadRequest(f"no such format: {name[:40]!r}", action=f"one of {', '.join(VIEWS)}")
+    raise BadRequest(f"no such format: {name[:40]!r}", action=f"use one of: {', '.join(VIEWS)}")
 
 
 def _window(params: Params) -> Window:
+    """Return the part of the page to show. Raises BadRequest if it is given both by characters and by lines."""
     lines = bool(params.get("line") or params.get("lines"))
     if lines and (params.get("start") or params.get("length")):
-        raise BadRequest("a window is by characters or by lines", action="give start and length, or line and lines")
+        raise BadRequest("characters and lines cannot be combined", action="give start and length, or line and lines")
     if lines:
         return Window(whole_number(params, "line", 0, 0), whole_number(params, "lines", LINES, 0), by_lines=True)
     return Window(whole_number(params, "start", 0, 0), whole_number(params, "length", LENGTH, 0))
 
 
 def _moment(params: Params, name: str) -> datetime | None:
+    """Return a parameter as a time; None if it is absent or empty."""
     text = params.get(name)
     return parse_time(text) if text else None
 
@@ -189,7 +214,7 @@ _RESULTS = b'{"query":%b,"page":%d,"size":%d,"as_of":%b,"snapshot":"%b","results
 
 
 def render_results(results: Results, others: Sequence[Sequence[str]]) -> bytes:
-    """One page of results, and for each what was left out for it."""
+    """Return a page of results as JSON. `duplicates` holds, for each hit, the URLs of its omitted duplicates."""
     query = results.query
     first = (query.page - 1) * query.size + 1
     hits = [
@@ -208,17 +233,18 @@ def render_results(results: Results, others: Sequence[Sequence[str]]) -> bytes:
 
 
 def _with(hit: bytes, name: bytes, value: bytes) -> bytes:
-    return b'%b,"%b":%b}' % (hit[:-1], name, value)
+    """Return the JSON object of a hit with one more member at its end."""
+    return b'%b,"%b":%b}' % (hit[:-1], name, value)  # without its closing brace
 
 
 def search(world: World, query: Query) -> bytes:
-    """What a search answers."""
+    """Run a query in a world and return its page of results as JSON."""
     results = world.search(query)
     return render_results(results, world.others(results))
 
 
 def render_page(page: Page, window: Window) -> bytes:
-    """The part of a page that the window shows."""
+    """Return the part of a page that the window selects, as JSON with its position in the whole."""
     part = cut(page.content, window)
     return orjson.dumps(
         {
@@ -244,7 +270,7 @@ def render_page(page: Page, window: Window) -> bytes:
 
 
 def render_matches(hunt: Hunt, page: Page, total: int, matches: Sequence[Match]) -> bytes:
-    """Where a text was found."""
+    """Return the places where a text was found, as JSON. `total` counts all of them, shown or not."""
     return orjson.dumps(
         {
             "url": page.request.url,
@@ -258,17 +284,17 @@ def render_matches(hunt: Hunt, page: Page, total: int, matches: Sequence[Match])
 
 
 def render_error(error: EmulatorError) -> bytes:
-    """One member of a batch that has no answer."""
+    """Return the JSON of a batch member that failed."""
     return orjson.dumps({"error": error_fields(error)})
 
 
 def render_batch(answers: Sequence[bytes], snapshot: str) -> bytes:
-    """The answers of a batch, in the order asked."""
+    """Return the JSON of a batch; `answers` are the rendered members in the order of the request."""
     return b'{"snapshot":"%b","answers":[%b]}' % (snapshot.encode(), b",".join(answers))
 
 
 def render_payload(capture: Capture, payload: Payload, snapshot: str) -> Answer:
-    """A recorded answer, byte for byte, what was recorded about it in headers."""
+    """Return a recorded body byte for byte; its recorded status, URL, time and headers become response headers."""
     reason = reason_phrase(payload.reason or _phrase(payload.status))
     headers: list[Header] = [
         (b"x-webemu-status", (b"%d %b" % (payload.status, reason)).strip()),
@@ -283,6 +309,7 @@ def render_payload(capture: Capture, payload: Payload, snapshot: str) -> Answer:
 
 
 def _phrase(status: int) -> str:
+    """Return the standard reason phrase of a status; empty for an unknown one."""
     return HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
 
 
@@ -291,11 +318,12 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def _header_name(name: bytes) -> bytes:
-    """Lower case, and what HTTP forbids in a name made `_`: crawls hold headers that no server may send."""
+    """Return a recorded header name in lower case, with `_` for characters that HTTP forbids in a name."""
     return _NOT_TOKEN.sub(b"_", name.lower())
 
 
 def _header_value(value: bytes) -> bytes:
+    """Return a recorded header value without control characters."""
     return _CONTROL.sub(b" ", value).strip()
 
 
@@ -303,8 +331,10 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def _fetched(capture: Capture) -> str:
+    """Return the time of a capture in RFC 3339, UTC."""
     return (_EPOCH + timedelta(seconds=capture.time)).isoformat() + "Z"
 
 
 def _rfc3339(moment: datetime) -> str:
+    """Return a time in RFC 3339, UTC, to the second."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -1,6 +1,6 @@
-"""The API's documentation: an OpenAPI 3.1 document and the page `/docs`, which loads nothing from anywhere else.
+"""Documentation of the API: an OpenAPI 3.1 document, and the page `/docs`, which loads nothing from other hosts.
 
-The models here describe answers; no answer is ever rendered by them (`webemu.api.services.native` does that).
+The models here only describe responses. No response is rendered by them: `api.native` does that.
 """
 
 from __future__ import annotations
@@ -23,46 +23,59 @@ from webemu.emulator.types import VIEWS
 
 DESCRIPTION = """The web, emulated from a crawl. Every answer names the snapshot it was made from; the same snapshot and
 the same request give the same bytes. Times are UTC: RFC 3339, `YYYY[-MM[-DD]]`, or a prefix of `YYYYMMDDhhmmss`."""
+"""Introduction shown at the top of `/docs`."""
 
 
 class Result(BaseModel):
+    """One search result."""
+
     rank: int
-    """From 1, counted over all pages of results."""
+    """Rank from 1, counted over all pages of results."""
     url: str
     title: str
     snippet: str
-    date: str = Field(examples=["2024-11-30"], description="Day it was published, else fetched.")
+    date: str = Field(examples=["2024-11-30"], description="Day of publication if known, else of the fetch.")
     score: float
-    others: list[str] = Field([], description="Pages that say the same and were left out for it; absent if none.")
-    explain: dict[str, float] = Field({}, description="The signals that ranked it, where that was asked.")
+    others: list[str] = Field([], description="URLs of near-duplicates that this result replaces; absent if none.")
+    explain: dict[str, float] = Field({}, description="Ranking signals, if `explain` is true.")
 
 
 class SearchAnswer(BaseModel):
+    """Response of `GET /v1/search`."""
+
     query: str
     page: int
     size: int
     as_of: str | None
     snapshot: str
     results: list[Result]
-    more: bool = Field(description="Whether the next page of results holds any.")
+    more: bool = Field(description="True if there is a next page of results.")
 
 
 class Failure(BaseModel):
+    """Member `error` of an error response."""
+
     status: int
-    reason: str = Field(examples=["url-not-captured"], description="Stable name to test for.")
+    reason: str = Field(examples=["url-not-captured"], description="Stable identifier to test for.")
     message: str
     action: str = Field(description="What to do next.")
 
 
 class MemberError(BaseModel):
+    """Member of a batch that failed."""
+
     error: Failure
 
 
 class ErrorAnswer(MemberError):
+    """Error response of any route."""
+
     snapshot: str | None
 
 
 class SearchAsk(BaseModel):
+    """One query of a batch, with its own parameters."""
+
     q: str
     page: int = Field(1, ge=1)
     size: int = Field(native.SIZE, ge=1, le=native.MAX_SIZE)
@@ -72,106 +85,130 @@ class SearchAsk(BaseModel):
 
 
 class SearchBatch(BaseModel):
+    """Body of `POST /v1/search`."""
+
     queries: list[str | SearchAsk] = Field(max_length=native.MAX_QUERIES, examples=[["river port", {"q": "mayor"}]])
-    page: int = Field(1, ge=1, description="For every query that says no other.")
-    size: int = Field(native.SIZE, ge=1, le=native.MAX_SIZE, description="For every query that says no other.")
-    as_of: str | None = Field(None, description="For every query that says no other.")
-    engine: str = Field("", description="For every query that says no other.")
-    explain: bool = Field(False, description="For every query that says no other.")
+    page: int = Field(1, ge=1, description="Default for queries that do not set it.")
+    size: int = Field(native.SIZE, ge=1, le=native.MAX_SIZE, description="Default for queries that do not set it.")
+    as_of: str | None = Field(None, description="Default for queries that do not set it.")
+    engine: str = Field("", description="Default for queries that do not set it.")
+    explain: bool = Field(False, description="Default for queries that do not set it.")
 
 
 class SearchAnswers(BaseModel):
+    """Response of `POST /v1/search`."""
+
     snapshot: str
     answers: list[SearchAnswer | MemberError] = Field(description="One for each query, in the order asked.")
 
 
 class FetchAnswer(BaseModel):
-    url: str = Field(description="As asked.")
-    final_url: str = Field(description="Of the capture that answers.")
-    redirects: list[str] = Field(description="URLs that redirected on the way.")
-    status: int = Field(description="As recorded.")
+    """Response of `GET /v1/fetch`, except for `format=raw`."""
+
+    url: str = Field(description="URL as requested.")
+    final_url: str = Field(description="URL of the capture that is shown.")
+    redirects: list[str] = Field(description="URLs that redirected on the way to it.")
+    status: int = Field(description="HTTP status as recorded.")
     fetched: str = Field(examples=["2024-11-30T12:00:00Z"])
     mime: str
-    truncated: str = Field(description="The crawl's reason, else empty.")
+    truncated: str = Field(description="The crawl's reason for truncating the payload; empty if complete.")
     title: str
     format: str
     start: int
     length: int = Field(description="Characters in `content`.")
     total: int = Field(description="Characters of the whole content.")
-    line: int = Field(description="Line that `content` begins in, from 0.")
+    line: int = Field(description="Line in which `content` begins, from 0.")
     next: int | None = Field(description="`start` of the rest; null at the end.")
-    next_line: int | None = Field(description="Line that the rest begins in; null at the end.")
+    next_line: int | None = Field(description="Line in which the rest begins; null at the end.")
     content: str
     snapshot: str
 
 
 class FetchAsk(BaseModel):
+    """One page of a batch."""
+
     url: str
     at: str | None = None
 
 
 class FetchBatch(BaseModel):
+    """Body of `POST /v1/fetch`."""
+
     urls: list[str | FetchAsk] = Field(max_length=native.MAX_URLS)
     format: str = Field("text", examples=list(VIEWS[:-1]))
     length: int = Field(LENGTH, ge=1, le=native.MAX_LENGTH, description="Characters of each page.")
-    at: str | None = Field(None, description="For every URL that says no other.")
+    at: str | None = Field(None, description="Default for URLs that do not set it.")
     follow: int = Field(1, ge=0, le=1)
 
 
 class FetchAnswers(BaseModel):
+    """Response of `POST /v1/fetch`."""
+
     snapshot: str
     answers: list[FetchAnswer | MemberError] = Field(description="One for each URL, in the order asked.")
 
 
 class Place(BaseModel):
-    start: int = Field(description="`start` for /v1/fetch.")
-    line: int = Field(description="`line` for /v1/fetch.")
-    text: str = Field(description="What surrounds it.")
+    """One place where the text was found."""
+
+    start: int = Field(description="Character offset, for `start` of /v1/fetch.")
+    line: int = Field(description="Line from 0, for `line` of /v1/fetch.")
+    text: str = Field(description="Text around the match.")
 
 
 class FindAnswer(BaseModel):
+    """Response of `GET /v1/find`."""
+
     url: str
     final_url: str
     pattern: str
-    total: int = Field(description="How often it occurs, shown or not.")
+    total: int = Field(description="Number of matches, shown or not.")
     matches: list[Place]
     snapshot: str
 
 
 class Health(BaseModel):
+    """Response of `GET /health`."""
+
     status: str
     snapshot: str
 
 
 class Spent(BaseModel):
+    """Durations of the requests of one route, in seconds."""
+
     sum: float
-    buckets: list[int] = Field(description="Requests by time; the bounds are those of /metrics.")
+    buckets: list[int] = Field(description="Requests per bucket; the bounds are those of /metrics.")
 
 
 class Process(BaseModel):
+    """Figures of one serving process."""
+
     pid: int
     uptime_seconds: float
     cpu_seconds: float
     resident_bytes: int
-    requests: dict[str, dict[str, int]] = Field(description="By place and status.")
-    seconds: dict[str, Spent] = Field(description="By place.")
+    requests: dict[str, dict[str, int]] = Field(description="Number of requests by route and status.")
+    seconds: dict[str, Spent] = Field(description="Durations by route.")
     dropped_headers: dict[str, int] = Field(description="Recorded headers that were left out, by reason.")
     cache: dict[str, int]
     pool: dict[str, int]
-    traces: dict[str, int] = Field(description="Rows of sessions' traces: taken, and lost.")
-    reader: str = Field(description="What reads result records: compiled, or python, which is slower.")
+    traces: dict[str, int] = Field(description="Trace rows of sessions: taken, and lost.")
+    reader: str = Field(description="Reader of result records: compiled, or python, which is slower.")
 
 
 class Stats(BaseModel):
+    """Response of `GET /v1/stats`."""
+
     collection: str
     snapshot: str
-    documents: int = Field(description="Pages that can be found.")
+    documents: int = Field(description="Pages in the search index.")
     pages: int = Field(description="Pages with text.")
     captures: int
     urls: int
     hosts: int
     sources: int
-    process: Process = Field(description="Of the one process that answered.")
+    process: Process = Field(description="Figures of the one process that answered.")
 
 
 _MODELS = (SearchAnswer, SearchBatch, SearchAnswers, FetchAnswer, FetchBatch, FetchAnswers, FindAnswer, Health, Stats)
@@ -183,6 +220,7 @@ _URL = {"type": "string", "format": "uri", "examples": ["https://example.org/"]}
 
 
 def _number(default: int, least: int, most: int | None = None) -> dict[str, object]:
+    """Return the JSON schema of an integer parameter."""
     bounds: dict[str, object] = {"type": "integer", "default": default, "minimum": least}
     return bounds if most is None else {**bounds, "maximum": most}
 
@@ -191,29 +229,29 @@ _SEARCH = (
     ("q", {"type": "string", "examples": ["river port"]}, "The query. Operators: docs/api.md."),
     ("page", _number(1, 1), "Page of results."),
     ("size", _number(native.SIZE, 1, native.MAX_SIZE), "Results per page."),
-    ("as_of", _TIME, "Only what the crawl had captured by then exists."),
-    ("engine", _TEXT, "Way of searching: full, plain, weak, and with vectors dense, hybrid, rerank."),
-    ("explain", _FLAG, "Whether each result says what ranked it."),
+    ("as_of", _TIME, "Time of the query: pages captured later do not exist."),
+    ("engine", _TEXT, "Ranker: full, plain or weak; with embeddings also dense, hybrid or rerank."),
+    ("explain", _FLAG, "True to list the ranking signals of each result."),
 )
 _FETCH = (
-    ("url", _URL, "The page."),
+    ("url", _URL, "URL of the page."),
     ("format", {"type": "string", "enum": list(VIEWS), "default": "text"}, "`raw`: the payload as recorded."),
-    ("at", _TIME, "The capture nearest to this time; else the latest successful one."),
+    ("at", _TIME, "Time of the capture, the nearest one is shown; by default the latest successful one."),
     ("start", _number(0, 0), "First character."),
-    ("length", _number(LENGTH, 0), "Characters; 0: all that follow."),
-    ("line", _number(0, 0), "First line; instead of start and length."),
-    ("lines", _number(LINES, 0), "Lines; 0: all that follow."),
-    ("follow", _number(1, 0, 1), "0: answer a captured redirect itself, as `raw` does unless told."),
+    ("length", _number(LENGTH, 0), "Number of characters; 0 for all that follow."),
+    ("line", _number(0, 0), "First line; replaces start and length."),
+    ("lines", _number(LINES, 0), "Number of lines; 0 for all that follow."),
+    ("follow", _number(1, 0, 1), "1 follows captured redirects, 0 shows them; `raw` has 0 by default."),
 )
 _FIND = (
-    ("url", _URL, "The page."),
+    ("url", _URL, "URL of the page."),
     ("pattern", _TEXT, "Plain text, case-insensitive."),
-    ("at", _TIME, "The capture nearest to this time; else the latest successful one."),
-    ("limit", _number(native.MATCHES, 1, native.MAX_MATCHES), "Places shown."),
+    ("at", _TIME, "Time of the capture, the nearest one is shown; by default the latest successful one."),
+    ("limit", _number(native.MATCHES, 1, native.MAX_MATCHES), "Number of matches shown."),
 )
 _SHOW = (
-    ("from", _number(1, 1), "First step."),
-    ("limit", _number(10_000, 1, 10_000), "Steps."),
+    ("from", _number(1, 1), "First step, from 1."),
+    ("limit", _number(10_000, 1, 10_000), "Number of steps."),
 )
 _ROUTES: tuple[tuple[str, str, str, tuple[Any, ...], type[BaseModel] | None, type[BaseModel]], ...] = (
     ("/v1/search", "get", "Search", _SEARCH, None, SearchAnswer),
@@ -222,15 +260,17 @@ _ROUTES: tuple[tuple[str, str, str, tuple[Any, ...], type[BaseModel] | None, typ
     ("/v1/fetch", "post", "Open many pages at once", (), FetchBatch, FetchAnswers),
     ("/v1/find", "get", "Find a text in a page", _FIND, None, FindAnswer),
     ("/v1/sessions", "post", "Open a session with a policy", (), SessionAsk, SessionMade),
-    ("/v1/sessions/{session}", "get", "What a session did", _SHOW, None, SessionAccount),
-    ("/v1/stats", "get", "What is served, and what this process did so far", (), None, Stats),
-    ("/health", "get", "Whether there is a snapshot to serve", (), None, Health),
+    ("/v1/sessions/{session}", "get", "Report what a session did", _SHOW, None, SessionAccount),
+    ("/v1/stats", "get", "Describe the snapshot and the activity of this process", (), None, Stats),
+    ("/health", "get", "Check that there is a snapshot to serve", (), None, Health),
 )
+"""Documented routes: path, method, summary, query parameters, model of the body, model of the response."""
 _REQUIRED = ("q", "url", "pattern")
+"""Query parameters that must be given."""
 
 
 def document() -> dict[str, Any]:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     _, schemas = models_json_schema(
         [(model, "serialization") for model in (*_MODELS, *_SESSIONS, ErrorAnswer)],
         ref_template="#/components/schemas/{model}",
@@ -251,6 +291,7 @@ def document() -> dict[str, Any]:
 def _operation(
     path: str, summary: str, parameters: tuple[Any, ...], body: type[BaseModel] | None, answer: type[BaseModel]
 ) -> dict[str, Any]:
+    """Return the OpenAPI operation of one route."""
     operation: dict[str, Any] = {
         "summary": summary,
         "responses": {
@@ -264,7 +305,13 @@ def _operation(
             for name, schema, text in parameters
         ]
     if "{session}" in path:
-        named = {"name": "session", "in": "path", "required": True, "schema": _TEXT, "description": "Its id."}
+        named = {
+            "name": "session",
+            "in": "path",
+            "required": True,
+            "schema": _TEXT,
+            "description": "Id of the session.",
+        }
         operation["parameters"] = [named, *operation["parameters"]]
     if body is not None:
         operation["requestBody"] = {"required": True, "content": _json(body)}
@@ -272,11 +319,12 @@ def _operation(
 
 
 def _json(model: type[BaseModel]) -> dict[str, Any]:
+    """Return an OpenAPI content object that refers to the schema of a model."""
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
 
 
 def add_docs(app: FastAPI) -> None:
-    """Give the app `/openapi.json` and `/docs`."""
+    """Add `/openapi.json` and `/docs` to the application."""
     described = document()
     app.openapi = lambda: described  # type: ignore[method-assign]
     app.mount("/docs/files", StaticFiles(directory=str(files("fastapi_offline") / "static")))

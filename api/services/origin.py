@@ -1,8 +1,8 @@
-"""A recorded answer given again as its origin would: one that keeps its headers and understands the client's.
+"""Rebuild the response of the origin server from a recorded one, as that server would answer this client.
 
-RFC 9110: conditional requests (section 13), ranges (14), content codings (8.4, 12.5.3). Common Crawl stores bodies
-decoded and puts `X-Crawler-` before the headers that spoke of the coding; what they say is true again of what is sent
-here, or not said. Pure: no clock, no store.
+It follows RFC 9110: conditional requests (section 13), ranges (14), content codings (8.4, 12.5.3). Common Crawl stores
+decoded bodies and prefixes the headers about their coding with `X-Crawler-`; these headers are restored so far as they
+are true of the body that is sent, and dropped otherwise. Pure functions: no clock, no storage.
 """
 
 from __future__ import annotations
@@ -21,41 +21,51 @@ from webemu.emulator.errors import PayloadError
 from webemu.emulator.types import Payload
 
 Headers = list[tuple[bytes, bytes]]
+"""Response headers in order; names may repeat."""
 Asked = Mapping[bytes, bytes]
-"""Request headers by lower-case name; of repeated ones, all values joined by commas."""
+"""Request headers by lower-case name; the values of a repeated header are joined by commas."""
 
 _MASK = b"x-crawler-"
 _MASKED = frozenset((b"content-encoding", b"content-length", b"transfer-encoding"))
-"""What Common Crawl masks; any other `X-Crawler-*` is the origin's own."""
+"""Headers that Common Crawl renames; any other `X-Crawler-*` header came from the origin."""
 _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding"
     b" upgrade".split()
 )
-"""RFC 9110, section 7.6.1: of the connection, not of the answer."""
+"""Headers that describe the connection, not the response (RFC 9110, section 7.6.1)."""
 _OF_304 = frozenset(b"cache-control content-location date etag expires last-modified vary set-cookie server".split())
+"""Headers that a 304 response keeps."""
 RENAMED = b"X-Archive-Orig-"
-"""Begins the name of a recorded header that would act, or be taken for a mark of ours, under its own."""
+"""Prefix for a recorded header that would have an effect, or be taken for a debug header of ours, under its own name.
+"""
 _RANGE = re.compile(rb"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
 _ENCODED = frozenset((b"gzip", b"br", b"deflate", b"zstd"))
 
 
 class Reply(NamedTuple):
-    """What goes over the wire."""
+    """A complete HTTP response of the emulated web or of an imitated service."""
 
     status: int
     reason: bytes
     headers: Headers
-    """Headers in the order and spelling of the origin, `Content-Length` true. HTTP may forbid some: `api/http/head.py`."""
+    """Headers in the order and spelling of the origin, with a correct `Content-Length`. Some may be ones that HTTP
+    forbids; `api.head` drops them.
+    """
     body: bytes
 
 
 def replay(payload: Payload, method: str, asked: Asked, decode: Callable[[Payload], bytes]) -> Reply:
-    """The answer to a GET or HEAD for what was recorded; for HEAD the body is that of GET, to be left out.
+    """Return the response of the origin to a GET or HEAD. For HEAD the body is that of GET; the caller leaves it out.
 
-    `decode` takes the content coding off a body, or raises PayloadError.
+    `decode` removes the content coding of a body, or raises PayloadError.
+
+    Raises:
+        PayloadError: the recorded status is not one that ends a request (1xx, or above 999).
     """
     if not 200 <= payload.status <= 999:
-        raise PayloadError(f"the crawl recorded {payload.status}, which ends no request", reason="payload-undecodable")
+        raise PayloadError(
+            f"the crawl recorded status {payload.status}, which ends no request", reason="payload-undecodable"
+        )
     headers, body = _body(payload, asked.get(b"accept-encoding", b""), decode)
     reason = reason_phrase(payload.reason)
     if payload.status == 204:
@@ -77,7 +87,7 @@ def replay(payload: Payload, method: str, asked: Asked, decode: Callable[[Payloa
 
 
 class _Role(Enum):
-    """What a header is to an answer that is given again."""
+    """Kinds of recorded headers, by what must happen to them."""
 
     ORIGINS = 1
     CODING = 2
@@ -87,7 +97,7 @@ class _Role(Enum):
 
 @lru_cache(4096)
 def _role(name: bytes) -> tuple[_Role, bytes]:
-    """Return what a recorded header is, and the name that it has in an answer."""
+    """Return the kind of a recorded header, and its name in the response."""
     lower = name.lower()
     if lower.startswith(_MASK) and lower[len(_MASK) :] in _MASKED:
         name, lower = name[len(_MASK) :], lower[len(_MASK) :]
@@ -99,9 +109,10 @@ def _role(name: bytes) -> tuple[_Role, bytes]:
 
 
 def _body(payload: Payload, accepted: bytes, decode: Callable[[Payload], bytes]) -> tuple[Headers, bytes]:
-    """Return the headers without what they say of the connection, and the body in a coding that the client takes.
+    """Return the headers of the response, and the body in a coding that the client accepts.
 
-    The first `Content-Length` stays where it stood; its value is yet to be filled in.
+    Headers about the connection are dropped. The first `Content-Length` keeps its place; `_set_length` sets its value
+    later.
     """
     headers: Headers = []
     roles: set[_Role] = set()
@@ -113,22 +124,23 @@ def _body(payload: Payload, accepted: bytes, decode: Callable[[Payload], bytes])
     said = _codings(headers)
     body, coding = payload.body, payload.encoding.encode()
     if coding and not takes(accepted, coding):
-        with suppress(PayloadError):  # what cannot be decoded goes out as it came
+        with suppress(PayloadError):  # a body that cannot be decoded is sent as it was recorded
             body, coding = decode(payload), b""
+    # The origin compressed this page, the crawl stored it decoded: compress it again, as the client would have got it.
     if not coding and body and said and said[0] in _ENCODED and takes(accepted, b"gzip"):
         body, coding = squeezed(body), b"gzip"
     return (headers if b", ".join(said) == coding else _coded(headers, coding)), body
 
 
 def _codings(headers: Headers) -> list[bytes]:
-    """Return the content codings that headers speak of, in the order they were applied."""
+    """Return the content codings that the headers name, in the order in which they were applied."""
     values = [value.lower().split(b",") for name, value in headers if name.lower() == b"content-encoding"]
     names = [part.strip().removeprefix(b"x-") for parts in values for part in parts]
     return [name for name in names if name not in (b"", b"identity")]
 
 
 def _coded(headers: Headers, coding: bytes) -> Headers:
-    """Return the headers with this one content coding in the place and spelling of the first; with none if empty."""
+    """Return the headers with this content coding only, in the place and spelling of the first; none if it is empty."""
     told: Headers = []
     for name, value in headers:
         if name.lower() != b"content-encoding":
@@ -140,18 +152,21 @@ def _coded(headers: Headers, coding: bytes) -> Headers:
 
 
 def _sized(headers: Headers, body: bytes) -> Headers:
+    """Return the headers with the length of the body as `Content-Length`."""
     at = next((at for at, (name, _) in enumerate(headers) if name.lower() == b"content-length"), len(headers))
     name = headers[at][0] if at < len(headers) else b"Content-Length"
     return [*headers[:at], (name, b"%d" % len(body)), *headers[at + 1 :]]
 
 
 def _first(headers: Headers, wanted: bytes) -> bytes:
+    """Return the first value of a header, given its name in lower case; empty if it is absent."""
     return next((value.strip() for name, value in headers if name.lower() == wanted), b"")
 
 
 def _not_modified(headers: Headers, asked: Asked) -> bool:
+    """True if a conditional request is to be answered with 304 (RFC 9110, section 13.1)."""
     if (wanted := asked.get(b"if-none-match")) is not None:
-        tag = _first(headers, b"etag").removeprefix(b"W/")
+        tag = _first(headers, b"etag").removeprefix(b"W/")  # weak comparison, RFC 9110, section 13.1.2
         return bool(tag) and (
             wanted.strip() == b"*" or tag in [one.strip().removeprefix(b"W/") for one in wanted.split(b",")]
         )
@@ -160,6 +175,7 @@ def _not_modified(headers: Headers, asked: Asked) -> bool:
 
 
 def _is_since(modified: bytes, date: bytes) -> bool:
+    """True if a page was not modified after a date; False if either date cannot be parsed."""
     try:
         return parsedate_to_datetime(modified.decode("ascii")) <= parsedate_to_datetime(date.decode("ascii"))
     except (ValueError, TypeError, OverflowError):
@@ -167,16 +183,21 @@ def _is_since(modified: bytes, date: bytes) -> bool:
 
 
 def _range(headers: Headers, asked: Asked, size: int) -> tuple[int, int] | None:
-    """First and past-the-last byte of the one range asked for; None where the whole is to be sent."""
+    """Return the first byte and the byte after the last of the requested range; None if the whole body is to be sent.
+
+    Several ranges in one request, and a failed `If-Range`, also give None. If the first is not below the second, the
+    range cannot be satisfied.
+    """
     found = _RANGE.fullmatch(asked[b"range"]) if b"range" in asked else None
     if found is None or not any(found.groups()):
         return None
     if (condition := asked.get(b"if-range")) is not None:
         tag, modified = _first(headers, b"etag"), _first(headers, b"last-modified")
+        # Only a strong validator counts here, RFC 9110, section 13.1.5.
         if not condition.strip() or condition.strip() not in (tag, modified) or condition.startswith(b"W/"):
             return None
     first, last = found.groups()
-    if not first:
+    if not first:  # `bytes=-500`: the last 500 bytes
         return max(0, size - int(last)), size
     end = min(int(last) + 1, size) if last else size
     return None if last and int(last) < int(first) else (int(first), end)

@@ -1,7 +1,7 @@
-"""Tell requests for this server itself from those for the emulated web, by the host and the port that they name.
+"""Distinguish requests for this server itself from requests for the emulated web, by the host and port that they name.
 
-A request that comes as to a proxy names a place of the web. This server is such a place only under its own names at its
-own ports, and only where the crawl has no capture of the very URL.
+A request that arrives as to a proxy names a URL of the web. It means this server only if it uses one of the server's
+own names at one of its own ports, and the crawl has no capture of that very URL.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from webemu.api.http.response import Scope
 from webemu.api.proxy.target import authority
 
 PROXIED = "webemu.proxied"
-"""Key of an ASGI scope, True for a request with an absolute target or one inside CONNECT."""
+"""Key of an ASGI scope: True for a request with an absolute target or one inside a CONNECT tunnel."""
 _DEFAULT = {"http": 80, "https": 443}
+"""Default port of each scheme."""
 
 
 @lru_cache(4096)
 def is_own(host: str) -> bool:
-    """True if a host is this server under any name: an address, `localhost`, `webemu`, that of a service or a pod in
-    Kubernetes (`….svc`); no site of the web is."""
+    """True if a host can only mean this server: an IP address, `localhost`, `webemu`, or a service or pod of
+    Kubernetes (`*.svc`). No host of the web is one of these.
+    """
     return _address(host) is not None or host in ("", "localhost") or _is_given(host)
 
 
 def is_here(scope: Scope, ports: Collection[int]) -> bool:
-    """True if what a request names is this server: `ports` are those that it listens on besides the one asked."""
+    """True if a request names this server. `ports` are those it listens on besides the one that the request came to."""
     named = next((value for name, value in scope["headers"] if name == b"host"), b"")
     host, port = authority(named)
     if not is_own(host) or not scope.get(PROXIED):
@@ -45,6 +47,7 @@ def _is_given(host: str) -> bool:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the host as an IP address; None if it is a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,6 @@
-"""What answers of itself: the services that live on hosts of the web, and those of them this server has as its own."""
+"""Registry of the services that answer requests themselves: imitated services on hosts of the web, also reachable
+below this server's own address.
+"""
 
 from __future__ import annotations
 
@@ -22,47 +24,47 @@ from webemu.api.wiki.site import is_wikipedia
 from webemu.emulator.world import World
 
 MADE: Sequence[Handler] = (wiki.answer, sitemap.answer)
-"""What sites have though the crawl has no capture of it."""
+"""Handlers for pages that a site has although the crawl has no capture of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Who answers where."""
+    """All services, by the requests that they answer."""
 
     hosts: Mapping[str, Handler]
-    """By host of the web; where one has no answer, the captures of its host have."""
+    """Services by their host on the web. If a service returns None, the captures of its host answer."""
     paths: Sequence[tuple[re.Pattern[str], Handler]]
-    """By path, what is served under this server's own names besides the API."""
+    """Services below this server's own address, by path."""
     roots: Sequence[tuple[Callable[[Request], bool], Handler]]
-    """Requests without a prefix that are for a service all the same."""
+    """Services that recognise requests at this server's root, without a prefix."""
 
     dialects: Mapping[Handler, Dialect]
-    """Whose words an answer is in, of those that are in `DIALECTS`."""
+    """Wire format of each handler that has one in `DIALECTS`, for its errors and its metrics."""
 
     def has(self, host: str) -> bool:
-        """Return whether a service or an API is at a host of the web, though the crawl may not know it."""
+        """True if a host of the web belongs to a service, whether or not the crawl knows it."""
         return host in self.hosts or is_wikipedia(host)
 
     def own(self, request: Request) -> Handler | None:
-        """Who answers a request to this server; None if that is the API."""
+        """Return the service that answers a request to this server; None if it is for the native API."""
         found = (handler for is_meant, handler in self.roots if is_meant(request))
         by_path = (handler for pattern, handler in self.paths if pattern.fullmatch(request.path))
         return next(found, None) or next(by_path, None)
 
     def is_quick(self, handler: Handler, request: Request) -> bool:
-        """Whether a request to one of them may be answered in the event loop."""
+        """True if a request to a service may be answered on the event loop."""
         dialect = self.dialects.get(handler)
         return dialect is not None and is_quick(dialect, request)
 
 
 def services(keys: frozenset[str]) -> Services:
-    """All of them; with keys, services that have keys take only these."""
+    """Return all services. With `keys`, those services that take API keys accept only these."""
     spoken = [(dialect, partial(speak, dialect, keys)) for dialect in DIALECTS]
     hosts: dict[str, Handler] = {host: _named(*each) for each in spoken for host in each[0].hosts}
     below = [
         (re.compile(rf"/{dialect.name}(?:/.*)?", re.DOTALL), _below(dialect, handler)) for dialect, handler in spoken
     ]
-    # First, since its tools' arguments may look like anybody's.
+    # MCP first: the arguments of a tool call may look like the request of any other service.
     roots = [*ENDPOINTS]
     roots += [(dialect.at_root, handler) for dialect, handler in spoken]
     dialects: dict[Handler, Dialect] = {handler: dialect for dialect, handler in spoken}
@@ -73,7 +75,7 @@ def services(keys: frozenset[str]) -> Services:
 
 
 def _named(dialect: Dialect, handler: Handler) -> Handler:
-    """The service by its host, whose other pages the crawl may hold."""
+    """Return the service for its own host, where paths that it does not have may be pages of the crawl."""
 
     def answer(world: World, request: Request) -> Reply | None:
         is_page = not has(dialect, request.path) and world.knows_host(request.host)
@@ -83,7 +85,7 @@ def _named(dialect: Dialect, handler: Handler) -> Handler:
 
 
 def _below(dialect: Dialect, handler: Handler) -> Handler:
-    """The service below its prefix."""
+    """Return the service for requests below its prefix on this server."""
 
     def answer(world: World, request: Request) -> Reply | None:
         return handler(world, request._replace(path=request.path.removeprefix(f"/{dialect.name}") or "/"))

@@ -1,4 +1,4 @@
-"""A sitemap for hosts whose own was not crawled, made of the pages that were (sitemaps.org, protocol 0.9)."""
+"""Generate a sitemap from the captured pages of a host whose own was not crawled (sitemaps.org, protocol 0.9)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
 PER_FILE = 50_000
-"""The protocol's limit."""
+"""Most URLs in one file, by the protocol."""
 _PATH = re.compile(r"/sitemap(?:_index|-(\d{1,4}))?\.xml")
 _XMLNS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 def covers(request: Request) -> bool:
+    """True if a request is for the address of a sitemap."""
     return _PATH.fullmatch(request.path) is not None and request.method in ("GET", "HEAD")
 
 
 def answer(world: World, request: Request) -> Reply | None:
-    """`/sitemap.xml`: the host's pages, or where they are more than one file may hold, an index of `/sitemap-1.xml`…"""
+    """Return `/sitemap.xml` of a host: its pages, or an index of `/sitemap-1.xml`… if one file cannot hold them.
+
+    None if the path is no sitemap's, or the crawl has no page of the host.
+    """
     path = _PATH.fullmatch(request.path)
     if path is None or not world.knows_host(request.host):
         return None
-    if path[1]:
+    if path[1]:  # /sitemap-<n>.xml
         start = (int(path[1]) - 1) * PER_FILE
         listed = _file(list(islice(_pages(world, request.host), max(0, start), start + PER_FILE)))
         return _reply(listed) if listed and start >= 0 else None
@@ -44,7 +48,9 @@ def answer(world: World, request: Request) -> Reply | None:
 
 
 def _pages(world: World, host: str) -> Iterator[tuple[str, int]]:
-    """URL and latest capture of every page of the host that a crawl would index."""
+    """Yield URL and latest capture time (seconds since the epoch) of every page of the host that a search engine would
+    index.
+    """
     captures: Iterator[Capture] = world.host_listing(host)
     for url, group in groupby(captures, key=lambda capture: capture.url):
         last = max(group, key=lambda capture: capture.time)
@@ -53,10 +59,12 @@ def _pages(world: World, host: str) -> Iterator[tuple[str, int]]:
 
 
 def _file(pages: list[tuple[str, int]]) -> bytes:
+    """Return a `urlset` document; empty without pages."""
     return _document("urlset", "url", pages) if pages else b""
 
 
 def _document(root: str, element: str, entries: list[tuple[str, int]]) -> bytes:
+    """Return an XML document with one element for each URL and time."""
     days = ((escape(url), f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d}") for url, time in entries)
     lines = (f"<{element}><loc>{url}</loc><lastmod>{day}</lastmod></{element}>" for url, day in days)
     body = "\n".join(lines)

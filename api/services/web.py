@@ -1,8 +1,9 @@
-"""The emulated web as an ASGI app: any URL, answered as it was when the crawl saw it.
+"""The emulated web as an ASGI application: any URL, answered as it was when the crawl saw it.
 
-What was not seen is answered plausibly, and marked: an unknown host as a name that does not resolve, an unknown path as
-the host itself says so, else plainly. Services that live on the web (archives, wikis) have modules of their own.
-Marks of ours are in `X-Webemu-*` headers. No request leaves this machine.
+What was not captured is answered plausibly and marked: an unknown host as a name that does not resolve, an unknown
+path with the host's own error page if it was captured, else with a plain 404. Services that live on the web (archives,
+wikis, search APIs) are modules of their own, found through `api.services`. Debug headers of this server begin with
+`X-Webemu-`. No request leaves this machine.
 """
 
 from __future__ import annotations
@@ -42,22 +43,24 @@ from webemu.emulator.world import World
 Answered = TypeVar("Answered", Reply, Reply | None)
 
 PLACE, PAGES = "the web", "pages"
-"""What `/v1/stats` calls every address of the emulated web, and this server's own pages."""
+"""Route names in `/v1/stats` for every address of the emulated web, and for this server's own pages."""
 MAX_BODY = 8_000_000
+"""Largest body of a request, in bytes."""
 
 
 class Begun(NamedTuple):
-    """A request that is counted when it ends."""
+    """Start time of a request, and the route under which it will be counted."""
 
     place: str
     start: float
 
     def of(self, dialect: Dialect | None) -> Begun:
+        """Return the timer with the name of the dialect as its route; itself without a dialect."""
         return self if dialect is None else self._replace(place=dialect.name)
 
 
 class Web:
-    """Answers requests whose Host is a host of the web."""
+    """ASGI application for requests whose Host is a host of the web."""
 
     def __init__(
         self, served: Served, services: Services, pool: Pool, counters: Counters, watch: Watch, desk: Desk
@@ -70,12 +73,14 @@ class Web:
         self._desk = desk
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
         await guarded(self._answer, _plain_answer, scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, under its session if it has one, and send the response."""
         request: Request | None = None
         begun = Begun(PLACE, arrived(scope))
-        late = is_late(begun.start)
+        late = is_late(begun.start)  # asked now: reading the body would count as waiting
         try:
             if (request := await _read(scope, receive)) is None:
                 return
@@ -95,7 +100,7 @@ class Web:
         await self._send(reply, scope, send, request is None or request.session.marks, begun)
 
     async def own(self, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answer for one of this server's own pages and services; False if it has none there."""
+        """Answer a request to one of this server's own pages or services; return False if there is none at its path."""
         begun = Begun(PAGES, arrived(scope))
         late = is_late(begun.start)
         reply: Reply | None
@@ -119,14 +124,16 @@ class Web:
         return reply is not None
 
     def _misread(self, failure: BaseException, scope: Scope, is_own: bool) -> Reply:
-        """Return what whoever is asked says of a request that could not be read, or answered in its words."""
+        """Return the error response to a request that could not be read, or not answered, in the format of its
+        service.
+        """
         request = read_plain(scope)
         service = self._services.own(request) if is_own else self._services.hosts.get(request.host)
         whom = NATIVE if is_own and service is None else self._whom(request.host, service, answer)
         return whom.refuse(request, ours(failure))
 
     def _own(self, request: Request) -> tuple[Request, Whom | None]:
-        """Who answers for this server, and the request with its session; None if that is neither page nor service."""
+        """Return the request with its session, and who answers it for this server; None if no page or service does."""
         if request.path in ROUTES:
             return carried(request, None), NATIVE
         if (handler := self._services.own(request)) is None:
@@ -137,14 +144,16 @@ class Web:
         return self._services.dialects.get(service) if service else None
 
     def _carried(self, request: Request, service: Handler | None) -> Request:
+        """Return the request with the session that it carries in place of an API key, if any."""
         return carried(request, self._dialect(service))
 
     def _whom(self, name: str, service: Handler | None, handler: Handler) -> Whom:
+        """Return who answers a request: a service with its dialect, else the plain web."""
         dialect = self._dialect(service)
         return spoken(dialect, handler) if dialect else Whom(name, handler, _refused)
 
     async def _attend(self, request: Request, whom: Whom, scope: Scope, send: Send, begun: Begun) -> bool:
-        """Answer a session with a policy; False where there is no answer."""
+        """Answer a request under the policy of its session; return False if the service has no answer."""
         outcome = await self._desk.attend(request, whom)
         if outcome.cut:
             reply = outcome.reply and self._fitted(outcome.reply)
@@ -156,7 +165,7 @@ class Web:
     async def _asked(
         self, service: Handler, handler: Callable[[World, Request], Answered], request: Request
     ) -> Answered:
-        """What a service answers: at once if that takes no longer than a search, else from the pool."""
+        """Return what a service answers, on the event loop if that is as quick as a search, else from a thread."""
         world = self._served.world
         if self._services.is_quick(service, request):
             world = self._desk.worlds.plain()
@@ -165,7 +174,7 @@ class Web:
         return await self._pool.run(partial(handler, world, request))
 
     async def _reply(self, request: Request) -> Reply:
-        """At once where that takes no disk and no long work, else from the pool."""
+        """Answer on the event loop if neither the disk nor long work is needed, else in a thread."""
         world = self._served.world
         if service := self._services.hosts.get(request.host):
             return await self._asked(service, partial(_serve, service), request)
@@ -175,7 +184,11 @@ class Web:
             return await self._pool.run(partial(answer, world, request))
 
     async def _send(self, reply: Reply, scope: Scope, send: Send, marks: bool, begun: Begun, held: float = 0.0) -> None:
-        """`held`: seconds that a session's weather took, which is nobody's slowness."""
+        """Send a response and count the request.
+
+        `weather_seconds` is the delay injected by the weather of a session, which does not make the request slow.
+        Debug headers are removed unless `keeps_debug_headers`.
+        """
         reply = self._fitted(reply)
         seconds = perf_counter() - begun.start
         self._counters.count(begun.place, reply.status, seconds)
@@ -188,22 +201,24 @@ class Web:
         await send({"type": "http.response.body", "body": b"" if bodiless else reply.body})
 
     def _fitted(self, reply: Reply) -> Reply:
-        """Return the reply with headers that every client can take; those left out are counted."""
+        """Return the response with only those headers that every client accepts; count the headers that are dropped."""
         headers, dropped = fitted(reply.headers)
         self._counters.drop(dropped)
         return reply._replace(headers=headers) if dropped else reply
 
     def knows(self, host: str) -> bool:
-        """True if a name resolves on the web, or an address was captured; False before a snapshot is open."""
+        """True if a host name resolves on the emulated web, or an IP address was captured; False until a snapshot is
+        open.
+        """
         try:
             name = host.lower().rstrip(".")
-            name = f"[{name}]" if ":" in name else name
+            name = f"[{name}]" if ":" in name else name  # IPv6 addresses have brackets in URLs
             return self._services.has(name) or self._served.world.knows_host(name)
         except EmulatorError:
             return False
 
     def holds(self, scope: Scope) -> bool:
-        """True if the very URL was captured; False before a snapshot is open."""
+        """True if the very URL was captured; False until a snapshot is open."""
         try:
             return self._served.world.holds(read_plain(scope).url)
         except EmulatorError:
@@ -211,7 +226,7 @@ class Web:
 
 
 async def _read(scope: Scope, receive: Receive) -> Request | None:
-    """The whole request, None if the asker left. Raises BadRequest and HttpError."""
+    """Return the request with its body; None if the client disconnected. Raises BadRequest and HttpError."""
     request = read(scope)
     if request.method in ("GET", "HEAD"):
         return request
@@ -220,14 +235,19 @@ async def _read(scope: Scope, receive: Receive) -> Request | None:
 
 
 def _serve(service: Handler, world: World, request: Request) -> Reply:
-    """What was captured of a service's own host is answered as any page is; the service has the rest."""
+    """Answer a request to the host of a service: its captured pages come first, the service has the rest."""
     if request.method in ("GET", "HEAD") and world.holds(request.url):
         return answer(world, request)
     return service(world, request) or answer(world, request)
 
 
 def answer(world: World, request: Request, wait: bool = True) -> Reply:
-    """What the web answers. Raises EmulatorError; and BlockingIOError where it must not wait but would have to."""
+    """Return the response of the emulated web.
+
+    Raises:
+        EmulatorError: the page cannot be served.
+        BlockingIOError: `wait` is False, and the answer needs a disk or long work.
+    """
     if request.method in ("GET", "HEAD"):
         try:
             return _seen(world, request, wait)
@@ -240,17 +260,20 @@ def answer(world: World, request: Request, wait: bool = True) -> Reply:
 
 
 def _seen(world: World, request: Request, wait: bool) -> Reply:
+    """Return the recorded response of the captured page. Raises NotCaptured."""
     wanted = PageRequest(request.url, "raw", at=_moment(request), follow=False)
     capture, payload = world.payload(wanted, wait)
     return _marked(replay(payload, request.method, request.headers, world.decoded), capture, world.snapshot, [])
 
 
 def _first(handlers: Sequence[Handler], world: World, request: Request) -> Reply | None:
+    """Return the response of the first handler that has one; None if none has."""
     replies = (handler(world, request) for handler in handlers)
     return next((reply for reply in replies if reply), None)
 
 
 def _unseen(world: World, request: Request, error: NotCaptured) -> Reply:
+    """Return the response for a URL that was not captured: no such host, the host's own error page, or a plain 404."""
     host = urls.host(urls.exact(request.url))
     mark = (b"X-Webemu-Reason", error.reason.encode())
     if not world.knows_host(host):
@@ -262,12 +285,15 @@ def _unseen(world: World, request: Request, error: NotCaptured) -> Reply:
 
 
 def _refused(request: Request, error: Exception) -> Reply:
+    """Return the error response of the plain web: an imitated CAPTCHA page, or a plain text."""
     known = error if isinstance(error, EmulatorError) else internal_error(error, f"{request.method} {request.url}")
     return wall(known.message) if known.reason == CAPTCHA else failed(known)
 
 
 def failed(error: EmulatorError) -> Reply:
-    """What went wrong here and not in the web: 502 where the crawl is at fault, else the status the API has for it."""
+    """Return the response for an error of this server or of the crawl: 502 if the crawl caused it, else the error's
+    status.
+    """
     marks: Headers = [(b"X-Webemu-Reason", error.reason.encode())]
     status = 502 if error.reason in OF_THE_CRAWL else error.status
     reason = HTTPStatus(status).phrase.encode()
@@ -275,6 +301,7 @@ def failed(error: EmulatorError) -> Reply:
 
 
 def _plain_answer(error: EmulatorError) -> Answer:
+    """Return the error as a plain text, for failures outside the routing."""
     reply = failed(error)
     return Answer(reply.body, "", reply.status, b"text/plain; charset=utf-8", tuple(reply.headers[2:]))
 
@@ -285,6 +312,7 @@ def _date(time: int) -> bytes:
 
 
 def _marked(reply: Reply, capture: Capture, snapshot: str, marks: Headers) -> Reply:
+    """Return the response with debug headers: URL, time and snapshot of the capture, then `extra_headers`."""
     ours: Headers = [
         (b"X-Webemu-Url", capture.url.encode("ascii", "backslashreplace")),
         (b"X-Webemu-Fetched", _date(capture.time)),
@@ -294,13 +322,18 @@ def _marked(reply: Reply, capture: Capture, snapshot: str, marks: Headers) -> Re
 
 
 def _plain(status: int, reason: bytes, text: str, headers: Headers) -> Reply:
+    """Return a plain text response. The two headers of the body come first."""
     body = f"{text}\n".encode()
     told: Headers = [(b"Content-Type", b"text/plain; charset=utf-8"), (b"Content-Length", b"%d" % len(body))]
     return Reply(status, reason, [*told, *headers], body)
 
 
 def _moment(request: Request) -> datetime | None:
-    """`Accept-Datetime` (RFC 7089, section 2.1.1), else the session's; what is no date asks for nothing."""
+    """Return the requested time: `Accept-Datetime` (RFC 7089, section 2.1.1), else that of the session; None for the
+    latest.
+
+    An unreadable date counts as none.
+    """
     if (date := request.headers.get(b"accept-datetime")) is None:
         return request.session.at
     try:

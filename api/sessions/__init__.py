@@ -1,1 +1,1 @@
-"""Sessions with a policy: what a request of one goes through before and after it is answered, and their own routes."""
+"""Sessions with a policy: what a request goes through before and after it is answered, and their routes."""

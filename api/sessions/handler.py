@@ -1,7 +1,7 @@
-"""Where requests of sessions pass: counted, struck by weather, answered by whom they ask, and written down.
+"""Run requests under the policy of their session: count them, inject faults, answer them, and record them.
 
-Weather is drawn before anything is answered. What is refused here is said in the words of whom was asked; a failure of
-ours is never called weather, nor weather a failure.
+Faults are drawn before anything is answered. A refusal is worded as the requested service would word it. A failure of
+this server is never reported as an injected fault, nor a fault as a failure.
 """
 
 from __future__ import annotations
@@ -29,30 +29,33 @@ from webemu.emulator.weather import Kind as Fault
 from webemu.emulator.weather import fault, refusal
 
 Cut = Literal["", "reset", "close", "half"]
+"""Fault below HTTP: none, the connection is reset, closed without an answer, or closed in the middle of one."""
 
 
 class Outcome(NamedTuple):
-    """How a request of a session ends."""
+    """Result of a request of a session."""
 
     reply: Reply | None
-    """None where whom it asks has no answer, or none is given."""
+    """Response; None if the service has no answer, or none may be sent."""
     cut: Cut = ""
-    """How the connection is ended: not, without an answer (reset, closed), or in the middle of one."""
+    """Fault by which the connection ends; empty for none."""
     marks: bool = True
+    """True if debug headers may be sent."""
     delay_ms: float = 0.0
-    """That weather held it."""
+    """Milliseconds for which the weather delayed the response."""
 
 
 _CUTS: dict[Fault, Cut] = {"timeout": "close", "reset": "reset", "truncated": "half"}
+"""Faults that end the connection, and how."""
 
 
 class Desk:
-    """One for a server; what it must remember is in the ledger."""
+    """Handles all requests with a session; one for each server. All its state is in the ledger."""
 
     def __init__(
         self, ledger: Ledger, worlds: Worlds, trace: Traces, pool: Pool, attended: Callable[[str], None]
     ) -> None:
-        """`attended` is told of each request whose session it is."""
+        """Take the ports. `on_request` is called with the session id of each request."""
         self.book = Book(ledger, worlds)
         self.worlds = worlds
         self.trace = trace
@@ -61,8 +64,7 @@ class Desk:
         self._attended = attended
 
     async def attend(self, request: Request, whom: Whom) -> Outcome:
-        """Answer a request whose session has a policy: in the event loop where that takes no longer than a turn of a
-        thread would, else in a thread."""
+        """Answer a request whose session has a policy, on the event loop if that is quick, else in a thread."""
         start = perf_counter()
         self._attended(request.session.id)
         try:
@@ -76,12 +78,14 @@ class Desk:
             return Outcome(whom.refuse(request, ours(failure)), marks=request.session.marks)
 
     async def _began(self, request: Request, service: str) -> Step:
+        """Start a step, on the event loop if its snapshot is open, else in a thread."""
         try:
             return self._begin(request, service, wait=False)
         except BlockingIOError:
             return await self._pool.run(partial(self._begin, request, service))
 
     async def _replied(self, step: Step, struck: Fault | None, whom: Whom) -> Reply | None:
+        """Return the response of a step, on the event loop if the service allows it, else from a thread."""
         if whom.is_quick(step.request):
             try:
                 return self._reply(step, struck, whom, wait=False)
@@ -95,7 +99,8 @@ class Desk:
             return whom.refuse(step.request, error)
 
     def _finish(self, step: Step, struck: Fault | None, whom: Whom, reply: Reply | None, start: float) -> Outcome:
-        if struck == "truncated" and reply is None:
+        """Record a step and return its outcome."""
+        if struck == "truncated" and reply is None:  # nothing was sent that could be cut off
             struck = None
         if struck:
             step.seen.weather.add(struck)
@@ -104,7 +109,11 @@ class Desk:
         return Outcome(_marked(step, reply), how, step.request.session.marks, step.delay_ms)
 
     def _begin(self, request: Request, service: str, wait: bool = True) -> Step:
-        """Raises BlockingIOError where the snapshot is not open and it must not wait."""
+        """Start a step in the ledger.
+
+        Raises:
+            BlockingIOError: `wait` is False, and the snapshot of the session is not open.
+        """
         rules = self.book.rules(request.session, wait)
         request = request._replace(session=request.session.ruled(rules.policy))
         same = asked(request, service)
@@ -115,12 +124,17 @@ class Desk:
 
     @staticmethod
     def _delay(step: Step, struck: Fault | None) -> float:
+        """Set and return the delay of a step in milliseconds."""
         weather = step.rules.policy.weather
         step.delay_ms = weather.hold_ms if struck == "timeout" else weather.latency.drawn(step.draws)
         return step.delay_ms
 
     def _reply(self, step: Step, struck: Fault | None, whom: Whom, wait: bool = True) -> Reply | None:
-        """A failure is put into words here too. Raises only BlockingIOError, where it must not wait and would."""
+        """Return the response of a step; a failure becomes an error response of the service.
+
+        Raises:
+            BlockingIOError: `wait` is False, and the answer needs a disk or long work.
+        """
         try:
             if struck and (error := refusal(struck, step.draws)):
                 raise error
@@ -134,6 +148,7 @@ class Desk:
             return _told(whom.refuse(step.request, failed), failed, step.rules)
 
     def _visit(self, step: Step, wait: bool) -> Visit:
+        """Return the world of a step, created on the first call."""
         rules, visit = step.rules, step.visit
         if visit is None:
             visit = Visit(rules.world, rules.policy, rules.draws, step.draws, partial(self._spend, step))
@@ -142,7 +157,11 @@ class Desk:
         return visit
 
     def _spend(self, step: Step, kind: Kind) -> None:
-        """What has a limit is used up at once, and all workers see it; all else is written down in the end."""
+        """Charge one search or fetch to the budget of a session. Raises ServiceRefusal if the budget is spent.
+
+        What has a limit is charged in the ledger at once, so that all workers see it. Anything else is recorded when
+        the step ends.
+        """
         limit = getattr(step.rules.policy.budget, kind)
         if limit is None:
             step.used[kind] = step.used.get(kind, 0) + 1
@@ -150,6 +169,7 @@ class Desk:
             raise _spent(kind, step.rules)
 
     def _note(self, step: Step, service: str, reply: Reply | None, milliseconds: float) -> None:
+        """Record a step in the ledger and in the traces."""
         session, opened = step.rules.id, tuple(step.seen.opened)
         step.used["bytes"] = len(reply.body) if reply else 0
         places = self._ledger.places(session, opened) if opened else {}
@@ -158,12 +178,15 @@ class Desk:
 
 
 def _spent(kind: Kind, rules: Rules) -> Refused:
+    """Return the 429 error for a budget that is spent."""
     limit = getattr(rules.policy.budget, kind)
     return Refused(f"the session's budget of {limit:,} {kind} is spent", reason="out-of-budget", status=429)
 
 
 def _told(reply: Reply, error: Exception, rules: Rules) -> Reply:
-    """With `Retry-After` on a rate limit, which every service says in this header."""
+    """Return the response to a rate limit with `Retry-After`, the header that every service uses for it; any other
+    unchanged.
+    """
     if not (isinstance(error, EmulatorError) and error.reason == "rate-limited"):
         return reply
     kept = [one for one in reply.headers if one[0].lower() != b"retry-after"]
@@ -171,6 +194,7 @@ def _told(reply: Reply, error: Exception, rules: Rules) -> Reply:
 
 
 def _marked(step: Step, reply: Reply | None) -> Reply | None:
+    """Return the response with a debug header that names the faults of the step."""
     if reply is None or not step.seen.weather:
         return reply
     mark: Headers = [(b"X-Webemu-Weather", ",".join(sorted(step.seen.weather)).encode())]

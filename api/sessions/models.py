@@ -1,4 +1,4 @@
-"""What the documentation says of sessions' answers; none is ever rendered by it."""
+"""OpenAPI models of the session routes, for the documentation only. No response is rendered by them."""
 
 from __future__ import annotations
 
@@ -12,45 +12,51 @@ class SessionAsk(BaseModel):
 
     task: str = ""
     rollout: str = ""
-    snapshot: str = Field("", description="Id; else the one that is served now.")
-    as_of: str | None = Field(None, description="What was captured later does not exist.")
+    snapshot: str = Field("", description="Snapshot id; by default the one that is served now.")
+    as_of: str | None = Field(None, description="Time of the session: pages captured later do not exist.")
     seed: int = 0
-    marks: bool = Field(True, description="Whether answers bear X-Webemu-* headers.")
+    marks: bool = Field(True, description="True if responses carry X-Webemu-* headers.")
     blocked: dict[str, list[str]] = Field({}, examples=[{"domains": ["example.org"]}])
     budget: dict[str, int] = Field({}, examples=[{"searches": 10, "fetches": 20}])
     weather: dict[str, Any] = Field({}, examples=[{"rate_limits": 0.02, "latency": {"kind": "lognormal", "ms": 300}}])
 
 
 class SessionMade(BaseModel):
-    session: str = Field(description="For X-Webemu-Session, in the place of an API key, as proxy user name.")
-    path: str = Field(description="Prefix of paths of this server that are asked in the session.")
+    """Response of `POST /v1/sessions`."""
+
+    session: str = Field(description="Id to send in X-Webemu-Session, as API key, or as proxy user name.")
+    path: str = Field(description="Prefix for paths of this server; requests below it belong to the session.")
     snapshot: str
-    policy: dict[str, Any] = Field(description="As understood, without what is as ever.")
+    policy: dict[str, Any] = Field(description="The policy as understood, without defaults.")
 
 
 class SessionStep(BaseModel):
+    """One request of a session."""
+
     step: int
     service: str
     method: str
     url: str
-    attempt: int = Field(description="How often the very same was asked before.")
-    status: int = Field(description="0 where no answer was given.")
+    attempt: int = Field(description="Number of equal requests before.")
+    status: int = Field(description="HTTP status; 0 if no response was sent.")
     bytes: int
     searches: list[dict[str, Any]]
-    opened: list[dict[str, Any]] = Field(description="Pages; with the step and rank that showed them last.")
+    opened: list[dict[str, Any]] = Field(description="Opened pages, with the step and rank that showed them last.")
     weather: list[str] = Field(description="Injected faults.")
     delay_ms: float
-    failed: bool = Field(description="A failure of the server itself.")
+    failed: bool = Field(description="True if the server itself failed.")
 
 
 class SessionAccount(BaseModel):
+    """Response of `GET /v1/sessions/<session>`."""
+
     session: str
     snapshot: str
     policy: dict[str, Any]
     steps: int
     spent: dict[str, int]
-    left: dict[str, int | None] = Field(description="null: no end.")
-    faults: dict[str, int] = Field(description="Injected ones by kind, in the requests below.")
+    left: dict[str, int | None] = Field(description="Remaining budget by kind; null if unlimited.")
+    faults: dict[str, int] = Field(description="Injected faults by kind, in the requests below.")
     failures: int = Field(description="Failures of the server itself, in the requests below.")
     requests: list[SessionStep]
     next: int | None = Field(description="`from` of the rest; null at the end.")

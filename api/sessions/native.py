@@ -1,6 +1,6 @@
-"""The native API to a session: the same answers, of its own world, each rendered anew.
+"""The native API under a session: the same responses, made from the session's own world, each rendered anew.
 
-Members of a batch are answered one after another, so that a budget always ends at the same one.
+Members of a batch are answered one after another, so that a budget always runs out at the same member.
 """
 
 from __future__ import annotations
@@ -27,26 +27,30 @@ Asked = TypeVar("Asked", Query, Visit)
 
 
 def answer(world: World, request: Request) -> Reply:
-    """What `/v1/search`, `/v1/fetch` and `/v1/find` say, errors included."""
+    """Return the response of `/v1/search`, `/v1/fetch` or `/v1/find`, errors included.
+
+    Raises:
+        BlockingIOError: the world may not wait here; the caller tries again in a thread.
+    """
     try:
         methods = ROUTES[request.path]
         method = "GET" if request.method == "HEAD" else request.method
         if (route := methods.get(method)) is None:
             raise method_not_allowed(request.method, request.path, ", ".join([*methods, "HEAD"]))
         return _reply(route(world, request))
-    except BlockingIOError:  # not here: in a thread
+    except BlockingIOError:  # no failure: the caller tries again in a thread
         raise
     except BaseException as failure:
         return refused(ours(failure), request, world.snapshot)
 
 
 def is_quick(request: Request) -> bool:
-    """Whether to try in the event loop, where what takes long raises BlockingIOError."""
+    """True if a request may be tried on the event loop; slow work raises BlockingIOError there."""
     return request.method in ("GET", "HEAD") and request.path in ("/v1/search", "/v1/fetch")
 
 
 def refused(error: Exception, request: Request, snapshot: str) -> Reply:
-    """Any exception in the API's shape."""
+    """Return the error response of any exception, in the error shape of the API."""
     known = error if isinstance(error, EmulatorError) else internal_error(error, f"{request.method} {request.url}")
     return _reply(error_answer(known, snapshot))
 
@@ -88,10 +92,12 @@ def _fetches(world: World, request: Request) -> Answer:
 
 
 def _object(request: Request) -> Mapping[str, object]:
+    """Return the JSON object in the body. Raises BadRequest."""
     return read_body(request.body)
 
 
 def _batch(world: World, asked: Sequence[Asked | BadRequest], render: Callable[[Asked], bytes]) -> Answer:
+    """Answer a batch in order; an error becomes the rendering of its member."""
     members, failed = [], False
     for one in asked:
         try:
@@ -108,14 +114,17 @@ def _page(world: World, visit: Visit) -> bytes:
 
 
 def _on(query: Query, at: datetime | None) -> Query:
+    """Return the query with the time of the session, unless it has its own."""
     return query if query.as_of else replace(query, as_of=at)
 
 
 def _at(visit: Visit, at: datetime | None) -> Visit:
+    """Return the fetch request with the time of the session, unless it has its own."""
     return replace(visit, request=_seen(visit.request, at))
 
 
 def _seen(request: PageRequest, at: datetime | None) -> PageRequest:
+    """Return the page request with the time of the session, unless it has its own."""
     return request if request.at else replace(request, at=at)
 
 
@@ -124,3 +133,4 @@ ROUTES: Mapping[str, Mapping[str, Callable[[World, Request], Answer]]] = {
     "/v1/fetch": {"GET": _fetch, "POST": _fetches},
     "/v1/find": {"GET": _find},
 }
+"""Routes by path and method."""

@@ -1,4 +1,8 @@
-"""`/v1/sessions`: open one, and read what it did. For who trains; no request of a session is told of sessions."""
+"""Routes below `/v1/sessions`: open a session, and read what it did.
+
+They are for the trainer. A request that itself belongs to a session never reaches them, so that an agent learns
+nothing about sessions.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +22,14 @@ PATH = "/v1/sessions"
 
 
 class SessionRoutes:
-    """The routes by path."""
+    """Routes of the sessions, by path."""
 
     def __init__(self, book: Book, pool: Pool) -> None:
         self._book = book
         self._pool = pool
 
     def of(self, path: str) -> Mapping[str, Route] | None:
-        """The routes of a path; None if it is none of these."""
+        """Return the routes of a path by method; None if it is not below `/v1/sessions`."""
         if path == PATH:
             return {"POST": self._open}
         if not path.startswith(f"{PATH}/"):
@@ -34,6 +38,7 @@ class SessionRoutes:
         return {"GET": show, "HEAD": show}
 
     async def _open(self, body: bytes) -> Answer:
+        """Answer `POST /v1/sessions`."""
         policy = read_policy(body or b"{}")
         if self._book.opens_at_once(policy):
             told = self._book.open(policy)
@@ -42,6 +47,7 @@ class SessionRoutes:
         return Answer(orjson.dumps(told), told["snapshot"], 201)
 
     async def _show(self, session: str, query: bytes) -> Answer:
+        """Answer `GET /v1/sessions/<session>`."""
         params = read_query(query, ("from", "limit"))
         first, limit = whole_number(params, "from", 1, 1), whole_number(params, "limit", MOST, 1, MOST)
         account = partial(self._book.account, session, first, limit)

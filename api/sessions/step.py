@@ -1,4 +1,4 @@
-"""One step of a session: what it was asked by, what it came to, and how both are written down."""
+"""One step of a session: the request, what came of it, and how both are recorded in the ledger and the traces."""
 
 from __future__ import annotations
 
@@ -20,64 +20,70 @@ from webemu.emulator.request_world import Seen, Visit
 from webemu.emulator.trace import Trace
 
 MAX_URL = 2000
+"""Characters of a URL that are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A session, looked up."""
+    """A session, looked up: its policy, world and randomness."""
 
     id: str
     policy: Policy
     world: Shared
-    """Without what is blocked."""
+    """The world without what the policy blocks."""
     draws: Draws
 
 
 def draws(policy: Policy) -> Draws:
-    """Those of a session."""
+    """Return the randomness of a session: its seed, keyed by its policy."""
     return Draws(f"{policy.seed}\0{identity(policy)}")
 
 
 def address(request: Request, service: str) -> str:
-    """Of a page of the web its URL, else what a service is asked; the session's own name is left out."""
+    """Return the URL of a page of the web, or the path and query sent to a service, without the session's own name."""
     url = request.url if service == request.host else request.target
-    return url.replace(request.session.name, "")
+    return url.replace(request.session.name, "")  # equal requests of two sessions must look equal
 
 
 def asked(request: Request, service: str) -> bytes:
-    """What makes two requests the same: all but headers, and which signs a client escapes."""
+    """Return bytes that are equal for equal requests: headers and the choice of percent-escapes do not matter."""
     target = f"{request.method} {service} {unquote_plus(address(request, service))}".encode("utf-8", "replace")
     return target + b"\0" + request.body.replace(request.session.name.encode(), b"")
 
 
 @dataclass(slots=True)
 class Step:
-    """A request of a session on its way."""
+    """One request of a session, while it is handled."""
 
     request: Request
     rules: Rules
     number: int
+    """Number in the session, from 1."""
     attempt: int
+    """Number of equal requests before it."""
     draws: Draws
-    """About this request at this attempt."""
+    """Randomness of this request at this attempt."""
     is_spent: bool
-    """Whether the session's budget of bytes was."""
+    """True if the session's budget of bytes was used up before this step."""
     used: dict[Kind, int] = field(default_factory=dict)
-    """What is to be written down of what it used."""
+    """Usage that remains to be recorded when the step ends."""
     visit: Visit | None = None
-    """Made once, also where it is answered in a thread after all: what it counted once is counted."""
+    """World of this request. It is created once, even if the answer is tried again in a thread: what it charged stays
+    charged.
+    """
     seen: Seen = field(default_factory=Seen)
+    """Searches, opened pages and faults of this request."""
     delay_ms: float = 0.0
 
 
 def has_failed(reply: Reply | None) -> bool:
-    """True if the server itself failed. No header of a page can say so, whatever it is called."""
-    # The very object, not an equal one: only the server's own errors bear it.
+    """True if this server itself failed. No recorded header can claim that, whatever its name."""
+    # Compare by identity: a recorded header may be equal, but only our own errors contain this very object.
     return reply is not None and any(header is INFRASTRUCTURE for header in reply.headers)
 
 
 def entry(step: Step, service: str, reply: Reply | None, places: Mapping[str, Place]) -> bytes:
-    """The step in the ledger: nothing that two equal rollouts would not have alike."""
+    """Return the ledger entry of a step as JSON. Equal rollouts have equal entries: it holds no measured time."""
     told: dict[str, Any] = {"step": step.number, "service": service, "method": step.request.method}
     told["url"] = address(step.request, service)[:MAX_URL]
     told |= {"attempt": step.attempt, "status": reply.status if reply else 0, "bytes": len(reply.body) if reply else 0}
@@ -91,7 +97,7 @@ def entry(step: Step, service: str, reply: Reply | None, places: Mapping[str, Pl
 
 
 def shown(step: Step) -> dict[str, int]:
-    """Rank of every result that the step showed."""
+    """Return the rank of every result that the step showed, by URL; the first one if a URL was shown more than once."""
     ranks: dict[str, int] = {}
     for search in step.seen.searches:
         for rank, url in enumerate(search.shown, search.first):
@@ -102,7 +108,7 @@ def shown(step: Step) -> dict[str, int]:
 def traces(
     step: Step, service: str, reply: Reply | None, places: Mapping[str, Place], milliseconds: float
 ) -> tuple[Trace, ...]:
-    """A row for each search and each page, at least one."""
+    """Return the trace rows of a step: one for each search and each opened page, else one for the request itself."""
     policy, seen = step.rules.policy, step.seen
     referer = step.request.headers.get(b"referer", b"").decode("latin-1")[:MAX_URL]
 

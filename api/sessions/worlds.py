@@ -1,4 +1,4 @@
-"""The worlds of sessions: of the snapshot that each began with, without what its policy blocks.
+"""Worlds of sessions: each shows the snapshot that its session began with, without what the policy blocks.
 
 Sessions that see the same world share it, and the work that is done in it.
 """
@@ -16,14 +16,15 @@ from webemu.emulator.policy_filter import guarded
 from webemu.emulator.world import World
 
 KEPT = 128
+"""Most worlds that are kept."""
 SNAPSHOTS = 4
-"""Of so many snapshots: what is kept of one holds its files open."""
+"""Most snapshots whose worlds are kept; each holds its files open."""
 Open = Callable[[str], World]
-"""The world of a snapshot; with an empty id, that which is served. Raises SnapshotError."""
+"""Function that returns the world of a snapshot; with an empty id, the one that is served. Raises SnapshotError."""
 
 
 class Worlds:
-    """Those that were asked for, the least recently asked dropped first. Thread-safe."""
+    """LRU cache of worlds. Thread-safe."""
 
     def __init__(self, open_world: Open, is_open: Callable[[str], bool], memory: Memory) -> None:
         self._open = open_world
@@ -35,7 +36,10 @@ class Worlds:
         self._lock = Lock()
 
     def of(self, policy: Policy, snapshot: str) -> Shared:
-        """Raises SnapshotError."""
+        """Return the world of a session with this policy on this snapshot. Raises SnapshotError.
+
+        An empty `snapshot` means the one that the policy names, else the one that is served.
+        """
         world = self._open(snapshot or policy.snapshot)
         is_other = policy.guards or policy.engine
         key = (world, (policy.blocked, policy.as_of, policy.engine) if is_other else None)
@@ -48,18 +52,23 @@ class Worlds:
         return kept
 
     def plain(self) -> Shared:
-        """What who has no session sees; what is remembered of it is that of sessions without a policy. Raises
-        SnapshotError."""
+        """Return the world for requests without a session. It shares its cached work with sessions whose policy is
+        empty.
+
+        Raises:
+            SnapshotError: no snapshot is open.
+        """
         world, plain = self._open(""), self._plain
         if plain is None or plain.base is not world:
             plain = self._plain = Shared(world, self.of(Policy(), "").name, self._memory, False)
-            plain.heard = world.heard
+            plain.heard = world.heard  # its searches are counted like those of the served world
         return plain
 
     def are_open(self, policy: Policy, snapshot: str) -> bool:
-        """Whether `of` has no files to open."""
+        """True if `get` would not have to open files."""
         return self._is_open(snapshot or policy.snapshot)
 
     def _bound(self) -> None:
+        """Drop the least recently used worlds beyond the limits. The caller holds the lock."""
         while len(self._kept) > KEPT or len({world for world, _ in self._kept}) > SNAPSHOTS:
             self._kept.popitem(last=False)

@@ -26,7 +26,7 @@ CASES = {
     "GET /v1/search?q=a&as_of=yesterday": (400, "bad-request", "yesterday"),
     "GET /v1/fetch": (400, "bad-request", "'url'"),
     "GET /v1/fetch?url=x&format=pdf": (400, "bad-request", "pdf"),
-    "GET /v1/fetch?url=x&start=1&line=1": (400, "bad-request", "window"),
+    "GET /v1/fetch?url=x&start=1&line=1": (400, "bad-request", "characters and lines"),
     "GET /v1/fetch?url=x&follow=yes": (400, "bad-request", "follow"),
     "GET /v1/find?url=x": (400, "bad-request", "'pattern'"),
     "GET /v1/find?url=x&pattern=a&limit=201": (400, "bad-request", "limit"),

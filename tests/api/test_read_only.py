@@ -62,6 +62,6 @@ def test_it_serves_and_writes_down_sessions(tmp_path: Path, grow: Callable[[Path
 
 def test_an_authority_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EmulatorError, match="cannot be made") as raised:
+    with pytest.raises(EmulatorError, match="cannot be created") as raised:
         ensure(tmp_path / "file")
     assert "webemu ca --root" in raised.value.action

@@ -209,7 +209,7 @@ def test_where_user_namespaces_are_off_it_says_so() -> None:
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", off + f'{sys.executable} -c "{code}"']
     said = run(command).stdout
     assert "user.max_user_namespaces is 0" in said
-    assert "root is without CAP_SYS_ADMIN" in said
+    assert "root lacks CAP_SYS_ADMIN" in said
 
 
 def test_where_it_is_not_possible_it_says_what_else_is(root: Path) -> None:

@@ -90,7 +90,7 @@ def test_the_commands_ask_over_it(collection: Path, path: Path) -> None:
         ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         ask |= {"params": {"name": "search", "arguments": {"query": "river"}}}
         assert found in webemu("mcp", asked=json.dumps(ask) + "\n").stdout
-        assert "is no address of a proxy" in webemu("env").stderr
+        assert "is not the URL of a proxy" in webemu("env").stderr
     gone = webemu("search", "river")
     assert gone.returncode == 1
     assert f"no answer from {local} (ConnectError" in gone.stderr
@@ -132,7 +132,7 @@ def test_a_live_server_is_left_alone(collection: Path, path: Path) -> None:
         assert refused.returncode == 1
         assert refused.stderr.splitlines() == [
             f"webemu: cannot listen on {path}: another server runs there",
-            "  -> end that one, or choose another path with --uds",
+            "  -> stop that one, or choose another path with --uds",
         ]
         with Client(local) as client:
             assert client.health().status == "ok"
@@ -175,7 +175,7 @@ def test_tls_without_a_name_is_spoken_to(collection: Path, path: Path) -> None:
 
 def test_what_is_no_socket_is_not_replaced(path: Path) -> None:
     path.write_text("a letter")
-    with pytest.raises(BadRequest, match="it is no socket"), listening(path):
+    with pytest.raises(BadRequest, match="it is not a socket"), listening(path):
         pass
     assert path.read_text() == "a letter"
 
@@ -184,7 +184,7 @@ def test_what_is_no_socket_is_not_replaced(path: Path) -> None:
 def test_paths_that_cannot_be_say_what_to_do(path: Path, name: str) -> None:
     with pytest.raises(BadRequest, match="cannot listen on") as refused, listening(path.parent / name):
         pass
-    assert "a folder that exists" in refused.value.action
+    assert "an existing folder" in refused.value.action
 
 
 def test_the_file_of_a_later_server_is_left(path: Path) -> None:

@@ -148,7 +148,7 @@ def test_episodes_are_the_same_over_every_way(config: Config) -> None:
 def test_an_app_that_has_ended_says_so(config: Config) -> None:
     app = create_app(config)
     asked_by_loop(app=app)
-    with pytest.raises(Exception, match="make another with create_app"):
+    with pytest.raises(Exception, match="create another with create_app"):
         asked_by_loop(app=app)
 
 
