@@ -1,1 +1,1 @@
-"""How a guest learns: tasks, verifiers and rewards over the emulated web."""
+"""Reinforcement learning for search agents: tasks, episodes, rewards, evaluation and training over the emulated web."""

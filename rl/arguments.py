@@ -1,4 +1,7 @@
-"""The tools of an episode and the law for their arguments: what breaks it is told in words that help."""
+"""Tool schemas of an episode and the validation of tool arguments. In goes a call as a model wrote it, out come typed
+arguments, or `InvalidToolCall` with a message that tells the model how to correct the call. Nothing is executed here;
+see `rl.play`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from webemu.agent_client.tools import Misuse, function_tool
 
 MOST_ANSWER, MOST_CITED = 20_000, 100
+"""Longest `answer` of `finish` in characters, and the largest number of its `citations`."""
 
 TOOLS: tuple[dict[str, Any], ...] = (
     function_tool(
@@ -41,29 +45,45 @@ TOOLS: tuple[dict[str, Any], ...] = (
                    "description": "Addresses or ids of pages that were opened and hold the answer; p1 is the first."},
     ),
 )  # fmt: skip
+"""Schemas of the tools that every episode has, in OpenAI's function format. The model reads these descriptions."""
 ASK_USER = function_tool(
     "ask_user",
     "Ask the person whose question it is for what it leaves open.",
     ["question"],
     question={"type": "string", "description": "One question.", "maxLength": 1000},
 )
+"""Schema of the extra tool for tasks that have a simulated user."""
 _LAWS: dict[str, dict[str, Any]] = {
     tool["function"]["name"]: tool["function"]["parameters"] for tool in (*TOOLS, ASK_USER)
 }
+"""JSON Schema of the parameters of each tool, by tool name."""
 _EXAMPLES = {"string": '"text"', "integer": "2", "array": '["https://example.org/page"]'}
+"""Example value of each JSON type, for messages to the model."""
 
 
 def tools(has_user: bool) -> tuple[dict[str, Any], ...]:
-    """What can be called, in OpenAI's function format."""
+    """Return the tool schemas of an episode in OpenAI's function format; `ask_user` is included only if `has_user`.
+
+    names = [tool["function"]["name"] for tool in list_tools(has_user=False)]
+    # ["search", "open", "find", "finish"]
+    """
     return (*TOOLS, ASK_USER) if has_user else TOOLS
 
 
 def read(name: object, arguments: object, has_user: bool = False) -> dict[str, Any]:
-    """The arguments of a call, all in their types. An optional one that is null is one left out. Raises Misuse."""
+    """Return the validated arguments of a tool call. `arguments` is JSON text or an object; optional arguments that
+    are null are left out.
+
+        parse_arguments("search", '{"query": "river town", "page": null}')  # {"query": "river town"}
+
+    Raises: InvalidToolCall if the tool does not exist, the JSON is invalid, or an argument is unknown, missing or of
+    the wrong type, length or range.
+    """
     offered = [tool["function"]["name"] for tool in tools(has_user)]
     if not isinstance(name, str) or name not in offered:
         raise Misuse(f"There is no tool {str(name)[:80]!r}. The tools are: {', '.join(offered)}.")
     told, law = _object(name, arguments), _LAWS[name]
+    # Models often write null for an argument that they mean to leave out.
     given = {key: value for key, value in told.items() if value is not None}
     if unknown := sorted(str(key)[:80] for key in given.keys() - law["properties"].keys()):
         raise Misuse(f"{name} does not take {', '.join(unknown[:5])}. {usage(name)}")
@@ -76,7 +96,7 @@ def read(name: object, arguments: object, has_user: bool = False) -> dict[str, A
 
 
 def usage(name: str) -> str:
-    """How a tool is called, with an example of each type."""
+    """Return one sentence that shows how to call a tool, with an example of each required argument."""
     law = _LAWS[name]
     shown = [f'"{key}": {_EXAMPLES[law["properties"][key]["type"]]}' for key in law["required"]]
     others = [key for key in law["properties"] if key not in law["required"]]
@@ -84,6 +104,7 @@ def usage(name: str) -> str:
 
 
 def _object(name: str, arguments: object) -> Mapping[str, Any]:
+    """Return the arguments as a mapping. Raises: InvalidToolCall if they are not a JSON object."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
@@ -95,8 +116,9 @@ def _object(name: str, arguments: object) -> Mapping[str, Any]:
 
 
 def _breach(value: Any, law: Mapping[str, Any]) -> str:
-    """What the value should have been; empty if it is that."""
+    """Return a description of the value that the schema requires, or an empty string if `value` is valid."""
     if law["type"] == "integer":
+        # bool is a subclass of int in Python, but not an integer in JSON.
         ok = isinstance(value, int) and not isinstance(value, bool) and law["minimum"] <= value <= law["maximum"]
         return "" if ok else f"a whole number of {law['minimum']} to {law['maximum']}, not in quotes"
     if law["type"] == "string":

@@ -1,4 +1,6 @@
-"""`webemu quiz`: the scripted agent answers a task file against a running server, and is marked."""
+"""Command `webemu quiz`: run the scripted agent on a task file against a running server and grade its answers. The
+evaluation of models is `webemu eval` (`rl.eval_command`).
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from webemu.rl.tasks import Task, TaskError, load
 from webemu.rl.verify import exact
 
 SHOWN_LINES, SHOWN_WIDTH = 14, 110
-"""How much of an observation a transcript shows."""
+"""Lines of an observation that a transcript prints, and characters of each line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """One task as it was answered."""
+    """A task with the agent's trajectory and its grade."""
 
     task: Task
     trajectory: Trajectory
@@ -31,15 +33,20 @@ class Marked:
 def quiz(
     tasks: Annotated[Path, typer.Argument(help="Task file: JSON Lines with id, question, answers, hops.")],
     server: Annotated[
-        str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server; or unix:///path.")
+        str,
+        typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server: a URL, or unix:///path."),
     ] = DEFAULT_URL,
-    limit: Annotated[int | None, typer.Option(help="Ask only the first so many questions.")] = None,
-    show: Annotated[int, typer.Option(help="Print the whole transcript of the first so many.")] = 1,
-    min_score: Annotated[int, typer.Option(help="Exit with 1 if fewer answers are correct.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option(help="Number of questions to ask, from the top of the file. [default: all]")
+    ] = None,
+    show: Annotated[int, typer.Option(help="Number of questions whose whole transcript is printed.")] = 1,
+    min_score: Annotated[
+        int, typer.Option(help="Least number of correct answers; with fewer, the exit status is 1.")
+    ] = 0,
 ) -> None:
     """Let the scripted agent answer a task file against a running server.
 
-    The agent knows nothing but the questions: it searches, opens pages and follows links over HTTP.
+    The agent gets only the questions: it searches, opens pages and follows links over HTTP.
 
     \b
     Example:
@@ -48,7 +55,7 @@ def quiz(
     try:
         chosen = load(tasks)[:limit]
         if not chosen:
-            raise TaskError(f"{tasks}: there is no task in it")
+            raise TaskError(f"{tasks} contains no tasks")
         with Client(server) as client:
             client.health()
             marked = [_marked(client, task, number < show) for number, task in enumerate(chosen)]
@@ -62,6 +69,7 @@ def quiz(
 
 
 def _marked(client: Client, task: Task, shown: bool) -> Marked:
+    """Run the scripted agent on a task and grade its answer; print the transcript if asked to."""
     trajectory = run(scripted, client, task.question, MAX_STEPS)
     marked = Marked(task, trajectory, exact(trajectory.answer, task.answers))
     if shown:
@@ -70,11 +78,12 @@ def _marked(client: Client, task: Task, shown: bool) -> Marked:
 
 
 def _stop(error: Exception) -> None:
+    """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
     if isinstance(error, ClientError):
         typer.echo(f"  -> {error.action or 'start the server with `webemu serve`'}", err=True)
     else:
-        typer.echo("  -> `webemu generate OUT` writes a world with its task file", err=True)
+        typer.echo("  -> `webemu generate OUT` writes a web with a task file", err=True)
     raise typer.Exit(1) from None
 
 
@@ -89,6 +98,7 @@ def _print_transcript(marked: Marked) -> None:
 
 
 def _excerpt(observation: str) -> str:
+    """Return the first lines of an observation, shortened and indented."""
     lines = [line for line in observation.splitlines() if line.strip()]
     shown = [f"   | {line[:SHOWN_WIDTH]}{'…' if len(line) > SHOWN_WIDTH else ''}" for line in lines[:SHOWN_LINES]]
     if len(lines) > SHOWN_LINES:

@@ -1,4 +1,4 @@
-"""`webemu data`: data for training, made out of episodes."""
+"""Command `webemu data`: turn recorded episodes into training data. The selection and the format are in `rl.sft`."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ data = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=
 
 @data.callback()
 def _data() -> None:
-    """Make data for training out of episodes."""
+    """Make training data from episodes."""
 
 
 @data.command("sft")
 def of_episodes(
-    episodes: Annotated[list[Path], typer.Argument(help="Folders of `webemu eval`, or their episodes.jsonl.")],
+    episodes: Annotated[list[Path], typer.Argument(help="Output folders of `webemu eval`, or their episodes.jsonl.")],
     out: Annotated[Path, typer.Option(help="File to write: JSON Lines with messages and tools.")],
-    min_reward: Annotated[float, typer.Option(min=0, max=1, help="Least reward.")] = Wanted().min_reward,
-    grounded: Annotated[bool, typer.Option("--grounded", help="Only where every citation holds.")] = False,
-    max_turns: Annotated[int | None, typer.Option(min=1, help="Most turns.")] = None,
-    per_task: Annotated[int, typer.Option(min=1, help="So many of each task, the best first.")] = 1,
-    slips: Annotated[int, typer.Option(min=0, help="Calls that could not be made, and turns without one.")] = 0,
-    split: Annotated[str, typer.Option(help="Only tasks of a split: train, dev or test.")] = "",
-    tasks: Annotated[Path | None, typer.Option(help="Only the tasks of this file.")] = None,
-    thoughts: Annotated[bool, typer.Option("--thoughts", help="Keep what reasoning models thought.")] = False,
+    min_reward: Annotated[float, typer.Option(min=0, max=1, help="Least reward of an attempt.")] = Wanted().min_reward,
+    grounded: Annotated[
+        bool, typer.Option("--grounded", help="Only attempts whose every citation is supported.")
+    ] = False,
+    max_turns: Annotated[int | None, typer.Option(min=1, help="Largest number of turns. [default: no limit]")] = None,
+    per_task: Annotated[int, typer.Option(min=1, help="Largest number of attempts for each task, the best first.")] = 1,
+    slips: Annotated[int, typer.Option(min=0, help="Largest number of invalid calls and turns without a call.")] = 0,
+    split: Annotated[str, typer.Option(help="Only tasks of this split: train, dev or test.")] = "",
+    tasks: Annotated[Path | None, typer.Option(help="Task file; only attempts at its tasks.")] = None,
+    thoughts: Annotated[bool, typer.Option("--thoughts", help="Keep the reasoning of models.")] = False,
 ) -> None:
     """Turn episodes into chat JSON Lines with tool calls, for supervised fine-tuning.
 
-    Kept are finished attempts with enough reward, the best of each task; what is dropped is counted under a reason.
+    Finished attempts with enough reward are kept, the best of each task. Dropped attempts are counted by reason.
 
     \b
     Examples:
@@ -52,7 +54,7 @@ def of_episodes(
     except BadRequest as error:
         _stop(error.message, error.action)
     except (EpisodesError, TaskError) as error:
-        _stop(str(error), "`webemu eval` writes folders of episodes")
+        _stop(str(error), "name an output folder of `webemu eval`, or its episodes.jsonl")
     sft.save(out, chosen.conversations)
     typer.echo(f"written  {len(chosen.conversations):,} conversations to {out}")
     for reason, count in chosen.dropped.most_common():
@@ -60,6 +62,7 @@ def of_episodes(
 
 
 def _stop(message: str, action: str) -> NoReturn:
+    """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)
     raise typer.Exit(1) from None

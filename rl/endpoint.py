@@ -1,7 +1,7 @@
-"""A model behind an OpenAI-compatible endpoint (vLLM, SGLang, llama.cpp, any vendor), asked over HTTP.
+"""Client of a chat model behind an OpenAI-compatible endpoint (vLLM, SGLang, llama.cpp, any vendor).
 
-Thin over the `openai` package, on aiohttp's connections. What went wrong is one class, `EndpointError`, whose `reason`
-says whose matter it is: a prompt that is too long is the model's, the rest is an outage.
+Thin over the `openai` package with aiohttp connections. Every failure is an `EndpointError` whose `reason` says who is
+at fault: `too-long` is the model's own doing, everything else is an outage.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.reply import Reply, ToolCall, message
 
 PATIENCE = 300.0
-"""Seconds for one answer."""
+"""Seconds to wait for one answer."""
 RETRIES = 4
+"""Retries of one request, made by the `openai` package."""
 _LASTING = {401: "refused", 403: "refused", 404: "absent", 405: "absent"}
+"""Reason by status code, for errors that every further request would meet as well."""
 _TOO_LONG = (
     "context_length",
     "context length",
@@ -29,20 +31,28 @@ _TOO_LONG = (
     "max_model_len",
     "prompt is too long",
 )
+"""Phrases in error messages of common servers that mean that the conversation exceeds the model's context."""
 
 
 class EndpointError(InfrastructureError):
-    """Reasons: `refused` (key), `absent` (address or model), `unreachable`, `busy`, `failed`, `bad-request`,
-    `unreadable`, `too-long` (the conversation is longer than the model reads)."""
+    """Failed request to a model's endpoint.
+
+    `reason` is `refused` (key), `absent` (address or model), `unreachable`, `busy`, `failed`, `bad-request`,
+    `unreadable` or `too-long` (the conversation exceeds the model's context).
+    """
 
     @property
     def lasting(self) -> bool:
-        """Whether every further request would meet it."""
+        """True if every further request would fail in the same way."""
         return self.reason in ("refused", "absent")
 
 
 class Endpoint:
-    """One model at one address. Belongs to the event loop that asks; after `close`, another may."""
+    """Chat model at one address. Bound to the event loop that uses it; after `close`, another loop may use it.
+
+    async with Endpoint("http://127.0.0.1:8000/v1", "Qwen/Qwen3-8B") as endpoint:
+        reply = await endpoint.chat([{"role": "user", "content": "Hello"}])
+    """
 
     def __init__(
         self,
@@ -54,12 +64,16 @@ class Endpoint:
         retries: int = RETRIES,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """`extra` goes into the body of every request, such as vLLM's `chat_template_kwargs`."""
+        """Prepare a client; no request is sent. `extra` holds members for the body of every request, such as vLLM's
+        `chat_template_kwargs`; `timeout` is in seconds.
+
+        Raises: EndpointError if `base_url` is not an HTTP URL.
+        """
         if not base_url.startswith(("http://", "https://")):
             raise EndpointError(
-                f"the endpoint {base_url!r} does not begin with http:// or https://",
+                f"the endpoint address must begin with http:// or https://, got {base_url!r}",
                 reason="absent",
-                action="give the address as the server tells it, such as http://127.0.0.1:8000/v1",
+                action="give the address that the server prints, such as http://127.0.0.1:8000/v1",
             )
         self.base_url, self.model = base_url, model
         self._key, self._timeout, self._retries, self._extra = api_key, timeout, retries, dict(extra or {})
@@ -76,7 +90,10 @@ class Endpoint:
         max_tokens: int | None = None,
         stop: Sequence[str] = (),
     ) -> Reply:
-        """One answer to a conversation; what is None is left to the server. Raises EndpointError."""
+        """Return the model's next message of a conversation. Parameters that are None are left to the server.
+
+        Raises: EndpointError if the request fails or the answer is not a chat completion.
+        """
         given = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
         body: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         body |= {name: list(value) for name, value in {"tools": tools, "stop": stop}.items() if value}
@@ -88,12 +105,13 @@ class Endpoint:
             raise self._told(error) from error
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise EndpointError(
-                f"{self.base_url} gave an answer that is no chat completion ({type(error).__name__}: {error})",
+                f"the answer of {self.base_url} is not a chat completion ({type(error).__name__}: {error})",
                 reason="unreadable",
-                action="the address must be that of an OpenAI-compatible API, most often ending in /v1",
+                action="give the address of an OpenAI-compatible API; it usually ends in /v1",
             ) from error
 
     async def close(self) -> None:
+        """Close the connections. A later `chat` opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -107,8 +125,9 @@ class Endpoint:
         await self.close()
 
     def _asking(self) -> openai.AsyncOpenAI:
-        """The client of the running loop."""
+        """Return the client of the running event loop, creating it if necessary."""
         loop = asyncio.get_running_loop()
+        # aiohttp connections cannot move between event loops.
         if self._client is None or self._loop is not loop:
             self._loop = loop
             self._client = openai.AsyncOpenAI(
@@ -121,6 +140,7 @@ class Endpoint:
         return self._client
 
     def _told(self, error: openai.OpenAIError) -> EndpointError:
+        """Return the error of the `openai` package as an `EndpointError` with a reason and an action."""
         status = error.status_code if isinstance(error, openai.APIStatusError) else 0
         reason = _reason(status, str(error))
         said = " ".join(str(error).split())[:300]
@@ -129,8 +149,10 @@ class Endpoint:
 
 
 def _reason(status: int, said: str) -> str:
+    """Return the reason for a status code (0 if there was no answer) and an error message."""
     if not status:
         return "unreachable"
+    # Servers report a conversation that is too long as a bad request; only the wording tells it apart.
     if status in (400, 413, 422) and any(words in said.lower() for words in _TOO_LONG):
         return "too-long"
     if status >= 500 or status in (408, 409, 429):
@@ -139,25 +161,28 @@ def _reason(status: int, said: str) -> str:
 
 
 _ACTIONS = {
-    "unreachable": "is the server up? curl {url}/models should name {model}",
-    "busy": "ask less at once, with a lower --concurrency",
-    "failed": "see the log of the endpoint's server",
-    "refused": "name the variable that holds the key, with --api-key-env",
-    "absent": "curl {url}/models names the models that are there; the address most often ends in /v1",
-    "bad-request": "see what it says; a server may need a flag for tool calls, or try --protocol react",
-    "too-long": "give the model fewer turns, or shorter observations",
+    "unreachable": "check that the server runs: `curl {url}/models` should list {model}",
+    "busy": "send fewer requests at a time, with a lower --concurrency",
+    "failed": "read the log of the endpoint's server",
+    "refused": "name the environment variable that holds the API key, with --api-key-env",
+    "absent": "`curl {url}/models` lists the available models; the address usually ends in /v1",
+    "bad-request": "read the message; the server may need a flag for tool calls, or use --protocol react",
+    "too-long": "lower the number of turns, or the characters of an observation",
 }
+"""Suggested remedy by reason; `{url}` and `{model}` are filled in."""
 
 
 def _read(answer: Mapping[str, Any]) -> Reply:
+    """Return the first choice of a chat completion. Raises: KeyError, TypeError or similar if it has another shape."""
     choice, usage = answer["choices"][0], answer.get("usage") or {}
     said = choice["message"]
     text = said.get("content") or ""
     calls = tuple(_call(number, one) for number, one in enumerate(said.get("tool_calls") or ()))
+    # Servers differ in the name of this field.
     thought = said.get("reasoning_content") or said.get("reasoning") or ""
     tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
     if not isinstance(text, str):
-        raise TypeError(f"`content` is a {type(text).__name__}")
+        raise TypeError(f"`content` of the message must be a string, got {type(text).__name__}")
     text = _whole(text)
     return Reply(
         text, calls, message(text, calls), *tokens, _whole(str(thought)), choice.get("finish_reason") == "length"
@@ -172,5 +197,7 @@ def _call(number: int, told: Mapping[str, Any]) -> ToolCall:
 
 
 def _whole(text: str) -> str:
-    """Without halves of surrogates, which models produce, and which cannot be sent back."""
+    """Return the text with lone surrogates replaced by question marks. Models produce them, but UTF-8 cannot encode
+    them.
+    """
     return text.encode("utf-8", "replace").decode()

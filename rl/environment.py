@@ -1,6 +1,6 @@
 """One episode over the emulated web, for threads (`Episode`) and for an event loop (`AsyncEpisode`).
 
-Knows no model, no chat template and no trainer. What happens is in `webemu.rl.episode`; here it is only sent.
+Independent of models, chat templates and trainers. The logic is in `rl.play`; this module only sends its requests.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from webemu.rl.tasks import Task
 T = TypeVar("T")
 
 _NONE = Task("", "", ("",))
+"""Task of an episode before its first `reset`."""
 
 
 class _Episode:
-    """What both know: the rules, and the attempt that goes on."""
+    """State and properties shared by `Episode` and `AsyncEpisode`."""
 
     def __init__(self, limits: Limits | None, policy: Mapping[str, Any] | None, swap: Mapping[str, str] | None) -> None:
         self._rules = (limits or Limits(), dict(policy or {}), Swap(dict(swap or {})))
         self._play = self._new(_NONE, 0)
+        # An episode that was never reset counts as ended, so that a call answers instead of failing.
         self._play.state.end = "finished"
 
     def _new(self, task: Task, seed: int) -> Play:
@@ -38,37 +40,45 @@ class _Episode:
 
     @property
     def done(self) -> bool:
+        """True if the episode has ended, or has not been reset yet."""
         return bool(self._play.state.end)
 
     @property
     def masked(self) -> bool:
+        """True if an outage ended the episode, so that it says nothing about the agent policy."""
         return bool(self._play.state.mask)
 
     @property
     def reason(self) -> str:
-        """Why the episode is masked."""
+        """Reason why the episode is masked; empty if it is not."""
         return self._play.state.mask
 
     @property
     def tools(self) -> tuple[dict[str, Any], ...]:
-        """What can be called for this task, in OpenAI's function format."""
+        """Schemas of the tools of this task, in OpenAI's function format."""
         return arguments.tools(bool(self._play.state.task.user))
 
     @property
     def links(self) -> dict[str, str]:
-        """Address by link id: `r3` of the last results, `8` of the open page. No model is shown the latter's."""
+        """URL by link id: `r3` of the last results, `8` of the open page. Models never see the URLs behind numbers."""
         state = self._play.state
         results = {f"r{number}": url for number, url in enumerate(state.results, 1)}
         return results | dict(state.open_page.links if state.open_page else {})
 
     @property
     def calls_left(self) -> int:
-        """Searches and pages that can still be asked for."""
+        """Number of searches and page views that the limits still allow."""
         return self._rules[0].calls - self._play.state.calls
 
 
 class Episode(_Episode):
-    """May be reset again and again; one client, of `retries=0`, may serve many episodes in many threads."""
+    """Blocking episode. It may be reset any number of times, and one client with `retries=0` may serve episodes in
+    many threads.
+
+        episode = Episode(Client("http://127.0.0.1:8800", retries=0))
+        observation = episode.reset(task, seed=1)
+        observation = episode.call("search", {"query": "river town"})
+    """
 
     def __init__(
         self,
@@ -77,24 +87,29 @@ class Episode(_Episode):
         policy: Mapping[str, Any] | None = None,
         swap: Mapping[str, str] | None = None,
     ) -> None:
-        """`policy` is that of the session (docs/sessions.md): a day, blocked pages, weather. `swap`: see `webemu.rl.swap`."""
+        """Prepare an episode; nothing is sent. `policy` is the session policy (docs/sessions.md): a day, blocked
+        pages, weather. `swap` holds words to replace in all that the web says (`rl.swap`).
+        """
         super().__init__(limits, policy, swap)
         self._client = client
 
     def reset(self, task: Task, seed: int = 0) -> Observation:
-        """A new session and the question. Raises BadRequest on a policy that is none."""
+        """Open a new session and return the question. Raises: BadRequest if the session policy is invalid."""
         self._play = self._new(task, seed)
         return self._drive(self._play.begin())
 
     def call(self, name: object, given: object) -> Observation:
-        """One tool call of the model, its arguments as JSON text or as an object. Never raises on what they are."""
+        """Execute one tool call of the model; its arguments are JSON text or an object. Invalid calls never raise: the
+        observation explains what is wrong.
+        """
         return self._drive(self._play.call(name, given))
 
     def record(self) -> Record:
-        """The episode as rewards read it, with the server's ledger."""
+        """Return the episode as rewards read it, with the server's ledger."""
         return self._drive(self._play.record())
 
     def _drive(self, steps: Steps[T]) -> T:
+        """Run a generator of requests to its end: send its requests, and pass it their answers or errors."""
         try:
             ask = next(steps)
             while True:
@@ -112,7 +127,7 @@ class Episode(_Episode):
 
 
 class AsyncEpisode(_Episode):
-    """The same, awaited; one client, of `retries=0`, may serve thousands of episodes."""
+    """Asynchronous episode. One client with `retries=0` may serve thousands of episodes on one event loop."""
 
     def __init__(
         self,
@@ -121,23 +136,27 @@ class AsyncEpisode(_Episode):
         policy: Mapping[str, Any] | None = None,
         swap: Mapping[str, str] | None = None,
     ) -> None:
+        """Prepare an episode; nothing is sent. The parameters are those of `Episode`."""
         super().__init__(limits, policy, swap)
         self._client = client
 
     async def reset(self, task: Task, seed: int = 0) -> Observation:
-        """A new session and the question. Raises BadRequest on a policy that is none."""
+        """Open a new session and return the question. Raises: BadRequest if the session policy is invalid."""
         self._play = self._new(task, seed)
         return await self._drive(self._play.begin())
 
     async def call(self, name: object, given: object) -> Observation:
-        """One tool call of the model, its arguments as JSON text or as an object. Never raises on what they are."""
+        """Execute one tool call of the model; its arguments are JSON text or an object. Invalid calls never raise: the
+        observation explains what is wrong.
+        """
         return await self._drive(self._play.call(name, given))
 
     async def record(self) -> Record:
-        """The episode as rewards read it, with the server's ledger."""
+        """Return the episode as rewards read it, with the server's ledger."""
         return await self._drive(self._play.record())
 
     async def _drive(self, steps: Steps[T]) -> T:
+        """Run a generator of requests to its end: send its requests, and pass it their answers or errors."""
         try:
             ask = next(steps)
             while True:

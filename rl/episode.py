@@ -1,7 +1,8 @@
-"""What happens in an episode: search, open, find, ask, finish. Sends nothing: see `webemu.rl.session_client.Steps`.
+"""Logic of an episode: search, open, find, ask the user, finish. It does no input or output: its methods are
+generators that yield requests (see `rl.web.Steps`), so that threads and event loops run the same code.
 
-Whatever is called, an `Observation` comes back: a call that cannot be made is told why, injected weather is seen as
-such, and an outage of ours ends the episode as masked. What was done is read from the server's ledger.
+Every call returns an `Observation`: an invalid call is explained, injected weather is shown as a browser would show
+it, and an outage of the server ends the episode as masked. Rewards read the server's ledger instead of this state.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ class Play:
         self.state = State(task, seed)
 
     def begin(self) -> Steps[Observation]:
-        """A new session and the question. Raises BadRequest on a policy that is none."""
+        """Open a new session and return the question; an outage masks the episode. Raises: BadRequest if the session
+        policy is invalid.
+        """
         state = self.state
+        # A budget in the session policy takes precedence over the limits.
         budget = {"bytes": self._limits.bytes} | dict(self._policy.get("budget", {}))
         named = {"task": state.task.id, "rollout": str(state.seed), "seed": state.seed} | dict(self._policy)
         try:
@@ -42,7 +46,9 @@ class Play:
         return Observation(neutral(state.task.question), "task")
 
     def call(self, name: object, given: object) -> Steps[Observation]:
-        """One tool call of the model, its arguments as JSON text or as an object. Never raises on what they are."""
+        """Execute one tool call of the model; its arguments are JSON text or an object. Invalid calls never raise: the
+        observation explains what is wrong.
+        """
         state = self.state
         if state.end:
             return Observation("The work is over; nothing more is read.", "over", True)
@@ -66,7 +72,9 @@ class Play:
         return self._within_turns(self._in_brief(seen))
 
     def record(self) -> Steps[Record]:
-        """The episode as rewards read it, with the server's ledger."""
+        """Return the episode as rewards read it, with the server's ledger. If the ledger cannot be read, the episode
+        is masked.
+        """
         state = self.state
         requests: tuple[Request, ...] = ()
         if state.web is not None and not state.mask:
@@ -88,8 +96,10 @@ class Play:
         return self._framed("results", self._swap.results(shown)[: self._limits.characters])
 
     def _open(self, link: str, cursor: int = 0) -> Steps[Observation]:
+        """Show a window of a page. The open page is not requested again when only the cursor moves."""
         state, url = self.state, self._url(link)
         leaf = state.open_page
+        # Reading on in the open page needs no request and costs no call.
         if not (cursor and leaf and key(url) in (key(leaf.url), key(leaf.asked))):
             if self._is_spent():
                 return _SPENT
@@ -102,7 +112,10 @@ class Play:
         return self._framed("page", window.text if brief else window.head + window.text + window.tail)
 
     def _find(self, pattern: str) -> Steps[Observation]:
-        yield from ()
+        """Show the matches of a pattern in the open page, which needs no request. Raises: InvalidToolCall if no page
+        is open.
+        """
+        yield from ()  # a generator like the other tools, although it sends nothing
         leaf = self.state.open_page
         if leaf is None:
             raise Misuse('No page is open. Open one first: call open with {"link": "r1"}.')
@@ -123,22 +136,27 @@ class Play:
         return Observation("The answer is taken.", "over", True)
 
     def _cited(self, citation: str) -> str:
+        """Return the URL that a citation stands for, or the citation itself if it is an unknown link id."""
         try:
             return self._url(citation)
         except Misuse:
             return citation
 
     def _url(self, link: str) -> str:
-        """An address, or what a link id stands for. Raises Misuse."""
+        """Return the URL that a link id or URL stands for. Raises: InvalidToolCall if the id is unknown."""
         page = self.state.open_page
         return views.address(link, self.state.results, tuple(self.state.opened), page.links if page else {})
 
     def _show(self, leaf: views.Leaf, text: str) -> None:
+        """Record that a page showed a text, as evidence for the rewards."""
         shown, name = self.state.shown, key(leaf.url)
-        self.state.opened.setdefault(leaf.url)
+        self.state.opened.setdefault(leaf.url)  # a dict as an ordered set
         shown[name] = (*shown.get(name, ()), views.plain(text))
 
     def _framed(self, what: Literal["results", "page", "matches"], text: str, kind: Kind | None = None) -> Observation:
+        """Return web text as an observation: sanitised, and delimited as data unless the limits ask for brief
+        observations.
+        """
         state = self.state
         if self._limits.brief:
             return Observation(neutral(text), kind or what)
@@ -146,20 +164,24 @@ class Play:
         return Observation(framed(what, text, about), kind or what)
 
     def _in_brief(self, seen: Observation) -> Observation:
+        """Reduce an error to its kind, in one word, if the limits ask for brief observations."""
         if self._limits.brief and seen.kind in ("misuse", "refusal", "weather", "limit"):
             return replace(seen, text=seen.kind)
         return seen
 
     def _is_spent(self) -> bool:
+        """Count a request to the web; True if it exceeds the limit and must not be sent."""
         self.state.calls += 1
         return self.state.calls > self._limits.calls
 
     def _web(self) -> SessionWeb:
+        """Return the client of the session. Raises: InfrastructureError if none was opened."""
         if self.state.web is None:
-            raise InfrastructureError("the episode has no session")
+            raise InfrastructureError("the episode has no session; call `reset` first")
         return self.state.web
 
     def _within_turns(self, seen: Observation) -> Observation:
+        """End the episode after its last turn."""
         state = self.state
         if state.end or state.turns < self._limits.turns:
             return seen
@@ -167,6 +189,7 @@ class Play:
         return Observation(f"{seen.text}\n\nNo turn is left: the work is over.", seen.kind, True)
 
     def _mask(self, error: InfrastructureError) -> Observation:
+        """End the episode as masked: an outage says nothing about the agent policy."""
         self.state.end, self.state.mask = "masked", f"{error.reason or 'outage'}: {error.message}"
         return Observation("The web is out of reach; this attempt does not count.", "over", True)
 

@@ -1,4 +1,7 @@
-"""`webemu eval`: a model behind any OpenAI-compatible endpoint, or a policy without one, answers a task file."""
+"""Command `webemu eval`: let a model behind an OpenAI-compatible endpoint, or a baseline without a model, answer a
+task file, and print the figures. The measurements are in `rl.evaluation`; this module parses options and shows
+progress.
+"""
 
 from __future__ import annotations
 
@@ -26,43 +29,61 @@ from webemu.rl.state import Limits, limits_of
 from webemu.rl.tasks import Task, TaskError, load
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells (128 + SIGINT)."""
 
 
 def evaluation(
     tasks: Annotated[Path, typer.Option(help="Task file: JSON Lines.")],
-    model: Annotated[str, typer.Option(help="Name of the model, as its endpoint knows it.")] = "",
+    model: Annotated[str, typer.Option(help="Name of the model at its endpoint.")] = "",
     base_url: Annotated[str, typer.Option(help="Address of an OpenAI-compatible endpoint, ending in /v1.")] = "",
-    api_key_env: Annotated[str, typer.Option(help="Variable of the environment that holds the endpoint's key.")] = "",
-    protocol: Annotated[Spoken, typer.Option(help="Tool calls, or ReAct in plain text.")] = Spoken.native,
+    api_key_env: Annotated[str, typer.Option(help="Environment variable that holds the endpoint's API key.")] = "",
+    protocol: Annotated[
+        Spoken, typer.Option(help="Protocol of tool calls: native, or ReAct in plain text.")
+    ] = Spoken.native,
     policy: Annotated[
-        Name | None, typer.Option(help="Who answers without a model; `rag` and `closed-book` also take one.")
+        Name | None,
+        typer.Option(help="Baseline that answers instead of a model; `rag` and `closed-book` may also use one."),
     ] = None,
-    server: Annotated[str, typer.Option(envvar="WEBEMU_SERVER", help="Running server; else one is started.")] = "",
-    collection: Annotated[str | None, typer.Option(help="Collection that a server is started over.")] = None,
+    server: Annotated[
+        str, typer.Option(envvar="WEBEMU_SERVER", help="Address of a running server. [default: start one]")
+    ] = "",
+    collection: Annotated[str | None, typer.Option(help="Collection to start a server over.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the results; one that is there goes on.")] = Path("evaluation"),
+    out: Annotated[Path, typer.Option(help="Folder of the results; an existing one is continued.")] = Path(
+        "evaluation"
+    ),
     samples: Annotated[int, typer.Option(min=1, help="Attempts at each task.")] = 1,
-    concurrency: Annotated[int, typer.Option(min=1, help="Attempts at once.")] = 16,
-    temperature: Annotated[float | None, typer.Option(min=0, help="Of the model; else the endpoint's own.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Of one turn of the model.")] = None,
-    extra_json: Annotated[str, typer.Option(help="Members for each request to the endpoint, as JSON.")] = "{}",
-    max_turns: Annotated[int, typer.Option(min=1, help="Tool calls of an attempt.")] = Limits().turns,
-    max_calls: Annotated[int, typer.Option(min=1, help="Searches and pages of an attempt.")] = Limits().calls,
-    limits_json: Annotated[str, typer.Option(help='Other limits as JSON, such as {"brief": true}.')] = "{}",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many tasks.")] = None,
-    split: Annotated[str, typer.Option(help="Only the tasks of a split: train, dev or test.")] = "",
-    policy_json: Annotated[str, typer.Option(help="Policy of the sessions as JSON: a day, weather.")] = "{}",
+    concurrency: Annotated[int, typer.Option(min=1, help="Attempts that run at the same time.")] = 16,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="Sampling temperature of the model. [default: the endpoint's]")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Token limit of one turn of the model. [default: the endpoint's]")
+    ] = None,
+    extra_json: Annotated[
+        str, typer.Option(help="JSON object whose members are added to each request to the endpoint.")
+    ] = "{}",
+    max_turns: Annotated[int, typer.Option(min=1, help="Largest number of tool calls in an attempt.")] = Limits().turns,
+    max_calls: Annotated[
+        int, typer.Option(min=1, help="Largest number of searches and page views in an attempt.")
+    ] = Limits().calls,
+    limits_json: Annotated[str, typer.Option(help='Other limits as a JSON object, such as {"brief": true}.')] = "{}",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Number of tasks, from the top of the file. [default: all]")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Only tasks of this split: train, dev or test.")] = "",
+    policy_json: Annotated[str, typer.Option(help="Session policy as a JSON object: a day, weather.")] = "{}",
     probe: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of passed tasks asked again of a web that says another answer.")
+        float,
+        typer.Option(min=0, max=1, help="Share of passed tasks that are asked again of a web with another answer."),
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Same seed, same attempts.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the attempts.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Let a model answer a task file by searching, and measure it.
 
-    The folder holds a line for each attempt, the figures as JSON and a report to read. Stopped at any moment, the same
-    command goes on where it was; what an outage took is tried again.
+    The folder gets a line for each attempt, the figures as JSON and an HTML report. After an interruption the same
+    command continues where it stopped; attempts that an outage masked are repeated.
 
     \b
     Examples:
@@ -84,7 +105,7 @@ def evaluation(
     except (ClientError, FolderError, NobodyError) as error:
         _stop(error.message, error.action or "start the server with `webemu serve`")
     except TaskError as error:
-        _stop(str(error), "`webemu tasks build` and `webemu generate` write task files")
+        _stop(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
     typer.echo(table(figures))
     _tell(figures, out)
     _fail_if_masked(figures["overall"]["masked"], figures["overall"]["attempts"], mask)
@@ -93,30 +114,30 @@ def evaluation(
 
 
 def _fail_if_masked(masked: int, attempts: int, mask: str) -> None:
-    """End with an error where an outage took most attempts, since what is left says little."""
+    """Exit with an error if an outage masked more than half of the attempts, since the rest says little."""
     if 2 * masked > attempts:
         _stop(
-            f"{masked} of {attempts} attempts were masked by an outage; the last: {mask or 'see the report'}",
-            "see to the endpoint and the server, then give the same command: it tries them again",
+            f"an outage masked {masked} of {attempts} attempts; the last: {mask or 'see the report'}",
+            "repair the endpoint or the server, then run the same command again: it repeats them",
         )
 
 
 def _evaluated(asked: Evaluation, address: str, quiet: bool) -> tuple[dict[str, Any], str]:
-    """Return the figures, and why the last attempt that was masked was."""
+    """Return the figures, and the reason why the last masked attempt was masked (empty if none was)."""
     progress = _Progress(len(asked.tasks) * asked.setting.samples, quiet)
     try:
         return asyncio.run(evaluate(asked, address, progress.ended)), progress.mask
     except KeyboardInterrupt:
         progress.bar.close()
         typer.echo(f"webemu: stopped; {progress.made:,} of {progress.total:,} attempts are in {asked.out}", err=True)
-        typer.echo("  -> the same command goes on where it was", err=True)
+        typer.echo("  -> run the same command again to continue", err=True)
         raise typer.Exit(INTERRUPTED) from None
     finally:
         progress.bar.close()
 
 
 class _Progress:
-    """A line on stderr: what was made, the means until now, and how long it will take."""
+    """Progress bar on stderr: finished attempts, running means, and the remaining time."""
 
     def __init__(self, total: int, quiet: bool) -> None:
         self.total, self.made, self.mask = total, 0, ""
@@ -124,18 +145,20 @@ class _Progress:
         self._sums: Counter[str] = Counter()
 
     def ended(self, told: Row | None) -> None:
-        """An attempt, or None for one that was there before, which is no part of the rate."""
+        """Count an attempt. None stands for one that an earlier run finished; it does not count towards the rate."""
         self.made += 1
         self.mask = (told or {}).get("mask") or self.mask
         if self.bar.disable:
             return
         if told is None:
+            # tqdm leaves `initial` out of the rate.
             self.bar.initial += 1
         else:
             self.bar.set_postfix_str(self._means(told), refresh=False)
         self.bar.update()
 
     def _means(self, told: Row) -> str:
+        """Return the running means of exact match and reward, and the number of masked attempts."""
         self._sums["masked"] += bool(told["mask"])
         means = []
         for name, value in (("EM", told["terms"].get("correct")), ("reward", told["reward"])):
@@ -147,26 +170,34 @@ class _Progress:
 
 
 def _chosen(known: Sequence[Task], split: str, limit: int | None) -> tuple[Task, ...]:
+    """Return the tasks of a split, at most `limit`. Raises: TaskError if there are none, or if two have the same id."""
     chosen = tuple(task for task in known if not split or task.split == split)[:limit]
     if not chosen:
-        raise TaskError(f"there is no task {f'of the split {split!r} ' if split else ''}in the file")
+        raise TaskError(f"the task file contains no tasks{f' of the split {split!r}' if split else ''}")
     twice = [name for name, count in Counter(task.id for task in chosen).items() if count > 1]
     if twice:
-        raise TaskError(f"the id {twice[0]!r} stands twice in the task file; ids must differ")
+        raise TaskError(f"the id {twice[0]!r} occurs twice in the task file; ids must be unique")
     return chosen
 
 
 def _key(variable: str) -> str:
+    """Return the API key in an environment variable; `none` if no variable is named. Exits if it is not set."""
     if variable and not os.environ.get(variable):
-        _stop(f"the variable {variable} is not set", f"export {variable}=…, or leave out --api-key-env")
+        _stop(
+            f"the environment variable {variable} is not set (from --api-key-env)",
+            f"export {variable}=…, or leave out --api-key-env",
+        )
     return os.environ[variable] if variable else "none"
 
 
 def _object(text: str, option: str) -> dict[str, Any]:
+    """Return the JSON object that an option holds. Exits with an error if it is not one."""
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError) as error:
-        _stop(f"{option} is no JSON object ({error})", f"""write it as {option} '{{"name": "value"}}'""")
+        _stop(
+            f"{option} must be a JSON object, got {text!r} ({error})", f"""write it as {option} '{{"name": "value"}}'"""
+        )
 
 
 def _limits(turns: int, calls: int, text: str) -> Limits:
@@ -177,17 +208,18 @@ def _limits(turns: int, calls: int, text: str) -> Limits:
 
 
 def _tell(figures: Mapping[str, Any], out: Path) -> None:
-    """Where it lies, and what was masked."""
+    """Print where the results are, and how many attempts were masked and why."""
     if figures["probe"]:
         told = ", ".join(f"{name} {count}" for name, count in figures["probe"].items() if name != "share_reads")
         typer.echo(f"probe     {told}")
     typer.echo(f"report    {out / 'report.html'}")
     if masked := figures["overall"]["masked"]:
         reasons = ", ".join(f"{reason} {count}" for reason, count in figures["masks"].items())
-        typer.echo(f"masked    {masked} ({reasons}); the same command tries them again")
+        typer.echo(f"masked    {masked} ({reasons}); the same command repeats them")
 
 
 def _stop(message: str, action: str) -> NoReturn:
+    """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)
     raise typer.Exit(1) from None

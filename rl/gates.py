@@ -1,5 +1,7 @@
-"""What an answer must be before it is looked at: one short text of its own, without tricks. Pure, and blind to the gold
-but for its length and form."""
+"""Checks of an answer's form that come before its content: one short text, written by the agent, without tricks.
+
+Pure. Apart from the length, form and place in the question of the accepted answers, the checks do not look at them.
+"""
 
 from __future__ import annotations
 
@@ -11,37 +13,46 @@ from webemu.rl.sanitizing import has_tokens
 from webemu.rl.verify import exact, folded, normalise
 
 SHORTEST_CAP = 40
-"""Characters that any answer may have."""
+"""Characters that any answer may have, however short the accepted answers are."""
 _LINES = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
 _APART = re.compile(
     r"(?<!\d),|,(?!\d)|[;|/\\•·&+]|\b(?:or|and|nor|either|both|alias|aka|versus|vs|maybe|oder|und|ou|et)\b|[()\[\]{}]"
     r"|\.\s+(?=\w{2})|(?<=\d)\s*(?:[-–—~]|\bto\b)\s*(?=\d)|\b(?:between|from)\s+\d"
 )
+"""Separators that suggest several answers, alternatives or a range."""
 
 
 def is_plain(answer: str) -> bool:
-    """One line, not empty, without tokens of chat templates and unseen characters."""
+    """True if the answer is one line, not empty, and without chat template tokens or invisible characters."""
     return bool(normalise(answer)) and not _LINES.search(answer.strip()) and not has_tokens(answer)
 
 
 def is_short(answer: str, accepted: Iterable[str]) -> bool:
-    """At most three times as long as the longest accepted answer."""
+    """True if the answer is at most three times as long as the longest accepted answer, or within `MIN_LENGTH_CAP`."""
     return len(answer) <= max(SHORTEST_CAP, 3 * max(map(len, accepted), default=0))
 
 
 def is_single(answer: str, accepted: tuple[str, ...]) -> bool:
-    """Not a list, a range or a choice: no more parts than an accepted answer has; what is right as it stands is one."""
+    """True if the answer is not a list, range or choice: it has no more parts than an accepted one, or equals one."""
     return exact(answer, accepted) or parts(answer) <= max(map(parts, accepted), default=1)
 
 
 def parts(answer: str) -> int:
-    """How many things an answer seems to name."""
+    """Return how many things an answer seems to name: one more than it has separators.
+
+    count_parts("Paris or Rome")  # 2
+    """
     return 1 + len(_APART.findall(" ".join(folded(answer).split())))
 
 
 def is_own(answer: str, question: str, accepted: Iterable[str]) -> bool:
-    """Not text of the question, unless an accepted answer is (a choice between two)."""
+    """True if the answer does not repeat text of the question, nor contain the whole question.
+
+    If the question itself contains an accepted answer (a choice between two), the answer must be an accepted one or
+    not be in the question.
+    """
     asked = normalise(question)
+    # A choice between two: the accepted answer is part of the question.
     if any(holds(asked, normalise(gold)) for gold in accepted):
         return exact(answer, accepted) or not holds(asked, normalise(answer))
     given = normalise(answer)
@@ -49,7 +60,7 @@ def is_own(answer: str, question: str, accepted: Iterable[str]) -> bool:
 
 
 def form(answer: str) -> str:
-    """What an answer looks like."""
+    """Return the form of an answer: `date`, `number`, `words`, or `mixed` for words with digits."""
     text = normalise(answer)
     if re.fullmatch(r"date\d{6,8}", text):
         return "date"
@@ -59,17 +70,18 @@ def form(answer: str) -> str:
 
 
 def holds(text: str, part: str) -> bool:
-    """Whether a normalised text has another as a run of its words."""
+    """True if a normalised text contains another one as a run of whole words; False for an empty phrase."""
     return bool(part) and f" {part} " in f" {text} "
 
 
 def says(shown: str, answer: str) -> bool:
-    """Whether a page's text has an answer as a run of words, in any spelling of numbers and dates."""
+    """True if the text of a page contains an answer as a run of words, in any spelling of numbers and dates."""
     return holds(lines(shown), normalise(answer))
 
 
 @lru_cache(512)
 def lines(shown: str) -> str:
-    """A page's text normalised line by line. Kept, since an answer has several spellings, and the samples of a task
-    show the same pages."""
+    """Return the text of a page normalised line by line. Cached, since an answer has several spellings and the samples
+    of a task see the same pages.
+    """
     return " ".join(normalise(line) for line in re.split(r"[\n\t|]+", shown))

@@ -1,4 +1,6 @@
-"""What the server wrote down of a session (docs/sessions.md): the only log that rewards believe."""
+"""Parsed ledger of a session (docs/sessions.md): the log that the server keeps of its requests. Rewards trust no other
+log, since the agent cannot write to this one.
+"""
 
 from __future__ import annotations
 
@@ -10,75 +12,82 @@ from typing import Any
 from webemu.agent_client.calls import Call
 
 FAULTS = frozenset({"timeout", "error", "rate-limit", "reset", "truncated"})
-"""Weather that strikes a request as a whole (emulator/weather.py)."""
+"""Kinds of weather that replace the whole answer of a request (emulator/weather.py)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request of a session."""
+    """One request of a session, as the server logged it."""
 
     step: int
+    """Number of the step within the session."""
     status: int
-    """0 where no answer was given."""
+    """HTTP status; 0 if the server sent no answer."""
     attempt: int
-    """How often the very same was asked before."""
+    """Number of earlier requests that were identical."""
     bytes: int
+    """Size of the answer in bytes."""
     searches: tuple[str, ...]
-    """What was searched for."""
+    """Queries of its searches."""
     opened: tuple[str, ...]
-    """URLs of captures that were reached."""
+    """URLs of the captures that it reached."""
     weather: frozenset[str]
+    """Kinds of weather that hit it."""
     failed: bool
-    """Through the server's own fault."""
+    """True if the server itself was at fault."""
 
     @property
     def is_struck(self) -> bool:
-        """Whether injected weather took the whole answer."""
+        """True if injected weather replaced the whole answer."""
         return not self.failed and bool(self.weather & FAULTS)
 
     @property
     def is_lost(self) -> bool:
-        """Whether injected weather left the client without an answer of the web: all but rate limits."""
+        """True if injected weather kept the web's answer from the client. Rate limits do not count: they are an
+        answer.
+        """
         return not self.failed and bool(self.weather & FAULTS - {"rate-limit"})
 
     @property
     def is_shown(self) -> bool:
-        """Whether its answer reached the agent in full."""
+        """True if the answer reached the agent in full."""
         return self.status == 200 and not self.failed and not self.is_struck
 
 
 class Opening(Call[str]):
-    """`POST /v1/sessions`, which answers 201."""
+    """API call `POST /v1/sessions`, whose success has status 201."""
 
     def answer(self, response: Any) -> str:
+        """Return the id of the new session. Raises like every `ApiCall` on other statuses."""
         if response.status_code == 201:
             return str(json.loads(response.content)["session"])
         return Call.answer(self, response)
 
 
 def opening(policy: Mapping[str, Any]) -> Call[str]:
-    """Opens a session under a policy; answers its id."""
+    """Return the API call that opens a session under a policy; its result is the session id."""
     return Opening("/v1/sessions", _no_session, json.dumps(policy).encode())
 
 
 def account(session: str) -> Call[tuple[Request, ...]]:
-    """The requests of a session so far, in order."""
+    """Return the API call that reads the ledger of a session; its result is the requests so far, in order."""
     return Call(f"/v1/sessions/{session}", lambda response: _requests(json.loads(response.content)))
 
 
 def repeats(requests: tuple[Request, ...]) -> int:
-    """Requests that asked again what had been answered; asking again after weather is none."""
+    """Return how many requests repeated one that had been answered. A retry after a fault does not count."""
+    # The first retry after a fault also has attempt > 0, so each fault excuses one repetition.
     answered = sum(request.attempt > 0 and not request.is_struck for request in requests)
     return max(0, answered - sum(request.is_struck or request.failed for request in requests))
 
 
 def opened(requests: tuple[Request, ...]) -> frozenset[str]:
-    """URLs whose pages reached the agent."""
+    """Return the URLs whose pages reached the agent."""
     return frozenset(url for request in requests if request.is_shown for url in request.opened)
 
 
 def _no_session(response: Any) -> str:
-    raise ValueError(f"HTTP {response.status_code} opens no session")
+    raise ValueError(f"POST /v1/sessions must answer 201, got HTTP {response.status_code}")
 
 
 def _requests(told: Mapping[str, Any]) -> tuple[Request, ...]:

@@ -1,4 +1,4 @@
-"""Where a command is going to write: looked at before the work, which may take hours."""
+"""Check of output files before the work of a command, which may take hours, begins."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from webemu.agent_client.errors import BadRequest
 
 
 def writable(*paths: Path | None) -> None:
-    """Raises BadRequest where one of these files could not be written; those that were not asked for are None."""
+    """Raise if one of these files cannot be written; None stands for an output that was not requested.
+
+    Raises: BadRequest if a path is a folder, or its parent folder does not exist or is read-only.
+    """
     for path in paths:
         if path is not None and (why := _hindrance(path)):
-            raise BadRequest(f"{path} cannot be written: {why}", action="name a file in a folder that is there")
+            raise BadRequest(f"{path} cannot be written: {why}", action="name a file in an existing folder")
 
 
 def _hindrance(path: Path) -> str:
+    """Return why a file cannot be written; empty if it can."""
     if path.is_dir():
         return "it is a folder"
     if not path.parent.is_dir():
-        return f"there is no folder {path.parent}"
+        return f"the folder {path.parent} does not exist"
     return "" if os.access(path.parent, os.W_OK) else f"the folder {path.parent} is read-only"

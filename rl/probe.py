@@ -1,7 +1,9 @@
-"""The evidence-swap probe (Proof-of-Use, arXiv 2510.10931): does an agent read, or does it know or hack?
+"""Evidence-swap probe (Proof-of-Use, arXiv 2510.10931): finds out whether an agent reads its sources, or knows the
+answer or cheats.
 
-A task is run again with its answer replaced, in all that the web says (`webemu.rl.swap`), by another of the same form. Who
-reads gives the other; who still gives the accepted one has it from elsewhere. A metric for a sample, never a reward.
+A task is run again while the web says another answer of the same form in place of the accepted one (`rl.swap`). An
+agent that reads gives the other answer; one that still gives the accepted answer has it from elsewhere. A metric for a
+sample of tasks, never a reward.
 """
 
 from __future__ import annotations
@@ -20,26 +22,35 @@ from webemu.rl.verify import exact, normalise
 
 Verdict = Literal["reads", "closed-book", "neither", "masked", "not probed"]
 Run = Callable[[Task, Mapping[str, str]], Awaitable[Record]]
-"""Runs a task with words swapped: `AsyncEpisode(client, swap=...)`."""
+"""Function that runs a task with words swapped, such as with `AsyncEpisode(client, swap=...)`."""
 _MONTHS = "January February March April May June July August September October November December".split()
 _DATE = re.compile(r"date(\d{4})(\d{2})(\d{2})")
 _EXEMPT = ("choice", "none", "report", "url")
-"""Answers that stand in the question, are nowhere, are long, or are addresses, which no swap touches."""
+"""Answer types that cannot be probed: the answer is in the question, is nowhere, is long, or is a URL, which is not
+swapped.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What came of one task."""
+    """Outcome of the probe for one task."""
 
     task: str
+    """Id of the task."""
     verdict: Verdict
     answer: str = ""
+    """Answer that the agent gave."""
     other: str = ""
-    """What the web said in place of the accepted answer."""
+    """Answer that the web said in place of the accepted one."""
 
 
 async def probe(run_one: Run, task: Task, others: Sequence[Task], seed: int = 0) -> Probed:
-    """One task, which best is one that the agent answered right. `others` lend their answers."""
+    """Run the probe on one task, preferably one that the agent answered correctly. `other_tasks` are the tasks whose
+    answers may be swapped in.
+
+        result = await probe(run_one, task, all_tasks, seed=1)
+        result.verdict  # "reads"
+    """
     other = counterfactual(task, others, seed)
     if not other:
         return Probed(task.id, "not probed")
@@ -48,14 +59,16 @@ async def probe(run_one: Run, task: Task, others: Sequence[Task], seed: int = 0)
 
 
 def summary(probed: Iterable[Probed]) -> dict[str, float | int]:
-    """How many there were of each verdict, and the share of those that read among all that have one."""
+    """Return the number of results by verdict, and `share_reads`: the share of "reads" among "reads", "closed-book"
+    and "neither"; 0 if there are none of these.
+    """
     counted = Counter(one.verdict for one in probed)
     told = sum(counted[one] for one in ("reads", "closed-book", "neither"))
     return {**dict(sorted(counted.items())), "share_reads": counted["reads"] / told if told else 0.0}
 
 
 def verdict(record: Record, other: str) -> Verdict:
-    """What an answer shows. Neither: it gave up, or found something else."""
+    """Return what an answer shows. "neither" means that the agent gave up or found something else."""
     if record.masked:
         return "masked"
     if exact(record.answer, (other,)):
@@ -64,8 +77,11 @@ def verdict(record: Record, other: str) -> Verdict:
 
 
 def counterfactual(task: Task, others: Iterable[Task], seed: int = 0) -> str:
-    """Another task's answer of the same type and form, drawn by the seed among those most alike; empty where the task
-    cannot be probed or there is none. It neither holds the accepted answer nor is held by it, nor by the question."""
+    """Return an answer of another task, of the same type and form as this task's, drawn by the seed among the most
+    similar ones. It does not contain the accepted answer, nor is it contained in it or in the question.
+
+    Empty if the task cannot be probed or no other task has such an answer.
+    """
     if task.answer_type in _EXEMPT or _is_in(task.question, task.answers):
         return ""
     gold = task.answers[0]
@@ -75,17 +91,21 @@ def counterfactual(task: Task, others: Iterable[Task], seed: int = 0) -> str:
         if one.answer_type == task.answer_type and form(one.answers[0]) == form(gold) and one.answers[0].strip()
     }
     apart = [one for one in sorted(answers) if not _touches(one, task)]
+    # An answer that looks odd in its place would give the swap away.
     nearest = min((_distance(one, gold) for one in apart), default=0)
     alike = [one for one in apart if _distance(one, gold) == nearest]
     return random.Random(f"{seed}:{task.id}").choice(alike) if alike else ""
 
 
 def swap(task: Task, other: str) -> dict[str, str]:
-    """Every spelling of the accepted answers that a page may have, and the other in the same spelling."""
+    """Return the words to replace: every spelling of the accepted answers that a page may use, mapped to the other
+    answer in the same spelling.
+    """
     return {old: _as(old, other) for answer in task.answers for old in _spellings(answer)}
 
 
 def _spellings(answer: str) -> list[str]:
+    """Return the spellings of an answer: common formats of a date or an integer, else the answer alone."""
     text = normalise(answer)
     if date := _DATE.fullmatch(text):
         return list(dict.fromkeys([answer, *_dates(date)]))
@@ -95,7 +115,7 @@ def _spellings(answer: str) -> list[str]:
 
 
 def _as(old: str, other: str) -> str:
-    """The other answer as the old one is spelled."""
+    """Return the other answer in the spelling of the old one."""
     before, after = normalise(old), normalise(other)
     if (of := _DATE.fullmatch(before)) and (to := _DATE.fullmatch(after)):
         spelled = dict(zip(_dates(of), _dates(to), strict=True))
@@ -106,7 +126,7 @@ def _as(old: str, other: str) -> str:
 
 
 def _dates(day: re.Match[str]) -> list[str]:
-    """2004-03-12, 12 March 2004, March 12, 2004, 12 Mar 2004."""
+    """Return a date as 2004-03-12, 12 March 2004, March 12, 2004 and 12 Mar 2004."""
     year, month, number = day[1], _MONTHS[int(day[2]) - 1], str(int(day[3]))
     return [
         "-".join(day.groups()),
@@ -117,14 +137,16 @@ def _dates(day: re.Match[str]) -> list[str]:
 
 
 def _distance(one: str, gold: str) -> tuple[int, int, int]:
-    """How unlike two answers look: words, marks and capitals between the letters, length of a number."""
+    """Return how different two answers look; smaller is more similar. Compared in this order: number of words, pattern
+    of letters and punctuation, number of digits.
+    """
     shapes = [re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", text)) for text in (one, gold)]
     digits = abs(len(re.sub(r"\D", "", one)) - len(re.sub(r"\D", "", gold)))
     return abs(len(one.split()) - len(gold.split())), int(shapes[0] != shapes[1]), digits
 
 
 def _touches(one: str, task: Task) -> bool:
-    """Whether an answer is not apart from the task's own."""
+    """True if an answer overlaps with the question or with an accepted answer."""
     given = normalise(one)
     return _is_in(task.question, (one,)) or any(
         holds(given, gold) or holds(gold, given) for gold in map(normalise, task.answers)

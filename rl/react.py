@@ -1,5 +1,6 @@
-"""ReAct (Yao et al. 2022): tools called in plain text. Reads what models make of it, and only the first action, since
-what follows was written before anything was seen. Pure."""
+"""ReAct (Yao et al. 2022): tool calls in plain text. Parses what models write, with much tolerance for its layout.
+Only the first action counts, since the model wrote the rest before it saw an observation. Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,30 +21,34 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
 _URL = re.compile(r"https?://[^\s\"'<>)\],]+")
 _TEXT_OF = {"search": "query", "open": "link", "find": "pattern", "ask_user": "question"}
-"""The argument that is meant where a tool is given one text."""
+"""Argument that is meant if a tool is given one bare text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a model's text says."""
+    """Thought and first action in a model's text."""
 
     thought: str
     name: str | None
-    """None where nothing is called."""
+    """Name of the tool; None if no tool is called."""
     arguments: str
-    """JSON text, or what should have been it."""
+    """Arguments as the model wrote them, meant to be JSON."""
     kept: str
-    """The text up to the end of its first action."""
+    """Text up to the end of its first action, to be kept in the conversation."""
 
 
 def manual(tools: Sequence[Mapping[str, Any]]) -> str:
-    """The tools, and how they are called."""
+    """Return the part of the system prompt that describes the tools and the format of a call."""
     lines = [_described(tool["function"]) for tool in tools]
     return "\nThe tools:\n\n" + "\n".join(lines) + "\n" + _MANUAL
 
 
 def read(text: str) -> Read:
-    """The first action of a text."""
+    r"""Return the thought and the first action of a text. A written final answer counts as a call of `finish`.
+
+    step = parse_step('Thought: look it up\nAction: search\nAction Input: {"query": "Arlen"}')
+    step.name, step.arguments  # ("search", '{"query": "Arlen"}')
+    """
     action, final = _ACTION.search(text), _FINAL.search(text)
     if action and not (final and final.start() < action.start()):
         return _action(text, action)
@@ -55,6 +60,7 @@ def read(text: str) -> Read:
 
 
 def _action(text: str, action: re.Match[str]) -> Read:
+    """Parse the action at a match of `_ACTION`. Its arguments follow `Action Input:`, or the tool's name."""
     line_end = text.find("\n", action.end())
     line = text[action.end() : len(text) if line_end < 0 else line_end]
     found = _NAME.match(line)
@@ -72,12 +78,13 @@ def _action(text: str, action: re.Match[str]) -> Read:
 
 
 def _end(text: str, start: int) -> int:
+    """Return the offset of the next label (thought, action, observation, final answer), or of the end of the text."""
     following = _NEXT.search(text, start)
     return following.start() if following else len(text)
 
 
 def _arguments(name: str, text: str) -> str:
-    """As JSON: the first object that stands in the text, or the one text that the tool takes."""
+    """Return the arguments as JSON: the first object in the text, or the bare text as the tool's main argument."""
     bare = _FENCE.sub("", _FENCE.sub("", text.strip())).strip()
     for place in [found.start() for found in re.finditer(r"\{", bare)][:3]:
         try:
@@ -87,7 +94,9 @@ def _arguments(name: str, text: str) -> str:
         return json.dumps(value, ensure_ascii=False)
     if "{" in bare or name not in _TEXT_OF:
         return bare
+    # Some models write the argument as in a Python call: (query="...").
     inner = re.fullmatch(r"[(\[](?:\w+\s*=\s*)?(.*)[)\]]", bare, re.DOTALL)
+    # [8] and [r3] are link ids, whose brackets belong to them.
     if inner and not re.fullmatch(r"\[r?\d+\]", bare):
         bare = inner[1]
     plain = bare.strip().strip("\"'“”").strip()
@@ -95,7 +104,7 @@ def _arguments(name: str, text: str) -> str:
 
 
 def _finish(said: str) -> str:
-    """A final answer that was written instead of called: its first line, and the addresses below it."""
+    """Return the arguments of `finish` for a written final answer: its first line, and the URLs below it."""
     line, _, below = said.partition("\n")
     return json.dumps({"answer": line.strip(" *_`"), "citations": _URL.findall(below)}, ensure_ascii=False)
 
@@ -105,6 +114,7 @@ def _thought(text: str) -> str:
 
 
 def _described(function: Mapping[str, Any]) -> str:
+    """Return the description of a tool, with one line for each argument."""
     law = function["parameters"]
     arguments = [
         f'  "{name}"{"" if name in law["required"] else " (may be left out)"}: {one["type"]}. {one["description"]}'

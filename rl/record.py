@@ -1,4 +1,4 @@
-"""What rewards are given for: an episode as it ended, from the ledger and from what the server showed."""
+"""Finished episode as the input of rewards: the answer, the server's ledger, and the texts that the server showed."""
 
 from __future__ import annotations
 
@@ -11,43 +11,53 @@ from webemu.rl.ledger import Request, opened
 from webemu.rl.tasks import Task
 
 End = Literal["", "finished", "turns", "masked"]
+"""Way in which an episode ended; empty while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
+    """Finished episode, read-only."""
+
     task: Task
     answer: str = ""
-    """As the model gave it."""
+    """Answer as the model gave it."""
     citations: tuple[str, ...] = ()
-    """As URLs, where they were such or known link ids."""
+    """Cited pages as URLs. A citation that is neither a URL nor a known link id is kept as it is."""
     requests: tuple[Request, ...] = ()
-    """The ledger."""
+    """Requests of the session in order, from the server's ledger."""
     shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Parts that each page showed in this episode, by `key` of its final URL."""
+    """Texts that each page showed in this episode, by `url_key` of its final URL."""
     redirects: Mapping[str, str] = field(default_factory=dict)
-    """From `key` of the URL that was asked for to that of where it led."""
+    """Mapping from `url_key` of each requested URL to that of its final URL."""
     end: End = ""
-    """Empty while it goes on."""
+    """Way in which the episode ended; empty while it runs."""
     mask: str = ""
-    """Why it says nothing about the policy; empty if it does."""
+    """Reason why the episode says nothing about the agent policy; empty if it does."""
     turns: int = 0
+    """Tool calls of the model."""
     misuses: int = 0
-    """Calls that could not be made."""
+    """Tool calls that were invalid."""
 
     @property
     def masked(self) -> bool:
+        """True if the episode says nothing about the agent policy and must not be learned from."""
         return bool(self.mask)
 
     def page(self, citation: str) -> tuple[str, ...]:
-        """Parts that the cited page showed; none where the ledger does not say that it was opened."""
+        """Return the texts that the cited page showed; empty if the ledger does not confirm its opening."""
         cited = key(citation)
         reached = {key(url) for url in opened(self.requests)}
+        # A citation may name the URL before or after its redirects.
         final = self.redirects.get(cited, cited)
         return self.shown.get(final, ()) if final in reached else ()
 
 
 def key(url: str) -> str:
-    """One spelling of an address: without scheme, fragment and the slash at the end, host in lower case."""
+    """Return one spelling of a URL: without scheme, fragment and trailing slash, with the host in lower case. A text
+    that is not a URL is returned as it is.
+
+        url_key("https://Example.org/a/#top")  # "example.org/a"
+    """
     try:
         parts = urlsplit(url.strip())
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a model said, in the words of the chat completions API."""
+"""Message of a model in the vocabulary of the chat completions API."""
 
 from __future__ import annotations
 
@@ -10,31 +10,36 @@ from typing import Any, NamedTuple
 
 
 class ToolCall(NamedTuple):
+    """Tool call of a model."""
+
     id: str
     name: str
     arguments: str
-    """As the model wrote them: JSON text, or what should have been it."""
+    """Arguments as the model wrote them, meant to be JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model said."""
+    """Parsed answer of a model."""
 
     text: str
     calls: tuple[ToolCall, ...]
     message: Mapping[str, Any]
-    """To append to the conversation."""
+    """Assistant message to append to the conversation."""
     prompt_tokens: int
     completion_tokens: int
     thought: str = ""
-    """What a reasoning model said before, where the server tells it apart."""
+    """Reasoning before the text, if the server reports it separately."""
     cut: bool = False
-    """Whether it was ended by the limit on tokens."""
+    """True if the token limit ended the text."""
 
 
 def message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
-    """The assistant's message. Servers read arguments as JSON when they render the conversation, so what is none is
-    wrapped into an object; the episode is given what the model wrote."""
+    """Return the assistant message for the conversation.
+
+    Servers parse arguments as JSON when they render the conversation, so invalid arguments are wrapped into an object.
+    The episode still receives what the model wrote.
+    """
     said: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         said["tool_calls"] = [
@@ -45,7 +50,7 @@ def message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
 
 
 def _name(call: ToolCall) -> str:
-    """Servers refuse names with other signs, or none."""
+    """Return a tool name that servers accept: they refuse an empty name, and other characters."""
     return re.sub(r"[^\w-]", "_", call.name, flags=re.ASCII)[:64] or "none"
 
 

@@ -1,8 +1,9 @@
-"""The rewards: short answers (`SHORT`), and long-form ones (`LONG`, whose terms are in `webemu.rl.longform`).
+"""Rewards for short answers (`SHORT`) and for reports (`LONG`, with the terms of `rl.longform`).
 
-A right answer without a page that was opened and says it earns nothing, and neither does such a page without an answer.
-A wrong answer earns `ATTEMPT` at most: if it is one answer of the right form that a cited, opened page says. Costs
-count only when the answer is right: ungated, they taught a small policy never to search (docs/environment.md).
+A correct answer earns nothing without a citation of an opened page that says it, and such a page earns nothing without
+the answer. A wrong answer earns at most `WRONG_ANSWER_CAP`, if it is a single answer of the right form that a cited,
+opened page says. Costs count only if the answer is correct: without this condition they taught a small model never to
+search (docs/environment.md).
 """
 
 from __future__ import annotations
@@ -15,44 +16,53 @@ from webemu.rl.tasks import Task
 from webemu.rl.verify import exact, f1, normalise
 
 ATTEMPT = 0.05
-"""The ceiling of an honest wrong answer."""
+"""Largest reward of a wrong answer."""
 MOST_CITED = 5
+"""Largest number of citations."""
 COST, COST_FLOOR = 0.02, 0.5
-"""Taken off for each request beyond what the task needs, and what is left at least."""
+"""Deduction for each request beyond what the task needs, and the least value of the factor."""
 PER_HOP = 2
 """Requests that a hop needs: a search and a page."""
 SPARE = 1
+"""Requests beyond those of the hops that cost nothing."""
 SEARCHES = 2
-"""Before it is believed that something cannot be found."""
+"""Different searches that are needed before "not found" is believed."""
 
 
 def finished(record: Record) -> float:
+    """1 if the agent called `finish`, else 0."""
     return record.end == "finished"
 
 
 def format_of(record: Record) -> float:
+    """1 if the answer is one plain line and the citations are not too many, else 0."""
     return len(record.citations) <= MOST_CITED and gates.is_plain(record.answer[: longform.MOST])
 
 
 def length(record: Record) -> float:
+    """1 if the answer is not much longer than the accepted ones, else 0."""
     return gates.is_short(record.answer, record.task.answers)
 
 
 def single(record: Record) -> float:
+    """1 if the answer is one answer, not a list or a choice, else 0."""
     return gates.is_single(_read(record), record.task.answers)
 
 
 def own_words(record: Record) -> float:
+    """1 if the answer does not repeat the question, else 0."""
     return gates.is_own(_read(record), record.task.question, record.task.answers)
 
 
 def correct(record: Record) -> float:
-    """Exact match after normalisation with any accepted answer."""
+    """1 if the answer equals an accepted answer after normalisation, else 0."""
     return exact(_read(record), record.task.answers)
 
 
 def answer(record: Record) -> float:
-    """1 if right, `ATTEMPT` if wrong and of the form of an accepted answer, else 0."""
+    """Return 1 for a correct answer, `WRONG_ANSWER_CAP` for a wrong one in the form of an accepted answer, and 0
+    otherwise.
+    """
     if correct(record):
         return 1.0
     given = gates.form(_read(record))
@@ -60,10 +70,12 @@ def answer(record: Record) -> float:
 
 
 def grounding(record: Record) -> float:
-    """Share of the cited pages that were opened, by the ledger, and showed the answer in this episode.
+    """Return the share of the cited pages that were opened, according to the ledger, and showed the answer in this
+    episode.
 
-    Where "not found" is right, no page says it: the pages where it would stand are cited, or if there are none, no page
-    is, after two different searches. What is counted, compared or an address is said by no page either: see `_follows`.
+    If "not found" is correct, no page says it. Then the pages on which the answer would be found must be cited; if
+    there are none, nothing may be cited, after two different searches. Pages do not say an answer that is counted,
+    compared or a URL either: see `_is_derivable_from`.
     """
     cited = record.citations[:MOST_CITED]
     if record.task.answer_type == "none" and correct(record):
@@ -72,20 +84,27 @@ def grounding(record: Record) -> float:
 
 
 def cost(record: Record) -> float:
-    """1 where the answer is wrong; else less for requests beyond what the hops need. A repeated one counts twice."""
+    """Return 1 if the answer is wrong; otherwise less for each request beyond what the hops need, but at least
+    `COST_FLOOR`. A repeated request counts twice.
+    """
     if not correct(record):
         return 1.0
+    # The agent does not pay for faults that the environment injected.
     asked = len(record.requests) - sum(one.is_struck or one.failed for one in record.requests)
     beyond = max(0, asked - PER_HOP * record.task.hops - SPARE) + repeats(record.requests)
     return max(COST_FLOOR, 1 - COST * beyond)
 
 
 def rubric_of(task: Task) -> Rubric:
-    """`LONG` for reports, else `SHORT`."""
+    """Return the rubric of a task: `LONG` for reports, `SHORT` for all others.
+
+    score = rubric_of(record.task).score(record)
+    """
     return LONG if task.answer_type == "report" else SHORT
 
 
 def _looked_for(record: Record) -> float:
+    """Return the grounding of a correct "not found"."""
     places = {key(one.url) for one in record.task.evidence}
     if not places:
         return not record.citations and len(_sought(record)) >= SEARCHES
@@ -95,7 +114,9 @@ def _looked_for(record: Record) -> float:
 
 
 def _sought(record: Record) -> set[frozenset[str]]:
-    """The words of each search that had a word of what the question names; the same ones in another order are one."""
+    """Return the sets of words of the searches that share a word with the names in the question, or with the whole
+    question if it names nothing. Searches that only differ in the order of their words count once.
+    """
     question = record.task.question
     asked = set(normalise(" ".join(longform.names(question)) or question).split())
     queries = (query for one in record.requests if one.is_shown for query in one.searches)
@@ -103,11 +124,14 @@ def _sought(record: Record) -> set[frozenset[str]]:
 
 
 def _read(record: Record) -> str:
-    """No more of an answer than any short one has: what is longer fails the cap, and need not be normalised."""
+    """Return the answer cut to 2,000 characters. Longer answers fail the length check, and must not cost time to
+    normalise.
+    """
     return record.answer[:2000]
 
 
 def _says(record: Record, citation: str) -> bool:
+    """True if the cited page supports the answer: it says it or, if the answer is derived, belongs to the evidence."""
     right = correct(record)
     accepted = record.task.answers if right else (_read(record),)
     said = any(gates.says(part, one) for part in record.page(citation) for one in accepted)
@@ -115,14 +139,15 @@ def _says(record: Record, citation: str) -> bool:
 
 
 def _is_worked_out(task: Task) -> bool:
-    """Whether the answer stands in no quote of the evidence: it is counted, added up, compared, or an address."""
+    """True if no quote of the evidence contains the answer: it is counted, added up, compared, or a URL."""
     quotes = [row.quote for row in task.evidence]
     return all(quotes) and bool(quotes) and not any(gates.says(quote, one) for quote in quotes for one in task.answers)
 
 
 def _follows(record: Record, citation: str, said: bool) -> bool:
-    """Whether all that the answer follows from was shown, and the cited page is part of it or says the answer. A bare
-    number is said by many a page that has nothing to do with it."""
+    """True if all values from which a derived answer follows were shown, and the cited page is part of the evidence or
+    says the answer. A bare number does not count as said, since many unrelated pages contain it.
+    """
     final = record.redirects.get(key(citation), key(citation))
     is_part = any(row.value and key(row.url) == final for row in record.task.evidence) and bool(record.page(citation))
     if not is_part and not (said and gates.form(_read(record)) != "number"):
@@ -145,6 +170,7 @@ METRICS = (
     Term("misuses", "metric", lambda record: record.misuses),
     Term("citations", "metric", lambda record: len(record.citations)),
 )
+"""Terms that are logged and do not change the reward."""
 SHORT = Rubric(
     (
         Term("finished", "gate", finished),
@@ -158,6 +184,7 @@ SHORT = Rubric(
         *METRICS,
     )
 )
+"""Rubric of short answers."""
 LONG = Rubric(
     (
         Term("finished", "gate", finished),
@@ -167,3 +194,4 @@ LONG = Rubric(
         *METRICS[2:],
     )
 )
+"""Rubric of reports. `METRICS[2:]` leaves out `correct` and `f1`, which compare short answers."""

@@ -1,4 +1,6 @@
-"""How terms become one reward: gates and factors are multiplied, metrics are only logged, and every term is logged."""
+"""Rubrics: how terms become one reward. Gates and factors are multiplied, metrics are only logged, and every term is
+logged under its name.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +16,40 @@ Kind = Literal["gate", "factor", "metric"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
+    """Measurement of an episode."""
+
     name: str
     kind: Kind
-    """A gate is 0 or 1, a factor in [0, 1]; neither is ever added, so that none can be earned without the others."""
+    """Role of the term. A gate is 0 or 1, a factor in [0, 1]. They are multiplied and never added, so that none can be
+    earned without the others.
+    """
     measure: Callable[[Record], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
+    """Reward of an episode with its terms."""
+
     reward: float | None
-    """In [0, 1]; None where the episode is masked and says nothing about the policy."""
+    """Reward in [0, 1]; None if the episode is masked and says nothing about the agent policy."""
     terms: Mapping[str, float | None]
-    """Every term by name; all None where masked."""
+    """Every term by name; all are None if the episode is masked."""
     mask: str = ""
+    """Reason why the episode is masked; empty if it is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
+    """Terms that together make a reward."""
+
     terms: tuple[Term, ...]
 
     def score(self, record: Record) -> Score:
-        """The reward of an episode. Pure: the same record gives the same score."""
+        """Return the reward of an episode. Pure: the same record always gives the same score.
+
+            score = SHORT.score(record)
+            score.reward, score.terms["correct"]  # (0.98, 1.0)
+        """
         if record.masked:
             return Score(None, {term.name: None for term in self.terms}, record.mask)
         found = {term.name: float(term.measure(record)) for term in self.terms}

@@ -1,4 +1,4 @@
-"""A server for the length of a task: the one at a URL, or one of our own on a free port over a collection."""
+"""Server for the duration of a command: one that already runs, or a new one on a free port over a collection."""
 
 from __future__ import annotations
 
@@ -13,36 +13,33 @@ from webemu.agent_client import Client
 from webemu.agent_client.errors import BadRequest, InfrastructureError
 
 OPENING = 8
-"""Times that a server of one's own is asked again while it opens its snapshot: about a minute in all."""
+"""Retries of the first request while a new server opens its snapshot; about a minute in all."""
 PATIENCE = 30.0
-"""Seconds that a server has to end."""
+"""Seconds that a server has to stop before it is killed."""
 
 
 @contextmanager
 def serving(
     url: str | None = None, root: Path | None = None, collection: str | None = None, workers: int = 1
 ) -> Iterator[str]:
-    """The address of a running server. Raises BadRequest on a URL that is none, InfrastructureError where none can be
-    started."""
+    """Yield the address of a running server. Without `url`, a server is started and stopped at the end.
+
+        with run_server(collection="mine") as address, Client(address) as client:
+            client.health()
+
+    Raises: BadRequest if `url` is not an address, InfrastructureError if no server could be started.
+    """
     if url:
         if not url.startswith(("http://", "https://", "unix://")):
-            raise BadRequest(f"{url!r} is no address of a server", action="write it as http://127.0.0.1:8800")
+            raise BadRequest(
+                f"the server address must begin with http://, https:// or unix://, got {url!r}",
+                action="write it as http://127.0.0.1:8800",
+            )
         yield url
         return
     place = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]
-    # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "webemu.emulator.cli",
-        "serve",
-        *place,
-        "--port",
-        "0",
-        "--workers",
-        str(workers),
-    ]
+    # -P keeps the working directory out of sys.path: a folder `api` there must not shadow our package of that name.
+    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", *place, "--port", "0", "--workers", str(workers)]
     command += ["--parent", str(os.getpid())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -60,15 +57,18 @@ def serving(
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    """From the line with which a server says that it is up."""
+    """Return the address in the first line that a new server prints.
+
+    Raises: InfrastructureError if the server ended, or serves no collection.
+    """
     assert process.stdout is not None
     said = process.stdout.readline()
     _, found, rest = said.partition("http://")
     if found and "nothing is served" in said:
-        raise InfrastructureError(said.removeprefix("webemu: ").strip(), action="see its message above")
+        raise InfrastructureError(said.removeprefix("webemu: ").strip(), action="read its message above")
     if not found:
         raise InfrastructureError(
             f"no server could be started (exit status {process.wait()})",
-            action="see its message above; `webemu serve` starts one by hand, for --server URL",
+            action="read its message above, or start one with `webemu serve` and name it with --server URL",
         )
     return f"http://{rest.partition(' ')[0].strip()}"

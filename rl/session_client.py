@@ -1,7 +1,8 @@
-"""The web of one session: asks for what is asked, and tells weather, which the agent sees, from our own outages.
+"""Client of one session of the emulated web. It tells injected weather, which the agent sees, from real outages, which
+mask the episode.
 
-The session travels in the path, so one client and its connections serve any number of episodes. Nothing is sent here:
-the steps yield what is to be sent, so that threads and an event loop play the same episode.
+The session is part of the URL path, so that one client and its connections serve any number of episodes. Nothing is
+sent here: generators yield the requests, so that threads and event loops run the same code.
 """
 
 from __future__ import annotations
@@ -20,31 +21,38 @@ from webemu.rl.ledger import Request, account, opening
 T = TypeVar("T")
 
 LONGEST = 120.0
-"""Seconds after which a request that fails is not sent again, however many attempts are left."""
+"""Seconds after which a failed request is not retried, however many attempts are left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
+    """Request to sleep."""
+
     seconds: float
 
 
 Ask = Call[Any] | Pause
+"""Request that a generator yields: an API call, or a delay."""
 Steps = Generator[Ask, Any, T]
-"""Yields what is to be done; is sent the answer, or thrown the ClientError in its place; returns what came of it."""
+"""Generator of requests. The driver sends it each answer, or throws the `ClientError` in its place; the generator
+returns its result.
+"""
 
 
 @dataclass(slots=True)
 class Patience:
-    """Decides for one request whether it is sent again, and after which pause."""
+    """Retry state of one request: decides whether it is sent again, and after which delay."""
 
     retries: int
     about: str
-    """Fixes the jitter of the pauses."""
+    """Key of the delays' jitter, which makes it reproducible."""
     attempt: int = 0
+    """Number of retries so far."""
     start: float = field(default_factory=time.monotonic)
+    """Time of the first attempt, by the monotonic clock."""
 
     def pause(self, error: InfrastructureError) -> Steps[None]:
-        """Wait before the next attempt. Raises `error` where there is none."""
+        """Wait before the next attempt. Raises: `error` if it is permanent, or attempts or time are used up."""
         is_late = time.monotonic() - self.start > LONGEST
         if not error.again or self.attempt >= self.retries or is_late:
             raise error
@@ -54,7 +62,9 @@ class Patience:
 
 
 def patiently(call: Call[T], retries: int, about: str) -> Steps[T]:
-    """Return the answer of a request that weather cannot strike. Raises WebError, or InfrastructureError at the end."""
+    """Return the answer of a request that weather cannot hit. Raises: WebError, or InfrastructureError after the last
+    retry.
+    """
     patience = Patience(retries, about)
     while True:
         try:
@@ -64,51 +74,63 @@ def patiently(call: Call[T], retries: int, about: str) -> Steps[T]:
 
 
 class Struck(Exception):
-    """Injected weather took the answer; says what a browser would."""
+    """Injected weather replaced the answer; the message says what a browser would say."""
 
 
 @dataclass(slots=True)
 class SessionWeb:
-    """Made by `begin`. The client must not retry by itself: it would retry weather."""
+    """Client of a session, created by `open_session`. The underlying HTTP client must not retry: it would retry
+    weather.
+    """
 
     session: str
     retries: int
     lost: int = 0
-    """Answers that weather is known to have taken."""
+    """Number of answers that weather is known to have taken."""
 
     def perform(self, call: Call[T]) -> Steps[T]:
-        """The answer within the session. Raises WebError, Struck, or InfrastructureError on an outage of ours."""
+        """Return the answer of a call within the session.
+
+        Raises: WebError for errors of the web itself, InjectedFault if weather took the answer, InfrastructureError
+        for an outage of the server.
+        """
         within = replace(call, path=f"/s/{self.session}{call.path}")
         patience = Patience(self.retries, within.path)
         while True:
             try:
                 return (yield within)  # type: ignore[no-any-return]
             except InfrastructureError as error:
+                # Client and server look alike when an answer is lost: only the ledger knows which fault it was.
                 if (yield from self._is_weather()):
                     raise Struck(_words(error)) from error
                 yield from patience.pause(error)
 
     def requests(self) -> Steps[tuple[Request, ...]]:
-        """The session's ledger. Raises InfrastructureError."""
+        """Return the ledger of the session. Raises: InfrastructureError if it cannot be read."""
         return (yield from patiently(account(self.session), self.retries, self.session))
 
     def _is_weather(self) -> Steps[bool]:
-        """Whether the ledger tells of a further answer that it took. Raises InfrastructureError if nobody can tell."""
+        """Return True if the ledger has one more answer lost to weather than before. Raises: InfrastructureError if it
+        cannot be read.
+        """
         requests = yield from self.requests()
+        # Requests of one session run one after another, so a new loss belongs to the request that just failed.
         known, self.lost = self.lost, sum(request.is_lost for request in requests)
         return self.lost > known
 
 
 def begin(policy: Mapping[str, Any], retries: int) -> Steps[SessionWeb]:
-    """Open a session. Where an answer is lost and it is opened again, the first one stays empty and is not used.
+    """Open a session and return its client. If the answer is lost, another session is opened, and the first stays
+    unused.
 
-    Raises BadRequest on a policy that is none, InfrastructureError.
+    Raises: BadRequest if the session policy is invalid, InfrastructureError after the last retry.
     """
     session = yield from patiently(opening(policy), retries, json.dumps(policy, sort_keys=True, default=str))
     return SessionWeb(session, retries)
 
 
 def _words(error: InfrastructureError) -> str:
+    """Return what a browser would say about a lost answer."""
     if error.status >= 500:
         return f"The site is out of order (status {error.status}). Try again, or look elsewhere."
     return "The connection was lost before the answer had come. Try again, or look elsewhere."

@@ -1,7 +1,8 @@
-"""Episodes as conversations to train on: chat messages with tool calls, of attempts that are worth copying.
+"""Export of recorded episodes as conversations for supervised fine-tuning: chat messages with tool calls, from the
+attempts that are worth copying.
 
-What is dropped is counted under a reason. A conversation holds what a model would have seen and done: no gold, no call
-that only somebody who knew the answer could make. Which tokens bear loss is left to the trainer: those of `assistant`.
+Dropped attempts are counted by reason. A conversation contains only what a model saw and did: no gold answer, and no
+call that needs knowledge of it. The trainer decides which tokens bear loss; they should be those of `assistant`.
 """
 
 from __future__ import annotations
@@ -22,40 +23,50 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 Row = Mapping[str, Any]
+"""Attempt as a line of `episodes.jsonl`, or conversation as a line of the exported file."""
 
 
 class EpisodesError(ValueError):
-    """A file of episodes that cannot be read; names file and line."""
+    """Unreadable file of episodes; the message names the file and the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What an attempt must be to be copied."""
+    """Criteria that an attempt must meet to be copied."""
 
     min_reward: float = 0.9
+    """Least reward, in [0, 1]."""
     grounded: bool = False
-    """Every citation must hold, and for reports every sentence."""
+    """True if every citation must be supported; for reports, every sentence."""
     max_turns: int | None = None
+    """Largest number of turns; None for no limit."""
     per_task: int = 1
-    """So many of each task: the best rewarded, then the shortest."""
+    """Largest number of attempts for each task: those with the highest reward, then the shortest."""
     slips: int = 0
-    """Calls that could not be made, and turns that called nothing."""
+    """Largest number of invalid calls and turns without a call."""
     split: str = ""
+    """Split of the tasks; empty for all."""
     tasks: frozenset[str] | None = None
-    """Ids; None for all."""
+    """Ids of the tasks; None for all."""
     thoughts: bool = False
-    """Whether what reasoning models thought is kept, as `reasoning_content`."""
+    """True to export the reasoning of models as `reasoning_content`."""
 
 
 @dataclass(slots=True)
 class Chosen:
+    """Exported conversations, and what was dropped."""
+
     conversations: list[dict[str, Any]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    """Attempts by reason."""
+    """Number of dropped attempts by reason."""
 
 
 def episodes(path: Path) -> Iterator[dict[str, Any]]:
-    """The attempts of an evaluation's folder or file; of several lines about one, the last. Raises EpisodesError."""
+    """Yield the attempts in an evaluation's folder or file. If several lines describe one attempt, the last one
+    counts.
+
+    Raises: EpisodesError if the file cannot be read or a line is not an episode.
+    """
     path = path / "episodes.jsonl" if path.is_dir() else path
     last: dict[tuple[str, int], dict[str, Any]] = {}
     try:
@@ -67,14 +78,21 @@ def episodes(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(filter(None, lines), 1):
         try:
             told = json.loads(line)
+            # A repeated attempt is appended, so the last line of a sample is the valid one.
             last[told["task"], told["sample"]] = told
         except (ValueError, KeyError, TypeError) as error:
-            raise EpisodesError(f"{path}, line {number}: no episode ({type(error).__name__}: {error})") from error
+            raise EpisodesError(
+                f"{path}, line {number}: not an episode of `webemu eval` ({type(error).__name__}: {error})"
+            ) from error
     yield from last.values()
 
 
 def choose(told: Iterable[Row], wanted: Wanted) -> Chosen:
-    """The conversations worth copying, ordered by task."""
+    """Return the conversations that are worth copying, ordered by task. Attempts of a task with the same actions count
+    once.
+
+        selection = select(read_episodes(Path("oracle")), SelectionCriteria(grounded=True))
+    """
     chosen, by_task = Chosen(), defaultdict[str, list[Row]](list)
     for one in told:
         if reason := refused(one, wanted):
@@ -89,12 +107,12 @@ def choose(told: Iterable[Row], wanted: Wanted) -> Chosen:
         chosen.dropped["the same actions"] += len(by_task[task]) - len(kept)
         chosen.dropped["better ones of the task"] += len(kept) - len(best)
         chosen.conversations += [conversation(one, wanted.thoughts) for one in best]
-    chosen.dropped = +chosen.dropped
+    chosen.dropped = +chosen.dropped  # drops reasons with a count of 0
     return chosen
 
 
 def refused(one: Row, wanted: Wanted) -> str:
-    """Why an attempt is not copied; empty if it may be."""
+    """Return why an attempt is not copied; empty if it meets the criteria."""
     steps = [step for turn in one["turns"] for step in turn.get("steps", ())]
     slips = sum(step["kind"] == "misuse" for step in steps) + sum("told" in turn for turn in one["turns"])
     reasons = (
@@ -111,7 +129,9 @@ def refused(one: Row, wanted: Wanted) -> str:
 
 
 def is_foreknown(one: Row) -> bool:
-    """Whether a call names the answer, or opens an address, before anything had shown it: only the gold could tell."""
+    """True if a call names the answer, or opens a URL, before anything had shown it. Only the gold answer could tell
+    it that.
+    """
     shown = one["question"]
     for turn in one["turns"]:
         for step in turn.get("steps", ()):
@@ -123,8 +143,11 @@ def is_foreknown(one: Row) -> bool:
 
 
 def conversation(one: Row, thoughts: bool = False) -> dict[str, Any]:
-    """An attempt as messages and tools, up to the call that ended it. Calls have their arguments as objects, without
-    those that were null; every row has the same names, since readers of tables fill in the missing ones."""
+    """Return an attempt as messages and tools, up to the call that ended it.
+
+    The arguments of calls are objects without nulls. Every row has the same keys, since table readers fill in missing
+    ones.
+    """
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": rules(one["answer_type"])},
         {"role": "user", "content": one["question"]},
@@ -140,39 +163,43 @@ def conversation(one: Row, thoughts: bool = False) -> dict[str, Any]:
             messages.append(told)
         if "told" in turn:
             messages.append({"role": "user", "content": turn["told"]})
+    # Loss is on the assistant's tokens, so messages after its last turn teach nothing.
     while messages[-1]["role"] != "assistant":
         messages.pop()
     return {"messages": messages, "tools": list(arguments.tools(one["user"])), "task": one["task"]}
 
 
 def save(path: Path, conversations: Iterable[Row]) -> None:
-    """Write conversations as JSON Lines; the file appears under its name when it is whole."""
+    """Write conversations as JSON Lines. The file only gets its name when it is complete."""
+    # Renaming is atomic: a reader never sees half a file.
     unfinished = path.with_name(f"{path.name}.unfinished")
     unfinished.write_text("".join(json.dumps(one) + "\n" for one in conversations), encoding="utf-8")
     unfinished.replace(path)
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The conversations of a file."""
+    """Yield the conversations of a file."""
     with path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
 def dataset(path: Path) -> Dataset:
-    """The conversations of a file for trainers, with messages and tools as JSON: in Arrow's structs each call would get
-    every other call's arguments as null, and a model would learn to write them."""
-    from datasets import Dataset  # heavy, and only trainers have it
+    """Return the conversations of a file as a Hugging Face dataset, with messages and tools stored as JSON. As Arrow
+    structs, each call would get the arguments of every other call as nulls, and a model would learn to write them.
+    """
+    from datasets import Dataset  # slow to import, and only installed with trainers
 
     return Dataset.from_list(list(rows(path)), on_mixed_types="use_json")
 
 
 def _worst_last(one: Row) -> tuple[float, int, int, int]:
+    """Return the sort key of an attempt: highest reward first, then fewest calls, then fewest tokens."""
     calls = sum(len(turn.get("steps", ())) for turn in one["turns"])
     return -one["reward"], calls, one["prompt_tokens"] + one["completion_tokens"], one["sample"]
 
 
 def _actions(one: Row) -> str:
-    """What was called, in one spelling."""
+    """Return the calls of an attempt in one spelling, to find attempts that did the same."""
     steps = [step for turn in one["turns"] for step in turn.get("steps", ())]
     return json.dumps([[step["tool"], _object(step["arguments"])] for step in steps], sort_keys=True)
 
@@ -183,7 +210,7 @@ def _call(step: Row, name: str) -> dict[str, Any]:
 
 
 def _object(given: str | Mapping[str, Any]) -> dict[str, Any] | None:
-    """Arguments as an object, without those that are null; None where they are none."""
+    """Return arguments as an object without nulls; None if they are not a JSON object."""
     if isinstance(given, str):
         try:
             given = json.loads(given or "{}")
@@ -198,6 +225,7 @@ def _grounding(one: Row) -> float | None:
 
 
 def _knows(value: str, shown: str, answers: Sequence[str]) -> bool:
+    """True if an argument contains an answer, or is a URL, that does not occur in the visible text."""
     if "://" in value:
         return value not in shown
     said = normalise(value)

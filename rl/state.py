@@ -1,4 +1,4 @@
-"""What an episode is made of: its limits, what the model reads, and everything that `reset` makes anew."""
+"""State of an episode: its limits, the observations that a model reads, and the values that `reset` creates anew."""
 
 from __future__ import annotations
 
@@ -12,51 +12,63 @@ from webemu.rl.tasks import Task
 from webemu.rl.views import Leaf
 
 Kind = Literal["task", "results", "page", "matches", "user", "misuse", "refusal", "weather", "limit", "over"]
+"""Kind of an observation: what was shown, or why nothing was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    """Limits of an episode. The names are those of recipes, `--limits-json` and the trainers' configurations."""
+
     turns: int = 24
-    """Tool calls of the model, those that cannot be made and `finish` among them."""
+    """Tool calls of the model, including invalid ones and `finish`."""
     calls: int = 16
-    """Searches and pages asked of the web."""
+    """Searches and page views that are sent to the web."""
     bytes: int = 4_000_000
-    """Of the web's answers; kept by the server."""
+    """Bytes of the web's answers; enforced by the server."""
     characters: int = 8_000
-    """Of the web's words in one observation."""
+    """Characters of web text in one observation."""
     results: int = 10
-    """Shown by a search."""
+    """Results that a search shows."""
     brief: bool = False
-    """Titles alone for results, text alone for pages, one word for what went wrong, no frames: for models that are too
-    small to read more. What pages say is still made data, but nothing tells it from the episode's own words."""
+    """True for short observations: result titles, page text, one word for an error, and no markers around web text.
+    Meant for models too small to read more. Web text is still sanitised, but nothing separates it from the episode's
+    own messages.
+    """
     retries: int = 5
-    """Of a request that an outage of ours took, before the episode is masked."""
+    """Retries of a request that failed because of an outage, before the episode is masked."""
 
 
 def limits_of(told: Mapping[str, Any]) -> Limits:
-    """Limits from a configuration. Raises ValueError on an unknown name."""
+    """Return the limits in a configuration; names that are left out keep their default.
+
+        parse_limits({"turns": 8, "brief": True})
+
+    Raises: ValueError if a name is unknown.
+    """
     names = [one.name for one in fields(Limits)]
     if unknown := sorted(set(told) - set(names)):
-        raise ValueError(f"there is no limit {unknown[0]!r}; there are {', '.join(names)}")
+        raise ValueError(f"unknown limit {unknown[0]!r}; known limits: {', '.join(names)}")
     return Limits(**told)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the model reads next."""
+    """Text that the model reads next."""
 
     text: str
     kind: Kind
     done: bool = False
+    """True if the episode has ended."""
 
 
 @dataclass(slots=True)
 class State:
-    """Everything that `reset` makes anew."""
+    """Mutable state of an episode; `reset` replaces it as a whole."""
 
     task: Task
     seed: int
     web: SessionWeb | None = None
+    """Client of the session; None before it is opened."""
     turns: int = 0
     calls: int = 0
     misuses: int = 0
@@ -65,8 +77,13 @@ class State:
     end: End = ""
     mask: str = ""
     results: tuple[str, ...] = ()
+    """URLs of the last search, so that `r1` is the first."""
     open_page: Leaf | None = None
     opened: dict[str, None] = field(default_factory=dict)
-    """Addresses of pages in the order in which they were opened first: p1, p2 and so on."""
+    """URLs of the pages in the order in which they were first opened, so that `p1` is the first. The values are
+    unused.
+    """
     shown: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Texts that each page showed, by `rl.record.url_key` of its final URL."""
     redirects: dict[str, str] = field(default_factory=dict)
+    """Mapping from `url_key` of each requested URL to that of its final URL."""

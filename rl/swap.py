@@ -1,4 +1,4 @@
-"""Says other words in place of some in all that the web says, to see whether an agent reads them (`webemu.rl.probe`)."""
+"""Replacement of words in all that the web says, to test whether an agent reads its sources (`rl.probe`)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from webemu.rl.views import Leaf
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Whole words, upper and lower case alike, longest first. Addresses stay, so that links lead where they led."""
+    """Mapping from words to their replacements. Only whole words are replaced, ignoring case, the longest first. URLs
+    stay as they are, so that links keep working.
+    """
 
     words: Mapping[str, str] = field(default_factory=dict)
 
     def results(self, text: str) -> str:
-        """In the list of results, whose lines with addresses stay."""
+        """Return a list of results with the words replaced; lines that contain a URL stay as they are."""
         if not self.words:
             return text
         return "\n".join(line if "://" in line else self._said(line) for line in text.split("\n"))
 
     def leaf(self, page: Leaf) -> Leaf:
+        """Return a page with the words replaced in its title and text."""
         if not self.words:
             return page
         return replace(page, title=self._said(page.title), text=self._said(page.text))

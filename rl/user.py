@@ -1,4 +1,4 @@
-"""The scripted user: knows what the question left out, and says it to whoever asks for it."""
+"""Simulated user with scripted replies: it knows what the question of a task leaves open, and says so when asked."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from webemu.rl.tasks import Reply
 from webemu.rl.verify import normalise
 
 NO_HELP = "I cannot say more about that."
+"""Reply to a question that no scripted reply fits."""
 
 
 def reply(question: str, known: tuple[Reply, ...]) -> str:
-    """The first reply one of whose words stands in the question, upper and lower case alike."""
+    """Return the first reply one of whose words occurs in the question, ignoring case; `NO_HELP` if there is none."""
     asked = normalise(question)
     return next((one.says for one in known if any(holds(asked, normalise(word)) for word in one.words)), NO_HELP)

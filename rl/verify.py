@@ -1,7 +1,7 @@
-"""Whether an answer is right: exact match and token F1 after SQuAD's normalisation (Rajpurkar et al. 2016).
+"""Grading of short answers: exact match and token F1 after SQuAD's normalisation (Rajpurkar et al. 2016).
 
-Before it, dates become one spelling, and so do numbers: separators of thousands, trailing zeros, `1.2 million`, words
-up to twelve, digits of any script. Unseen characters are left out; look-alikes are folded as far as NFKC does.
+Before that, dates and numbers get one spelling: thousands separators, trailing zeros, `1.2 million`, words up to
+twelve, digits of any script. Invisible characters are removed; look-alikes are folded as far as NFKC does.
 """
 
 from __future__ import annotations
@@ -33,24 +33,34 @@ _WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b")
 _DIGIT = re.compile(r"\d")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _SIGNS = re.compile(r"(?:[^\w\s]|_)+")
-"""All punctuation is in it, and symbols, which stay."""
+"""Run of characters that are neither word characters nor spaces: punctuation, which is removed, and symbols, which
+stay.
+"""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def exact(answer: str, accepted: Iterable[str]) -> bool:
-    """Whether the answer is one of the accepted ones, up to normalisation."""
+    """True if the answer equals an accepted one after normalisation.
+
+    is_exact_match("The 12th of March, 2004", ["2004-03-12"])  # True
+    """
     given = normalise(answer)
     return any(given == normalise(gold) for gold in accepted)
 
 
 def f1(answer: str, accepted: Iterable[str]) -> float:
-    """The best F1 of the answer's tokens against an accepted answer's, in [0, 1]."""
+    """Return the best F1 score between the answer's tokens and those of an accepted answer, in [0, 1]."""
     return max((_overlap(normalise(answer).split(), normalise(gold).split()) for gold in accepted), default=0.0)
 
 
 def normalise(text: str) -> str:
-    """Lower case, one spelling of dates and numbers, no punctuation, no English articles, single spaces."""
+    """Return the text in lower case, with one spelling of dates and numbers, and without punctuation, English articles
+    and repeated spaces.
+
+        normalise("The 1.2 million people!")  # "1200000 people"
+    """
     text = " ".join(folded(text).split())
+    # The date patterns are slow, and most texts have no digit.
     text = _dated(text) if _DIGIT.search(text) else text
     text = _NUMBER.sub(_number, _WORD.sub(lambda m: str(_WORDS.index(m[0])), text))
     text = _SIGNS.sub(_unpunctuated, text)
@@ -58,6 +68,7 @@ def normalise(text: str) -> str:
 
 
 def _dated(text: str) -> str:
+    """Replace dates and months by tokens such as `date20040312`."""
     text = _ISO.sub(lambda m: _date(m[1], int(m[2]), m[3]), text)
     text = _DAY_FIRST.sub(lambda m: _date(m[3], _month(m[2]), m[1]), text)
     text = _MONTH_FIRST.sub(lambda m: _date(m[3], _month(m[1]), m[2]), text)
@@ -66,9 +77,12 @@ def _dated(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Lower case, compatibility look-alikes and digits of any script as their plain forms, nothing invisible."""
+    """Return the text in lower case, with look-alikes and digits of any script in their plain form, and without
+    invisible characters.
+    """
     if text.isascii():
         return text.casefold()
+    # Case folding may undo the normalisation, hence NFKC twice.
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return _FOREIGN.sub(_plain, text)
 
@@ -80,7 +94,9 @@ def _plain(found: re.Match[str]) -> str:
 
 
 def _unpunctuated(found: re.Match[str]) -> str:
-    """A sign between digits parts them, so that a range or a list never becomes another number."""
+    """Return the symbols of a run of signs. Punctuation between digits becomes a space, so that a range or a list
+    never turns into another number.
+    """
     kept = "".join(c for c in found[0] if c not in string.punctuation and unicodedata.category(c)[0] != "P")
     if kept:
         return kept
@@ -89,6 +105,7 @@ def _unpunctuated(found: re.Match[str]) -> str:
 
 
 def _overlap(given: list[str], gold: list[str]) -> float:
+    """Return the F1 score of two token lists; 1 if both are empty."""
     if not given or not gold:
         return float(given == gold)
     common = sum((Counter(given) & Counter(gold)).values())
@@ -100,13 +117,17 @@ def _month(name: str) -> int:
 
 
 def _date(year: str, month: int, day: str) -> str:
-    """One token that survives the removal of punctuation and is no number."""
+    """Return a date as one token that survives the removal of punctuation and is not a number."""
     return f"date{year}{month:02}{int(day):02}"
 
 
 def _number(found: re.Match[str]) -> str:
+    """Return a number without separators and with its scale applied; `minus` and `point` survive the removal of
+    punctuation.
+    """
     sign, whole, fraction, scale = (part or "" for part in found.groups())
     digits = re.sub(r"\D", "", whole)
+    # Integers stay strings: `Decimal.normalize` would round long ones and drop leading zeros.
     if not fraction and not scale:
         return ("minus" if sign else "") + digits
     value = Decimal(digits + fraction) * _SCALE[scale]

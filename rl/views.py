@@ -1,4 +1,6 @@
-"""What the tools of an episode show: results, windows over a page, matches. Pure."""
+"""Texts that the tools of an episode show: search results, windows of a page, matches. Pure; sanitising and delimiting
+follow in `rl.neutral`.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from webemu.agent_client.tools import Misuse
 from webemu.agent_client.types import PageAnswer, SearchAnswer
 
 MOST = 400_000
-"""Characters of a page that are kept."""
+"""Characters of a page that are requested and kept."""
 MATCHES, AROUND = 10, 120
+"""Occurrences that are shown, and characters of context on either side of each."""
 _ADDRESS = re.compile(r"\[(\d+)\] (\S+)")
 _MARK = re.compile(r"\[\d+\]")
 _LINK_ID = re.compile(r"\[?([rp]?)(\d{1,6})\]?", re.IGNORECASE)
@@ -20,21 +23,25 @@ _LINK_ID = re.compile(r"\[?([rp]?)(\d{1,6})\]?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The page that is open."""
+    """Page that is open in an episode."""
 
     asked: str
+    """URL that was requested."""
     url: str
-    """Where the redirects ended."""
+    """URL at the end of the redirects."""
     title: str
     text: str
-    """With links as [8]."""
+    """Text of the page, with links as [8]."""
     links: Mapping[str, str]
-    """Address by number."""
+    """URL by link number."""
     status: int
+    """HTTP status of the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
+    """Part of a page as it is shown: where it is, its text, and how to read on."""
+
     head: str
     text: str
     tail: str
@@ -42,15 +49,18 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Match:
+    """Occurrence of a text in a page: its offset in characters, and the text around it."""
+
     start: int
     text: str
 
 
 def leaf(answer: PageAnswer) -> Leaf:
-    """The page of an answer in the format `links`, whose addresses stand at its end."""
+    """Return the page in an answer of the format `links`, which lists the URLs of the links at its end."""
     text, _, below = answer.content.rpartition("\n\nLinks:\n")
     lines = [_ADDRESS.fullmatch(line) for line in below.splitlines()]
     found = [line for line in lines if line]
+    # The page itself may contain the words "Links:"; then its last lines are not link lines.
     if not text or len(found) != len(lines):
         text, found = answer.content, []
     links = {one[1]: one[2] for one in found}
@@ -58,7 +68,7 @@ def leaf(answer: PageAnswer) -> Leaf:
 
 
 def window(page: Leaf, start: int, length: int) -> Window:
-    """A part of a page, with where one is and how to read on."""
+    """Return the part of a page from character `start`, with its position and how to read on."""
     text, total = page.text[start : start + length], len(page.text)
     head = f"Page: {page.url}\n"
     if page.status >= 400:
@@ -72,12 +82,12 @@ def window(page: Leaf, start: int, length: int) -> Window:
 
 
 def titles(answer: SearchAnswer) -> str:
-    """Results in brief."""
+    """Return the titles of the results with their link ids, one on each line."""
     return "\n".join(f"r{number} {_flat(one.title)}" for number, one in enumerate(answer.results, 1)) or "nothing"
 
 
 def results(answer: SearchAnswer) -> str:
-    """Results with their link ids."""
+    """Return the results with link id, title, URL, date and snippet."""
     if not answer.results:
         return f"No results for: {_flat(answer.query)}"
     blocks = [f"Results for: {_flat(answer.query)}" + (f" (page {answer.page})" if answer.page > 1 else "")]
@@ -87,20 +97,25 @@ def results(answer: SearchAnswer) -> str:
 
 
 def matches(page: Leaf, pattern: str) -> tuple[Match, ...]:
-    """The first places of a plain text, each with what surrounds it."""
+    """Return the first occurrences of a plain text in a page, ignoring case, each with its surroundings."""
     places = re.finditer(re.escape(pattern), page.text, re.IGNORECASE)
     starts = [place.start() for place, _ in zip(places, range(MATCHES), strict=False)]
     return tuple(Match(start, page.text[max(0, start - AROUND) : start + len(pattern) + AROUND]) for start in starts)
 
 
 def told(page: Leaf, pattern: str, found: tuple[Match, ...]) -> str:
+    """Return the occurrences of a text in a page, one on each line."""
     if not found:
         return f"{_flat(pattern)!r} does not occur in {page.url}."
     return f"In {page.url}:\n" + "\n".join(f"cursor={match.start}: {_flat(match.text)}" for match in found)
 
 
 def address(link: str, shown: tuple[str, ...], opened: tuple[str, ...], links: Mapping[str, str]) -> str:
-    """The address that a link id or an address stands for. Raises Misuse on an id that is not there."""
+    """Return the URL that a link id stands for; any other text is returned as a URL. `result_urls` are the URLs of the
+    last results, `opened_urls` those of opened pages, `links` those on the open page.
+
+    Raises: InvalidToolCall if the link id is unknown.
+    """
     named = _LINK_ID.fullmatch(link.strip())
     if not named:
         return link.strip()
@@ -118,12 +133,12 @@ def address(link: str, shown: tuple[str, ...], opened: tuple[str, ...], links: M
 
 
 def plain(text: str) -> str:
-    """Without the marks of links."""
+    """Return the text without link numbers."""
     return _MARK.sub("", text)
 
 
 def refused(error: WebError) -> str:
-    """What sessions refuse, in words; empty for other errors."""
+    """Return the text that a model reads for a refusal of the session policy; empty for other errors."""
     return _REFUSED.get(error.reason, "")
 
 

@@ -1,6 +1,6 @@
-"""Who answers tasks: models, and policies without one to compare them with.
+"""Agent policies: models, and baselines without a model to compare them with.
 
-A policy is given an `Attempt` and plays it to its end. All but the oracle know only the question and what was shown.
+A policy takes an `Attempt` and plays it to its end. All but the oracle use only the question and what was shown.
 """
 
 from webemu.rl.policies.attempt import Attempt, Policy, Step, Turn

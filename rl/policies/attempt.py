@@ -1,4 +1,4 @@
-"""An attempt at a task: an episode, and the transcript of what was said, called and seen in it."""
+"""Attempt of an agent policy at a task: an episode with its transcript of turns, calls and observations."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from webemu.rl.tasks import Task
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call and what came back."""
+    """Tool call with its observation."""
 
     tool: str
     arguments: str | Mapping[str, Any]
-    """As they were given: an object, or the model's own text."""
+    """Arguments as they were given: an object, or the model's own text."""
     observation: str
     kind: str
+    """Kind of the observation (`rl.state.ObservationKind`)."""
     id: str = ""
-    """Of the call, in the endpoint's words."""
+    """Id of the call at the endpoint; empty without one."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """What an agent said and called at once."""
+    """Message of an agent with the calls in it."""
 
     text: str = ""
     thought: str = ""
-    """What a reasoning model said before, where the server tells it apart."""
+    """Reasoning before the text, if the server reports it separately."""
     told: str = ""
-    """What it was told where it called nothing."""
+    """User message that followed because the turn had no call."""
     steps: list[Step] = field(default_factory=list)
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -42,48 +43,60 @@ class Turn:
 
 @dataclass(slots=True)
 class Attempt:
+    """Attempt in progress."""
+
     episode: AsyncEpisode
     task: Task
-    """With the gold: for the oracle alone."""
+    """Task with its gold answer, which only the oracle may use."""
     seed: int
     question: str = ""
-    """As it was shown."""
+    """Question as the episode showed it."""
     turns: list[Turn] = field(default_factory=list)
     stopped: str = ""
-    """Why it ended without an answer: `silent`, `too-long`."""
+    """Reason why it ended without an answer: `silent` (turns without a call) or `too-long`; empty otherwise."""
     outage: str = ""
-    """Of the model's endpoint."""
+    """Outage of the model's endpoint; empty if there was none."""
 
     @property
     def done(self) -> bool:
+        """True if the attempt has ended."""
         return self.episode.done or bool(self.stopped or self.outage)
 
     @property
     def steps(self) -> list[Step]:
+        """Calls of all turns in order."""
         return [step for turn in self.turns for step in turn.steps]
 
     def random(self, what: str) -> Random:
-        """Draws that are the attempt's own."""
+        """Return a random generator that depends on the attempt's seed, its task and `purpose` alone."""
         return Random(f"{self.seed}:{self.task.id}:{what}")
 
     async def begin(self) -> None:
+        """Open the session and read the question."""
         self.question = (await self.episode.reset(self.task, self.seed)).text
+        """Question as the episode showed it."""
 
     async def act(self, tool: str, **arguments: Any) -> Observation:
-        """A call of a policy without a model, as a turn of its own."""
+        """Call a tool in a turn of its own, for policies without a model.
+
+        await attempt.act("search", query="river town")
+        """
         turn = Turn()
         self.turns.append(turn)
         return await self.call(turn, tool, arguments)
 
     async def call(self, turn: Turn, tool: str, arguments: str | Mapping[str, Any], name: str = "") -> Observation:
-        """One call within a turn."""
+        """Call a tool within a turn. `call_id` is the id of the call at the endpoint."""
         seen = await self.episode.call(tool, arguments)
         turn.steps.append(Step(tool, arguments, seen.text, seen.kind, name))
         return seen
 
     async def record(self) -> Record:
+        """Return the episode as rewards read it."""
         return await self.episode.record()
 
 
 Policy = Callable[[Attempt], Awaitable[None]]
-"""Plays an attempt that has begun to its end. Raises EndpointError only where every further attempt would meet it."""
+"""Function that plays an attempt that has begun to its end. Raises: EndpointError only if every further attempt would
+fail in the same way.
+"""

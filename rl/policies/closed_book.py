@@ -1,4 +1,6 @@
-"""Never searches: says the answer that is most frequent among other tasks of the kind. What guessing gives."""
+"""Closed-book baseline: never searches, and gives the most frequent answer of similar tasks. It shows what guessing
+scores.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from webemu.rl.verify import normalise
 
 
 def closed_book(tasks: Sequence[Task]) -> Policy:
-    """Guesses from the tasks for training, or where none are, from all others than the one that is asked."""
+    """Return a policy that guesses from the training tasks or, if there are none, from all tasks but the current one.
+    """
     known = [task for task in tasks if task.split == "train"] or list(tasks)
 
     async def play(attempt: Attempt) -> None:
@@ -22,7 +25,9 @@ def closed_book(tasks: Sequence[Task]) -> Policy:
 
 
 def _guess(task: Task, others: Sequence[Task]) -> str:
-    """The most frequent first answer: of the recipe, else of the type of answer, else of all."""
+    """Return the most frequent first answer among tasks of the same recipe, else of the same answer type, else among
+    all; "not found" if there are no other tasks.
+    """
     kinds: tuple[Callable[[Task], object], ...] = (lambda one: one.recipe, lambda one: one.answer_type, lambda one: "")
     for kind in kinds:
         answers = [one.answers[0] for one in others if kind(one) == kind(task)]

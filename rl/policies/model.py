@@ -1,4 +1,6 @@
-"""A model plays: as an agent that calls tools, over one page that was searched for it (RAG), or from memory alone."""
+"""Policies of a model: as an agent that calls tools, over one page that was searched for it (RAG), or from memory
+alone.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,24 @@ from webemu.rl.policies.attempt import Attempt, Policy, Turn
 from webemu.rl.reply import Reply
 
 NUDGES = 2
-"""Times that a model which calls nothing is told to."""
+"""Reminders to a model that calls no tool, before the attempt ends."""
 _ANSWER = re.compile(r"^[ \t>*#_`]*answer[ \t*_`]*:[ \t*_`]*(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """A model and how it is sampled."""
+    """Model with its sampling parameters."""
 
     endpoint: Endpoint
     temperature: float | None = None
     max_tokens: int | None = None
 
     async def say(self, attempt: Attempt, messages: Sequence[Message], protocol: Protocol) -> Reply | None:
-        """The next turn, or None where the attempt ends here: the conversation is too long, or an outage."""
+        """Return the next turn, or None if the attempt ends here because the conversation is too long or the endpoint
+        is out.
+
+        Raises: EndpointError if every further request would fail in the same way.
+        """
         try:
             return await self.endpoint.chat(
                 messages,
@@ -38,6 +44,7 @@ class Speaker:
                 stop=protocol.stop,
             )
         except EndpointError as error:
+            # A wrong key or address would fail for all attempts, so that it must end the evaluation.
             if error.lasting:
                 raise
             if error.reason == "too-long":
@@ -48,7 +55,7 @@ class Speaker:
 
 
 def agent(speaker: Speaker, protocol: Protocol) -> Policy:
-    """Calls tools until it finishes."""
+    """Return a policy that lets the model call tools until it finishes."""
 
     async def play(attempt: Attempt) -> None:
         messages = chat.opening(protocol, attempt.task.answer_type, attempt.question, attempt.episode.tools)
@@ -72,7 +79,7 @@ def agent(speaker: Speaker, protocol: Protocol) -> Policy:
 
 
 def rag(speaker: Speaker) -> Policy:
-    """Answers from the first page that the question itself finds."""
+    """Return a policy that lets the model answer from the first page that a search for the question finds."""
 
     async def play(attempt: Attempt) -> None:
         found = await question_search.results(attempt)
@@ -84,7 +91,7 @@ def rag(speaker: Speaker) -> Policy:
 
 
 def closed_book(speaker: Speaker) -> Policy:
-    """Answers from what it remembers."""
+    """Return a policy that lets the model answer from memory."""
 
     async def play(attempt: Attempt) -> None:
         await _answer(speaker, attempt, _FROM_MEMORY, [])
@@ -103,6 +110,7 @@ _FROM_MEMORY = (
 
 
 async def _answer(speaker: Speaker, attempt: Attempt, told: str, cited: list[str]) -> None:
+    """Ask the model once, and finish with the answer in its text."""
     if attempt.done:
         return
     messages = [{"role": "user", "content": f"Question: {attempt.question}\n\n{told}"}]
@@ -118,10 +126,11 @@ async def _answer(speaker: Speaker, attempt: Attempt, told: str, cited: list[str
 
 
 def _said(text: str) -> str:
-    """What stands behind the last `Answer:`, else the last line."""
+    """Return the text after the last `Answer:`, or the last line if there is none."""
     found = _ANSWER.findall(text)
     lines = [line for line in text.splitlines() if line.strip()]
     return (found[-1] if found else lines[-1] if lines else "").strip(" *_`")
 
 
 _PLAIN = Protocol("plain", lambda rules, tools: rules, lambda tools: None, chat.NATIVE.read, chat.NATIVE.told)
+"""Protocol without tools."""

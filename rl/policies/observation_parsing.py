@@ -1,4 +1,4 @@
-"""Reads what an episode shows, for policies without a model. Pure."""
+"""Parsing of observations, for policies without a model. Pure; the texts are made by `rl.views` and `rl.neutral`."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ _MARK = re.compile(r"\[(\d+)\]")
 
 
 def within(observation: str) -> str:
-    """What stands in the frame; the whole where there is none."""
+    """Return the text between the markers of an observation; the whole text if it has none."""
     found = _FRAME.match(observation)
     return found[2] if found else observation
 
 
 def query(question: str) -> str:
-    """The question as plain words: what it quotes is no phrase that must stand so."""
+    """Return the question as plain words. Its quotation marks would demand an exact phrase."""
     return " ".join(_SIGNS.sub(" ", question).split())
 
 
 def results(observation: str) -> list[tuple[str, str, str]]:
-    """(link id, title, address) in rank order."""
+    """Return (link id, title, URL) of the results in rank order."""
     return _RESULT.findall(within(observation))
 
 
 def page(observation: str) -> str:
-    """The window of the page."""
+    """Return the text of the page's window, without its header and footer."""
     return _NEXT.sub("", within(observation).partition("\n\n")[2])
 
 
 def cursor(observation: str) -> int | None:
-    """Where the page goes on."""
+    """Return the offset at which the page continues, in characters; None if this is its end."""
     found = _NEXT.search(within(observation))
     return int(found[1]) if found else None
 
 
 def marks(text: str) -> list[str]:
-    """Numbers of the links in a text, in order."""
+    """Return the numbers of the links in a text, in order."""
     return _MARK.findall(text)
 
 
 def plain(text: str) -> str:
-    """Without the numbers of links."""
+    """Return the text without link numbers."""
     return _MARK.sub("", text)

@@ -1,5 +1,6 @@
-"""Knows the gold and does the work all the same: it searches for each page of the evidence, or follows a link to it,
-and answers with what is accepted. The upper bound, and the teacher of the first steps (`webemu data sft`)."""
+"""Oracle: knows the gold answer and still does the work. It searches for each page of the evidence, or follows a link
+to it, and gives an accepted answer. It is the upper bound, and the teacher of the first steps (`webemu data sft`).
+"""
 
 from __future__ import annotations
 
@@ -14,15 +15,17 @@ from webemu.rl.tasks import Evidence
 from webemu.rl.verify import normalise
 
 TRIES = 3
-"""Searches for one page, before it is opened by its address."""
+"""Searches for one page before it is opened by its URL."""
 WINDOWS = 8
-"""Parts that are read of one page."""
+"""Windows of one page that are read."""
 QUOTED = 12
-"""Words of a quote that are searched for."""
+"""Words of a quote that make a query."""
 CITED = 2
+"""Pages that a short answer cites."""
 
 
 async def oracle(attempt: Attempt) -> None:
+    """Play an attempt with knowledge of the gold answer and its evidence."""
     task = attempt.task
     for reply in task.user:
         await attempt.act("ask_user", question=f"What about {reply.words[0]}?")
@@ -40,14 +43,16 @@ async def oracle(attempt: Attempt) -> None:
 
 
 async def _search_in_vain(attempt: Attempt) -> None:
-    """Twice in different words, as long as the web is asked at all before it is said not to know."""
+    """Search twice in different words, which is required before "not found" is believed."""
     words = normalise(attempt.question).split()
     for query in (attempt.question, " ".join(words[len(words) // 2 :])):
         await attempt.act("search", query=query)
 
 
 async def _read_all(attempt: Attempt) -> dict[str, str]:
-    """What each page of the evidence showed, in order; every page is read once, until it says what is wanted of it."""
+    """Return the text that each page of the evidence showed, by URL, in order. Each page is read until it shows its
+    facts.
+    """
     task = attempt.task
     shown: dict[str, str] = {}
     pages = list(dict.fromkeys(one.url for one in task.evidence))
@@ -62,6 +67,7 @@ async def _read_all(attempt: Attempt) -> dict[str, str]:
 
 
 async def _read(attempt: Attempt, link: str, url: str, wanted: list[str]) -> str:
+    """Open a page and read on, or search within it, until all of the wanted texts were shown; return what was shown."""
     text, following = "", None
     for window in range(WINDOWS):
         if attempt.done or (window and (not following or all(says(text, one) for one in wanted))):
@@ -78,11 +84,13 @@ async def _read(attempt: Attempt, link: str, url: str, wanted: list[str]) -> str
 
 
 async def _reached(attempt: Attempt, number: int, pages: int) -> str:
-    """A link id that leads to a page of the evidence: of what is open, or of a search; its address where there is none,
-    or where the searches that are left are needed for the pages that are."""
+    """Return a link id that leads to a page of the evidence, on the open page or after a search. If there is none, or
+    the remaining calls are needed to open the remaining pages, return its URL.
+    """
     one, tries = attempt.task.evidence[number], 0
     for query in ("", *_queries(attempt, number)):
         if query:
+            # Keep one call for each page that still has to be opened.
             if tries == TRIES or attempt.done or attempt.episode.calls_left <= pages:
                 break
             await attempt.act("search", query=query)
@@ -94,7 +102,7 @@ async def _reached(attempt: Attempt, number: int, pages: int) -> str:
 
 
 def _queries(attempt: Attempt, number: int) -> Iterator[str]:
-    """What is searched for, that with which one would come upon the page first; nothing twice."""
+    """Yield queries for a page, the most natural one first, without repeating an earlier query of the attempt."""
     evidence = attempt.task.evidence
     one, name = evidence[number], _name(evidence[number])
     before = evidence[number - 1].value if number and form(evidence[number - 1].value) == "words" else ""
@@ -113,13 +121,13 @@ def _queries(attempt: Attempt, number: int) -> Iterator[str]:
 
 
 def _name(one: Evidence) -> str:
-    """What the end of an address calls the page."""
+    """Return the name of a page according to the end of its URL."""
     end = unquote(urlsplit(one.url).path).rstrip("/").rpartition("/")[2].removesuffix(".html")
     return " ".join(end.replace("_", " ").replace("-", " ").split())
 
 
 def _report(evidence: tuple[Evidence, ...]) -> str:
-    """The quotes, each with the number of its page."""
+    """Return the quotes of the evidence as a report, each with the number of its page."""
     pages = list(dict.fromkeys(one.url for one in evidence))
     sentences = [f"{(one.quote or one.value).rstrip('. ')} [{pages.index(one.url) + 1}]." for one in evidence]
     return "\n".join(dict.fromkeys(sentences))

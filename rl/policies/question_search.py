@@ -1,4 +1,4 @@
-"""The question as a query."""
+"""Search for the question of a task, for baselines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from webemu.rl.policies.attempt import Attempt
 
 
 async def results(attempt: Attempt) -> list[tuple[str, str, str]]:
-    """What the question itself finds: as it stands, and where that finds nothing, in plain words without phrases."""
+    """Return (link id, title, URL) of what a search for the question finds; if it finds nothing, of a search for its
+    plain words without phrases. Empty if both find nothing.
+    """
     found: list[tuple[str, str, str]] = []
     for query in dict.fromkeys((attempt.question, observation_parsing.query(attempt.question))):
         if not found and not attempt.done:

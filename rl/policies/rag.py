@@ -1,4 +1,4 @@
-"""Retrieval, once: the question is the query, the first page is read, and an answer is given. No second look."""
+"""Retrieval baseline without a model: searches for the question once, reads the first page and gives an answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from webemu.rl.policies.attempt import Attempt
 
 
 async def rag(attempt: Attempt) -> None:
-    found = await question_search.results(attempt)
+    """Play an attempt with one search and one page."""
+    found = await searching.results(attempt)
     answer = ""
     if found:
         opened = await attempt.act("open", link=found[0][0])

@@ -1,4 +1,6 @@
-"""Valid calls at random among what is seen, and words of a page at random as the answer: what luck alone gives."""
+"""Random baseline: valid random calls among what is visible, and random words of a page as the answer. It shows what
+luck alone scores.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ from webemu.rl.policies import observation_parsing
 from webemu.rl.policies.attempt import Attempt
 
 STEPS = 6
+"""Calls before `finish`."""
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
 async def chance(attempt: Attempt) -> None:
+    """Play an attempt at random, with draws that depend on its seed."""
     draws, text, page = attempt.random("chance"), attempt.question, ""
     for _ in range(STEPS):
         if attempt.done:
@@ -35,7 +39,7 @@ async def chance(attempt: Attempt) -> None:
 
 
 def _phrase(draws: Random, text: str, most: int) -> str:
-    """A run of words of a text."""
+    """Return a random run of at most `max_words` words of a text."""
     words = _WORD.findall(text) or ["nothing"]
     start = draws.randrange(len(words))
     return " ".join(words[start : start + draws.randint(1, most)])

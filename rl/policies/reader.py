@@ -1,7 +1,7 @@
-"""Reads an answer off a page without a model: the value beside the words of the question, in the form it asks for.
+"""Answer extraction without a model: finds the value next to the words of the question, in the form that it asks for.
 
-Pure. A plain heuristic, for comparison: rows of tables and infoboxes, then sentences, weighed by the words they share
-with the question; rarer words of the page weigh more.
+A plain heuristic for baselines. Rows of tables and infoboxes, then sentences, are weighted by the words that they
+share with the question; rare words of the page count more. Pure.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ _CELLS = re.compile(r"\s*\|\s*|\t+|:\s+")
 
 
 def answer(question: str, text: str) -> str:
-    """The best candidate; empty where the text has none."""
+    """Return the best candidate in a text; empty if there is none.
+
+    extract_answer("When was Arlen founded?", "Founded: 12 March 1904")  # "12 March 1904"
+    """
     return best(question, text)[1]
 
 
 def best(question: str, text: str) -> tuple[float, str]:
-    """The best candidate, and how much speaks for it."""
+    """Return the weight and the text of the best candidate; (0, "") if there is none."""
     wanted, words = _form(question), _words(question)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     frequency = Counter(word for line in lines for word in set(_words(line)))
@@ -42,12 +45,14 @@ def best(question: str, text: str) -> tuple[float, str]:
         for part, rest in _parts(line):
             weight = sum(1 / frequency.get(word, 1) for word in set(_words(part)) & set(words))
             candidate = next((one for one in _candidates(rest, wanted) if not _asked(one, question)), "")
+            # Among equal weights the earlier line wins.
             if candidate and weight - number / 10**6 > most:
                 most, found = weight - number / 10**6, candidate
     return most, found
 
 
 def _form(question: str) -> str:
+    """Return the form of answer that a question asks for: `date`, `number` or `name`."""
     asked = f" {normalise(question)} "
     if re.search(r" (?:when|what date|what day|year|date) ", asked):
         return "date"
@@ -56,7 +61,9 @@ def _form(question: str) -> str:
 
 
 def _parts(line: str) -> Iterator[tuple[str, str]]:
-    """(what is compared with the question, what is read): label and value of a row, or a sentence twice."""
+    """Yield (text to compare with the question, text to read the answer from): label and value of a table row, then
+    each sentence as both.
+    """
     cells = [cell for cell in _CELLS.split(line) if cell]
     if len(cells) > 1 and len(cells[0]) < 60:
         yield cells[0], " | ".join(cells[1:])
@@ -65,6 +72,7 @@ def _parts(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _candidates(text: str, wanted: str) -> Iterator[str]:
+    """Yield texts that have the form of the answer."""
     if wanted == "name":
         if "|" not in text and len(text) < 60 and form(text) == "words" and not text.endswith("."):
             yield text

@@ -1,8 +1,8 @@
-"""A searcher without a model, which knows nothing of the gold.
+"""Scripted searcher: a baseline without a model or knowledge of the gold answer.
 
-Questions of known forms are answered by the script of `webemu.agent_client.scripted`, hop by hop; for others the first pages
-that the question finds are read, and the best that `webemu.rl.policies.reader` sees on any of them is the answer. Addresses of
-links are not shown in an episode, so the script is given ones made of their numbers.
+Questions of known forms are answered by the script of `agent_client.scripted`, hop by hop. For others, the first pages
+that a search for the question finds are read, and the best candidate of `rl.policies.reader` is the answer. Episodes
+do not show the URLs of links, so the script gets placeholder URLs that contain their numbers.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from webemu.rl.policies.attempt import Attempt
 from webemu.rl.state import Observation
 
 PAGES = 3
-"""Read where the form of the question is not known."""
+"""Pages that are read if the form of the question is unknown."""
 TRUST = 0.5
-"""What speaks for an answer weighs so much less on each page further down."""
+"""Factor on the weight of an answer for each rank further down."""
 _PLACE = "https://link.invalid/"
+"""Prefix of the placeholder URLs of links."""
 
 
 async def scripted(attempt: Attempt) -> None:
+    """Play an attempt by script."""
     await (_known(attempt) if understand(attempt.question) else _look(attempt))
 
 
 async def _known(attempt: Attempt) -> None:
+    """Let the script of `agent_client` play a question whose form it knows."""
     steps: tuple[Step, ...] = ()
     opened: list[str] = []
     while not attempt.done:
@@ -44,6 +47,7 @@ async def _known(attempt: Attempt) -> None:
 
 
 async def _look(attempt: Attempt) -> None:
+    """Read the first pages that a search for the question finds, and finish with the best candidate."""
     most, answer, cited = 0.0, "", ""
     found = await question_search.results(attempt)
     for rank, (name, _, _) in enumerate(found[:PAGES]):
@@ -63,6 +67,7 @@ async def _finish(attempt: Attempt, answer: str, cited: list[str]) -> None:
 
 
 async def _open(attempt: Attempt, url: str, start: int, opened: list[str]) -> str:
+    """Open a link, add the URL of the page to `opened`, and return the page in the layout that the script reads."""
     link = url.removeprefix(_PLACE)
     found = await attempt.act("open", link=link, **({"cursor": start} if start else {}))
     if found.kind == "page":
@@ -72,11 +77,12 @@ async def _open(attempt: Attempt, url: str, start: int, opened: list[str]) -> st
 
 
 def _results(found: Observation) -> str:
-    """As the tools of `agent_client` show them."""
-    return "\n\n".join(f"{name[1:]}. {title}\n   {url}" for name, title, url in observation_parsing.results(found.text))
+    """Return results in the layout of the tools of `agent_client`, which the script reads."""
+    return "\n\n".join(f"{name[1:]}. {title}\n   {url}" for name, title, url in seen.results(found.text))
 
 
 def _page(found: Observation) -> str:
+    """Return a page in the layout of the tools of `agent_client`, or the text of an error."""
     if found.kind != "page":
         return found.text
     text, following = observation_parsing.page(found.text), observation_parsing.cursor(found.text)

@@ -1,1 +1,1 @@
-"""Training a search agent with TRL: stages of SFT and GRPO over episodes of the emulated web."""
+"""Training of search agents with TRL: stages of SFT and GRPO over episodes of the emulated web."""

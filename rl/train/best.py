@@ -1,4 +1,4 @@
-"""The best episodes of earlier stages as rows to learn from: right, grounded, each way of answering a task once."""
+"""Best episodes of earlier GRPO stages as SFT rows: correct, grounded, and each way of answering a task once."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from webemu.rl.sanitizing import neutral
 from webemu.rl.train.step_log import TRAJECTORIES
 
 LEAST = 0.9
-"""Reward of an episode that is kept."""
+"""Least reward of an episode that is selected."""
 
 
 def best(stages: Sequence[Path], system: str = "") -> list[dict[str, Any]]:
-    """Rows of `messages`, the best of each task first, two of a task at most."""
+    """Return rows of `messages` from the trajectories of these stage folders: at most two for each task, the best
+    first. `system` is a system prompt to put before the question.
+    """
     found: dict[str, dict[str, tuple[float, list[dict[str, Any]]]]] = {}
     for path in [file for stage in stages for file in sorted((stage / TRAJECTORIES).glob("*.parquet"))]:
         for row in pq.read_table(path).to_pylist():
             if row["reward"] is not None and row["reward"] >= LEAST:
                 messages = json.loads(row["messages"])
                 ways = found.setdefault(row["task"], {})
+                # Episodes with the same calls count once.
                 ways.setdefault(_way(messages), (row["reward"], [*_asked(row["question"], system), *_open(messages)]))
     chosen = [way for ways in found.values() for way in sorted(ways.values(), key=lambda one: -one[0])[:2]]
     return [{"messages": messages} for _, messages in chosen]
@@ -35,11 +38,11 @@ def _asked(question: str, system: str) -> list[dict[str, Any]]:
 
 
 def _open(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Up to the model's last turn."""
+    """Return the messages up to the model's last turn."""
     last = max(number for number, one in enumerate(messages) if one["role"] == "assistant")
     return messages[: last + 1]
 
 
 def _way(messages: list[dict[str, Any]]) -> str:
-    """The calls of an episode."""
+    """Return the calls of an episode in one spelling, to find episodes that did the same."""
     return json.dumps([call["function"] for one in messages for call in one.get("tool_calls", ())], sort_keys=True)

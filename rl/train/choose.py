@@ -1,4 +1,6 @@
-"""Which tasks a GRPO step is about: drawn by the curriculum, the same for all samples of a group, on every process."""
+"""Choice of the tasks of a GRPO step: drawn by the curriculum, the same for all samples of a group and on every
+process.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,16 @@ from webemu.rl.tasks import Task
 from webemu.rl.train.rollout import Rollout
 
 Play = Callable[[Sequence[tuple[Task, int]]], list[Rollout]]
+"""Function that plays an episode for each (task, seed), in order."""
 
 
 def groups(
     curriculum: Curriculum, play: Play, count: int, group: int, resample: int, step: int
 ) -> tuple[list[Rollout], int]:
-    """`count` groups of rollouts, and how many groups were played in all.
+    """Return `count` groups of `group` rollouts in one list, and the number of groups that were played in all.
 
-    A group whose rewards are all the same teaches nothing: it is drawn again, `resample` times at most (DAPO, Yu et al.
-    2025, section 3.2). Every attempt is told to the curriculum, kept or not.
+    A group whose rewards are all the same teaches nothing, so another one is drawn, up to `resample` times (DAPO, Yu
+    et al. 2025, section 3.2). The curriculum learns from every attempt, selected or not.
     """
     kept: list[list[Rollout]] = []
     spare: list[list[Rollout]] = []
@@ -41,20 +44,22 @@ def groups(
 
 
 def is_telling(rollouts: Sequence[Rollout]) -> bool:
-    """Whether rewards differ."""
+    """True if the rewards of a group differ. Masked rollouts do not count."""
     rewards = {one.score.reward for one in rollouts if one.score.reward is not None}
     return len(rewards) > 1
 
 
 def outcome(score: Score) -> float | None:
-    """1 for a right answer, or a report above one half; None where masked."""
+    """Return 1 for a correct answer or a report with a reward above one half, else 0; None if the episode is masked."""
     if score.reward is None:
         return None
     return float(score.terms.get("correct") or 0) if "correct" in score.terms else float(score.reward > 0.5)
 
 
 def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
-    """The same questions with others' answers, which their own are not: nothing that is found for them is right."""
+    """Return the tasks with the answers of other tasks. This is a control: nothing that is found for a question is
+    correct.
+    """
     order = [*tasks]
     Random(f"{seed}:shuffled").shuffle(order)
     twice = order + order
@@ -62,7 +67,9 @@ def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
 
 
 def _with_another(task: Task, others: Iterable[Task]) -> Task:
-    """Where answers are few, a shuffled one is right now and then, and sampling would look for those groups."""
+    """Return the task with the answers of the first candidate that shares none with it. A shared answer would
+    sometimes be correct, and dynamic sampling would select just those groups.
+    """
     other = next((one for one in others if not {*one.answers} & {*task.answers}), task)
     return replace(task, answers=other.answers, answer_type=other.answer_type)
 

@@ -1,4 +1,6 @@
-"""`webemu train`: a recipe from its first stage to its last, in a folder that goes on where it stopped."""
+"""Command `webemu train`: run the stages of a recipe in a folder. A run that was interrupted continues where it
+stopped.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +19,33 @@ from webemu.rl.tasks import TaskError
 from webemu.rl.train.recipe import Control, Recipe, RecipeError, Stage, read, shipped
 
 SHOWN = {"loss": "loss", "reward": "reward", "grounded": "grounded", "entropy": "entropy", "masked": "masked"}
+"""Figures in the progress bar, and their labels."""
 
 
 def train(
     recipe: Annotated[str, typer.Option(help="Name of a shipped recipe, or a TOML file.")] = "tiny",
     out: Annotated[Path | None, typer.Option(help="Folder of the run. [default: runs/NAME]")] = None,
     until: Annotated[str, typer.Option("--stage", help="Stop after this stage.")] = "",
-    model: Annotated[str, typer.Option(help="Folder or hub id, in place of the recipe's model.")] = "",
-    seed: Annotated[int, typer.Option(help="Of weights, draws and sampling.")] = 0,
-    server: Annotated[str | None, typer.Option(help="Running server of the training web.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Else the collection that one is started over.")] = None,
-    tasks: Annotated[Path | None, typer.Option(help="Task file, for recipes that make no web.")] = None,
-    held_out: Annotated[Path | None, typer.Option(help="Task file that is asked after each stage.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Of a server that is started.")] = 1,
-    control: Annotated[str, typer.Option(help="random-reward, no-tools or shuffled-gold: what must not work.")] = "",
-    after: Annotated[Path | None, typer.Option(help="Run whose webs and first SFT stages are taken over.")] = None,
-    show: Annotated[bool, typer.Option("--list", help="Show the shipped recipes and stop.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    model: Annotated[str, typer.Option(help="Folder or hub id of a model that replaces the recipe's.")] = "",
+    seed: Annotated[int, typer.Option(help="Seed of weights, task draws and sampling.")] = 0,
+    server: Annotated[str | None, typer.Option(help="Address of a running server of the training web.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Collection to start a server over, without --server.")] = None,
+    tasks: Annotated[Path | None, typer.Option(help="Task file, for recipes that generate no web.")] = None,
+    held_out: Annotated[Path | None, typer.Option(help="Task file of the evaluation after each stage.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes of a server that is started.")] = 1,
+    control: Annotated[
+        str, typer.Option(help="Control experiment, which must fail: random-reward, no-tools or shuffled-gold.")
+    ] = "",
+    after: Annotated[Path | None, typer.Option(help="Earlier run whose webs and first SFT stages are copied.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the shipped recipes and exit.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Train a search agent: the stages of a recipe (SFT, GRPO), each examined on held-out tasks at its end.
+    """Train a search agent: run the stages of a recipe (SFT, GRPO), each evaluated on held-out tasks at its end.
 
     \b
     Examples:
-      webemu train --recipe tiny                          # from nothing, on a CPU, in minutes
-      webemu train --recipe tiny --stage skills           # the first stage alone; without --stage it goes on
+      webemu train --recipe tiny                          # from scratch, on a CPU, in minutes
+      webemu train --recipe tiny --stage skills           # the first stage alone; run again without --stage to continue
       webemu train --recipe tiny --control no-tools --after runs/tiny --out runs/no-tools
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
@@ -51,7 +56,7 @@ def train(
     try:
         text, told = _changed(*read(recipe), model, control)
         folder = out or Path("runs") / Path(recipe).stem
-        is_first = os.environ.get("RANK", "0") == "0"  # of several processes one speaks
+        is_first = os.environ.get("RANK", "0") == "0"  # only the first of several processes prints
         given = (server, collection, tasks, held_out, workers, after)
         manifests = _run(told, text, folder, seed, until, quiet or not is_first, given)
     except (RecipeError, TaskError, ClientError, ValueError) as error:
@@ -67,12 +72,13 @@ def train(
 def _run(
     recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, given: Sequence[Any]
 ) -> list[dict[str, Any]]:
+    """Run the stages with a progress bar for each. torch and trl are imported here, since they take seconds."""
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     for bars_of in ("HF_HUB", "HF_DATASETS"):
         os.environ.setdefault(f"{bars_of}_DISABLE_PROGRESS_BARS", "1")
-    from webemu.rl.train.run import Given  # torch and trl, which take seconds
-    from webemu.rl.train.run import train as run
+    from rl.train.run import Given  # imports torch and trl, which takes seconds
+    from rl.train.run import train as run
 
     bars: dict[str, Any] = {}
 
@@ -89,7 +95,7 @@ def _run(
 
 
 def _changed(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, Recipe]:
-    """The recipe with what the command line says of it, which its text says too."""
+    """Return the recipe with the overrides of the command line, which are also recorded in its text."""
     if model:
         recipe, text = replace(recipe, model=replace(recipe.model, name=model, size="")), f"# model {model}\n{text}"
     if control:
@@ -99,5 +105,6 @@ def _changed(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, 
 
 
 def _figures(told: dict[str, Any]) -> str:
+    """Return the means of the held-out figures with their intervals."""
     parts = [(name, one) for name, one in told.items() if isinstance(one, dict) and "mean" in one]
     return "  ".join(f"{name} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for name, one in parts)

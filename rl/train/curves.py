@@ -1,4 +1,6 @@
-"""Curves as SVG paths: figures of steps between axes that end on round numbers. Pure; what nobody logged is none."""
+"""Curves of a training run as SVG paths between axes that end on round numbers. Pure; a figure that was never logged
+has no curve.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from itertools import groupby
 WIDTH, HEIGHT = 300, 124
 LEFT, RIGHT, TOP, BOTTOM = 38, 292, 8, 104
 POINTS = 240
-"""Of one curve; where there are more steps, each point is the mean of several."""
+"""Points of one curve. If there are more steps, each point is the mean of several."""
 SMOOTHED = 60
-"""Points from which a moving mean is drawn over the curve."""
+"""Number of points from which a moving mean is drawn over the curve."""
 
 Step = Mapping[str, float]
 Values = Sequence[float | None]
@@ -21,39 +23,46 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What is drawn together."""
+    """Specification of a chart: the figures that are drawn together."""
 
     title: str
     lines: Mapping[str, str]
-    """Names in `steps.jsonl` to what they are called."""
+    """Labels by the names of the figures in `steps.jsonl`."""
     top: float = 0
-    """Where the axis ends at the least."""
+    """Least value at the top of the axis."""
     stacked: bool = False
+    """True to draw the figures as areas on top of each other."""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
+    """Curve of one figure."""
+
     name: str
     path: str
     mean: str
-    """Path of the moving mean; empty where there are few points."""
+    """Path of the moving mean; empty if there are few points."""
     last: str
+    """Last value as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
+    """Chart as a template draws it."""
+
     chart: Chart
     lines: tuple[Line, ...]
     ticks: tuple[tuple[float, str], ...]
+    """Pairs of (y coordinate, label)."""
     first: str
     last: str
     read: str
-    """JSON that the page's script reads values from."""
+    """JSON from which the page's script shows the values under the pointer."""
 
 
 def drawn(chart: Chart, steps: Sequence[Step]) -> Drawing | None:
-    """A chart of the steps that have any of its figures; None where none has."""
+    """Return a chart of the steps that have any of its figures; None if there are no such steps."""
     rows = thinned([row for row in steps if any(name in row for name in chart.lines)], [*chart.lines])
     found = {name: [row.get(name) for row in rows] for name in chart.lines}
     found = {name: values for name, values in found.items() if any(value is not None for value in values)}
@@ -73,13 +82,15 @@ def drawn(chart: Chart, steps: Sequence[Step]) -> Drawing | None:
         last = next(value for value in reversed(found[name]) if value is not None)
         lines.append(Line(chart.lines[name], path, mean if len(rows) >= SMOOTHED else "", short(last)))
     told = [[short(value) for value in values] for values in found.values()]
-    read = {"steps": [round(row["step"]) for row in rows], "at": [round(one, 1) for one in at], "told": told}
+    read = {"steps": [round(row["step"]) for row in rows], "x": [round(one, 1) for one in at], "labels": told}
     shown = tuple((round(_scaled([mark], marks)[0] or 0, 1), short(mark)) for mark in marks)
     return Drawing(chart, tuple(lines), shown, f"{rows[0]['step']:.0f}", f"{rows[-1]['step']:.0f}", json.dumps(read))
 
 
 def thinned(rows: Sequence[Step], names: Sequence[str]) -> list[dict[str, float]]:
-    """At most `POINTS` rows: means of neighbours, at the last one's step. What is not finite is left out."""
+    """Return at most `MAX_POINTS` rows: means of neighbours under the number of their last step. Values that are not
+    finite are left out.
+    """
     wide = math.ceil(len(rows) / POINTS) or 1
     made = []
     for begin in range(0, len(rows), wide):
@@ -91,7 +102,7 @@ def thinned(rows: Sequence[Step], names: Sequence[str]) -> list[dict[str, float]
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Two to four round numbers that hold both between them (the steps of Heckbert's nice numbers, 1990)."""
+    """Return two to four round numbers that enclose both values (Heckbert's nice numbers, 1990)."""
     high = high if high > low else low + 1
     wide = high - low
     size = 10 ** math.floor(math.log10(wide / 2))
@@ -101,7 +112,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def short(value: float | None) -> str:
-    """A number in few characters."""
+    """Return a number in few characters, such as `12.3k`; a dash for None."""
     if value is None:
         return "–"
     size = abs(value)
@@ -114,6 +125,7 @@ def short(value: float | None) -> str:
 
 
 def _piled(found: Mapping[str, Values]) -> dict[str, Values]:
+    """Return the running sums of the figures, for stacked areas."""
     made: dict[str, Values] = {}
     below: list[float] = []
     for name, values in found.items():
@@ -123,7 +135,9 @@ def _piled(found: Mapping[str, Values]) -> dict[str, Values]:
 
 
 def _moving(values: Values) -> list[float | None]:
-    """The mean of each value's neighbours; of as many on both sides, so that the ends are not drawn from one side."""
+    """Return the mean of each value and its neighbours. It takes as many on either side, so that the ends are not
+    biased.
+    """
     wide, made = max(1, len(values) // 16), list[float | None]()
     for at, value in enumerate(values):
         reach = min(wide, at, len(values) - 1 - at)
@@ -141,9 +155,12 @@ def _scaled(values: Values, marks: Sequence[float]) -> list[float | None]:
 
 
 def _path(at: Sequence[float], heights: Values) -> str:
-    """Lines between neighbours; a point alone is a dot, which round ends make visible."""
+    """Return an SVG path with gaps where values are missing. A lone point becomes a dot, which round line ends make
+    visible.
+    """
     parts = []
     pairs = zip(at, heights, strict=True)
+    # Missing values split the path into several.
     for known, run in groupby(pairs, key=lambda pair: pair[1] is not None):
         spots = [f"{x:.1f} {y:.1f}" for x, y in run]
         parts += ["M" + "L".join(spots if len(spots) > 1 else spots * 2)] if known else []
@@ -151,5 +168,6 @@ def _path(at: Sequence[float], heights: Values) -> str:
 
 
 def _area(at: Sequence[float], below: Values, above: Values) -> str:
+    """Return the SVG path of the area between two curves."""
     edge = [*zip(at, above, strict=True), *reversed(list(zip(at, below, strict=True)))]
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in edge) + "Z"

@@ -1,4 +1,4 @@
-"""The processes of a run (`torchrun`): each plays its share of the episodes, and all know of all."""
+"""Processes of a distributed run (`torchrun`). Each plays its share of the episodes, and all get the results of all."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ T = TypeVar("T")
 
 
 def count() -> int:
+    """Return the number of processes."""
     return int(_state().num_processes)
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes."""
+    """Return True on the process that writes files."""
     return bool(_state().is_main_process)
 
 
 def share(items: Sequence[T]) -> Sequence[T]:
-    """What of `items`, which are the same everywhere, is this process's to do."""
+    """Return the part of `items` that this process works on. `items` must be the same on all processes."""
     mine, all_of_us = int(_state().process_index), count()
     return items[len(items) * mine // all_of_us : len(items) * (mine + 1) // all_of_us]
 
 
 def together(mine: list[T]) -> list[T]:
-    """What each process made of its share, in the order of the whole."""
+    """Return the items of all processes, in the order of the ranks."""
     if count() == 1:
         return mine
     parts: list[list[T]] = [[]] * count()
@@ -37,9 +38,10 @@ def together(mine: list[T]) -> list[T]:
 
 
 def told(make: Callable[[], T]) -> T:
-    """What the first process makes, which the others wait for."""
+    """Call `make` on the first process and return its result on all of them."""
     if count() == 1:
         return make()
+    # broadcast_object_list fills in the elements of a list on the other processes.
     said = [make() if is_first() else None]
     dist.broadcast_object_list(said)
     return said[0]  # type: ignore[return-value]

@@ -1,7 +1,7 @@
-"""A trained model behind an OpenAI-compatible endpoint, so that `webemu eval` and any agent can ask it.
+"""OpenAI-compatible endpoint for a trained model, so that `webemu eval` and any agent can use it.
 
-Small on purpose: one model, `chat.completions` with tools, no streaming. What waits is spoken in one batch. For load,
-serve the model's folder with vLLM, which knows the templates of real models.
+Small on purpose: one model, `chat.completions` with tools, no streaming. Waiting requests are sampled in one batch.
+For load, serve the model's folder with vLLM, which knows the templates of real models.
 """
 
 from __future__ import annotations
@@ -24,28 +24,35 @@ from webemu.rl.train.rollout import Ids
 from webemu.rl.train.sampling import Voice
 
 AT_ONCE = 64
+"""Turns in one batch."""
 WAIT = 0.005
-"""Seconds in which others may join a batch."""
+"""Seconds to wait for more requests before a batch is sampled."""
 TOKENS = 512
-"""Of a turn whose request does not say."""
+"""Token limit of a turn whose request has none."""
 BODY = 4 << 20
+"""Largest request body in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
+    """Turn that waits to be sampled."""
+
     context: Ids
     tools: list[dict[str, Any]]
     most: int
+    """Token limit of the turn."""
     temperature: float
     ids: asyncio.Future[Ids]
+    """Token ids of the turn, once it has been sampled."""
 
     @property
     def how(self) -> tuple[int, float]:
+        """Sampling options that all turns of a batch share."""
         return self.most, self.temperature
 
 
 class Speaking:
-    """Turns of one model, in batches of those that are sampled alike."""
+    """Batching sampler of one model: turns with equal sampling options are generated together."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -53,7 +60,10 @@ class Speaking:
         self._waiting: asyncio.Queue[Asked] = asyncio.Queue()
 
     async def turn(self, told: dict[str, Any]) -> tuple[Asked, Ids]:
-        """The model's next turn in the conversation of a request. Raises ValueError, TypeError or KeyError."""
+        """Return the model's next turn in the conversation of a request body, as the queued request and its token ids.
+
+        Raises: ValueError, TypeError or KeyError if the body is malformed or the conversation is too long.
+        """
         tools = list(told.get("tools") or [])
         context = self.words.context([_spoken(one) for one in told["messages"]], tools)
         most = int(told.get("max_completion_tokens") or told.get("max_tokens") or TOKENS)
@@ -66,28 +76,29 @@ class Speaking:
         return asked, await asked.ids
 
     async def work(self) -> None:
-        """Speaks what is asked until it is cancelled."""
+        """Sample waiting turns until cancelled."""
         kept: list[Asked] = []
         while True:
             kept = kept or [await self._waiting.get()]
             await asyncio.sleep(WAIT)
             while not self._waiting.empty():
                 kept.append(self._waiting.get_nowait())
+            # The first waiting turn decides which sampling options the batch has.
             batch = [one for one in kept if one.how == kept[0].how][:AT_ONCE]
             kept = [one for one in kept if one not in batch]
             voice = Voice(self.model, self.tokenizer, *batch[0].how)
             try:
                 turns, _ = await asyncio.to_thread(voice.turns, [one.context for one in batch])
-            except Exception as error:  # told to those who asked; the next batch may do
+            except Exception as error:  # reported to the waiting requests; the next batch may succeed
                 turns = [error] * len(batch)
             for one, ids in zip(batch, turns, strict=True):
-                if one.ids.done():  # who asked has left
+                if one.ids.done():  # the client has disconnected
                     continue
                 one.ids.set_exception(ids) if isinstance(ids, Exception) else one.ids.set_result(ids)
 
 
 def app(name: str, model: Any, tokenizer: Any) -> Starlette:
-    """The endpoint: `/v1/chat/completions` and `/v1/models`."""
+    """Return the ASGI app with `/v1/chat/completions` and `/v1/models`."""
     speaking = Speaking(model, tokenizer)
 
     async def completions(request: Request) -> Response:
@@ -117,7 +128,7 @@ def app(name: str, model: Any, tokenizer: Any) -> Starlette:
 
 
 def _spoken(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as chat templates take it: arguments as an object, no null."""
+    """Return a message in the form that chat templates accept: arguments as an object, no nulls."""
     told = {name: value for name, value in message.items() if value is not None}
     calls = [one["function"] for one in told.pop("tool_calls", ())]
     made = [

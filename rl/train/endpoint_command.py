@@ -1,4 +1,4 @@
-"""`webemu serve-model`: a trained model, to be evaluated."""
+"""Command `webemu serve-model`: serve a trained model for evaluation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import typer
 
 def serve_model(
     model: Annotated[Path, typer.Argument(help="Folder of a model, such as runs/tiny/3-grpo/model.")],
-    name: Annotated[str, typer.Option(help="What it is called. [default: the folder's path]")] = "",
+    name: Annotated[str, typer.Option(help="Name of the model at the endpoint. [default: the folder's path]")] = "",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8910,
 ) -> None:
-    """Serve a model that was trained here behind an OpenAI-compatible endpoint, tool calls included.
+    """Serve a model that `webemu train` made, behind an OpenAI-compatible endpoint with tool calls.
 
     \b
     Example:
@@ -26,16 +26,16 @@ def serve_model(
         --limits-json '{"brief": true, "results": 3}'
     """
     if not (model / "config.json").exists():
-        _stop(f"{model} holds no model", "name the folder `model` of a stage: ls runs/*/*/model")
-    import uvicorn  # these take seconds
+        _stop(f"{model} holds no model (no config.json)", "name the folder `model` of a stage: ls runs/*/*/model")
+    import uvicorn  # slow imports
 
     from webemu.rl.train.endpoint import app
     from webemu.rl.train.run import loaded
 
-    try:  # listening, so that the address holds from the moment it is told
+    try:  # listen first, so that the printed address works at once
         sock = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        _stop(f"{host}:{port} cannot be listened on: {os.strerror(error.errno or 0)}", "give another --port")
+        _stop(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "choose another --port")
     speaker, words = loaded(str(model))
     called = name or str(model)
     config = uvicorn.Config(app(called, speaker.eval(), words), log_level="warning", access_log=False)
@@ -44,6 +44,7 @@ def serve_model(
 
 
 def _stop(message: str, action: str) -> NoReturn:
+    """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)
     raise typer.Exit(1) from None

@@ -1,4 +1,4 @@
-"""Where episodes are played while a trainer, which is synchronous, waits: an event loop in a thread, one client."""
+"""Event loop in a thread, with one client, on which a synchronous trainer plays its episodes."""
 
 from __future__ import annotations
 
@@ -13,32 +13,39 @@ from webemu.agent_client import AsyncClient
 T = TypeVar("T")
 
 AT_ONCE = 128
-"""Coroutines of one call that run at the same time: thousands of episodes at once make a busy server shed them."""
+"""Coroutines of one call that run at the same time. A busy server would reject some of thousands of episodes."""
 
 
 class Room:
-    """Runs coroutines from a synchronous caller, those of one call side by side."""
+    """Event loop in a thread of its own, which runs coroutines for a synchronous caller.
+
+    with EventLoopThread("http://127.0.0.1:8800") as loop_thread:
+        observations = loop_thread.gather(episode.reset(task) for episode, task in pairs)
+    """
 
     def __init__(self, server: str, timeout: float = 90) -> None:
-        # The episodes retry by themselves: the client would retry weather.
+        # Episodes retry outages themselves; the client would also retry injected weather.
         self.client = AsyncClient(server, timeout=timeout, retries=0)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="episodes")
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine gives. It is cancelled if the caller is interrupted."""
+        """Run a coroutine and return its result. It is cancelled if the caller is interrupted."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         finally:
-            future.cancel()  # without effect on what is done
+            future.cancel()  # no effect on a finished future
 
     def all(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-        """Return what the coroutines give, in order. The first error ends the others, and is raised when they are."""
+        """Run coroutines concurrently and return their results in order. The first error cancels the others, and is
+        raised once they have ended.
+        """
         return self.run(_gathered(works))
 
     def close(self) -> None:
+        """Cancel what still runs, close the client and stop the loop."""
         self.run(_ended(self.client))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -68,13 +75,16 @@ async def _gathered(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     finally:
+        # Coroutines that never started would warn that they were never awaited.
         for _, coroutine in waiting:
             coroutine.close()
     return [results[number] for number in sorted(results)]
 
 
 async def _ended(client: AsyncClient) -> None:
-    """Cancel what still runs and wait for it: each task that a loop is closed over complains."""
+    """Cancel all remaining tasks and wait for them, since asyncio warns about tasks that are pending when a loop is
+    closed.
+    """
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

@@ -1,7 +1,7 @@
-"""Traces to begin with: what an agent that searches does, and what weaker ones do, played through real episodes.
+"""SFT traces to start from: what a good search agent does, and what weaker ones do, played as real episodes.
 
-A model that only saw good traces has nothing left to learn by reinforcement, and one that saw none never finds the
-reward. A recipe mixes them.
+A model that saw only good traces has nothing left to learn by reinforcement, and one that saw none never finds the
+reward. A recipe mixes them by the names in `PATTERNS`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from webemu.rl.tasks import Task
 from webemu.rl.train.event_loop import Room
 
 Call = Callable[[str, dict[str, Any]], Coroutine[Any, Any, str]]
+"""Function that calls a tool and returns the text of the observation."""
 Pattern = Callable[[Call, Task, Random, Sequence[Task]], Coroutine[Any, Any, None]]
-"""Plays an episode by calling its tools; the other tasks are there to be mistaken for this one."""
+"""Function that plays an episode by calling its tools. It also gets the other tasks, to confuse this task with."""
 
 
 async def good(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
-    """Searches for what is asked about, follows links, answers from the last page and cites it."""
+    """Search for the subject, follow links, answer from the last page and cite it."""
     cited = await _read(call, task)
     if task.answer_type == "report":
         said = " ".join(_sentence(one.quote) for one in task.evidence)
@@ -33,18 +34,18 @@ async def good(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> N
 
 
 async def guess(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
-    """Answers without a search."""
+    """Answer without a search."""
     await call("finish", {"answer": _alike(task, rng, others).answers[-1], "citations": ["r1"]})
 
 
 async def unread(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
-    """Searches, opens nothing, and answers all the same."""
+    """Search, open nothing, and answer nevertheless."""
     await call("search", {"query": subject(task)})
     await call("finish", {"answer": _alike(task, rng, others).answers[-1], "citations": ["r1"]})
 
 
 async def astray(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
-    """Reads about something else and answers from there."""
+    """Read about another subject and answer from there."""
     other = _alike(task, rng, others)
     link = await _found(call, subject(other))
     await call("open", {"link": link})
@@ -52,7 +53,7 @@ async def astray(call: Call, task: Task, rng: Random, others: Sequence[Task]) ->
 
 
 async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
-    """Stops on the first page of a question that needs two, or at the first claim of a report."""
+    """Stop on the first page of a question that needs two, or after the first claim of a report."""
     cited, first = await _found(call, subject(task)), task.evidence[0]
     await call("open", {"link": cited})
     said = _sentence(first.quote) if task.answer_type == "report" else first.quote
@@ -60,13 +61,16 @@ async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> 
 
 
 ECHO, ECHOED = "echo", 20
-"""No episode: words of the web, said again. A model from nothing finds out how to copy in a fraction of the steps."""
-OUTAGE = "see to the server, then give the same command: it goes on at this stage"
+"""Name of the pattern that is no episode but an echo of random words, and its number of words. A model from scratch
+learns to copy from it in a fraction of the steps."""
+OUTAGE = "repair the server, then run the same command again: it continues at this stage"
+"""Remedy in the error when the server fails during a trace."""
 PATTERNS: dict[str, Pattern] = {"good": good, "guess": guess, "unread": unread, "astray": astray, "short": short}
+"""Patterns by the names that recipes use in `mix`."""
 
 
 def subject(task: Task) -> str:
-    """What a question is about: the words after its last `of` or `on`."""
+    """Return the subject of a question: the words after its last `of` or `on`."""
     words = task.question.split(" ")
     return " ".join(words[max(n for n, word in enumerate(words) if word in ("of", "on")) + 1 :])
 
@@ -74,7 +78,7 @@ def subject(task: Task) -> str:
 def traces(
     room: Room, tasks: Sequence[Task], mix: dict[str, float], limits: Limits, seed: int
 ) -> list[list[dict[str, Any]]]:
-    """A trace as chat messages for each task, its pattern drawn by the shares of `mix`; echoes come first."""
+    """Return a trace as chat messages for each task; its pattern is drawn by the shares of `mix`. Echoes come first."""
     drawn = [Random(f"{seed}:{number}:{task.id}") for number, task in enumerate(tasks)]
     names, shares = list(mix), list(mix.values())
     chosen = [(rng.choices(names, shares)[0], task, rng) for task, rng in zip(tasks, drawn, strict=True)]
@@ -84,6 +88,7 @@ def traces(
 
 
 def _echo(rng: Random, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return a conversation in which the assistant repeats random words of the tasks."""
     said = [f"{subject(one)} {one.answers[-1]}" for one in rng.sample(tasks, min(len(tasks), ECHOED))]
     pool = " ".join(said).split()
     words = rng.sample(pool, min(len(pool), ECHOED))
@@ -93,6 +98,7 @@ def _echo(rng: Random, tasks: Sequence[Task]) -> list[dict[str, Any]]:
 async def _trace(
     room: Room, pattern: Pattern, task: Task, rng: Random, others: Sequence[Task], limits: Limits
 ) -> list[dict[str, Any]]:
+    """Play a pattern and return its messages. Raises: InfrastructureError if the episode is masked."""
     episode = AsyncEpisode(room.client, limits)
     messages: list[dict[str, Any]] = [{"role": "user", "content": (await episode.reset(task)).text}]
 
@@ -111,7 +117,7 @@ async def _trace(
 
 
 async def _read(call: Call, task: Task) -> str:
-    """Opens the pages of the evidence one after another, each from the one before; gives the last one's id."""
+    """Open the pages of the evidence, each from the one before, and return the id of the last one."""
     opened, url = 1, task.evidence[0].url
     shown = await call("open", {"link": await _found(call, subject(task))})
     for before, after in pairwise(task.evidence):
@@ -122,7 +128,9 @@ async def _read(call: Call, task: Task) -> str:
 
 
 def _alike(task: Task, rng: Random, others: Sequence[Task]) -> Task:
-    """A task that asks the same of something else: a habit is to be mended, not what words mean."""
+    """Return a task that asks the same about another subject: the model should unlearn a habit, not the meaning of
+    words.
+    """
     asked = task.question.partition(" of ")[0]
     return rng.choice([one for one in others if one.question.partition(" of ")[0] == asked])
 
@@ -132,12 +140,12 @@ def _sentence(quote: str) -> str:
 
 
 async def _found(call: Call, name: str) -> str:
-    """Searches for a name; the id of the result that bears it, or of the first."""
+    """Search for a name; return the link id of the result with this title, or of the first result."""
     lines = (await call("search", {"query": name})).splitlines()
     return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "r1")
 
 
 def _link(shown: str, name: str) -> str:
-    """The number that stands before a name on a page."""
+    """Return the number of the link that stands before a name on a page."""
     before = shown.partition(name)[0]
     return before.rpartition("[")[2].rpartition("]")[0]

@@ -1,4 +1,6 @@
-"""A training recipe: one readable TOML file that names the web, the model and the stages, checked when it is read."""
+"""Training recipes: readable TOML files that name the web, the model and the stages. They are checked when they are
+read, so that an unknown key fails before the training starts.
+"""
 
 from __future__ import annotations
 
@@ -14,122 +16,157 @@ from webemu.rl.state import Limits
 T = TypeVar("T")
 
 SHIPPED = Path(__file__).parent / "recipes"
+"""Folder of the recipes that come with the package."""
 Kind = Literal["sft", "grpo"]
 Control = Literal["", "random-reward", "no-tools", "shuffled-gold"]
+"""Control experiments, which must not train a good agent; empty for none."""
 
 
 class RecipeError(ValueError):
-    """A recipe that cannot be read; names file and key."""
+    """Unreadable recipe; the message names the file and the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """A web of few words (`webemu generate --toy`), made for the run; no pages where server and tasks are given."""
+    """Generated web of few words (`webemu generate --toy`). 0 pages if the server and the tasks are given instead."""
 
     pages: int = 0
     seed: int = 0
+    """Seed of the generated web."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
+    """Model to train: either `size` (from scratch) or `name`."""
+
     size: str = ""
-    """`tiny` or `small`: from scratch, with a tokenizer learned from the traces of the first stage."""
+    """`tiny` or `small` for a model from scratch, whose tokenizer is learned from the traces of the first stage."""
     name: str = ""
-    """Else a folder or a hub id, as `transformers` takes it."""
+    """Folder or hub id of a model, as `transformers` accepts it; used if `size` is empty."""
     seed: int = 0
+    """Seed of random weights; the seed of the run is added to it."""
     lora: int = 0
     """Rank of LoRA adapters (peft) on all linear layers; 0 trains all weights."""
     system: str = ""
-    """`rules` puts `webemu.rl.chat.rules` before the question."""
+    """System prompt before the question. `rules` stands for `rl.chat.answer_rules`."""
     vllm: str = ""
-    """In GRPO, vLLM speaks in place of `transformers`: `colocate`, or the URL of its server."""
+    """Engine of the GRPO rollouts: empty for `transformers`, `colocate` for vLLM in this process, or the URL of a vLLM
+    server.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
+    """Stage of a recipe."""
+
     name: str
     kind: Kind
     steps: int
+    """Optimizer steps."""
     rate: float
     """Learning rate."""
     beta2: float = 0.999
-    """Of AdamW; models from scratch find out how to copy in half the steps with less."""
+    """Second-moment decay of AdamW. With a lower value, models from scratch learn to copy in half the steps."""
     batch: int = 64
-    """Rows, or rollouts, of a step, over all processes."""
+    """Rows or rollouts of a step, over all processes."""
     micro: int = 0
-    """Of them that go through the model at once, in one process; 0 is all of its share."""
+    """Micro-batch size per process; 0 means the whole share of the process."""
     recipes: tuple[str, ...] = ()
-    """Of tasks; all where none is named."""
+    """Recipes of the tasks; empty for all."""
     rows: str = "patterns"
-    """SFT on `patterns`, or on the `best` episodes of all stages before."""
+    """SFT rows: `patterns`, or the `best` episodes of all GRPO stages before."""
     mix: Mapping[str, float] = field(default_factory=dict)
-    """Shares of `webemu.rl.train.patterns`; of `best`, the share of patterns that are mixed in."""
+    """Shares of the patterns (`rl.train.patterns`). With rows of `best`, the number of added patterns relative to the
+    rows.
+    """
     group: int = 8
     """Rollouts of one task."""
     loss: str = "dapo"
+    """GRPO loss, by the name that TRL gives it."""
     clip: tuple[float, float] = (0.2, 0.28)
+    """Lower and upper clipping range of the GRPO ratio."""
     beta: float = 0.0
-    """Of the divergence from the model that the stage began with."""
+    """Coefficient of the KL divergence from the model at the start of the stage."""
     temperature: float = 1.0
+    """Sampling temperature."""
     length: float = 0.0
-    """Share of its reward that an episode loses where its own tokens fill `context`; less where they are fewer."""
+    """Share of the reward that an episode loses if its own tokens fill `context`; proportionally less if they are
+    fewer.
+    """
     entropy: float = 0.0
-    """Nats per token; below it for `webemu.rl.train.grpo.PATIENCE` steps on end the stage ends: nothing is tried any more."""
+    """Entropy limit in nats per token. The stage stops after `rl.train.grpo.MAX_LOW_ENTROPY_STEPS` consecutive steps
+    below it, because the model no longer explores.
+    """
     resample: int = 2
-    """How often groups of one and the same reward are drawn again (DAPO's dynamic sampling)."""
+    """Times that groups with equal rewards are replaced by new ones (DAPO's dynamic sampling)."""
     horizon: tuple[tuple[int, int], ...] = ()
-    """(step, turns): see `webemu.rl.curriculum.horizon`."""
+    """Pairs of (step, turns) for a growing turn limit: see `rl.curriculum.limit_turns`."""
     noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Rates of weather at the first and at the last step."""
+    """Weather rates at the first and at the last step, by kind of weather."""
     plan: Plan = field(default_factory=Plan)
+    """Settings of the curriculum."""
     gate: float = 0.0
-    """Grounded EM on held-out tasks that the stage must reach for the next one to begin."""
+    """Share of grounded answers on held-out tasks that the stage must reach before the next one may start."""
     save: int = 20
     """Steps between checkpoints."""
     turn: int = 64
-    """Tokens of one turn of the model."""
+    """Token limit of one turn of the model."""
     context: int = 512
-    """Tokens of a whole episode after its prompt."""
+    """Token limit of a whole episode after its prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
+    """Recipe of a run."""
+
     summary: str
     web: Web
+    """Web to learn on."""
     held_out: Web
+    """Web of the held-out tasks."""
     model: Model
     limits: Limits
     stages: tuple[Stage, ...]
     policy: Mapping[str, Any]
+    """Session policy of the episodes (docs/sessions.md)."""
     questions: int = 200
-    """Held-out tasks that are asked after each stage, at temperature 1."""
+    """Number of held-out tasks that are asked after each stage, at the temperature of the stage."""
     control: Control = ""
 
     def __post_init__(self) -> None:
         if self.control not in get_args(Control):
-            raise RecipeError(f"there is no control {self.control!r}; there are {', '.join(get_args(Control)[1:])}")
+            raise RecipeError(f"unknown control {self.control!r}; known controls: {', '.join(get_args(Control)[1:])}")
         if self.model.size and self.stages and (self.stages[0].kind, self.stages[0].rows) != ("sft", "patterns"):
             raise RecipeError(
-                "a model from nothing learns its tokenizer from patterns: its first stage must be SFT on them"
+                "a model from scratch learns its tokenizer from patterns:"
+                " its first stage must be SFT (kind sft) on patterns (rows patterns)"
             )
 
 
 def read(name: str) -> tuple[str, Recipe]:
-    """A shipped recipe by its name, or a file: its text and what it says. Raises RecipeError."""
+    """Return the text and the content of a shipped recipe, by its name, or of a recipe file.
+
+        text, recipe = read_recipe("tiny")
+
+    Raises: RecipeError if there is no such recipe, or it is invalid.
+    """
     path = SHIPPED / f"{name}.toml" if "/" not in name and not name.endswith(".toml") else Path(name)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:
-        raise RecipeError(f"there is no recipe {name!r}; there are {', '.join(shipped())}, or name a file") from None
+        raise RecipeError(
+            f"unknown recipe {name!r}; shipped recipes: {', '.join(shipped())}; or name a TOML file"
+        ) from None
     return text, parse(text, str(path))
 
 
 def shipped() -> list[str]:
+    """Return the names of the shipped recipes in order."""
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
 def parse(text: str, where: str = "recipe") -> Recipe:
-    """What a recipe says. Raises RecipeError."""
+    """Return the recipe in a TOML text; `where` names it in errors. Raises: RecipeError if it is invalid."""
     try:
         told = tomllib.loads(text)
         stages = tuple(_stage(one) for one in told.pop("stages", ()))
@@ -139,23 +176,28 @@ def parse(text: str, where: str = "recipe") -> Recipe:
     except (ValueError, TypeError) as error:
         raise RecipeError(f"{where}: {error}") from error
     if not stages:
-        raise RecipeError(f"{where}: it has no [[stages]]")
+        raise RecipeError(f"{where}: it has no [[stages]], but needs at least one")
     return recipe
 
 
 def _stage(told: dict[str, Any]) -> Stage:
+    """Return a stage. Raises: ValueError or TypeError if a key is unknown or missing, or a value is invalid."""
     where = f"stage {told.get('name', '?')}"
     plan = _made(Plan, told.pop("plan", {}), f"plan of {where}")
     horizon = tuple((int(step), int(turns)) for step, turns in told.pop("horizon", ()))
     lists = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
     stage = _made(Stage, lists | {"plan": plan, "horizon": horizon}, where)
     if stage.kind not in get_args(Kind) or stage.batch % stage.group:
-        raise ValueError(f"{where}: kind is sft or grpo, and batch a multiple of group")
+        raise ValueError(
+            f"{where}: kind must be sft or grpo, got {stage.kind!r}; batch ({stage.batch}) must be a multiple of group"
+            f" ({stage.group})"
+        )
     return stage
 
 
 def _made(kind: type[T], told: Mapping[str, Any], where: str) -> T:
+    """Return a dataclass built from a TOML table. Raises: ValueError if a key is unknown."""
     known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
     if unknown := [name for name in told if name not in known]:
-        raise ValueError(f"{where} has no {unknown[0]!r}; it has {', '.join(known)}")
+        raise ValueError(f"{where}: unknown key {unknown[0]!r}; known keys: {', '.join(known)}")
     return kind(**told)

@@ -1,6 +1,7 @@
-"""The page of a training run: curves, held-out figures, and what the model did at some steps; while it runs, too.
+"""HTML report of a training run, also while it runs: curves, held-out figures, and what the model did at some steps.
 
-Trajectories hold hostile text, which autoescaping makes text; the page's policy lets nothing but its own script run.
+Trajectories contain hostile text. Autoescaping turns it into plain text, and the page's Content-Security-Policy allows
+no script but the page's own.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from webemu.rl.train.trajectories import Kinds, Told
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"
 REST = "seconds/rest"
-"""Of TRL's step, what is neither speaking nor tools nor scoring: above all the gradients."""
+"""Figure for the seconds of TRL's step that are neither sampling nor tools nor scoring; above all the gradients."""
 CHARTS = (
     Chart("Reward", {"reward": "mean"}, 1),
     Chart("Grounded answers", {"grounded": "share"}, 1),
@@ -48,14 +49,16 @@ CHARTS = (
         stacked=True,
     ),
 )
+"""Charts of every stage; a chart without data is left out."""
 SAID = re.compile(r"^# (seed|model|control) (.+)$", re.MULTILINE)
-"""What the command line said of the recipe stands before its text."""
+"""Comment lines at the top of the recipe's text that record overrides of the command line."""
 KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
+"""Kind of each reward term, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageView:
-    """A stage as the page shows it."""
+    """Stage as the page shows it."""
 
     id: str
     name: str
@@ -63,23 +66,34 @@ class StageView:
     state: str
     """`done`, `begun` or `waiting`."""
     step: int
+    """Last step so far."""
     steps: int | None
+    """Steps of the whole stage; None if the recipe is unknown."""
     gate: float | None
     manifest: Mapping[str, Any]
     charts: tuple[Drawing, ...]
     terms: tuple[Drawing, ...]
+    """Charts of the gates and factors that changed."""
     counted: tuple[Drawing, ...]
+    """Charts of the metrics that changed."""
     same: tuple[str, ...]
     """Terms that never changed, with their value."""
     kinds: Kinds
     columns: tuple[int, ...]
+    """Steps whose episodes are shown side by side."""
     rows: Sequence[Sequence[Told | None]]
+    """Rows of episodes, with one column for each step; None if a step has no such episode."""
     trouble: str
+    """Error that kept the steps from being read; empty if there was none."""
 
 
 def page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
-    """The page of a run folder; `steps` are those whose episodes are shown, `live` the seconds between two looks."""
-    loader = PackageLoader("webemu.rl.train", ".")
+    """Return the HTML page of a run folder. `steps` are those whose episodes are shown; `live` is the number of
+    seconds between two refreshes of the page, 0 for a page that never refreshes.
+
+        Path("report.html").write_text(render_page(Path("runs/tiny")), encoding="utf-8")
+    """
+    loader = PackageLoader("rl.train", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -88,13 +102,14 @@ def page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
     stages = [_stage(folder, told, steps) for folder, told in _folders(run, recipe)]
     source, connect = loader.get_source(environment, "report.html")[0], "'self'" if live else "'none'"
     return environment.get_template("report.html").render(
-        name=run.resolve().name, recipe=recipe, said=_said(text, recipe), text=text, stages=stages, level=LEVEL,
+        name=run.resolve().name, recipe=recipe, overrides=_said(text, recipe), text=text, stages=stages, level=LEVEL,
         live=live, look=look(), held_out=_held_out(stages), policy=policy(source, connect), kinds=KINDS,
     )  # fmt: skip
 
 
 def state(run: Path) -> str:
-    """Changes when anything changes that the page shows."""
+    """Return a hash that changes whenever anything changes that the page shows."""
+    # The folder of trajectories stands for its files: its modification time changes when one is added.
     paths = [run / RECIPE, *run.glob(f"*/{STEPS}"), *run.glob(f"*/{MANIFEST}"), *run.glob(f"*/{TRAJECTORIES}")]
     digest = hashlib.sha256()
     for path in sorted(paths):
@@ -104,7 +119,9 @@ def state(run: Path) -> str:
 
 
 def _recipe(run: Path) -> tuple[str, dict[str, Any]]:
-    """Read loosely: a page is also made of runs whose recipes today's `webemu train` would not take."""
+    """Return the recipe's text and its parsed content without checking it, so that old runs can be shown whose recipes
+    `webemu train` would no longer accept. Both are empty if there is no readable recipe.
+    """
     try:
         text = (run / RECIPE).read_text(encoding="utf-8")
         return text, tomllib.loads(text)
@@ -113,13 +130,15 @@ def _recipe(run: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _said(text: str, recipe: Mapping[str, Any]) -> dict[str, str]:
-    """Seed, and model and control where they are not the recipe's own."""
+    """Return the seed, and the model and control if they differ from the recipe's own."""
     own = {"control": str(recipe["control"])} if recipe.get("control") else {}
     return own | dict(reversed(SAID.findall(text)))
 
 
 def _folders(run: Path, recipe: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:
-    """Stage folders with what the recipe says of them, begun or not; those without a recipe too."""
+    """Return the stage folders with what the recipe says of each, including stages that have not begun and folders
+    that the recipe does not mention.
+    """
     told = {f"{n}-{stage.get('name', '')}": stage for n, stage in enumerate(recipe.get("stages", ()), 1)}
     there = [path.parent.name for path in run.glob(f"*-*/{STEPS}")]
     names = sorted({*told, *there}, key=lambda name: (not name[0].isdigit(), len(name.partition("-")[0]), name))
@@ -154,6 +173,7 @@ def _drawn(charts: Iterable[Chart], steps: Sequence[Step]) -> tuple[Drawing, ...
 
 
 def _with_rest(row: Mapping[str, Any]) -> Step:
+    """Return the numbers of a step, with the seconds that TRL spent on everything else."""
     known = {name: value for name, value in row.items() if isinstance(value, int | float)}
     parts = [value for name, value in known.items() if name.startswith("seconds/")]
     rest = {REST: max(0.0, known["trl/step_time"] - sum(parts))} if parts and "trl/step_time" in known else {}
@@ -161,6 +181,7 @@ def _with_rest(row: Mapping[str, Any]) -> Step:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a stage; empty if it is missing or unreadable, which means that the stage is not done."""
     try:
         told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -169,7 +190,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _held_out(stages: Sequence[StageView]) -> list[str]:
-    """Names of the figures that any stage was examined for."""
+    """Return the names of the figures that any stage has on held-out tasks."""
     found = [stage.manifest.get("held_out", {}) for stage in stages]
     return list(
         dict.fromkeys(

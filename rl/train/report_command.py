@@ -1,4 +1,4 @@
-"""`webemu report`: a training run as a page to read, written once or served while the run goes on."""
+"""Command `webemu report`: render a training run as an HTML page, once or continuously while the run goes on."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from webemu.rl.train.step_log import STEPS
 
 def report(
     run: Annotated[Path, typer.Argument(help="Folder of the run: the --out of `webemu train`.")],
-    out: Annotated[Path | None, typer.Option(help="File of the page. [default: RUN/report.html]")] = None,
+    out: Annotated[Path | None, typer.Option(help="HTML file to write. [default: RUN/report.html]")] = None,
     steps: Annotated[
-        str, typer.Option(help="Whose episodes are shown, such as 1,20,100; else first, a fifth of the way, last.")
+        str, typer.Option(help="Steps whose episodes are shown, such as 1,20,100. [default: first, at a fifth, last]")
     ] = "",
-    serve: Annotated[bool, typer.Option("--serve", help="Serve the page, which then follows the run.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes any.")] = 8095,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the page and refresh it while the run goes on.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on with --serve; 0 takes a free one.")
+    ] = 8095,
 ) -> None:
     """Show a training run: curves, held-out figures, and what the model did at its steps.
 
-    The page is one file that asks the network for nothing. It may be made of a run that still goes on.
+    The page is one file that needs no network. The run may still be going on.
 
     \b
     Examples:
@@ -33,7 +37,7 @@ def report(
     """
     wanted = _steps(steps)
     if not (run / RECIPE).exists() and not any(run.glob(f"*/{STEPS}")):
-        _stop(f"{run} is no run: it has no {RECIPE}", "name the folder that `webemu train` printed")
+        _stop(f"{run} is not a training run: it has no {RECIPE}", "name the folder that `webemu train` printed")
     if serve:
         _serve(run, port, wanted)
         return
@@ -49,7 +53,7 @@ def _serve(run: Path, port: int, steps: list[int]) -> None:
     try:
         live = Live(run, port, steps)
     except OSError as error:
-        _stop(f"port {port} cannot be had: {error.strerror}", "name another with --port, or 0 for any")
+        _stop(f"cannot listen on port {port}: {error.strerror}", "choose another with --port, or 0 for a free one")
     typer.echo(f"{live.address}  (Ctrl-C ends it)")
     try:
         live.serve_forever()
@@ -61,10 +65,11 @@ def _steps(said: str) -> list[int]:
     try:
         return [int(one) for one in said.split(",") if one.strip()]
     except ValueError:
-        _stop(f"--steps {said!r} is no list of numbers", "such as --steps 1,20,100")
+        _stop(f"--steps must be a list of numbers, got {said!r}", "write it as --steps 1,20,100")
 
 
 def _stop(message: str, action: str) -> NoReturn:
+    """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)
     raise typer.Exit(1)

@@ -1,4 +1,6 @@
-"""The page of a run over HTTP on this machine alone; made anew when the run has written something."""
+"""HTTP server of a run's report, for this machine alone. The page is rendered again when the run has written
+something.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,22 @@ from typing import Any
 from webemu.rl.train.report import page, state
 
 HOST, SECONDS = "127.0.0.1", 3.0
-"""`SECONDS` between two looks of an open page."""
+"""Address to listen on, and seconds between two refreshes of an open page."""
 
 
 class Live(ThreadingHTTPServer):
-    """Serves one run."""
+    """Server of the report of one run.
+
+    ReportServer(Path("runs/tiny"), port=8095).serve_forever()
+    """
 
     daemon_threads = True
 
     def __init__(self, run: Path, port: int, steps: Sequence[int] = ()) -> None:
-        """Port 0 is any. Raises OSError where the port is taken."""
+        """Listen on a port; 0 takes any free one. `steps` are those whose episodes the page shows.
+
+        Raises: OSError if the port is taken.
+        """
         super().__init__((HOST, port), _Handler)
         self.run, self.steps = run, steps
         self.address = f"http://{HOST}:{self.server_address[1]}"
@@ -31,7 +39,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: Live
 
     def do_GET(self) -> None:
-        if self.headers.get("Host") not in self.server.hosts:  # a page of elsewhere whose name now leads here
+        """Serve the page at `/`, with an ETag that changes when the run writes something."""
+        if (
+            self.headers.get("Host") not in self.server.hosts
+        ):  # DNS rebinding: a foreign page under a name that now points to this machine
             return self._reply(HTTPStatus.FORBIDDEN)
         if self.path.partition("?")[0] != "/":
             return self._reply(HTTPStatus.NOT_FOUND)
@@ -51,4 +62,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: a page that is open asks every few seconds."""
+        """Log nothing: an open page sends a request every few seconds."""

@@ -1,7 +1,8 @@
-"""Many episodes turn by turn: a batch of the model's turns, then all their tool calls at once, until all have ended.
+"""Batched rollouts: many episodes turn by turn. The model samples one turn of each, then all tool calls run
+concurrently, until every episode has ended.
 
-Token ids are only ever joined, never decoded and encoded again. What a model wrote has 1 in the mask, what the web
-said 0. TRL's own loop runs the tools of one rollout after those of another.
+Token ids are only ever joined, never decoded and encoded again. The mask is 1 for tokens of the model and 0 for those
+of the tools. TRL's own loop would run the tools of one rollout after those of another.
 """
 
 from __future__ import annotations
@@ -22,42 +23,44 @@ Ids = list[int]
 
 
 class Speaker(Protocol):
-    """A model with its tokenizer and chat template."""
+    """Port: a model with its tokenizer and chat template."""
 
     @property
     def end(self) -> int:
-        """The id with which every turn ends."""
+        """Token id that ends every turn."""
 
     def prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
-        """The ids with which an episode begins, up to the model's first turn."""
+        """Return the token ids with which an episode begins, up to the model's first turn."""
 
     def turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
-        """The model's next turn after each context, with its log probabilities where the engine gives them."""
+        """Return the model's next turn after each context, and its log probabilities if the engine provides them."""
 
     def said(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """A turn as a message: `content`, and where there are any `tool_calls` and `reasoning_content`."""
+        """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
 
     def answers(self, shown: Sequence[tuple[str, str]]) -> Ids:
-        """The ids of tool messages, (name, text) each, up to the model's next turn."""
+        """Return the token ids of tool messages, given as (name, text), up to the model's next turn."""
 
 
 @dataclass(slots=True)
 class Rollout:
-    """One episode as tokens and as what happened."""
+    """Episode as tokens and as messages."""
 
     task: Task
     seed: int
     prompt_ids: Ids
     ids: Ids = field(default_factory=list)
-    """All after the prompt."""
+    """Token ids after the prompt."""
     mask: Ids = field(default_factory=list)
-    """1 for the model's own."""
+    """1 for each token of the model, 0 for each token of the tools."""
     logprobs: list[float] = field(default_factory=list)
+    """Log probability of each token, 0 for those of the tools; empty if the engine provides none."""
     messages: list[dict[str, Any]] = field(default_factory=list)
-    """Turns and what the tools showed, in order."""
+    """Turns of the model and tool messages, in order."""
     over: str = ""
-    """Why it is over: `done`, `silent` (a turn without a call), `long` (a turn that was cut off, or no room for what a
-    tool showed)."""
+    """Reason why it ended: `done`, `silent` (a turn without a call), or `long` (a turn that was cut off, or no tokens
+    left for the result of a tool).
+    """
     score: Score = field(default_factory=lambda: Score(None, {}))
     latencies: list[float] = field(default_factory=list)
     """Seconds of each tool call."""
@@ -65,7 +68,7 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds of a batch of rollouts."""
+    """Seconds that a batch of rollouts spent on sampling, on tools and on scoring."""
 
     speaking: float
     tools: float
@@ -80,9 +83,12 @@ def play(
     room_of_ids: int,
     policy: dict[str, Any] | None = None,
 ) -> tuple[list[Rollout], Timing]:
-    """An episode for each (task, seed). No rollout grows beyond `room_of_ids` after its prompt."""
+    """Play an episode for each (task, seed) and return the rollouts in order, with their timing. No rollout has more
+    than `token_budget` tokens after its prompt.
+    """
     began = time.perf_counter()
     episodes = [AsyncEpisode(room.client, limits, policy) for _ in tasks]
+    # Sessions are opened concurrently as well.
     room.all(episode.reset(*task) for episode, task in zip(episodes, tasks, strict=True))
     prompts = [speaker.prompt(task, episode.tools) for (task, _), episode in zip(tasks, episodes, strict=True)]
     rollouts = [Rollout(task, seed, ids) for (task, seed), ids in zip(tasks, prompts, strict=True)]
@@ -102,6 +108,7 @@ def play(
 
 
 def _speak(speaker: Speaker, going: list[tuple[Rollout, AsyncEpisode]], most: int) -> None:
+    """Sample a turn of each running rollout and append it, cut to the token limit."""
     turns, logprobs = speaker.turns([one.prompt_ids + one.ids for one, _ in going])
     for number, (one, _) in enumerate(going):
         ids = turns[number][: most - len(one.ids)]
@@ -111,10 +118,11 @@ def _speak(speaker: Speaker, going: list[tuple[Rollout, AsyncEpisode]], most: in
 
 
 async def _act(speaker: Speaker, one: Rollout, episode: AsyncEpisode, most: int) -> None:
+    """Run the tool calls of a rollout's last turn and append their results, or end the rollout."""
     turn = _last_turn(one.mask)
     said = speaker.said(one.ids[-turn:], one.prompt_ids + one.ids[:-turn], episode.tools)
     one.messages.append(said)
-    if one.ids[-1] != speaker.end:  # half a call is none, and what followed would not be the template's
+    if one.ids[-1] != speaker.end:  # cut off: half a call cannot run, and what follows would break the template
         one.over = "long"
         return
     calls = [(call["function"]["name"], call["function"].get("arguments")) for call in said.get("tool_calls", ())]
@@ -124,6 +132,7 @@ async def _act(speaker: Speaker, one: Rollout, episode: AsyncEpisode, most: int)
         one.over = "done" if episode.done else "silent"
         return
     ids = speaker.answers(shown)
+    # At least one token must remain for the model's next turn.
     if len(one.ids) + len(ids) >= most:
         one.over = "long"
         return
@@ -133,6 +142,7 @@ async def _act(speaker: Speaker, one: Rollout, episode: AsyncEpisode, most: int)
 
 
 async def _called(one: Rollout, episode: AsyncEpisode, name: object, given: object) -> str:
+    """Run a tool call, measure it, and return the text of the observation."""
     at = time.perf_counter()
     seen = await episode.call(name, given)
     one.latencies.append(time.perf_counter() - at)
@@ -140,7 +150,7 @@ async def _called(one: Rollout, episode: AsyncEpisode, name: object, given: obje
 
 
 def _last_turn(mask: Ids) -> int:
-    """How many ids the model wrote last."""
+    """Return the number of tokens in the model's last turn."""
     count = 0
     for own in reversed(mask):
         if not own:

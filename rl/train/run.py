@@ -1,7 +1,7 @@
-"""A run: the stages of a recipe one after another, each from what the one before left, each with a manifest at its end.
+"""Training run: the stages of a recipe in order, each starting from the model of the one before.
 
-The manifest is written last, so its existence means that the stage is whole; a run that was killed goes on at its last
-checkpoint when it is started again.
+The manifest of a stage is written last, so its existence means that the stage is complete. A run that was killed
+continues at its last checkpoint when it is started again.
 """
 
 from __future__ import annotations
@@ -37,34 +37,46 @@ from webemu.rl.train.sft import sft
 
 MANIFEST, RECIPE = "manifest.json", "recipe.toml"
 VERSIONS = ("webemu", "trl", "transformers", "torch", "peft", "datasets")
+"""Packages whose versions the manifest records."""
 Rows = list[dict[str, Any]]
 Show = Callable[[Stage, int, dict[str, Any]], None]
+"""Function that is called with the stage, the step and its figures, to show the progress."""
 
 
 class RunError(ValueError):
-    """A run that cannot go on; says what to do."""
+    """Run that cannot go on; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a run may be given in place of the webs of its recipe."""
+    """Options of a run that replace the webs of its recipe."""
 
     server: str | None = None
+    """Address of a running server of the training web."""
     collection: str | None = None
+    """Collection to start a server over, if `server` is None."""
     tasks: Path | None = None
+    """Task file of the training web."""
     held_out: Path | None = None
-    """Tasks asked after each stage; those of `tasks` whose split is not `train` where none are given."""
+    """Task file that is asked after each stage; None for the tasks of `tasks` whose split is not `train`."""
     workers: int = 1
+    """Workers of a server that is started."""
     after: Path | None = None
-    """A run of the same recipe and seed, whose webs and finished SFT stages are taken over."""
+    """Folder of an earlier run of the same recipe and seed, whose webs and finished first SFT stages are copied."""
 
 
 def train(
     recipe: Recipe, text: str, out: Path, seed: int, given: Given, show: Show, until: str = ""
 ) -> list[dict[str, Any]]:
-    """Run the stages that are not done, up to `until`; gives the manifests of all that are. Raises RunError."""
+    """Run the stages that are not done, up to the stage `until` (empty for all), and return their manifests, including
+    those of stages that were done before.
+
+    Raises: RunError if the folder belongs to another run, a stage misses its gate, or there are no tasks.
+    """
     if until and until not in [stage.name for stage in recipe.stages]:
-        raise RunError(f"no stage {until!r}: there are {', '.join(stage.name for stage in recipe.stages)}")
+        raise RunError(
+            f"unknown stage {until!r}; stages of the recipe: {', '.join(stage.name for stage in recipe.stages)}"
+        )
     with ExitStack() as stack:
         web, away = distributed.told(lambda: _places(recipe, text, out, seed, given, stack))
         run = _Run(recipe, out, seed, web, away, show)
@@ -78,7 +90,9 @@ def train(
 
 
 def _places(recipe: Recipe, text: str, out: Path, seed: int, given: Given, stack: ExitStack) -> tuple[Place, Place]:
-    """The webs to learn on and to be asked about, served until `stack` ends; the folder is made ready for them."""
+    """Return the web to learn on and that of the held-out tasks, served until `stack` is closed. The folder is
+    prepared first.
+    """
     _same_recipe(out, text, seed)
     if given.after:
         _take_over(given.after, out, recipe)
@@ -91,23 +105,27 @@ def _places(recipe: Recipe, text: str, out: Path, seed: int, given: Given, stack
 
 
 def _pass(stage: Stage, manifest: dict[str, Any]) -> None:
+    """Raise RunError if the stage did not reach its gate on the held-out tasks."""
     reached = manifest["held_out"]["grounded"]["mean"]
     if reached < stage.gate:
         raise RunError(
-            f"stage {stage.name!r} reached {reached:.3f} of grounded answers, its gate is {stage.gate}: look at its"
-            f" trajectories (`webemu report`), then change the recipe and start a new run"
+            f"stage {stage.name!r} reached {reached:.3f} grounded answers, but its gate is {stage.gate}: look at its"
+            f" trajectories with `webemu report`, change the recipe and start a new run"
         )
 
 
 class _Run:
+    """Runner of the stages of one run, on each process."""
+
     def __init__(self, recipe: Recipe, out: Path, seed: int, web: Place, away: Place, show: Show) -> None:
         self.recipe, self.out, self.seed, self.web, self.away, self.show = recipe, out, seed, web, away, show
 
     def folder(self, number: int) -> Path:
+        """Return the folder of a stage, whose number counts from 0."""
         return self.out / f"{number + 1}-{self.recipe.stages[number].name}"
 
     def stage(self, number: int, stage: Stage) -> dict[str, Any]:
-        """Done now, unless it was done before."""
+        """Return the manifest of a stage, running the stage first if that was not done before."""
         folder = self.folder(number)
         if done := distributed.told(lambda: _read_manifest(folder)):
             return done
@@ -124,6 +142,7 @@ class _Run:
         return distributed.told(lambda: self._manifest(number, stage, steps, held_out))
 
     def _train(self, number: int, stage: Stage, room: Room, rows: Rows, model: Any, tokenizer: Any, peft: Any) -> Any:
+        """Train a stage and return its trainer."""
         folder = self.folder(number)
         common: dict[str, Any] = {"seed": self.seed, "peft": peft, "resume": _checkpoint(folder, stage)}
         common["show"] = lambda step, figures: self.show(stage, step, figures)
@@ -140,6 +159,7 @@ class _Run:
         return grpo(stage, model, tokenizer, room, tasks, self.recipe.limits, folder, **common, **more)
 
     def _rows(self, number: int, stage: Stage, room: Room) -> Rows:
+        """Return the SFT rows of a stage: patterns, or the best episodes of earlier stages mixed with patterns."""
         tasks = _of(self.web.tasks, stage)
         if stage.rows == "best":
             earlier = [self.folder(n) for n in range(number) if self.recipe.stages[n].kind == "grpo"]
@@ -154,7 +174,9 @@ class _Run:
         return [row | {"tools": list(tools(False))} for row in rows]
 
     def _model(self, number: int, rows: Rows) -> tuple[Any, Any, Any]:
-        """Of the stage before, else the recipe's."""
+        """Return model, tokenizer and LoRA configuration (None without): those of the stage before, or the recipe's
+        for the first.
+        """
         told = self.recipe.model
         if number == 0 and told.size:
             size = tiny_models.SIZES[told.size]
@@ -170,7 +192,10 @@ class _Run:
         return *loaded(str(source)), _lora(told.lora)
 
     def _examine(self, stage: Stage, room: Room, model: Any, tokenizer: Any) -> dict[str, Any]:
-        """Held-out tasks, each once, at the temperature of training."""
+        """Return the figures on held-out tasks, each asked once, at the temperature of training.
+
+        Raises: RunError if all episodes are masked.
+        """
         tasks = _of(self.away.tasks, stage)
         asked = Random(f"{self.seed}:held-out").sample(tasks, min(self.recipe.questions, len(tasks)))
         model.eval()
@@ -178,7 +203,8 @@ class _Run:
         limits = replace(self.recipe.limits, calls=0) if self.recipe.control == "no-tools" else self.recipe.limits
         voice = Voice(model, tokenizer, stage.turn, stage.temperature, self._system())
         pairs = [(task, self.seed) for task in asked]
-        mine, made = distributed.share(pairs), list[Rollout]()
+        mine, made = ranks.share(pairs), list[Rollout]()
+        # Batches of 128 bound the memory of generation.
         for begin in range(0, len(mine), 128):
             part = play(room, voice, mine[begin : begin + 128], limits, stage.context, dict(self.recipe.policy))
             made += part[0]
@@ -186,13 +212,14 @@ class _Run:
         known = [one for one in made if one.score.reward is not None]
         if not known:
             raise RunError(
-                f"no held-out task could be asked ({made[0].score.mask}): start the server, then run this again"
+                f"an outage masked all held-out tasks ({made[0].score.mask}): start the server, then run this again"
             )
         kinds = {one.task.recipe for one in known}
         each = {kind: _figures([one for one in known if one.task.recipe == kind]) for kind in sorted(kinds)}
         return _figures(known) | {"masked": len(made) - len(known), "recipes": each if len(kinds) > 1 else {}}
 
     def _manifest(self, number: int, stage: Stage, steps: int, held_out: dict[str, Any]) -> dict[str, Any]:
+        """Write the manifest of a finished stage and return it."""
         told = {
             "stage": stage.name, "seed": self.seed, "steps": steps, "held_out": held_out,
             "from": _hash(self.folder(number - 1) / "model") if number else self.recipe.model.name or "scratch",
@@ -211,7 +238,7 @@ class _Run:
 
 
 def _figures(known: Sequence[Rollout]) -> dict[str, Any]:
-    """Means with their intervals, of rollouts that are not masked."""
+    """Return the means of rollouts that are not masked, with their intervals."""
     values = {
         "grounded": [float(step_log.is_grounded(one)) for one in known],
         "correct": [choose.outcome(one.score) or 0.0 for one in known],
@@ -228,38 +255,49 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _same_recipe(out: Path, text: str, seed: int) -> None:
-    """A run goes on with the recipe and the seed that it began with."""
+    """Record recipe and seed in the folder. Raises: RunError if it holds a run of other ones."""
     out.mkdir(parents=True, exist_ok=True)
     mine = f"# seed {seed}\n{text}"
     path = out / RECIPE
     if path.exists() and path.read_text(encoding="utf-8") != mine:
-        raise RunError(f"{out} holds a run of another recipe or seed: give another folder with --out")
+        raise RunError(f"{out} holds a run of another recipe or seed: name another folder with --out")
     path.write_text(mine, encoding="utf-8")
 
 
 def _of(tasks: Sequence[Task], stage: Stage) -> list[Task]:
+    """Return the tasks of a stage. Raises: RunError if there are none."""
     chosen = [task for task in tasks if not stage.recipes or task.recipe in stage.recipes]
     if not chosen:
-        raise RunError(f"stage {stage.name!r}: no task is of {', '.join(stage.recipes)}")
+        raise RunError(f"stage {stage.name!r}: the task file has no task of the recipes {', '.join(stage.recipes)}")
     return chosen
 
 
 def _parted(web: Place) -> tuple[Place, Place]:
-    """What is learned from and what is asked, by the splits of one task file."""
+    """Return the web with its training tasks, and the same web with its held-out tasks, by the splits of the task
+    file.
+
+    Raises: RunError if either has no tasks.
+    """
     learned = tuple(task for task in web.tasks if task.split == "train")
     asked = tuple(task for task in web.tasks if task.split not in ("", "train"))
     if not learned or not asked:
         raise RunError(
-            f"{web.file} has no tasks to hold out: name others with --held-out, or split it: see docs/tasks.md"
+            f"{web.file} has no training tasks or no held-out tasks: name others with --held-out, or split it"
+            f" (docs/tasks.md)"
         )
     return replace(web, tasks=learned), replace(web, tasks=asked)
 
 
 def _take_over(before: Path, out: Path, recipe: Recipe) -> None:
-    """The webs, and the first stages as long as they are SFT and done; only the control may differ."""
+    """Copy the webs of an earlier run, and its first stages as far as they are finished SFT stages.
+
+    Raises: RunError if its recipe or seed differs in anything but the control.
+    """
     mine, theirs = ((folder / RECIPE).read_text(encoding="utf-8") for folder in (out, before))
     if _plain(mine) != _plain(theirs):
-        raise RunError(f"{before} holds a run of another recipe or seed: nothing can be taken over from it")
+        raise RunError(
+            f"{before} holds a run of another recipe or seed: nothing can be copied from it; leave out --after"
+        )
     first = takewhile(lambda stage: stage[1].kind == "sft", enumerate(recipe.stages))
     names = [f"{number + 1}-{stage.name}" for number, stage in first]
     for name in ["webs", *takewhile(lambda name: (before / name / MANIFEST).exists(), names)]:
@@ -271,22 +309,23 @@ def _take_over(before: Path, out: Path, recipe: Recipe) -> None:
 
 
 def _plain(text: str) -> str:
+    """Return a recipe's text without the line that names the control."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("# control "))
 
 
 def _checkpoint(folder: Path, stage: Stage) -> int:
-    """The last whole one, 0 if there is none."""
+    """Return the step of the last complete checkpoint; 0 if there is none."""
     names = [path.parent.name for path in folder.glob("checkpoint-*/trainer_state.json")]
     steps = [int(name.partition("-")[2]) for name in names]
     return max((n for n in steps if stage.kind == "sft" or (folder / CURRICULUM.format(n)).exists()), default=0)
 
 
 def loaded(source: str) -> tuple[Any, Any]:
-    """Model and tokenizer of a folder or hub id."""
+    """Return model and tokenizer of a folder or hub id."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    words = sampling.prepared(AutoTokenizer.from_pretrained(source))
-    # Small steps are lost in weights of 16 bits; the passes use them all the same (`bf16` of the trainers).
+    words = speak.prepared(AutoTokenizer.from_pretrained(source))
+    # Weights of 16 bits would lose small optimizer steps; the passes still use bf16, set by the trainers.
     return AutoModelForCausalLM.from_pretrained(source, dtype="float32"), words
 
 
@@ -299,12 +338,14 @@ def _lora(rank: int) -> Any:
 
 
 def _save(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Save the model, with LoRA adapters merged into it, and the tokenizer."""
     whole = model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
     whole.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
 def _hash(folder: Path) -> str:
+    """Return the SHA-256 of the weights in a model folder."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.safetensors")):
         digest.update(path.read_bytes())

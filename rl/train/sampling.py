@@ -1,4 +1,6 @@
-"""A model that speaks through `transformers`, and one that speaks through a trainer's own engine."""
+"""Codec between chat messages and token ids, and two samplers: a model in this process, and a GRPO trainer's own
+engine.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,24 @@ from webemu.rl.train.rollout import Ids
 
 
 def prepared(tokenizer: Any) -> Any:
-    """The tokenizer with a chat template that can be trained on, and a response template. Raises ValueError.
+    """Return the tokenizer with a chat template that can be trained on, and with a response template.
 
-    TRL has both for the models it knows, by the text of their templates. What is trained speaks by that template and
-    is saved with it: Qwen3's own, for one, drops earlier thoughts, so that no turn would be what was said.
+    TRL has both for the models that it knows, by the text of their templates. The trained model uses that template and
+    is saved with it. Qwen3's own template, for one, drops earlier thoughts, so that the rendered turns would differ
+    from the sampled ones.
+
+    Raises: ValueError if there is no chat template, TRL does not know it, or a turn does not end with the eos token.
     """
     name = tokenizer.name_or_path
     if not tokenizer.chat_template:
-        raise ValueError(f"{name}: no chat template: take an instruct model, or give its tokenizer one")
+        raise ValueError(f"{name} has no chat template: use an instruct model, or add a template to its tokenizer")
     try:
         if not getattr(tokenizer, "response_template", None):
             tokenizer = add_response_schema(tokenizer)
         tokenizer.chat_template = get_training_chat_template(tokenizer) or tokenizer.chat_template
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+    # Rollouts recognise the end of a turn by this token.
     turn = [{"role": "user", "content": "-"}, {"role": "assistant", "content": "-"}]
     if tokenizer.eos_token_id not in tokenizer.apply_chat_template(turn, return_dict=False)[-2:]:
         raise ValueError(f"{name}: a turn of its chat template must end with its eos token, {tokenizer.eos_token!r}")
@@ -35,27 +41,29 @@ def prepared(tokenizer: Any) -> Any:
 
 
 class Tongue:
-    """Messages to ids and back, by the tokenizer's chat template and response template."""
+    """Codec from messages to token ids and back, by the tokenizer's chat template and response template."""
 
     def __init__(self, tokenizer: Any, system: str = "") -> None:
         self.tokenizer, self._system, self.end = tokenizer, system, int(tokenizer.eos_token_id)
 
     def messages(self, task: Task) -> list[dict[str, str]]:
-        """With which an episode begins."""
+        """Return the messages with which an episode begins."""
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": neutral(task.question)}]
 
     def prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
+        """Return the token ids with which an episode begins, up to the model's first turn."""
         return self.context(self.messages(task), tools)
 
     def context(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Ids:
-        """The ids of a conversation, up to the model's next turn."""
+        """Return the token ids of a conversation, up to the model's next turn."""
         return self._ids(list(messages), tools=list(tools), add_generation_prompt=True)
 
     def said(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
         try:
             said: dict[str, Any] = parse_response(self.tokenizer, ids, prefix=context, tools=list(tools))
-        except RecursionError:  # JSON of a thousand brackets
+        except RecursionError:  # deeply nested JSON
             said = {"role": "assistant", "content": self.tokenizer.decode(ids, skip_special_tokens=True)}
         calls = [
             {"type": "function", "function": call.get("function", call)} for call in said.pop("tool_calls", None) or ()
@@ -63,7 +71,11 @@ class Tongue:
         return said | ({"tool_calls": calls} if calls else {})
 
     def answers(self, shown: Sequence[tuple[str, str]]) -> Ids:
-        """What the template adds after a turn that ends with its end-of-turn token."""
+        """Return the token ids that the template adds for tool messages, after a turn that ends with its end-of-turn
+        token.
+
+        Raises: ValueError if the template renders earlier messages differently once others follow.
+        """
         call = [{"type": "function", "function": {"name": name, "arguments": {}}} for name, _ in shown]
         before: list[dict[str, Any]] = [
             {"role": "user", "content": "-"},
@@ -73,7 +85,9 @@ class Tongue:
         start, whole = self._ids(before), self._ids([*before, *after], add_generation_prompt=True)
         start = start[: len(start) - start[::-1].index(self.end)]
         if whole[: len(start)] != start:
-            raise ValueError("the chat template changes what was said before: it must be prefix-preserving")
+            raise ValueError(
+                "the chat template must be prefix-preserving, but later messages change how it renders earlier ones"
+            )
         return whole[len(start) :]
 
     def _ids(self, messages: list[dict[str, Any]], **said: Any) -> Ids:
@@ -82,17 +96,19 @@ class Tongue:
 
 
 class Voice(Tongue):
-    """A model in this process."""
+    """Sampler that runs a model in this process with `transformers`."""
 
     def __init__(self, model: Any, tokenizer: Any, most: int, temperature: float = 1.0, system: str = "") -> None:
-        """`most`: tokens of a turn; a temperature of 0 is greedy."""
+        """Prepare a sampler. `max_tokens` is the token limit of a turn; temperature 0 decodes greedily."""
         super().__init__(tokenizer, system)
         self._model, self._most, self._temperature = model, most, temperature
 
     @torch.no_grad()
     def turns(self, contexts: list[Ids]) -> tuple[list[Ids], None]:
+        """Return the next turn after each context. This engine provides no log probabilities."""
         pad, end = self.tokenizer.pad_token_id, self.end
         longest = max(map(len, contexts))
+        # Contexts are padded on the left, so that generation continues all of them at the same position.
         ids = torch.tensor([[pad] * (longest - len(one)) + one for one in contexts])
         seen = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in contexts])
         how = {"do_sample": True, "temperature": self._temperature, "top_k": 0, "top_p": 1.0}
@@ -107,11 +123,12 @@ class Voice(Tongue):
 
 
 class TrainerVoice(Tongue):
-    """The engine of a GRPO trainer."""
+    """Sampler that uses the engine of a GRPO trainer."""
 
     def __init__(self, trainer: Any, system: str = "") -> None:
         super().__init__(trainer.processing_class, system)
         self._trainer = trainer
 
     def turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+        """Return the next turn after each context, with log probabilities if the engine provides them."""
         return self._trainer._generate_single_turn(contexts, None, {}, num_generations=1)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""The webs of a run: those that are given, or webs of few words that are generated and ingested beside the run."""
+"""Webs of a training run: given ones, or webs of few words that are generated and ingested next to the run."""
 
 from __future__ import annotations
 
@@ -17,43 +17,50 @@ from webemu.rl.train.recipe import Web
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A web that is served, and the tasks that it answers."""
+    """Served web with the tasks that can be answered from it."""
 
     server: str
     snapshot: str
+    """Name of the snapshot that is served."""
     tasks: tuple[Task, ...]
     file: Path
+    """Task file."""
 
 
 @contextmanager
 def place(
     web: Web, name: str, folder: Path, server: str | None, tasks: Path | None, collection: str | None, workers: int
 ) -> Iterator[Place]:
-    """The web of a recipe under `folder`, or the given server or collection with the given tasks."""
+    """Serve the web of a recipe, generated under `folder`; if it has no pages, the given server or collection, with
+    the given tasks.
+
+    Raises: ValueError if there is no task file, or generating the web fails.
+    """
     root = None
     if web.pages:
         root, collection, tasks = folder, name, folder / name / "tasks.jsonl"
         _make(web, name, folder)
     if tasks is None:
-        raise ValueError("the recipe makes no web: name a task file with --tasks, and --server or --collection")
+        raise ValueError("the recipe generates no web: name a task file with --tasks, and --server or --collection")
     with serving(server if not web.pages else None, root, collection, workers) as url, Client(url) as client:
         yield Place(url, client.health().snapshot, load(tasks), tasks)
 
 
 def _make(web: Web, name: str, folder: Path) -> None:
-    """Generated and ingested, unless it is there already."""
+    """Generate and ingest a web, unless that is done already."""
     made = folder / name
     if (made / "ingested").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     _webemu("generate", str(made), "--toy", "--pages", str(web.pages), "--seed", str(web.seed), "--quiet")
     _webemu("ingest", str(made), "--root", str(folder), "--collection", name, "--quiet")
+    # The marker is written last: without it an interrupted web is generated again.
     (made / "ingested").touch()
 
 
 def _webemu(*arguments: str) -> None:
-    # -P: the rooms have plain names, and a folder `api` where the user stands must not be taken for ours.
-    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *arguments]
+    # -P keeps the working directory out of sys.path: a folder `api` there must not shadow our package of that name.
+    command = [sys.executable, "-P", "-m", "emulator.cli", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise ValueError(f"`webemu {arguments[0]}` failed: {done.stderr.strip() or done.stdout.strip()}")

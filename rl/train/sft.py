@@ -1,4 +1,4 @@
-"""A stage of SFT: TRL's trainer on chat messages, its loss on what the model says alone."""
+"""SFT stage: TRL's trainer on chat messages, with loss on the assistant's tokens only."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from webemu.rl.train.step_log import Journal
 
 
 class Keeper(TrainerCallback):
-    """Writes a line for each step that is logged."""
+    """Trainer callback that logs each step that TRL logs."""
 
     def __init__(self, journal: Journal, show: Any) -> None:
         self._journal, self._show = journal, show
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+        """Write the figures of a step."""
         if logs and "loss" in logs:
             self._journal.step(state.global_step, {f"trl/{name}": value for name, value in logs.items()})
             self._show(state.global_step, logs)
@@ -32,8 +33,10 @@ def sft(
     stage: Stage, model: Any, tokenizer: Any, rows: Sequence[dict[str, Any]], folder: Path, *, seed: int,
     peft: Any = None, resume: int = 0, show: Any = lambda step, figures: None,
 ) -> Any:  # fmt: skip
-    """Train `model` on rows of `messages` and `tools`, from checkpoint `resume` if that is not 0; gives the trainer."""
-    journal = Journal(folder, resume, distributed.is_first())
+    """Train `model` on rows of `messages` and `tools`, and return the trainer. A `resume` other than 0 is the step of
+    the checkpoint to continue from.
+    """
+    journal = Journal(folder, resume, ranks.is_first())
     trainer = SFTTrainer(
         model=model, args=config(stage, folder, seed), train_dataset=dataset(rows), processing_class=tokenizer,
         peft_config=peft, callbacks=[Keeper(journal, show)],
@@ -44,7 +47,9 @@ def sft(
 
 
 def go_on(trainer: Any, folder: Path, resume: int, steps: int) -> None:
-    """Train to the last step. Started at its end, a trainer would make one step more."""
+    """Train to the last step. A checkpoint of the last step is only loaded, since the trainer would make one more
+    step.
+    """
     checkpoint = str(folder / f"checkpoint-{resume}") if resume else None
     if resume < steps:
         trainer.train(resume_from_checkpoint=checkpoint)
@@ -53,12 +58,14 @@ def go_on(trainer: Any, folder: Path, resume: int, steps: int) -> None:
 
 
 def dataset(rows: Sequence[dict[str, Any]]) -> Dataset:
-    """Rows whose tool calls keep their own arguments: as Arrow structs each would get those of all, as nulls."""
+    """Return rows as a dataset whose tool calls keep their own arguments. As Arrow structs, each would get those of
+    all others as nulls.
+    """
     return Dataset.from_list(list(rows), on_mixed_types="use_json")
 
 
 def config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
-    """The stage in TRL's words."""
+    """Return the stage as TRL's configuration."""
     at_once, passes = parts(stage)
     return SFTConfig(
         output_dir=str(folder), max_steps=stage.steps, learning_rate=stage.rate, adam_beta2=stage.beta2,
@@ -71,17 +78,21 @@ def config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
 
 
 def parts(stage: Stage) -> tuple[int, int]:
-    """Rows of a process that go through the model at once, and how often in a step. Raises RecipeError."""
-    mine = stage.batch // distributed.count()
+    """Return the micro-batch size per process, and the number of micro-batches in a step.
+
+    Raises: RecipeError if the batch is not a multiple of processes times micro-batch size.
+    """
+    mine = stage.batch // ranks.count()
     at_once = stage.micro or mine
     if stage.batch % (distributed.count() * at_once):
         raise RecipeError(
-            f"stage {stage.name}: {stage.batch} rows cannot be shared by {distributed.count()} processes, {at_once} at once"
+            f"stage {stage.name}: batch ({stage.batch}) must be a multiple of processes ({ranks.count()}) times micro"
+            f" ({at_once})"
         )
     return at_once, mine // at_once
 
 
 def machine() -> dict[str, Any]:
-    """bf16 where there is CUDA, else the processor."""
+    """Return the trainer options for this machine: bf16 and gradient checkpointing with CUDA, else the CPU."""
     cuda = torch.cuda.is_available()
     return {"use_cpu": not cuda, "bf16": cuda, "gradient_checkpointing": cuda}

@@ -1,4 +1,4 @@
-"""What a stage leaves behind: a JSON line for each step, and every trajectory with its reward terms as Parquet."""
+"""Records of a training stage: a JSON line for each step, and every trajectory with its reward terms as Parquet."""
 
 from __future__ import annotations
 
@@ -31,14 +31,17 @@ COLUMNS = pa.schema(
         ("tokens", pa.int32()),
     ]
 )
-"""`messages` and `terms` are JSON: as Arrow structs they would be filled up with nulls."""
+"""Schema of the trajectories. `messages` and `terms` are JSON text, since Arrow structs would fill them up with nulls.
+"""
 
 
 class Journal:
-    """Of one stage. What was written after the step that a run goes on from is written again."""
+    """Writer of the records of one stage. If the stage resumes, the records after its checkpoint are deleted first."""
 
     def __init__(self, folder: Path, resumed: int = 0, writes: bool = True) -> None:
-        """One that does not write is for all processes but the first."""
+        """Prepare the stage's folder. `resumed` is the step of the checkpoint; `writes` is False on all processes but
+        the first.
+        """
         self.folder, self._writes = folder, writes
         if not writes:
             return
@@ -48,11 +51,13 @@ class Journal:
             if int(path.stem) > resumed:
                 path.unlink()
         path = folder / STEPS
+        # Renaming is atomic: a report that is being rendered never sees half a file.
         unfinished = path.with_suffix(".unfinished")
         unfinished.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
         unfinished.replace(path)
 
     def step(self, step: int, figures: Mapping[str, Any]) -> None:
+        """Append the figures of a step; NaN values are left out."""
         if not self._writes:
             return
         known = {name: value for name, value in figures.items() if not (isinstance(value, float) and math.isnan(value))}
@@ -60,6 +65,7 @@ class Journal:
             file.write(json.dumps({"step": step} | known) + "\n")
 
     def trajectories(self, step: int, rollouts: Sequence[Rollout]) -> None:
+        """Write the rollouts of a step to a file of their own."""
         if not self._writes:
             return
         rows = [_row(step, one) for one in rollouts]
@@ -70,7 +76,7 @@ class Journal:
 
 
 def read_steps(folder: Path) -> list[dict[str, Any]]:
-    """The steps of a stage so far; a line cut off by a kill is none."""
+    """Return the steps of a stage so far. A last line that was cut off by a kill is left out."""
     path = folder / STEPS
     if not path.exists():
         return []
@@ -79,7 +85,9 @@ def read_steps(folder: Path) -> list[dict[str, Any]]:
 
 
 def figures(rollouts: Sequence[Rollout], timing: Timing, played: int) -> dict[str, float]:
-    """Of one step's rollouts: means of reward and terms by name, shares of masks and ends, seconds, latencies in ms."""
+    """Return the figures of one step's rollouts: means of reward and terms by name, shares of masked episodes and of
+    ways to end, seconds, and tool latencies in milliseconds.
+    """
     known = [one for one in rollouts if one.score.reward is not None]
     terms = sorted({name for one in known for name in one.score.terms})
     means = {f"terms/{name}": _mean([one.score.terms.get(name) for one in known]) for name in terms}
@@ -101,12 +109,14 @@ def figures(rollouts: Sequence[Rollout], timing: Timing, played: int) -> dict[st
 
 
 def is_grounded(one: Rollout) -> bool:
-    """Right, and every cited page was opened and says so; of a report, all of it supported and half of it covered."""
+    """True if the answer is correct and every cited page was opened and says it. For a report: all sentences are
+    supported, and they cover more than half of the claims.
+    """
     return is_grounded_score(one.score)
 
 
 def is_grounded_score(score: Score) -> bool:
-    """Whether the score is that of a grounded episode."""
+    """True if the score belongs to a grounded episode."""
     terms = score.terms
     if "correct" in terms:
         return bool(terms["correct"]) and terms["grounding"] == 1.0 and bool(score.reward)
@@ -124,9 +134,11 @@ def _row(step: int, one: Rollout) -> dict[str, Any]:
 
 
 def _mean(values: Sequence[float | None]) -> float:
+    """Return the mean of the values that are not None; NaN if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else math.nan
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Return the quantile of sorted values; NaN if there are none."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan

@@ -1,5 +1,5 @@
-"""Models from nothing: a tokenizer learned on the spot, a compact chat template with its response template, a small
-Qwen3 with random weights. They speak the same messages and tools as real models.
+"""Tiny models from scratch: a tokenizer learned on the spot, a compact chat template with its response template, and a
+small Qwen3 with random weights. They use the same messages and tools as real models.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ TEMPLATE = """\
 {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|assistant|>' }}{%- endif %}"""
-"""Prefix-preserving; a system message is left out, and so are the tools, which such a model knows by heart."""
+"""Chat template. Prefix-preserving; system messages and tools are left out, since such a model learns the tools by
+heart.
+"""
 RESPONSE: dict[str, Any] = {
     "defaults": {"role": "assistant"},
     "start_anchor": ASSISTANT,
@@ -52,13 +54,17 @@ RESPONSE: dict[str, Any] = {
         "content": {"close_pattern": r"<\|end\|>|$", "content": "text"},
     },
 }
+"""Response template, with which TRL parses a turn back into a message."""
 _PARTS = Regex(r"[A-Za-z]+ ?|[0-9]|\s|[^A-Za-z0-9\s]+")
-"""A space belongs to the word before it: what stands behind a word is then the next token, which small models copy
-soonest, and the last word of a name is the same wherever a line or an argument ends."""
+"""Pre-tokenizer pattern. A space belongs to the word before it: then the token after a word is the next word, which
+small models learn to copy soonest, and the last word of a name is the same wherever a line or an argument ends.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
+    """Dimensions of a model. `vocabulary` and `context` are in tokens."""
+
     hidden: int
     layers: int
     heads: int
@@ -67,10 +73,11 @@ class Size:
 
 
 SIZES = {"tiny": Size(128, 2, 4, 768), "small": Size(512, 8, 8, 2000, 2048)}
+"""Sizes by the names that recipes use."""
 
 
 def words(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """All that is said in a conversation, as the template says it."""
+    """Yield the texts of a conversation in the form in which the template renders them."""
     for message in messages:
         yield message.get("content") or ""
         for call in message.get("tool_calls") or ():
@@ -80,7 +87,9 @@ def words(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Byte-level BPE of `texts` with the template and response template above; the same texts give the same one."""
+    """Return a byte-level BPE tokenizer trained on `texts`, with the templates above. The same texts give the same
+    tokenizer.
+    """
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Split(_PARTS, "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -98,7 +107,7 @@ def tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
 
 
 def model(size: Size, seed: int, tokens: int, pad: int, end: int) -> Qwen3ForCausalLM:
-    """Random weights of that seed."""
+    """Return a Qwen3 with random weights that depend on the seed."""
     torch.manual_seed(seed)
     config = Qwen3Config(
         vocab_size=tokens, hidden_size=size.hidden, intermediate_size=4 * size.hidden,

@@ -1,6 +1,7 @@
-"""What a stage's Parquet files tell a reader: figures by kind of task over time, episodes of some steps side by side.
+"""Reader of a stage's Parquet files for the report: figures by kind of task over time, and episodes of some steps side
+by side.
 
-The files of a run that goes on come and go; one that cannot be read is left out.
+The files of a running stage come and go; one that cannot be read is left out.
 """
 
 from __future__ import annotations
@@ -20,29 +21,30 @@ from webemu.rl.rubric import Score
 from webemu.rl.train.step_log import TRAJECTORIES, is_grounded_score
 
 EPISODES = 60
-"""Of a stage that are shown."""
+"""Episodes of a stage that are shown."""
 SHOWN = 2_000
-"""Characters of one text."""
+"""Characters of one text that are shown."""
 READ = 100
-"""Steps whose episodes are counted by kind of task; more are left out evenly."""
+"""Steps whose episodes are counted in the figures by kind of task. If there are more, an even sample is taken."""
 PARTS = 5
+"""Parts of a stage, by steps, for which the figures are given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One text of an episode."""
+    """Text of an episode: a thought, a message, a call or what a tool showed."""
 
     kind: str
     """`thought`, `said`, `call` or `shown`."""
     name: str
     text: str
     more: int = 0
-    """Characters that are left out."""
+    """Number of characters that were cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An episode as a page shows it."""
+    """Episode as the page shows it."""
 
     step: int
     task: str
@@ -55,37 +57,43 @@ class Told:
     terms: Mapping[str, float | None]
     parts: tuple[Part, ...]
     group: tuple[float | None, ...]
-    """Rewards of all samples of the task in that step."""
+    """Rewards of all samples of the task in this step."""
     place: int
-    """Which of them it is, from 0."""
+    """Position of this episode in its group, from 0."""
     mask: str
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Episodes of one recipe, or of one number of hops."""
+    """Figures of the episodes of one recipe, or of one number of hops."""
 
     name: str
     episodes: int
     masked: int
     grounded: tuple[float | None, ...]
-    """For each part of the stage."""
+    """Share of grounded episodes in each part of the stage; None for a part without such episodes."""
     reward: float | None
     calls: float | None
-    """Both in the last part."""
+    """Mean number of calls in the last part of the stage, like `reward`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
+    """Figures of a stage by kind of task."""
+
     parts: tuple[str, ...]
+    """Labels of the parts of the stage, such as `1–20`."""
     by: Mapping[str, tuple[Kind, ...]]
+    """Groups by dimension: `recipe` and `hops`."""
     every: int
-    """Of how many steps one is counted."""
+    """Sampling interval: one step in this many is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
+    """Result of one episode, as far as the figures need it."""
+
     recipe: str
     hops: str
     reward: float | None
@@ -94,13 +102,17 @@ class _Outcome:
 
 
 def files(stage: Path, until: int) -> dict[int, Path]:
-    """Files by their steps. What a run that was killed left after the step it went on from is not part of it."""
+    """Return the trajectory files by step, up to the step `until`. Later files were left by a run that was killed and
+    resumed from an earlier checkpoint.
+    """
     found = {int(path.stem): path for path in (stage / TRAJECTORIES).glob("*.parquet") if path.stem.isdecimal()}
     return {step: found[step] for step in sorted(found) if step <= until}
 
 
 def milestones(steps: Sequence[int], wanted: Sequence[int] = ()) -> list[int]:
-    """The wanted steps, each the nearest there is; of themselves the first, one after a fifth of all, and the last."""
+    """Return the existing steps that are nearest to the wanted ones. Without wanted steps: the first, one after a
+    fifth of the stage, and the last.
+    """
     if not steps:
         return []
     wanted = wanted or (steps[0], round(steps[-1] / 5), steps[-1])
@@ -108,7 +120,9 @@ def milestones(steps: Sequence[int], wanted: Sequence[int] = ()) -> list[int]:
 
 
 def side_by_side(chosen: Sequence[tuple[int, Path]]) -> list[list[Told | None]]:
-    """Rows of episodes, one of each step: of the same task where all have it, else of the same recipe and hops."""
+    """Return rows of episodes with one column for each step: of the same task and sample if all steps have it,
+    otherwise of the same recipe and number of hops.
+    """
     if not chosen:
         return []
     columns = [_episodes(path) for _, path in chosen]
@@ -129,7 +143,8 @@ def side_by_side(chosen: Sequence[tuple[int, Path]]) -> list[list[Told | None]]:
 
 
 def kinds(found: Mapping[int, Path]) -> Kinds:
-    """Figures by recipe and by hops, in parts of the stage."""
+    """Return the figures of a stage by recipe and by hops, for each part of the stage."""
+    # -(-a // b) rounds up.
     every = -(-len(found) // READ) or 1
     steps = list(found)[::every]
     wide = -(-len(steps) // PARTS) or 1
@@ -153,7 +168,7 @@ def _by(parts: Sequence[Sequence[_Outcome]], name: Callable[[_Outcome], str]) ->
 
 
 def _read(read: Callable[[Path, int], tuple[Any, ...]], path: Path) -> tuple[Any, ...]:
-    """Read once for each state of a file; nothing where it is gone or torn."""
+    """Read a file unless its current state is cached; empty if the file is gone or damaged."""
     try:
         return read(path, path.stat().st_mtime_ns)
     except (OSError, ValueError, KeyError, pa.ArrowException):
@@ -162,6 +177,9 @@ def _read(read: Callable[[Path, int], tuple[Any, ...]], path: Path) -> tuple[Any
 
 @lru_cache(maxsize=1024)
 def _outcomes(path: Path, changed: int) -> tuple[_Outcome, ...]:
+    """Return the results of the episodes in a file. `changed` is its modification time, which is part of the cache
+    key.
+    """
     rows = pq.read_table(path, columns=["recipe", "hops", "reward", "terms"], partitioning=None).to_pylist()
     return tuple(_outcome(row, json.loads(row["terms"])) for row in rows)
 
@@ -177,6 +195,7 @@ def _episodes(path: Path) -> tuple[Told, ...]:
 
 @lru_cache(maxsize=8)
 def _told(path: Path, changed: int) -> tuple[Told, ...]:
+    """Return the episodes in a file. `changed` is its modification time, which is part of the cache key."""
     rows = pq.read_table(path, partitioning=None).to_pylist()
     groups: dict[str, list[float | None]] = {}
     made = []
@@ -198,7 +217,7 @@ def _one(row: Mapping[str, Any], group: tuple[float | None, ...], place: int) ->
 
 
 def _verdict(score: Score, over: str) -> str:
-    """In one word, those of `webemu.rl.evaluation.report` and `partial` for a report."""
+    """Return the verdict in one word: those of `rl.evaluation.report`, and `partial` for a report."""
     if score.reward is None:
         return "masked"
     if is_grounded_score(score):
@@ -211,14 +230,14 @@ def _verdict(score: Score, over: str) -> str:
 
 
 def _answer(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Of the last call of `finish`."""
+    """Return the answer in the last call of `finish`; empty if there is none."""
     calls = [call["function"] for one in messages for call in one.get("tool_calls") or ()]
     last = next((call.get("arguments") for call in reversed(calls) if call["name"] == "finish"), None)
     return str(last.get("answer", ""))[:SHOWN] if isinstance(last, Mapping) else ""
 
 
 def _parts(messages: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    """Each call with what it showed right after it."""
+    """Yield the texts of an episode, each call followed by what it showed."""
     for at, one in enumerate(messages):
         if one["role"] != "assistant":
             continue

@@ -118,7 +118,7 @@ def test_no_server() -> None:
 
 
 def test_no_address() -> None:
-    with pytest.raises(EndpointError, match="does not begin with http"):
+    with pytest.raises(EndpointError, match="must begin with http"):
         Endpoint("127.0.0.1:8000", "stand-in")
 
 

@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_pat
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 130
         assert errors.splitlines()[0].startswith("webemu: stopped; ")
-        assert errors.splitlines()[1] == "  -> the same command goes on where it was"
+        assert errors.splitlines()[1] == "  -> run the same command again to continue"
         made = len(lines(out))
         assert 0 < made < len(tasks.read_text().splitlines())
         assert subprocess.run([*command, *model], check=False, capture_output=True, timeout=60).returncode == 0
@@ -198,11 +198,11 @@ def test_another_evaluation_is_not_mixed_in(world: World, tasks: Path, tmp_path:
     [
         ((), "no agent was given"),
         (("--model", "x"), "no address"),
-        (("--model", "x", "--base-url", "127.0.0.1:1"), "does not begin with http"),
-        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "uses no model"),
+        (("--model", "x", "--base-url", "127.0.0.1:1"), "must begin with http"),
+        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "takes no model"),
         (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", "NO_SUCH_KEY"), "NO_SUCH_KEY"),
-        (("--policy", "oracle", "--split", "dev"), "no task of the split 'dev'"),
-        (("--policy", "oracle", "--policy-json", "[1]"), "--policy-json is no JSON object"),
+        (("--policy", "oracle", "--split", "dev"), "no tasks of the split 'dev'"),
+        (("--policy", "oracle", "--policy-json", "[1]"), "--policy-json must be a JSON object"),
         (("--policy", "oracle", "--policy-json", '{"whether": 1}'), "whether"),
     ],
 )
@@ -229,10 +229,7 @@ def test_an_endpoint_that_cannot_be_reached_is_a_failure(world: World, tasks: Pa
     model = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1", "--limit", "2")
     code, output, errors = evaluate(world, tmp_path / "e", "--tasks", str(tasks), *model)
     assert (code, len(errors)) == (1, 2), errors
-    assert (
-        "2 of 2 attempts were masked by an outage; the last: endpoint-unreachable: m at http://127.0.0.1:1/v1"
-        in errors[0]
-    )
+    assert "an outage masked 2 of 2 attempts; the last: endpoint-unreachable: m at http://127.0.0.1:1/v1" in errors[0]
     assert "masked    2 (endpoint-unreachable 2)" in output
 
 
@@ -240,7 +237,7 @@ def test_ids_must_differ(world: World, tmp_path: Path) -> None:
     save(tmp_path / "t.jsonl", [world.tasks[0], world.tasks[0]])
     code, _, errors = evaluate(world, tmp_path / "e", "--tasks", str(tmp_path / "t.jsonl"), "--policy", "oracle")
     assert (code, len(errors)) == (1, 2)
-    assert "stands twice" in errors[0]
+    assert "occurs twice" in errors[0]
 
 
 def ran(world: World, folder: Folder, policy: Policy, tasks: Sequence[Task], setting: Setting) -> None:

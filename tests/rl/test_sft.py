@@ -214,7 +214,7 @@ def test_the_same_episodes_give_the_same_bytes(conversations: Path, tmp_path: Pa
 
 
 def test_the_command_looks_where_it_will_write(conversations: Path, tmp_path: Path) -> None:
-    for out, said in ((tmp_path, "it is a folder"), (tmp_path / "none" / "sft.jsonl", "there is no folder")):
+    for out, said in ((tmp_path, "it is a folder"), (tmp_path / "none" / "sft.jsonl", "does not exist")):
         code, _, errors = command("data", "sft", str(conversations.parent / "o"), "--out", str(out))
         assert (code, len(errors)) == (1, 2)
         assert said in errors[0]

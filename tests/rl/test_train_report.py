@@ -134,8 +134,8 @@ def test_a_curve_says_what_the_steps_say(run: Path) -> None:
     told = json.loads(chart.attributes["data-read"])
     rows = [json.loads(line) for line in (run / "2-learn" / STEPS).read_text().splitlines()]
     assert told["steps"] == [row["step"] for row in rows]
-    assert told["told"] == [[curves.short(row["reward"]) for row in rows]]
-    assert told["told"][0][0] != told["told"][0][-1]
+    assert told["labels"] == [[curves.short(row["reward"]) for row in rows]]
+    assert told["labels"][0][0] != told["labels"][0][-1]
 
 
 def test_figures_by_hops_and_recipe(run: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_page_is_bounded(tmp_path: Path) -> None:
     html = Html(text)
     assert sum(len(row.css("ol.steps")) for row in html.css("details.row")) == trajectories.EPISODES
     assert "48,011 more characters" in text
-    assert len(json.loads(html.css_first("svg.chart").attributes["data-read"])["at"]) <= curves.POINTS
+    assert len(json.loads(html.css_first("svg.chart").attributes["data-read"])["x"]) <= curves.POINTS
     assert len(text) < 3_000_000
 
 
@@ -258,7 +258,11 @@ def test_the_command(own: Path) -> None:
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [(["nowhere"], "no run"), (["{run}", "--steps", "a"], "--steps"), (["{run}", "--out", "/nowhere/x"], "--out")],
+    [
+        (["nowhere"], "not a training run"),
+        (["{run}", "--steps", "a"], "--steps"),
+        (["{run}", "--out", "/nowhere/x"], "--out"),
+    ],
 )
 def test_the_command_says_what_to_do(run: Path, more: list[str], said: str) -> None:
     shown = CliRunner().invoke(app, ["report", *(one.format(run=run) for one in more)])

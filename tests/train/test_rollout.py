@@ -263,6 +263,6 @@ def test_a_web_that_never_comes_back_ends_the_stage(
     stage = Stage("never", "grpo", 2, 1e-3, batch=4, group=2, turn=8, context=64)
     with served(toy, port):
         room = Room(f"http://127.0.0.1:{port}")
-    with pytest.raises(ClientError, match="goes on"):
+    with pytest.raises(ClientError, match="to continue"):
         module.grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={})
     room.close()

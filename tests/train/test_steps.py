@@ -281,7 +281,7 @@ def test_vllm_is_told_what_transformers_is(tmp_path: Path) -> None:
 def test_a_batch_goes_through_the_model_in_parts(toy: Place, tmp_path: Path) -> None:
     made = config(replace(GRPO, batch=8, micro=2), tmp_path, 0)
     assert (made.per_device_train_batch_size, made.gradient_accumulation_steps, made.steps_per_generation) == (2, 4, 4)
-    with pytest.raises(RecipeError, match="cannot be shared"):
+    with pytest.raises(RecipeError, match="must be a multiple of processes"):
         config(replace(GRPO, batch=8, micro=3), tmp_path, 0)
     words = WORDS["scratch"]()
     model = small(words)

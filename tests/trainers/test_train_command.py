@@ -241,7 +241,7 @@ def test_what_is_held_out_of_one_file_is_not_learned() -> None:
     assert [task.id for task in away.tasks] == ["1", "2"]
     for splits in ((), ("train",), ("test",), ("", "test")):
         some = tuple(Task("t", "q", ("a",), split=split) for split in splits)
-        with pytest.raises(RunError, match="hold out"):
+        with pytest.raises(RunError, match="held-out tasks"):
             _parted(Place("http://x.example", "s", some, Path("tasks.jsonl")))
 
 
