@@ -120,5 +120,4 @@ class Reader(ABC):
         if status < 200:  # interim responses; the final one follows (RFC 9110, section 15.2)
             return
         self.is_open = self.is_open and self._parser.should_keep_alive()
-        """True if another request may follow on the connection."""
         self._answer(status)

@@ -78,9 +78,6 @@ class Memory(threading.Thread):
             "rss": max(rss for _, rss in all_of),
         }
         self.most = {name: max(value, seen[name]) for name, value in self.most.items()}
-        """Greatest bytes so far: of the parent, the largest child and the tree (anonymous); and the largest resident
-        set.
-        """
 
     @staticmethod
     def _weighed(process: psutil.Process) -> tuple[int, int]:

@@ -120,7 +120,6 @@ class Line(asyncio.Protocol):
         """Keep the transport and the client's port."""
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         self.port = transport.get_extra_info("sockname")[1]
-        """Client's port, by which the server process at the other end is found."""
         self.is_open = True
 
     def data_received(self, data: bytes) -> None:

@@ -92,7 +92,6 @@ class _Level:
         else:
             members[-1] = Node(members[-1].start, node.end, is_choice=True, members=[members[-1], node])
         self.joins = False
-        """True if an `OR` was read and its right operand is still to come."""
 
 
 def _pairs(tokens: list[re.Match[str]]) -> set[int]:

@@ -103,7 +103,6 @@ class Curriculum:
             self._pools.setdefault(_bucket(task), []).append(task)
         self._known = {task.id: task for task in (*self.tasks, *self.reserve)}
         self.level = self.level or min(hops for hops, _ in self._pools)
-        """Largest number of hops that is open; tasks with more hops are not drawn."""
 
     def draw(self, count: int) -> list[Task]:
         """Return the tasks of the next step; a task may occur more than once."""
@@ -188,7 +187,6 @@ class Curriculum:
         beyond = [hops for hops, _ in self._pools if hops > self.level]
         if beyond and 2 * sum(passed > self.plan.promote for passed in here) >= len(here):
             self.level = min(beyond)
-            """Largest number of hops that is open; tasks with more hops are not drawn."""
 
     def _is_easy(self, name: str) -> bool:
         return self.rates.get(_bucket(self._task(name)), Rate()).passed > self.plan.promote

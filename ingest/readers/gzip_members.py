@@ -90,7 +90,6 @@ class Member:
         self._at += len(packed)
         self._step = _STEP  # whoever reads on reads the whole member
         self.is_cut = not packed
-        """True if the file ended before the member did."""
         return packed
 
     def drain(self) -> None:

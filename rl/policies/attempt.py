@@ -74,7 +74,6 @@ class Attempt:
     async def begin(self) -> None:
         """Open the session and read the question."""
         self.question = (await self.episode.reset(self.task, self.seed)).text
-        """Question as the episode showed it."""
 
     async def act(self, tool: str, **arguments: Any) -> Observation:
         """Call a tool in a turn of its own, for policies without a model.

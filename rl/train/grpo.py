@@ -120,7 +120,6 @@ class Keeper(TrainerCallback):
             self._show(state.global_step, logs | self._rounds.last)
             entropy = logs.get("entropy")
             self._quiet = self._quiet + 1 if entropy is not None and entropy < self._rounds.stage.entropy else 0
-            """Consecutive steps whose entropy was below the stage's limit."""
             control.should_training_stop = control.should_training_stop or self._quiet >= PATIENCE
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
