@@ -1,6 +1,6 @@
 """The client library: search, open and find over HTTP, tools for a model, and a small agent loop.
 
-from agent_client import Client
+from webemu.agent_client import Client
 with Client("http://127.0.0.1:8800") as web:
     print(web.search("river port").results[0].title)
 """

@@ -23,7 +23,7 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Application: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
-"""An ASGI application, such as `api.app.create_app` returns."""
+"""An ASGI application, such as `webemu.api.app.create_app` returns."""
 HERE = Address("asgi://localhost", "asgi://localhost")
 """Address of every application in this process."""
 LEAVE = 15.0

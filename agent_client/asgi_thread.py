@@ -1,6 +1,6 @@
 """Calls an ASGI application without a socket from any thread, on an event loop in a thread of its own.
 
-`agent_client.asgi` does the same for callers that already run on the event loop.
+`webemu.agent_client.asgi` does the same for callers that already run on the event loop.
 """
 
 from __future__ import annotations

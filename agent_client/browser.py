@@ -1,7 +1,7 @@
 """The browser tool of gpt-oss over the emulated web: `search`, `open`, `find`, with cursors, numbered lines and links.
 
 Use one browser per rollout. Whatever a model writes, it gets a text back; only InfrastructureError is raised, so that
-the rollout can be masked. `agent_client.gpt_oss` provides the same pages to the original tool.
+the rollout can be masked. `webemu.agent_client.gpt_oss` provides the same pages to the original tool.
 """
 
 from __future__ import annotations

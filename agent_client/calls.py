@@ -58,7 +58,7 @@ class Call(Generic[T]):
 
         Raises: WebError if the server refused; InfrastructureError if it failed or did not send the documented JSON.
         """
-        if (found := replies.problem(response)) is not None:
+        if (found := responses.problem(response)) is not None:
             raise found
         try:
             return self.read(response)
@@ -102,17 +102,17 @@ def page(
 
 def raw(url: str, at: str | None = None) -> Call[RawAnswer]:
     """Return the call for a recorded response, byte for byte."""
-    return Call(_path("/v1/fetch", url=url, format="raw", at=at), replies.raw_answer)
+    return Call(_path("/v1/fetch", url=url, format="raw", at=at), responses.raw_answer)
 
 
 def find(url: str, pattern: str, at: str | None = None, limit: int = 20) -> Call[FindAnswer]:
     """Return the call for the occurrences of a plain text in a page."""
-    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(replies.find_answer))
+    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(responses.find_answer))
 
 
 def health() -> Call[Health]:
     """Return the call for the server's health."""
-    return Call("/health", _json(replies.health))
+    return Call("/health", _json(responses.health))
 
 
 def search_many(

@@ -3,7 +3,7 @@
     tool = SimpleBrowserTool(backend=Backend(AsyncClient()))
 
 The original tool turns every exception of a backend into a text for the model, infrastructure failures included.
-`failures` counts those: mask a rollout in which it is not 0. `agent_client.browser` raises them instead.
+`failures` counts those: mask a rollout in which it is not 0. `webemu.agent_client.browser` raises them instead.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Backend:
 
     async def search(self, query: str, topn: int, session: Any = None) -> Any:
         """Return a page of results. `session` is the tool's HTTP session, which is not needed here."""
-        return await self._got(leaf.results(query, topn))
+        return await self._got(page_display.results(query, topn))
 
     async def fetch(self, url: str, session: Any = None) -> Any:
         """Return a page. `session` is the tool's HTTP session, which is not needed here."""
-        return await self._got(leaf.page(url))
+        return await self._got(page_display.page(url))
 
     async def _got(self, call: Call[Leaf]) -> Any:
         """Return a display as the tool's page contents. Raises LookupError if the web refuses, InfrastructureError."""

@@ -81,7 +81,7 @@ def _on_page(url: str, look: Look) -> Generator[Action, str, Cell | None]:
         observation = yield Action("open", arguments)
         text += observation_parsing.content(observation)
         found = _read(text, look)
-        following = reading.next_start(observation)
+        following = observation_parsing.next_start(observation)
         # Stop at the end of the page, or when the value is complete: addresses of links are listed further down.
         if following is None or (found and not look.largest and bool(found.url) == found.linked):
             break

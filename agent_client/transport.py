@@ -76,7 +76,7 @@ class PooledTransport(AiohttpTransport):
 def wire(server: Address, headers: Mapping[str, str], timeout: float) -> Wire | None:
     """Return our own connection pool for an event loop; None if it cannot reach the server."""
     try:
-        from agent_client.wire import Wire  # httptools is not available everywhere
+        from webemu.agent_client.async_pool import Wire  # httptools is not available everywhere
 
         made = Wire(server, headers, timeout)
         return made if made.is_plain else None

@@ -1,8 +1,8 @@
 """The ASGI application of a server: world, cache, threads, routes, documentation and DNS put together.
 
 Requests of the native API are found by one look-up in a table before FastAPI is reached; FastAPI serves only the
-documentation and unknown addresses. Start at `create_app`. The routes themselves are in `api.routes`, the emulated web
-in `api.web`.
+documentation and unknown addresses. Start at `create_app`. The routes themselves are in `webemu.api.services.routes`, the emulated web
+in `webemu.api.services.web`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class App(FastAPI):
         self._sessions = SessionRoutes(desk.book, pool)
         self._web = Web(served, services(config.keys), pool, self._counters, watch, desk)
         self.doors = Doors(self.of_the_web, self._web.knows, Contexts(config.root), self.at_once)
-        """Functions that the protocols of `api.doors` need; they find them under this attribute."""
+        """Functions that the protocols of `webemu.api.proxy` need; they find them under this attribute."""
         self.resolver: Resolver | None = None
         """DNS server if one is configured; opened and closed together with the application."""
         self.has_process = False

@@ -123,7 +123,7 @@ def serve(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # an exception, so that the file of a Unix socket is removed
     with listening(config.socket_path) if config.socket_path else nullcontext() as local:
         announce(config, listeners)
-        # Worker processes read their configuration from the environment: see `api.app.from_environment`.
+        # Worker processes read their configuration from the environment: see `webemu.api.app.from_environment`.
         for field in fields(config):
             os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
         if parent:

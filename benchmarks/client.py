@@ -257,8 +257,8 @@ def httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) ->
 
 def latencies(folder: Path, path: str) -> None:
     """Measure the times of one caller for each client and connection; print them as they come."""
-    from api.app import create_app  # imported only if needed: the rest needs no server
-    from emulator.config import Config
+    from webemu.api.app import create_app  # imported only if needed: the rest needs no server
+    from webemu.emulator.config import Config
 
     config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
     print(f"one caller, {QUERIES} distinct searches and {PAGES} page views of {folder.name}")

@@ -83,7 +83,7 @@ def run(command: list[str]) -> tuple[float, float, float]:
 
 def ingested(paths: list[str], workers: int) -> dict[str, tuple[float, float, float]]:
     """Return the costs of both parts of an ingest as `run_command` returns them; under `disk` the MB at rest."""
-    webemu = [sys.executable, "-m", "emulator.cli"]
+    webemu = [sys.executable, "-m", "webemu.emulator.cli"]
     with tempfile.TemporaryDirectory() as root:
         place = ["--root", root, "--collection", "bench", "--workers", str(workers)]
         catalog = run([*webemu, "ingest", *paths, *place, "-q", "--no-snapshot"])

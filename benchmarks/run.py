@@ -50,7 +50,7 @@ def main(warcs: Path | None) -> None:
         named = [word for option, value in (peers | {"--pywb": pywb}).items() if value for word in (option, value)]
         step("benchmarks.peers.run", f"{work}/bench", "--work", f"{work}/peers", *named)
         if pywb:
-            step("benchmarks.peers.truth", pywb, files[0])
+            step("benchmarks.peers.replay_fidelity", pywb, files[0])
     print("\nrollouts: not run, needs a run of `webemu train`: python -m benchmarks.rollouts RUN")
     print("soak: not run, takes fifteen minutes: python -m benchmarks.soak")
     print("signals: not run, needs known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")

@@ -95,7 +95,7 @@ class Memory(threading.Thread):
 
 def measured(*arguments: str) -> dict[str, float]:
     """Run a `webemu` command; return its seconds and its memory in bytes. Raises CalledProcessError if it fails."""
-    command = [sys.executable, "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     started = time.perf_counter()
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     memory = Memory(psutil.Process(running.pid))
@@ -123,7 +123,7 @@ def disk(folder: Path) -> dict[str, int]:
 
 def asked(folder: Path, drawn: str, how: str, seed: int) -> dict[str, Any]:
     """Measure queries in a new process; `mode` is warm or cold, `samples_json` the queries and URLs as JSON."""
-    command = [sys.executable, "-m", "benchmarks.scale_asked", str(folder), how, str(seed)]
+    command = [sys.executable, "-m", "benchmarks.scale_queries", str(folder), how, str(seed)]
     told: dict[str, Any] = json.loads(
         subprocess.run(command, input=drawn, check=True, capture_output=True, text=True).stdout
     )

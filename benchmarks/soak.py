@@ -114,7 +114,7 @@ class Run:
 
 def webemu(*arguments: str) -> list[str]:
     """Return the command that runs `webemu` with these arguments."""
-    return [sys.executable, "-m", "emulator.cli", *arguments]
+    return [sys.executable, "-m", "webemu.emulator.cli", *arguments]
 
 
 def prepare(folder: Path, plan: Plan) -> dict[str, list[Ask]]:

@@ -1,6 +1,6 @@
 """A MediaWiki page split into the parts that its API returns one by one.
 
-`index.wiki` reads them out of captured HTML; `api.wiki` serves them.
+`webemu.index.wiki` reads them out of captured HTML; `webemu.api.wiki` serves them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks whether a host, a URL in any spelling, or a text is blocked by a policy.
 
-Pure: it only compares; `emulator.policy_filter` removes what is blocked from a world.
+Pure: it only compares; `webemu.emulator.policy_filter` removes what is blocked from a world.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ HIT = 350
 
 
 class Memory(Protocol):
-    """Port: a bounded, thread-safe cache that computes each value once. `api.cache` implements it."""
+    """Port: a bounded, thread-safe cache that computes each value once. `webemu.api.runtime.cache` implements it."""
 
     def made(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
         """Return the cached value, or compute and cache it. Concurrent callers wait for one computation.

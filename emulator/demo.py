@@ -108,7 +108,7 @@ class Script:
         """Print a command and start it in the background."""
         print(f"\n$ {shlex.join(['webemu', *arguments])}", flush=True)
         # -P keeps the working directory off the module path: a folder named `api` there would shadow our package.
-        command = [sys.executable, "-P", "-m", "emulator.cli", *arguments]
+        command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *arguments]
         process = subprocess.Popen(
             command, start_new_session=True
         )  # Ctrl-C must reach only this process, which ends it

@@ -1,4 +1,4 @@
-"""Parses how `OR` and parentheses group the parts of a query. `emulator.query` parses the parts themselves.
+"""Parses how `OR` and parentheses group the parts of a query. `webemu.emulator.query` parses the parts themselves.
 
 `OR` (or `|`) joins the part before it with the part after it and binds closer than juxtaposition, as in search
 engines: `a OR b c` means (`a` or `b`) and `c`. An unbalanced parenthesis or an `OR` at an end is ignored.

@@ -30,7 +30,7 @@ def read(text: bytes) -> Any:
 def read_once(text: bytes | str) -> Any:
     """Return the value of a JSON text in which no object has a name twice. Raises ValueError.
 
-    Strings may hold lone surrogates, so that the caller can reject the member that holds one (`emulator.surrogates`).
+    Strings may hold lone surrogates, so that the caller can reject the member that holds one (`webemu.emulator.surrogates`).
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")

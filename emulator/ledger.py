@@ -1,4 +1,4 @@
-"""Port: the record of what sessions did and used, shared by all serving processes. `index.ledger` implements it."""
+"""Port: the record of what sessions did and used, shared by all serving processes. `webemu.index.ledger` implements it."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Blocked:
     texts: tuple[str, ...] = ()
     """Block pages that contain one of these texts; case and whitespace are ignored."""
     ngrams: tuple[str, ...] = ()
-    """Block pages that contain a run of 13 words with one of these hashes (`emulator.ngrams`)."""
+    """Block pages that contain a run of 13 words with one of these hashes (`webemu.emulator.ngrams`)."""
 
 
 @dataclass(frozen=True, slots=True)

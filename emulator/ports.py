@@ -1,7 +1,7 @@
 """The two ports of the emulated web: a `Ranker` ranks pages for a parsed query, a `PageStore` holds what was captured.
 
 `World` knows only these protocols. `index` implements them over one snapshot, over partitions of a snapshot and with
-embeddings; `emulator.policy_filter` wraps them to hide what a policy blocks.
+embeddings; `webemu.emulator.policy_filter` wraps them to hide what a policy blocks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Numbers(Protocol):
         """Yield (until, cluster, domain) of each page, in the order of `docs`."""
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """Return what `emulator.ranking.drop_duplicates` makes of a ranking: current pages, one per cluster, with
+        """Return what `webemu.emulator.ranking.drop_duplicates` makes of a ranking: current pages, one per cluster, with
         their domain.
         """
 
@@ -105,7 +105,7 @@ class Finder(Protocol):
 class Shelf(Protocol):
     """Port: finds the captures of a URL and reads their content.
 
-    The four lookups go from strict to loose, by the keys of `emulator.urls`; each returns an empty list if nothing
+    The four lookups go from strict to loose, by the keys of `webemu.emulator.urls`; each returns an empty list if nothing
     matches.
     """
 

@@ -1,7 +1,7 @@
 """The query language: parses what an agent typed into words and filters. Every string is a valid query.
 
 A parser of our own, since those of search libraries raise on `:` and `(` and drop repeated words. It only splits and
-classifies; the index decides how much a word counts. `emulator.groups` parses `OR` and parentheses.
+classifies; the index decides how much a word counts. `webemu.emulator.groups` parses `OR` and parentheses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Value types that all packages share: requests to the emulated web and its answers.
 
-Frozen values without I/O; their only behaviour is decoding. Errors are in `emulator.errors`, the code that answers is
-in `emulator.world`.
+Frozen values without I/O; their only behaviour is decoding. Errors are in `webemu.emulator.errors`, the code that answers is
+in `webemu.emulator.world`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VIEWS: tuple[View, ...] = ("text", "markdown", "html", "links", "raw")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search request; `text` is not parsed yet (`emulator.query`)."""
+    """One search request; `text` is not parsed yet (`webemu.emulator.query`)."""
 
     text: str
     page: int = 1

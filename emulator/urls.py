@@ -2,7 +2,7 @@
 
 A URL has four keys, from strict to loose: `normalize` (WHATWG serialisation without fragment), `canonical_key` (w3lib:
 sorted query, normal escapes), `surt_key` (the Internet Archive's SURT, equal to Common Crawl's url_surtkey) and
-`loose_key` (the SURT key without index file, tracking and cache-busting parameters). `emulator.world` looks captures
+`loose_key` (the SURT key without index file, tracking and cache-busting parameters). `webemu.emulator.world` looks captures
 up by them.
 """
 

@@ -1,7 +1,7 @@
 """Weather: the faults that a session's web suffers, and how often. Which request is hit is a matter of `KeyedRandom`.
 
-`draw_fault` hits a whole request; dead links and CAPTCHAs hit pages (`emulator.visit`), and noise hits results
-(`emulator.noise`). Nothing here waits, answers or knows a wire format.
+`draw_fault` hits a whole request; dead links and CAPTCHAs hit pages (`webemu.emulator.request_world`), and noise hits results
+(`webemu.emulator.noise`). Nothing here waits, answers or knows a wire format.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The emulated web as one object: it answers searches and page requests from one snapshot.
 
-`World` decides which capture answers a URL and which redirects are followed. `emulator.ranking` decides which results
-of a ranking are shown. Storage and ranking are behind the two ports of `emulator.ports`, and no wire format is known
+`World` decides which capture answers a URL and which redirects are followed. `webemu.emulator.ranking` decides which results
+of a ranking are shown. Storage and ranking are behind the two ports of `webemu.emulator.ports`, and no wire format is known
 here.
 """
 

@@ -1,4 +1,4 @@
-/* Reads result records exactly as index/reading.py does, which documents each function. Optional: compiled if there is
+/* Reads result records exactly as index/record_reader.py does, which documents each function. Optional: compiled if there is
  * a compiler (hatch_build.py). A truncated or damaged record raises ValueError; nothing outside of it is read.
  *
  * index/records.py has the layout. The compiled reader exists for speed alone: a search reads a few hundred records.

@@ -46,7 +46,7 @@ SNAPSHOT = (
 """Sources that decide the content of a snapshot beside its shards."""
 DENSE = ("index/dense/build.py", "index/dense/passages.py", "index/dense/store.py", "index/records.py")
 """Sources that decide which vectors a snapshot gets from given models."""
-SPLIT = ("index/split/split.py",)
+SPLIT = ("index/partitions/split.py",)
 """Source that decides what partitions know of the whole index."""
 LIBRARIES = ("duckdb", "rustworkx", "surt", "tantivy", "w3lib")
 """Libraries that decide what is built. Those that only store it, such as zstandard, do not count."""

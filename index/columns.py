@@ -1,7 +1,7 @@
 """Per-document numbers by dense id (Lucene's doc values): visibility in time, date, domain, duplicates, ranking
 features.
 
-`emulator.ranking` filters and collapses hits by them; `index.engine` ranks with them.
+`webemu.emulator.ranking` filters and collapses hits by them; `webemu.index.engine` ranks with them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Columns:
     `since`, `until`: seconds between which the page is what its URL shows, `until` being FOREVER for the latest;
     `day`: number of the day it is dated; `domain`: number of its registrable domain; `cluster`: hash of its text, or
     of the text that it nearly duplicates; `order`: rank of its URL among all, to break ties. `host`, `address` and
-    `quality` are the features of `index.signals`, each in [0, 1].
+    `quality` are the features of `webemu.index.signals`, each in [0, 1].
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,7 +78,7 @@ class Columns:
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
         """Return the live entries of a ranking without later duplicates, each with its domain
-        (`emulator.ranking.drop_duplicates`).
+        (`webemu.emulator.ranking.drop_duplicates`).
         """
         if current is not None:
             return current(self._rows, ranked)

@@ -1,6 +1,6 @@
 """Chooses the content of an HTML document for every view: what its markup declares, else what looks like content.
 
-`extract_text` returns the text that is indexed and shown; `index.views` prunes the markup to what that text has. The
+`extract_text` returns the text that is indexed and shown; `webemu.index.views` prunes the markup to what that text has. The
 rules were chosen on news pages with known text and by reading documentation pages (`benchmarks/extraction.py`).
 Content that is declared, or nearly free of links, is taken entirely; elsewhere Resiliparse separates content from
 boilerplate. It mistakes lists for menus, so if it keeps too little, everything outside navigation is taken instead.

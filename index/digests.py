@@ -1,6 +1,6 @@
 """Hashes of files: the id of a source, and the check that a stored file is what was written.
 
-Digests that WARC records state are in `index.payload_digests`.
+Digests that WARC records state are in `webemu.index.payload_digests`.
 """
 
 from __future__ import annotations

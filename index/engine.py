@@ -2,8 +2,8 @@
 parser.
 
 The first stage is BM25 over the field `all`, each term weighted by how often the query has it; long queries are cut to
-their rarest terms. The second stage (`index.rank`) reorders the top. Filters, duplicate collapse and host crowding are
-not here but in `emulator.ranking`; conditions such as sites and phrases are built in `index.conditions`.
+their rarest terms. The second stage (`webemu.index.rank`) reorders the top. Filters, duplicate collapse and host crowding are
+not here but in `webemu.emulator.ranking`; conditions such as sites and phrases are built in `webemu.index.conditions`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Plan(NamedTuple):
     hashes: tuple[int, ...]
     """Term hashes for the snippet, rarest first."""
     terms: tuple[tuple[tuple[int, ...], float], ...] = ()
-    """Hashes of each word's readings and the word's rareness (idf), for `index.rank`; empty if nothing is reranked."""
+    """Hashes of each word's readings and the word's rareness (idf), for `webemu.index.rank`; empty if nothing is reranked."""
     pairs: tuple[tuple[bytes, ...], ...] = ()
     """Neighbouring words of the query, each pair in its possible spellings."""
     is_new: bool = False
@@ -263,7 +263,7 @@ class Engine:
         """Return the best `limit` (score, dense id) by score, then URL, and True if there are no more.
 
         Unless there are no more, hits that tie with the last one are left out, since others of the tie may be missing.
-        If all hits tie, the search widens until the tie ends or `emulator.ranking.MAX_DEPTH` hits are read. A query
+        If all hits tie, the search widens until the tie ends or `webemu.emulator.ranking.MAX_DEPTH` hits are read. A query
         without words ranks nothing: its hits come in the order of the crawl.
         """
         hits, complete = self.first(plan, limit)
@@ -354,7 +354,7 @@ class Engine:
     def explain(self, doc: int, score: float, plan: Plan) -> dict[str, float]:
         """Return the features that ranked a page.
 
-        These are `bm25`, the features of `index.rank`, and `factor`, by which BM25 was multiplied: 1 if the page was
+        These are `bm25`, the features of `webemu.index.rank`, and `factor`, by which BM25 was multiplied: 1 if the page was
         too far down to be reranked.
         """
         best = self.top(plan, DEPTH)[0][:DEPTH] if plan.terms else []

@@ -1,6 +1,6 @@
 """Selects parts of a document for readers: elements by CSS selector, links, images.
 
-Pure functions. Hostile markup is cut by `index.markup`; a selector that cannot be parsed matches nothing.
+Pure functions. Hostile markup is cut by `webemu.index.markup`; a selector that cannot be parsed matches nothing.
 """
 
 from __future__ import annotations

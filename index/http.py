@@ -1,7 +1,7 @@
 """Parses HTTP responses as crawlers recorded them: separates head and body and removes chunked framing.
 
 Bytes are trusted over headers: many crawls store decoded bodies below the old headers, or truncated ones. Nothing here
-raises on the content of a record. Content coding is removed in `index.codings`.
+raises on the content of a record. Content coding is removed in `webemu.index.codings`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Guesses the language of a query from its words and the crawl, and finds the index terms that its words may be.
 
-A page is stemmed in its own language (`index.analysis`), a query in the languages it may be in: those with the most of
+A page is stemmed in its own language (`webemu.index.analysis`), a query in the languages it may be in: those with the most of
 its stop words, else those in which its words are most frequent. Stems differ for few words; where they do, and several
 languages remain, all stems that occur in the index are readings of one word. Measured in docs/languages.md.
 """

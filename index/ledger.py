@@ -55,7 +55,7 @@ class LedgerError(EmulatorError):
 
 
 class SessionLedger:
-    """The port `emulator.ledger.Ledger` in LMDB; opened at first use, since most servers have no sessions.
+    """The port `webemu.emulator.ledger.Ledger` in LMDB; opened at first use, since most servers have no sessions.
     Thread-safe.
     """
 

@@ -1,6 +1,6 @@
 """Rewrites a captured page for archive replay: everything it links to or loads leads into the archive.
 
-Pure functions that raise nothing; hostile markup is cut by `index.markup`. Scripts are left as they are: the server
+Pure functions that raise nothing; hostile markup is cut by `webemu.index.markup`. Scripts are left as they are: the server
 has to forbid them to run, and requests to other hosts, by its headers.
 """
 

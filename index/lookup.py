@@ -155,7 +155,7 @@ class Lookup:
         return self._group(key("s", urls.surt(url)))
 
     def loose(self, url: str) -> list[Capture]:
-        """Return the captures of all URLs with the same loosened SURT key (`emulator.urls.loose_key`)."""
+        """Return the captures of all URLs with the same loosened SURT key (`webemu.emulator.urls.loose_key`)."""
         loose = urls.loose(url)
         return self._group(key("s", loose)) + self._group(key("l", loose))
 

@@ -1,7 +1,7 @@
 """Describes a snapshot in `manifest.json`, and names the one that is served: immutable folders, switched atomically.
 
 - snapshots/<id>/: manifest.json (written last), text/, pages.lmdb, columns/, duplicates/, titles/, words.txt
-- shards/<id>/: the heavy files, shared between snapshots (`index.shard`)
+- shards/<id>/: the heavy files, shared between snapshots (`webemu.index.shard`)
 - CURRENT: the id of the snapshot that is served
 """
 
@@ -51,9 +51,9 @@ class Manifest:
     hashes: dict[str, str]
     """Hashes of the snapshot's own files by path; those it shares with shards are in `shard.json`."""
     weights: dict[str, Any] = field(default_factory=dict)
-    """Weights of the ranking features (`index.rank`)."""
+    """Weights of the ranking features (`webemu.index.rank`)."""
     dense: dict[str, Any] | None = None
-    """Fields of `index.dense.store.EmbeddingManifest` for a snapshot with vectors; None for one without."""
+    """Fields of `webemu.index.dense.store.EmbeddingManifest` for a snapshot with vectors; None for one without."""
     contents: tuple[str, ...] = ()
     """`hash_contents` of each shard when the snapshot was built; empty in snapshots of older versions."""
 

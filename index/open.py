@@ -1,6 +1,6 @@
-"""Opens a snapshot for serving: fills the ports `PageStore` and `Ranker` of `emulator.ports` from immutable files.
+"""Opens a snapshot for serving: fills the ports `PageStore` and `Ranker` of `webemu.emulator.ports` from immutable files.
 
-Start at `open_world` (the snapshot that CURRENT names) or `open_snapshot` (one by id). Building is `index.snapshot`.
+Start at `open_world` (the snapshot that CURRENT names) or `open_snapshot` (one by id). Building is `webemu.index.snapshot`.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ class Conversions:
         """Return the document reduced by CSS selectors: first `exclude` is removed, then `include` kept. None if
         nothing is left.
         """
-        return parts.narrowed(html, wanted, unwanted)
+        return html_select.narrowed(html, wanted, unwanted)
 
     def targets(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (text, absolute URL) of every link of a document, in order."""
-        return parts.targets(html, url)
+        return html_select.targets(html, url)
 
     def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (alternative text, absolute URL) of every image of a document, in order."""
-        return parts.pictures(html, url)
+        return html_select.pictures(html, url)
 
     def links(self, html: str, url: str, text: str = "") -> str:
         """Return the document as text with numbered links and the list of their targets."""
@@ -206,7 +206,7 @@ def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Find
     if manifest.dense is None:
         return found
     try:
-        from index.dense.open import opened  # needs the extra `dense`
+        from webemu.index.dense.open import opened  # needs the extra `dense`
 
         modes = opened(folder, manifest, engine)
     except (ModuleNotFoundError, EmulatorError) as error:

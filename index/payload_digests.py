@@ -1,6 +1,6 @@
 """Payload digests as WARC records state them (mostly `sha1:` and base32): one spelling, and a check against bytes.
 
-Hashes of files, which name sources and guard stored files, are in `index.digests`.
+Hashes of files, which name sources and guard stored files, are in `webemu.index.digests`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prunes markup to what a text view has: menus, teasers and buttons go, whatever elements they are made of.
 
-`index.content` decides by its own rules what the content of a page is, and returns it as text. Here the words of that
+`webemu.index.content` decides by its own rules what the content of a page is, and returns it as text. Here the words of that
 text are located in the document, so that markdown shows the same content with its headings, links and tables.
 """
 

@@ -4,7 +4,7 @@
                       + host x host + address x address + quality x quality)
 
 Each feature is in [0, 1], so the factor is bounded by 1 plus the sum of the weights. Titles and link texts also count
-in the first stage, inside the field that BM25 reads (`index.text`). docs/signals.md has the features and their
+in the first stage, inside the field that BM25 reads (`webemu.index.text`). docs/signals.md has the features and their
 sources.
 """
 

@@ -1,7 +1,7 @@
 """Parses the head of a WARC record, in one way for ingest and for serving.
 
 Two parsers would disagree on odd bytes: a capture would be known, and its payload be taken for that of another page.
-`ingest.readers` and `index.http` determine where a head ends.
+`webemu.ingest.readers` and `webemu.index.http` determine where a head ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads result records (`index.records` has the layout) in pure Python; `_reading.c` does the same where it was
+"""Reads result records (`webemu.index.records` has the layout) in pure Python; `_reading.c` does the same where it was
 compiled.
 
 Both return the same floats to the last bit: sums run in the same order, without fused operations.
@@ -22,7 +22,7 @@ Pairs = Sequence[tuple[bytes, ...]]
 
 
 def agreements(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[tuple[float, float, float]]:
-    """Return (title, passage, order) for each record: the features of `index.rank` that depend on the query.
+    """Return (title, passage, order) for each record: the features of `webemu.index.rank` that depend on the query.
 
     `terms` holds the query's words, the rarest first. `pairs` holds neighbouring words, ASCII in lower case; a pair
     matches where no ASCII letter or digit precedes it.

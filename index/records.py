@@ -13,7 +13,7 @@ One record per searchable page, by dense id. Layout, little endian:
 whether the day is the page's own publication date.
 
 The best passage holds the rarest query term, and among those the next rarest, and so on; the first one wins a tie.
-This module writes records; `index.reading` and `_reading.c` read them.
+This module writes records; `webemu.index.record_reader` and `_reading.c` read them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _HASHES = _Hashes()
 _APART = frozenset(" \t\r\n.!?;:。！？")
 """Characters after which no word continues."""
 _WOVEN = re.compile("[\u0b80-\u0bff]")
-"""Tamil letters: a text that has one is tokenized differently as a whole (`index.analysis`)."""
+"""Tamil letters: a text that has one is tokenized differently as a whole (`webemu.index.analysis`)."""
 _ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
 """Sentence ends at which a passage may be cut."""
 

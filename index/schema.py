@@ -13,7 +13,7 @@ import pyarrow as pa
 SCHEMA_VERSION = 4
 """Version of the tables; a catalog of another version is not read."""
 MAX_URL = 65_535
-"""Longest URL in bytes of JSON (escaped, without quotes): a result record has no room for more (`index.records`)."""
+"""Longest URL in bytes of JSON (escaped, without quotes): a result record has no room for more (`webemu.index.records`)."""
 URL_TOO_LARGE = "url-too-large"
 """Drop reason of a URL above `MAX_URL_BYTES`."""
 MAX_SHOWN = 1000
@@ -91,7 +91,7 @@ PAGES = pa.schema(
         ("repeated", pa.float32()),
     ]
 )
-"""Text of every capture that has one. Columns from `signature` on are filled by `ingest.measures`."""
+"""Text of every capture that has one. Columns from `signature` on are filled by `webemu.ingest.measures`."""
 
 LINKS = pa.schema(
     [

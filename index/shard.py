@@ -148,7 +148,7 @@ def build(
 ) -> Shard:  # fmt: skip
     """Build a shard under `root` unless it exists, and return it; `on_page` is called for each page that is done.
 
-    `anchors` is the file that `index.signals.anchors` wrote; `partition` is the partition whose pages are taken.
+    `anchors` is the file that `webemu.index.signals.anchors` wrote; `partition` is the partition whose pages are taken.
     """
     if (root / name / "shard.json").exists():  # written last, so the shard is complete
         return load(root / name)

@@ -1,6 +1,6 @@
 """Builds snapshots: immutable folders that are served, made from the catalog and named by a hash of their content.
 
-`index.manifest` describes a snapshot; `index.open` opens one for serving.
+`webemu.index.manifest` describes a snapshot; `webemu.index.open` opens one for serving.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Given(NamedTuple):
     home: Path
     """Folder that holds `shards` and `snapshots`: the collection, or the folder of one partition."""
     anchors: Path
-    """Parquet file of link texts (`index.signals.anchors`)."""
+    """Parquet file of link texts (`webemu.index.signals.anchors`)."""
     weights: Weights
     part: Part = WHOLE
     """Partition that is built."""
@@ -96,7 +96,7 @@ def build(
 ) -> str:  # fmt: skip
     """Build the snapshot of the whole catalog unless it exists, serve it, and return its id.
 
-    With `hold_out` the links of a fifth of all pages do not count (`index.evaluation.held_out`).
+    With `hold_out` the links of a fifth of all pages do not count (`webemu.index.evaluation.held_out`).
 
         snapshot = build_snapshot(Path("webemu-data/default"), workers=4)
     """

@@ -41,7 +41,7 @@ class Entry:
     url: str
     title: str
     terms: str
-    """Terms of its text, separated by spaces (`index.records.analyze_text`)."""
+    """Terms of its text, separated by spaces (`webemu.index.records.analyze_text`)."""
     mime: str
     language: str
     day: str

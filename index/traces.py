@@ -32,11 +32,11 @@ PERIOD = 1.0
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 _LIST = pa.list_(pa.string())
 SCHEMA = pa.schema([(name, _TYPES.get(of, _LIST)) for name, of in get_type_hints(Trace).items()])
-"""Columns of a file: the fields of `emulator.trace.Trace`."""
+"""Columns of a file: the fields of `webemu.emulator.trace.Trace`."""
 
 
 class TraceWriter:
-    """The port `emulator.trace.Traces`; its thread starts with the first row."""
+    """The port `webemu.emulator.trace.Traces`; its thread starts with the first row."""
 
     def __init__(self, folder: Path, held: int = HELD) -> None:
         self._folder = folder

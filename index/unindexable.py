@@ -1,7 +1,7 @@
 """Moves captures that no snapshot has room for from the catalog's tables to its drops.
 
-Ingest drops them (`ingest.capture`), but older versions let them in, and then no snapshot could be built. The limit is
-in `index.schema`.
+Ingest drops them (`webemu.ingest.capture`), but older versions let them in, and then no snapshot could be built. The limit is
+in `webemu.index.schema`.
 """
 
 from __future__ import annotations

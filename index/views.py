@@ -1,9 +1,9 @@
 """Renders a captured page for a reader: as markdown, or as text with numbered links. Computed from its HTML on
 request.
 
-Pure functions that raise nothing and take less than a second of CPU: hostile markup is cut by `index.markup`, long
-documents here, and a last line says so. `index.content` decides what the content is, and makes the plain text view at
-ingest; `index.pruning` locates that text in the markup.
+Pure functions that raise nothing and take less than a second of CPU: hostile markup is cut by `webemu.index.markup`, long
+documents here, and a last line says so. `webemu.index.content` decides what the content is, and makes the plain text view at
+ingest; `webemu.index.pruning` locates that text in the markup.
 """
 
 from __future__ import annotations

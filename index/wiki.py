@@ -1,6 +1,6 @@
 """Takes a captured MediaWiki page apart: sections, prose, links, categories. Computed from its HTML on request.
 
-Pure functions that raise nothing; hostile markup is cut by `index.markup`. Prose is what TextExtracts leaves of a page
+Pure functions that raise nothing; hostile markup is cut by `webemu.index.markup`. Prose is what TextExtracts leaves of a page
 (its `ExtractsRemoveClasses`): no tables, boxes, images, references. The selectors are those of MediaWiki 1.16 to 1.45
 in the skins of Wikimedia and Fandom.
 """

@@ -1,6 +1,6 @@
 """Conversion of one WARC record to rows of the catalog: a capture, and for a text a page with its links.
 
-Takes whole records (`ingest.records`) and never raises on their content. It writes nothing; `ingest.worker` does.
+Takes whole records (`webemu.ingest.records`) and never raises on their content. It writes nothing; `webemu.ingest.worker` does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from webemu.ingest.times import UNKNOWN, capture_time, read_time
 MAX_TITLE = 1000
 """Longest title of a page, in characters."""
 TITLE = "X-Webemu-Title"
-"""Header of a conversion record written by `ingest.dump` for a page whose title is not its first line."""
+"""Header of a conversion record written by `webemu.ingest.dump` for a page whose title is not its first line."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9-]{1,20}")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\s;\"']+)", re.IGNORECASE)
 
@@ -70,7 +70,7 @@ class Read:
     page: tuple[Any, ...] | None
     """Columns of `pages` after warc_record_offset; None if the record gives no page."""
     links: list[tuple[str, str, str]]
-    """Links of the page, as `ingest.extract.types.Link`."""
+    """Links of the page, as `webemu.ingest.extract.types.Link`."""
     drops: list[tuple[str, int]]
     """Drops to count, as (reason, bytes)."""
 

@@ -1,4 +1,4 @@
-"""Ingest on the machines of a Ray cluster: the same work as in `ingest.pool`, one task per source.
+"""Ingest on the machines of a Ray cluster: the same work as in `webemu.ingest.pool`, one task per source.
 
 A task runs the pool with a single process on any machine with room, so that a record that kills its worker is handled
 there. Its result, the files of a staging folder, travels back through Ray's object store and is written here. A task
@@ -79,7 +79,7 @@ def work(job: Job, tell: Callable[[At], None]) -> tuple[Done, Files]:
 def run_jobs(
     jobs: Sequence[Job], collection: Path, address: str, tick: Callable[[list[tuple[Job, At]]], None]
 ) -> Iterator[Done]:
-    """Work on all jobs with the cluster at `address` and yield each result as it ends, as `ingest.pool.run_jobs` does.
+    """Work on all jobs with the cluster at `address` and yield each result as it ends, as `webemu.ingest.pool.run_jobs` does.
 
     Raises EmulatorError if there is no such cluster.
     """

@@ -1,4 +1,4 @@
-"""The command `webemu ingest`: options in, the printed report out. The work is in `ingest.run`."""
+"""The command `webemu ingest`: options in, the printed report out. The work is in `webemu.ingest.run`."""
 
 from __future__ import annotations
 

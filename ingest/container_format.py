@@ -1,6 +1,6 @@
 """Detection of a file's container format from its bytes. Its name decides only if the bytes do not tell.
 
-Media types of the documents inside are detected elsewhere, in `ingest.extract.kind`.
+Media types of the documents inside are detected elsewhere, in `webemu.ingest.extract.kind`.
 """
 
 from __future__ import annotations

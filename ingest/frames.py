@@ -1,7 +1,7 @@
 """Frames of zstd (RFC 8878) and lz4 files: their ends, found without unpacking, and their content.
 
 The decoders do not tell how many bytes of a file they used, so a cut or damaged frame would be lost silently or take
-its neighbours with it. What to do about damage is decided in `ingest.unpack`.
+its neighbours with it. What to do about damage is decided in `webemu.ingest.unpack`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Only the beginning of a text is measured, so that a page costs little whatever its length. The measures are those of
 Gopher (Rae et al. 2021, table A1), as datatrove's GopherQualityFilter and GopherRepetitionFilter compute them. They
-are judged where they are used (`index.signals.quality`). Nothing is dropped here.
+are judged where they are used (`webemu.index.signals.quality`). Nothing is dropped here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Measures(NamedTuple):
 
 
 def measured(text: str, words: int) -> Measures:
-    """Measure a text; `word_count` is the word count from `ingest.extract.html.count_words`."""
+    """Measure a text; `word_count` is the word count from `webemu.ingest.extract.html.count_words`."""
     head = text[:HEAD]
     lower = head.lower().replace(" | ", " ").split()  # extraction separates table cells with bars
     lines = head.split("\n")

@@ -2,7 +2,7 @@
 
 Each process takes one job at a time over a pipe and keeps its progress in shared memory, so that the parent knows
 which record was being read when a process died. Workers exit when their parent does. A job is a source. The worker
-that gets a large one first answers with the pieces to read it in (`ingest.pieces`), and each of them is a job again.
+that gets a large one first answers with the pieces to read it in (`webemu.ingest.pieces`), and each of them is a job again.
 """
 
 from __future__ import annotations

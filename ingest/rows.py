@@ -1,6 +1,6 @@
 """Rows of a dump of texts, in order and as a stream: JSON lines (plain, gzip, zstd) and Parquet.
 
-The meaning of columns is not known here; `ingest.dump` knows it.
+The meaning of columns is not known here; `webemu.ingest.dump` knows it.
 """
 
 from __future__ import annotations

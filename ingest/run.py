@@ -1,7 +1,7 @@
 """One whole ingest: choice of new sources, workers, catalog, snapshot, and progress bars.
 
-Takes single files (`ingest.sources` resolves what the user named) and returns a report. The command line is in
-`ingest.command`.
+Takes single files (`webemu.ingest.sources` resolves what the user named) and returns a report. The command line is in
+`webemu.ingest.command`.
 """
 
 from __future__ import annotations

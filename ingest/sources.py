@@ -1,6 +1,6 @@
 """Resolution of what the user named (files, folders, globs, Common Crawl path lists, URLs) to single archive files.
 
-Only path lists are downloaded here; archives are downloaded when they are ingested (`ingest.run`).
+Only path lists are downloaded here; archives are downloaded when they are ingested (`webemu.ingest.run`).
 """
 
 from __future__ import annotations

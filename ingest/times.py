@@ -1,6 +1,6 @@
 """The time of a capture: read from WARC-Date as leniently as is unambiguous, else from other dates of the record.
 
-Publication dates that pages declare are read elsewhere (`ingest.extract.dates`).
+Publication dates that pages declare are read elsewhere (`webemu.ingest.extract.dates`).
 """
 
 from __future__ import annotations

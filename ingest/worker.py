@@ -1,8 +1,8 @@
 """Conversion of one source file, or a piece of it, to one staging folder. Runs in a process of its own.
 
 The result depends on the file alone: request and metadata records are joined to the response they belong to, and every
-record without a capture and every skipped byte is counted. Importing into the catalog is in `ingest.run`, scheduling
-in `ingest.pool`.
+record without a capture and every skipped byte is counted. Importing into the catalog is in `webemu.ingest.run`, scheduling
+in `webemu.ingest.pool`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Job:
     Relative to the collection folder.
     """
     kind: str
-    """Container format (`ingest.kinds`), `unreadable`, or empty if not yet detected."""
+    """Container format (`webemu.ingest.container_format`), `unreadable`, or empty if not yet detected."""
     bytes: int
     """Size of the source, or the share of it that falls to the piece."""
     textless: frozenset[int] = frozenset()

@@ -1,6 +1,6 @@
 """Tool schemas of an episode and the validation of tool arguments. In goes a call as a model wrote it, out come typed
 arguments, or `InvalidToolCall` with a message that tells the model how to correct the call. Nothing is executed here;
-see `rl.play`.
+see `webemu.rl.episode`.
 """
 
 from __future__ import annotations

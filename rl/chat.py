@@ -1,6 +1,6 @@
 """System prompts, and the two protocols in which a model calls tools. `NATIVE` uses the endpoint's tool calls, `REACT`
-plain text (`rl.react`). Only text that the model itself wrote is parsed for calls, so that no web page can forge one.
-Pure: requests are sent by `rl.endpoint`.
+plain text (`webemu.rl.react`). Only text that the model itself wrote is parsed for calls, so that no web page can forge one.
+Pure: requests are sent by `webemu.rl.endpoint`.
 """
 
 from __future__ import annotations

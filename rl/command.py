@@ -1,5 +1,5 @@
 """Command `webemu quiz`: run the scripted agent on a task file against a running server and grade its answers. The
-evaluation of models is `webemu eval` (`rl.eval_command`).
+evaluation of models is `webemu eval` (`webemu.rl.eval_command`).
 """
 
 from __future__ import annotations

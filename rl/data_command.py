@@ -1,4 +1,4 @@
-"""Command `webemu data`: turn recorded episodes into training data. The selection and the format are in `rl.sft`."""
+"""Command `webemu data`: turn recorded episodes into training data. The selection and the format are in `webemu.rl.sft`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One episode over the emulated web, for threads (`Episode`) and for an event loop (`AsyncEpisode`).
 
-Independent of models, chat templates and trainers. The logic is in `rl.play`; this module only sends its requests.
+Independent of models, chat templates and trainers. The logic is in `webemu.rl.episode`; this module only sends its requests.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Episode(_Episode):
         swap: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare an episode; nothing is sent. `policy` is the session policy (docs/sessions.md): a day, blocked
-        pages, weather. `swap` holds words to replace in all that the web says (`rl.swap`).
+        pages, weather. `swap` holds words to replace in all that the web says (`webemu.rl.swap`).
         """
         super().__init__(limits, policy, swap)
         self._client = client

@@ -1,5 +1,5 @@
 """Logic of an episode: search, open, find, ask the user, finish. It does no input or output: its methods are
-generators that yield requests (see `rl.web.Steps`), so that threads and event loops run the same code.
+generators that yield requests (see `webemu.rl.session_client.Steps`), so that threads and event loops run the same code.
 
 Every call returns an `Observation`: an invalid call is explained, injected weather is shown as a browser would show
 it, and an outage of the server ends the episode as masked. Rewards read the server's ledger instead of this state.

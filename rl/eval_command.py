@@ -1,5 +1,5 @@
 """Command `webemu eval`: let a model behind an OpenAI-compatible endpoint, or a baseline without a model, answer a
-task file, and print the figures. The measurements are in `rl.evaluation`; this module parses options and shows
+task file, and print the figures. The measurements are in `webemu.rl.evaluation`; this module parses options and shows
 progress.
 """
 

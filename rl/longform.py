@@ -1,7 +1,7 @@
 """Measures of long answers: how many claims of the hidden report they cover, and whether their citations support them.
 
 A sentence cites as `[1]`, the first of the citations given to `finish`. The text before a citation is supported if all
-of its numbers, dates, quotes and names occur in what the cited page showed. Only strings are compared; `rl.judge`
+of its numbers, dates, quotes and names occur in what the cited page showed. Only strings are compared; `webemu.rl.judge`
 compares meaning.
 """
 
@@ -206,7 +206,7 @@ def _pages(numbers: list[int], record: Record) -> tuple[str, ...]:
 
 
 def _says(shown: str, fact: str) -> bool:
-    """True if the text of a page contains a fact. Like `rl.gates.contains_answer`, but also matches a possessive."""
+    """True if the text of a page contains a fact. Like `webemu.rl.gates.contains_answer`, but also matches a possessive."""
     return _has(lines(shown), normalise(fact))
 
 

@@ -1,7 +1,7 @@
 """Evidence-swap probe (Proof-of-Use, arXiv 2510.10931): finds out whether an agent reads its sources, or knows the
 answer or cheats.
 
-A task is run again while the web says another answer of the same form in place of the accepted one (`rl.swap`). An
+A task is run again while the web says another answer of the same form in place of the accepted one (`webemu.rl.swap`). An
 agent that reads gives the other answer; one that still gives the accepted answer has it from elsewhere. A metric for a
 sample of tasks, never a reward.
 """

@@ -1,4 +1,4 @@
-"""Rewards for short answers (`SHORT`) and for reports (`LONG`, with the terms of `rl.longform`).
+"""Rewards for short answers (`SHORT`) and for reports (`LONG`, with the terms of `webemu.rl.longform`).
 
 A correct answer earns nothing without a citation of an opened page that says it, and such a page earns nothing without
 the answer. A wrong answer earns at most `WRONG_ANSWER_CAP`, if it is a single answer of the right form that a cited,

@@ -47,8 +47,8 @@ class Rubric:
     def score(self, record: Record) -> Score:
         """Return the reward of an episode. Pure: the same record always gives the same score.
 
-            score = SHORT.score(record)
-            score.reward, score.terms["correct"]  # (0.98, 1.0)
+        score = SHORT.score(record)
+        score.reward, score.terms["correct"]  # (0.98, 1.0)
         """
         if record.masked:
             return Score(None, {term.name: None for term in self.terms}, record.mask)

@@ -39,7 +39,18 @@ def serving(
         return
     place = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]
     # -P keeps the working directory out of sys.path: a folder `api` there must not shadow our package of that name.
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", *place, "--port", "0", "--workers", str(workers)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        *place,
+        "--port",
+        "0",
+        "--workers",
+        str(workers),
+    ]
     command += ["--parent", str(os.getpid())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -84,6 +84,6 @@ class State:
     unused.
     """
     shown: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Texts that each page showed, by `rl.record.url_key` of its final URL."""
+    """Texts that each page showed, by `webemu.rl.record.url_key` of its final URL."""
     redirects: dict[str, str] = field(default_factory=dict)
     """Mapping from `url_key` of each requested URL to that of its final URL."""

@@ -1,4 +1,4 @@
-"""Replacement of words in all that the web says, to test whether an agent reads its sources (`rl.probe`)."""
+"""Replacement of words in all that the web says, to test whether an agent reads its sources (`webemu.rl.probe`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Texts that the tools of an episode show: search results, windows of a page, matches. Pure; sanitising and delimiting
-follow in `rl.neutral`.
+follow in `webemu.rl.sanitizing`.
 """
 
 from __future__ import annotations

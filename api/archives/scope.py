@@ -1,7 +1,7 @@
 """Range of SURT keys that a CDX query covers: one URL, a path prefix, a host or a domain.
 
 The ranges are those of pywb's `calc_search_range`. Reading the captures inside a range is the work of
-`api.archives.listing`.
+`webemu.api.archives.listing`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CDX server of the Wayback Machine, `/cdx/search/cdx` (README of Internet Archive's `wayback-cdx-server`).
 
 Lines come in the order of SURT keys and times unless the query sorts them. Parameters shared with Common Crawl's index
-are in `api.archives.selection`.
+are in `webemu.api.archives.selection`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Request(NamedTuple):
     """One request, ready to be sent."""
 
     kind: int
-    """Index of its kind in `api.bench.asks.KINDS`."""
+    """Index of its kind in `webemu.api.bench.request_factory.KINDS`."""
     host: str
     """Host whose tunnel it must go through; empty if any connection will do."""
     message: bytes
@@ -64,9 +64,9 @@ class Samples:
     """Outcomes, one entry per request in each array, in the order of the answers."""
 
     kinds: array[int] = field(default_factory=lambda: array("B"))
-    """Index of each request's kind in `api.bench.asks.KINDS`."""
+    """Index of each request's kind in `webemu.api.bench.request_factory.KINDS`."""
     statuses: array[int] = field(default_factory=lambda: array("H"))
-    """HTTP status; a value below 100 is a failure, see `api.bench.wire`."""
+    """HTTP status; a value below 100 is a failure, see `webemu.api.bench.connection`."""
     due: array[float] = field(default_factory=lambda: array("d"))
     """Seconds after the start at which the request was due."""
     took: array[float] = field(default_factory=lambda: array("d"))

@@ -25,7 +25,7 @@ GRACE = 10.0
 
 @dataclass(frozen=True)
 class Traffic:
-    """Parameters of the load; see `api.bench.load.Plan`."""
+    """Parameters of the load; see `webemu.api.bench.load.Plan`."""
 
     connections: int
     rate: float = 0.0

@@ -141,7 +141,7 @@ def started(config: Config) -> Iterator[Server]:
     """
     begun = time.perf_counter()
     # -P: our packages have plain names, so a folder `api` in the current directory would shadow ours.
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--port", "0", "--parent", str(os.getpid())]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", "--port", "0", "--parent", str(os.getpid())]
     command += ["--root", str(config.root), "--collection", config.collection, "--host", "127.0.0.1"]
     command += ["--workers", str(config.workers), "--cache-mb", str(config.cache_mb)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -42,7 +42,7 @@ def asked(folder: Path, queries: int, pages: int, seed: str, traces: bool) -> As
     `queries` and `pages` are the numbers wanted; fewer come back from a small collection. Raises SnapshotError if
     there is no readable snapshot, BadRequest if the traces hold no searches.
     """
-    told = _run("index.asked", folder, str(queries), str(pages), seed, *(["traces"] if traces else []))
+    told = _run("webemu.index.load_samples", folder, str(queries), str(pages), seed, *(["traces"] if traces else []))
     found = [(url, word) for url, word in told["pages"]]
     if traces and not told["queries"]:
         raise BadRequest(f"{folder}/traces holds no searches", action="record sessions first (docs/sessions.md)")

@@ -1,7 +1,7 @@
 """Every search and scraping service that agents are written against, each as one small module.
 
 A service is a `Dialect`: its host names, routes, parameters and errors. `DIALECTS` lists them; nothing else has to be
-registered to serve a new one. `api.dialects.dialect` defines the type and how a request becomes a response.
+registered to serve a new one. `webemu.api.dialects.dialect` defines the type and how a request becomes a response.
 """
 
 from webemu.api.dialects import (

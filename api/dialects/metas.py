@@ -1,7 +1,7 @@
 """Declarations in the head of an HTML document: language, `meta` elements, icon.
 
 Services return them beside a page's text. They are read with regular expressions, because parsing the whole document
-would cost more than the rest of the response. `ingest.extract.declared` reads what the catalog keeps at ingestion.
+would cost more than the rest of the response. `webemu.ingest.extract.metadata` reads what the catalog keeps at ingestion.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def known(wanted: Wanted, shown: int, more: bool) -> int:
 
 
 def said(text: str, wanted: Wanted) -> str:
-    """Return the query with its filters as operators of the world's query language (`emulator.query`).
+    """Return the query with its filters as operators of the world's query language (`webemu.emulator.query`).
 
     `before:` excludes its day, so that the last day wanted is moved by one.
     """

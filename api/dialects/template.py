@@ -23,7 +23,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 @cache
 def _templates() -> Environment:
     """Return the environment of this package's templates, which fails on an undefined name."""
-    loader = PackageLoader("api.dialects")
+    loader = PackageLoader("webemu.api.dialects")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 

@@ -2,7 +2,7 @@
 
 Names and values that HTTP forbids are dropped, and so is what exceeds the limits of the strictest common clients.
 Nothing is dropped silently: each header is counted under a reason (`/metrics`), and the response says how many are
-missing. The meaning of headers, and which of them belong to the origin, is decided before: see `api.origin`.
+missing. The meaning of headers, and which of them belong to the origin, is decided before: see `webemu.api.services.origin`.
 """
 
 from __future__ import annotations

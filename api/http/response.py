@@ -1,7 +1,7 @@
 """A complete HTTP response of the native API, and the function that sends it as two ASGI messages.
 
 Responses of the emulated web and of imitated services carry their own reason phrase and header order: see
-`api.origin`.
+`webemu.api.services.origin`.
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ async def send_answer(answer: Answer, send: Send, *, bodiless: bool = False) -> 
     With `bodiless` (HEAD) the body is left out, while `Content-Length` is that of the GET response.
     """
     start = {"type": "http.response.start", "status": answer.status, "headers": all_headers(answer)}
-    # `api.doors.wire` sends a response with a reason in one piece, and adds the date to this server's own.
+    # `webemu.api.proxy.http_protocol` sends a response with a reason in one piece, and adds the date to this server's own.
     await send({**start, "reason": PHRASES[answer.status], "own": True})
     await send({"type": "http.response.body", "body": b"" if bodiless else answer.body})

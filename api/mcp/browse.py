@@ -1,6 +1,6 @@
 """The tools `search`, `open` and `find`, with pages of results, formats, and ranges of characters or lines.
 
-Their texts are those of `agent_client.tools`, so that an agent reads the same whichever way it calls them.
+Their texts are those of `webemu.agent_client.tools`, so that an agent reads the same whichever way it calls them.
 """
 
 from __future__ import annotations

@@ -54,4 +54,4 @@ def _message(body: bytes) -> rpc.Message | None:
 
 
 DIALECT = Dialect("mcp", "MCP", (), (), None, refuse, "`http://127.0.0.1:8800/mcp`")
-"""A dialect without routes, used only to render errors; `api.mcp.endpoint` answers the requests."""
+"""A dialect without routes, used only to render errors; `webemu.api.mcp.endpoint` answers the requests."""

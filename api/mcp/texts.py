@@ -1,6 +1,6 @@
 """Results, pages and matches as the text that a model reads.
 
-The texts equal those of `agent_client.tools`, so that an agent sees the same whichever way it calls the tools.
+The texts equal those of `webemu.agent_client.tools`, so that an agent sees the same whichever way it calls the tools.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Counters:
             del self._sessions[next(iter(self._sessions))]
 
     def told(self) -> dict[str, Any]:
-        """Return what `api.tally` publishes: the figures, the most frequent searches, and the sessions active in the
+        """Return what `webemu.api.observe.worker_metrics` publishes: the figures, the most frequent searches, and the sessions active in the
         last minute.
         """
         searched: Counter[str] = Counter()

@@ -28,7 +28,7 @@ _POLICY = (
 @cache
 def page() -> Answer:
     """Return the HTML page, which never changes. Its Content-Security-Policy allows its own style and script only."""
-    folder = files("api.pages").joinpath("templates")
+    folder = files("webemu.api.pages").joinpath("templates")
     parts = {name: folder.joinpath(f"dashboard.{name}").read_text() for name in ("html", "css", "js")}
     body = parts["html"].replace("/*style*/", parts["css"]).replace("/*script*/", parts["js"]).encode()
     policy = _POLICY.format(style=_hashed(parts["css"]), script=_hashed(parts["js"]))

@@ -32,7 +32,7 @@ _POLICY = (
 @cache
 def _templates() -> Environment:
     """Return the environment of this package's templates, which fails on an undefined name."""
-    loader = PackageLoader("api.pages")
+    loader = PackageLoader("webemu.api.pages")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

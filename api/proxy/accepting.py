@@ -3,7 +3,7 @@
 libuv, and so uvloop, accepts one connection per iteration of the loop, and an iteration lasts as long as all requests
 together that are ready in it. Beside busy connections a new one would wait one iteration for each connection before it
 in the queue. asyncio's own loop accepts as many as the backlog holds, so nothing is changed where uvloop is missing.
-Read `api.doors.gate` next: the protocol of the accepted connections.
+Read `webemu.api.proxy.protocol_sniffer` next: the protocol of the accepted connections.
 """
 
 from __future__ import annotations

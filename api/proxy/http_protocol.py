@@ -222,7 +222,7 @@ class Wire(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Answer the request inline if possible, else start it as uvicorn does."""
-        if self._unused > waiting.MAX_HEAD and self._head_size() > waiting.MAX_HEAD:
+        if self._unused > idle_connections.MAX_HEAD and self._head_size() > idle_connections.MAX_HEAD:
             self._verdict = TOO_LARGE
             raise ValueError("the request head is too large")
         self._used()

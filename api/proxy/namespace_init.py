@@ -107,7 +107,18 @@ def serve(root: str, collection: str) -> subprocess.Popen[bytes]:
     Raises:
         EmulatorError: it ended, or did not answer in time.
     """
-    command = [sys.executable, "-P", "-m", "emulator.cli", "serve", "--root", root, "--collection", collection, *DOORS]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.emulator.cli",
+        "serve",
+        "--root",
+        root,
+        "--collection",
+        collection,
+        *DOORS,
+    ]
     server = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

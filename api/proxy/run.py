@@ -1,7 +1,7 @@
 """The command `webemu run -- CMD`: run CMD in a network of its own that contains nothing but the emulated web.
 
 The network is a Linux network namespace (namespaces(7)) created by `unshare`, as root or as any user who may create
-user namespaces. What happens inside is in `api.doors.sealed`. This module finds out whether the machine allows it, and
+user namespaces. What happens inside is in `webemu.api.proxy.namespace_init`. This module finds out whether the machine allows it, and
 if not, why.
 """
 
@@ -66,7 +66,15 @@ def run(
         print(f"webemu: cannot create a network here: {problem}\n  -> {INSTEAD}", file=sys.stderr)
         raise typer.Exit(2)
     # -P: the current folder is the user's, and its modules must not shadow ours.
-    inside = [sys.executable, "-P", "-m", "api.doors.sealed", str(config.root.resolve()), config.collection, ids]
+    inside = [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.api.proxy.namespace_init",
+        str(config.root.resolve()),
+        config.collection,
+        ids,
+    ]
     os.execvp("unshare", ["unshare", *flags, "--", *inside, *command])
 
 

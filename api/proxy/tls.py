@@ -39,7 +39,7 @@ class Tls(Waiting, asyncio.Transport):
         `make_protocol` creates the inner protocol from the host name that the client asked for, by default
         `name`.
         """
-        super().__init__(connections, waiting.HANDSHAKE_SECONDS)
+        super().__init__(connections, idle_connections.HANDSHAKE_SECONDS)
         self._inside, self._context, self._name = inside, context, name
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None

@@ -1,6 +1,6 @@
 """Documentation of the API: an OpenAPI 3.1 document, and the page `/docs`, which loads nothing from other hosts.
 
-The models here only describe responses. No response is rendered by them: `api.native` does that.
+The models here only describe responses. No response is rendered by them: `webemu.api.services.native` does that.
 """
 
 from __future__ import annotations

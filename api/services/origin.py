@@ -49,7 +49,7 @@ class Reply(NamedTuple):
     reason: bytes
     headers: Headers
     """Headers in the order and spelling of the origin, with a correct `Content-Length`. Some may be ones that HTTP
-    forbids; `api.head` drops them.
+    forbids; `webemu.api.http.head` drops them.
     """
     body: bytes
 

@@ -2,7 +2,7 @@
 
 What was not captured is answered plausibly and marked: an unknown host as a name that does not resolve, an unknown
 path with the host's own error page if it was captured, else with a plain 404. Services that live on the web (archives,
-wikis, search APIs) are modules of their own, found through `api.services`. Debug headers of this server begin with
+wikis, search APIs) are modules of their own, found through `webemu.api.services.registry`. Debug headers of this server begin with
 `X-Webemu-`. No request leaves this machine.
 """
 

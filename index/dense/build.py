@@ -1,7 +1,7 @@
 """Adds vectors to a snapshot: writes a new snapshot of hard links to the old one's files and a folder of vectors.
 
     snapshots/.<id>.parts/   embeddings made so far, one file per `PART_PAGES`; an interrupted run continues there
-    snapshots/<id>/dense/    see `index.dense.store`
+    snapshots/<id>/dense/    see `webemu.index.dense.store`
 
 The id covers the base snapshot, the models and the options, so that equal inputs find the snapshot that exists.
 """

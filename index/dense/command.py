@@ -64,8 +64,8 @@ def embed(
 
 def _embed(folder: Path, snapshot: str, asked: Asked) -> str:
     """Load the models and embed a snapshot; return the id of the new one."""
-    from index.dense import build  # its libraries are heavy, and only there with the extra `dense`
-    from index.dense import model as models
+    from webemu.index.dense import build  # its libraries are heavy, and only there with the extra `dense`
+    from webemu.index.dense import model as models
 
     base = build.base_of(folder, snapshot)
     home = models.locate(asked.model)

@@ -1,6 +1,6 @@
 """Encodes queries in batches: one thread encodes all queries that wait, and recent vectors are cached.
 
-The vector of a query does not depend on its batch: see `index.dense.model.load_query_encoder`.
+The vector of a query does not depend on its batch: see `webemu.index.dense.model.load_query_encoder`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cuts a page into the windows that are embedded: its title over 100 to 200 words, made of its record's passages.
 
-A window is a run of passages of `index.records`, so that a snippet can be chosen from the window a page was found by.
+A window is a run of passages of `webemu.index.records`, so that a snippet can be chosen from the window a page was found by.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The port `emulator.ports.PageStore` over remote partitions.
+"""The port `webemu.emulator.ports.PageStore` over remote partitions.
 
 Calls about one URL go to its partition alone; looser URL keys, hosts and listings go to all of them.
 """

@@ -1,7 +1,7 @@
-"""Ranks over all partitions as over one index: the port `emulator.ports.Ranker` on remote partitions.
+"""Ranks over all partitions as over one index: the port `webemu.emulator.ports.Ranker` on remote partitions.
 
 The partitions' rankings are merged by (BM25 score, rank of the URL); the best of all are then reranked as in one
-index. Filters, host crowding and duplicate collapse are those of `emulator.ranking`.
+index. Filters, host crowding and duplicate collapse are those of `webemu.emulator.ranking`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Rows:
 
     def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
         """Return the live entries of a ranking without later duplicates, each with its domain
-        (`emulator.ranking.drop_duplicates`).
+        (`webemu.emulator.ranking.drop_duplicates`).
         """
         return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
 
@@ -208,7 +208,7 @@ class SplitFinder:
         return Asked(parsed)
 
     def top(self, plan: Asked, limit: int) -> tuple[list[Entry], bool]:
-        """Return the best `limit` entries as `index.engine.RankEngine.top` would from one index of all pages.
+        """Return the best `limit` entries as `webemu.index.engine.RankEngine.top` would from one index of all pages.
 
         Entries are sorted by score, then URL; those that tie with the last one are left out unless there are no more,
         which the second value says.

@@ -1,6 +1,6 @@
 """Publication dates in the forms that documents use: ISO 8601 and its look-alikes, RFC 2822, English month names.
 
-The time of a capture is read elsewhere (`ingest.times`).
+The time of a capture is read elsewhere (`webemu.ingest.times`).
 """
 
 from __future__ import annotations

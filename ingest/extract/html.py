@@ -1,7 +1,7 @@
 """Extraction from HTML: readable text, links and declared metadata, with one parse.
 
-Hostile markup is cut, never refused. Decoding of bytes is in `ingest.extract.charset`, the choice of the main content
-in `index.content`.
+Hostile markup is cut, never refused. Decoding of bytes is in `webemu.ingest.extract.charset`, the choice of the main content
+in `webemu.index.content`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Metadata that an HTML document declares: title, description, language, publication date, canonical URL, robots.
 
-Takes a parsed tree. Detection of what is not declared (language) is in `ingest.extract.language`.
+Takes a parsed tree. Detection of what is not declared (language) is in `webemu.ingest.extract.language`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records of a per-record gzip or plain WARC file in any state; every byte belongs to a record or to a named skip.
 
 FastWARC reads ahead, and each of its records is checked against the file. If a check or FastWARC itself fails, the
-careful reader takes over from the last good offset for a while. Other containers: `ingest.repack`.
+careful reader takes over from the last good offset for a while. Other containers: `webemu.ingest.repack`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class SearchEnv:
     """Environment with Gymnasium's interface. An action is `{"tool": …, "arguments": …}` or a model's text;
     observations are text.
 
-    Text actions are read by `rl.adapters.text_tool_calls`. `info` has the `kind` of the observation, and at the end
+    Text actions are read by `webemu.rl.adapters.text_tool_calls`. `info` has the `kind` of the observation, and at the end
     `reward`, `terms`, `masked` and `end`. A masked episode is truncated with reward 0, because a reward must be a
     number: leave it out of training by `info["masked"]`.
 

@@ -1,4 +1,4 @@
-"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `rl.adapters.text_tool_calls`.
+"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `webemu.rl.adapters.text_tool_calls`.
 
 SkyRL demands a number as reward: a masked episode earns 0, with `masked` set in its metadata and metrics.
 """

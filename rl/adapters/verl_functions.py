@@ -1,7 +1,7 @@
 """verl's stateless `function_tool`s: search, open and find on the server that `WEBEMU_SERVER` names.
 
 verl gives such tools no trajectory, so there is no session, ledger, mask or grounding, and `compute_score` grades the
-text alone. The tools of `rl.adapters.verl` have all of these. Load this file by `multi_turn.function_tool_path`.
+text alone. The tools of `webemu.rl.adapters.verl` have all of these. Load this file by `multi_turn.function_tool_path`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Name(StrEnum):
 
 
 class Spoken(StrEnum):
-    """Protocols between a model and an episode (`rl.chat.PROTOCOLS`)."""
+    """Protocols between a model and an episode (`webemu.rl.chat.PROTOCOLS`)."""
 
     native = "native"
     react = "react"
@@ -84,8 +84,8 @@ def with_model(asked: Model, name: Name | None) -> Who:
 
     Raises NoAgentError if options are missing or do not fit together, EndpointError if the endpoint is bad.
     """
-    from rl.endpoint import Endpoint  # imports `openai`: 0.6 s, an extra, needed by models only
-    from rl.policies import model  # as slow to import
+    from webemu.rl.endpoint import Endpoint  # imports `openai`: 0.6 s, an extra, needed by models only
+    from webemu.rl.policies import model  # as slow to import
 
     if not asked.base_url:
         raise NobodyError(f"no address was given for the model {asked.name}", "give its endpoint with --base-url …/v1")

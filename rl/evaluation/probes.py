@@ -1,4 +1,4 @@
-"""Evidence-swap probe of an agent: passed tasks are repeated on a web with altered answers (`rl.probe`).
+"""Evidence-swap probe of an agent: passed tasks are repeated on a web with altered answers (`webemu.rl.probe`).
 
 An agent that reads gives the altered answer; one that recalls gives the original.
 """

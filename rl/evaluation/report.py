@@ -31,7 +31,7 @@ _KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.te
 
 def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
     """Return the report of an evaluation as HTML, from its figures and rows."""
-    loader = PackageLoader("rl.evaluation", ".")
+    loader = PackageLoader("webemu.rl.evaluation", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -14,7 +14,7 @@ _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 
 def look() -> Markup:
     """Return the style sheet, which templates include as `{{ look }}`."""
-    return Markup(files("rl.evaluation").joinpath("look.css").read_text(encoding="utf-8"))
+    return Markup(files("webemu.rl.evaluation").joinpath("look.css").read_text(encoding="utf-8"))
 
 
 def policy(template: str, connect: str = "'none'") -> Markup:

@@ -22,7 +22,7 @@ class Step:
     """Arguments as they were given: an object, or the model's own text."""
     observation: str
     kind: str
-    """Kind of the observation (`rl.state.ObservationKind`)."""
+    """Kind of the observation (`webemu.rl.state.ObservationKind`)."""
     id: str = ""
     """Id of the call at the endpoint; empty without one."""
 

@@ -1,4 +1,4 @@
-"""Parsing of observations, for policies without a model. Pure; the texts are made by `rl.views` and `rl.neutral`."""
+"""Parsing of observations, for policies without a model. Pure; the texts are made by `webemu.rl.views` and `webemu.rl.sanitizing`."""
 
 from __future__ import annotations
 

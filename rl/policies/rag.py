@@ -8,7 +8,7 @@ from webemu.rl.policies.attempt import Attempt
 
 async def rag(attempt: Attempt) -> None:
     """Play an attempt with one search and one page."""
-    found = await searching.results(attempt)
+    found = await question_search.results(attempt)
     answer = ""
     if found:
         opened = await attempt.act("open", link=found[0][0])

@@ -1,7 +1,7 @@
 """Scripted searcher: a baseline without a model or knowledge of the gold answer.
 
-Questions of known forms are answered by the script of `agent_client.scripted`, hop by hop. For others, the first pages
-that a search for the question finds are read, and the best candidate of `rl.policies.reader` is the answer. Episodes
+Questions of known forms are answered by the script of `webemu.agent_client.scripted`, hop by hop. For others, the first pages
+that a search for the question finds are read, and the best candidate of `webemu.rl.policies.reader` is the answer. Episodes
 do not show the URLs of links, so the script gets placeholder URLs that contain their numbers.
 """
 
@@ -78,7 +78,7 @@ async def _open(attempt: Attempt, url: str, start: int, opened: list[str]) -> st
 
 def _results(found: Observation) -> str:
     """Return results in the layout of the tools of `agent_client`, which the script reads."""
-    return "\n\n".join(f"{name[1:]}. {title}\n   {url}" for name, title, url in seen.results(found.text))
+    return "\n\n".join(f"{name[1:]}. {title}\n   {url}" for name, title, url in observation_parsing.results(found.text))
 
 
 def _page(found: Observation) -> str:

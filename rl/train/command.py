@@ -77,8 +77,8 @@ def _run(
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     for bars_of in ("HF_HUB", "HF_DATASETS"):
         os.environ.setdefault(f"{bars_of}_DISABLE_PROGRESS_BARS", "1")
-    from rl.train.run import Given  # imports torch and trl, which takes seconds
-    from rl.train.run import train as run
+    from webemu.rl.train.run import Given  # imports torch and trl, which takes seconds
+    from webemu.rl.train.run import train as run
 
     bars: dict[str, Any] = {}
 

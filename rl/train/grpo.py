@@ -1,4 +1,4 @@
-"""GRPO stage: TRL makes the steps, `rl.train.rollout` plays the episodes, and a curriculum chooses the tasks."""
+"""GRPO stage: TRL makes the steps, `webemu.rl.train.rollout` plays the episodes, and a curriculum chooses the tasks."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Rounds:
         if self._control == "random-reward":
             return Random(f"{step}:{one.task.id}:{one.seed}").random()
         if self._control == "shuffled-gold" and not outcome(one.score):
-            return 0.0  # without this, a cited wrong answer would still earn `rl.rewards.WRONG_ANSWER_CAP`
+            return 0.0  # without this, a cited wrong answer would still earn `webemu.rl.rewards.WRONG_ANSWER_CAP`
         return one.score.reward * (1 - self.stage.length * min(1.0, sum(one.mask) / self.stage.context))
 
 
@@ -124,7 +124,7 @@ class Keeper(TrainerCallback):
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Save the curriculum's state, on the first process only."""
-        if ranks.is_first():
+        if distributed.is_first():
             path = self._folder / CURRICULUM.format(state.global_step)
             path.write_text(self._rounds.curriculum.saved(), encoding="utf-8")
 
@@ -144,7 +144,7 @@ def grpo(
     """Train `model` for the stage's steps and return the trainer. A `resume` other than 0 is the step of the
     checkpoint to continue from.
     """
-    journal = Journal(folder, resume, ranks.is_first())
+    journal = Journal(folder, resume, distributed.is_first())
     curriculum = _curriculum(stage, tasks, folder, seed, resume)
     limits = replace(limits, calls=0) if control == "no-tools" else limits
     rounds = Rounds(room, stage, curriculum, limits, policy, system, control, journal)

@@ -48,7 +48,7 @@ class Model:
     lora: int = 0
     """Rank of LoRA adapters (peft) on all linear layers; 0 trains all weights."""
     system: str = ""
-    """System prompt before the question. `rules` stands for `rl.chat.answer_rules`."""
+    """System prompt before the question. `rules` stands for `webemu.rl.chat.answer_rules`."""
     vllm: str = ""
     """Engine of the GRPO rollouts: empty for `transformers`, `colocate` for vLLM in this process, or the URL of a vLLM
     server.
@@ -76,7 +76,7 @@ class Stage:
     rows: str = "patterns"
     """SFT rows: `patterns`, or the `best` episodes of all GRPO stages before."""
     mix: Mapping[str, float] = field(default_factory=dict)
-    """Shares of the patterns (`rl.train.patterns`). With rows of `best`, the number of added patterns relative to the
+    """Shares of the patterns (`webemu.rl.train.patterns`). With rows of `best`, the number of added patterns relative to the
     rows.
     """
     group: int = 8
@@ -94,13 +94,13 @@ class Stage:
     fewer.
     """
     entropy: float = 0.0
-    """Entropy limit in nats per token. The stage stops after `rl.train.grpo.MAX_LOW_ENTROPY_STEPS` consecutive steps
+    """Entropy limit in nats per token. The stage stops after `webemu.rl.train.grpo.MAX_LOW_ENTROPY_STEPS` consecutive steps
     below it, because the model no longer explores.
     """
     resample: int = 2
     """Times that groups with equal rewards are replaced by new ones (DAPO's dynamic sampling)."""
     horizon: tuple[tuple[int, int], ...] = ()
-    """Pairs of (step, turns) for a growing turn limit: see `rl.curriculum.limit_turns`."""
+    """Pairs of (step, turns) for a growing turn limit: see `webemu.rl.curriculum.limit_turns`."""
     noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Weather rates at the first and at the last step, by kind of weather."""
     plan: Plan = field(default_factory=Plan)

@@ -93,7 +93,7 @@ def page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
 
         Path("report.html").write_text(render_page(Path("runs/tiny")), encoding="utf-8")
     """
-    loader = PackageLoader("rl.train", ".")
+    loader = PackageLoader("webemu.rl.train", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

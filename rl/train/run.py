@@ -203,7 +203,7 @@ class _Run:
         limits = replace(self.recipe.limits, calls=0) if self.recipe.control == "no-tools" else self.recipe.limits
         voice = Voice(model, tokenizer, stage.turn, stage.temperature, self._system())
         pairs = [(task, self.seed) for task in asked]
-        mine, made = ranks.share(pairs), list[Rollout]()
+        mine, made = distributed.share(pairs), list[Rollout]()
         # Batches of 128 bound the memory of generation.
         for begin in range(0, len(mine), 128):
             part = play(room, voice, mine[begin : begin + 128], limits, stage.context, dict(self.recipe.policy))
@@ -324,7 +324,7 @@ def loaded(source: str) -> tuple[Any, Any]:
     """Return model and tokenizer of a folder or hub id."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    words = speak.prepared(AutoTokenizer.from_pretrained(source))
+    words = sampling.prepared(AutoTokenizer.from_pretrained(source))
     # Weights of 16 bits would lose small optimizer steps; the passes still use bf16, set by the trainers.
     return AutoModelForCausalLM.from_pretrained(source, dtype="float32"), words
 

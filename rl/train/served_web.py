@@ -60,7 +60,7 @@ def _make(web: Web, name: str, folder: Path) -> None:
 
 def _webemu(*arguments: str) -> None:
     # -P keeps the working directory out of sys.path: a folder `api` there must not shadow our package of that name.
-    command = [sys.executable, "-P", "-m", "emulator.cli", *arguments]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise ValueError(f"`webemu {arguments[0]}` failed: {done.stderr.strip() or done.stdout.strip()}")

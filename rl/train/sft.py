@@ -36,7 +36,7 @@ def sft(
     """Train `model` on rows of `messages` and `tools`, and return the trainer. A `resume` other than 0 is the step of
     the checkpoint to continue from.
     """
-    journal = Journal(folder, resume, ranks.is_first())
+    journal = Journal(folder, resume, distributed.is_first())
     trainer = SFTTrainer(
         model=model, args=config(stage, folder, seed), train_dataset=dataset(rows), processing_class=tokenizer,
         peft_config=peft, callbacks=[Keeper(journal, show)],
@@ -82,11 +82,11 @@ def parts(stage: Stage) -> tuple[int, int]:
 
     Raises: RecipeError if the batch is not a multiple of processes times micro-batch size.
     """
-    mine = stage.batch // ranks.count()
+    mine = stage.batch // distributed.count()
     at_once = stage.micro or mine
     if stage.batch % (distributed.count() * at_once):
         raise RecipeError(
-            f"stage {stage.name}: batch ({stage.batch}) must be a multiple of processes ({ranks.count()}) times micro"
+            f"stage {stage.name}: batch ({stage.batch}) must be a multiple of processes ({distributed.count()}) times micro"
             f" ({at_once})"
         )
     return at_once, mine // at_once

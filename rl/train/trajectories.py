@@ -217,7 +217,7 @@ def _one(row: Mapping[str, Any], group: tuple[float | None, ...], place: int) ->
 
 
 def _verdict(score: Score, over: str) -> str:
-    """Return the verdict in one word: those of `rl.evaluation.report`, and `partial` for a report."""
+    """Return the verdict in one word: those of `webemu.rl.evaluation.report`, and `partial` for a report."""
     if score.reward is None:
         return "masked"
     if is_grounded_score(score):

@@ -330,7 +330,7 @@ def test_a_forked_process_is_told() -> None:
 def test_an_application_ends_with_the_process_where_nobody_closed(client: str) -> None:
     script = f"""
 import asyncio, sys
-from agent_client import AsyncClient, Client
+from webemu.agent_client import AsyncClient, Client
 from test_inside import Odd
 class Telling(Odd):
     async def _live(self, *told):
