@@ -8,8 +8,15 @@ with Client("http://127.0.0.1:8800") as web:
 from webemu.agent_client.agent import Action, Policy, Step, Trajectory, run
 from webemu.agent_client.browser import BROWSER_TOOLS, AsyncBrowser, Browser
 from webemu.agent_client.client import AsyncClient, Client
-from webemu.agent_client.errors import BadRequest, ClientError, InfrastructureError, NotCaptured, NoView, WebError
-from webemu.agent_client.tools import TOOLS, acall, call
+from webemu.agent_client.errors import (
+    BadRequest,
+    ClientError,
+    InfrastructureError,
+    NotCaptured,
+    ViewUnavailable,
+    WebError,
+)
+from webemu.agent_client.tools import TOOLS, call, call_async
 from webemu.agent_client.types import FindAnswer, Health, Match, PageAnswer, RawAnswer, SearchAnswer, SearchResult
 
 __all__ = [
@@ -26,7 +33,6 @@ __all__ = [
     "Health",
     "InfrastructureError",
     "Match",
-    "NoView",
     "NotCaptured",
     "PageAnswer",
     "Policy",
@@ -35,8 +41,9 @@ __all__ = [
     "SearchResult",
     "Step",
     "Trajectory",
+    "ViewUnavailable",
     "WebError",
-    "acall",
     "call",
+    "call_async",
     "run",
 ]

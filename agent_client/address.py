@@ -6,9 +6,9 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-UNIX = "unix://"
+UNIX_PREFIX = "unix://"
 """Prefix of the address of a Unix domain socket."""
-_START = "start it with `webemu serve{}`, or set base_url to the address of a running server"
+_START_HINT = "start it with `webemu serve{}`, or set base_url to the address of a running server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +23,21 @@ class Address:
     """Path of its Unix domain socket; empty if it listens on a port."""
 
     @property
-    def start(self) -> str:
+    def start_hint(self) -> str:
         """Advice for the case that nothing answers."""
-        return _START.format(f" --uds {self.path}" if self.path else "")
+        return _START_HINT.format(f" --uds {self.path}" if self.path else "")
 
 
-def address(base_url: str) -> Address:
+def parse_address(base_url: str) -> Address:
     """Return the parsed address. Raises ValueError if it is not one.
 
     The part after `unix://` is a path, absolute or relative, percent-encoded as in URLs.
     """
     if base_url.startswith(("http://", "https://")):
         return Address(base_url.rstrip("/"), base_url.rstrip("/"))
-    if not base_url.startswith(UNIX):
+    if not base_url.startswith(UNIX_PREFIX):
         raise ValueError(f"base_url must begin with http://, https:// or unix://, got {base_url!r}")
-    path = unquote(base_url.removeprefix(UNIX), errors="surrogateescape")
+    path = unquote(base_url.removeprefix(UNIX_PREFIX), errors="surrogateescape")
     if not path.strip("/") or "\0" in path:
         raise ValueError(f"base_url {base_url!r} has no socket path; write it as unix:///run/webemu.sock")
     if not hasattr(socket, "AF_UNIX"):

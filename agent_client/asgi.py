@@ -15,26 +15,26 @@ from urllib.parse import unquote
 import httpx
 
 from webemu.agent_client.address import Address
-from webemu.agent_client.concurrency import Turns
+from webemu.agent_client.concurrency import ConcurrencyLimiter
 from webemu.agent_client.errors import InfrastructureError
-from webemu.agent_client.raw_response import Fields, Received
+from webemu.agent_client.raw_response import HeaderList, RawResponse
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Application: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 """An ASGI application, such as `webemu.api.app.create_app` returns."""
-HERE = Address("asgi://localhost", "asgi://localhost")
+ASGI_ADDRESS = Address("asgi://localhost", "asgi://localhost")
 """Address of every application in this process."""
-LEAVE = 15.0
+SHUTDOWN_SECONDS = 15.0
 """Seconds that running requests have to end when the application is stopped."""
-_LONGEST = 65_536 - len(HERE.url)
+_MAX_PATH_CHARS = 65_536 - len(ASGI_ADDRESS.url)
 """Longest path that httpx accepts, in characters; it reports the error for longer ones."""
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 _SCOPE = {"type": "http", "asgi": _ASGI, "http_version": "1.1", "scheme": "http", "root_path": "", "client": None}
 
 
-class Inside:
+class AsgiTransport:
     """A client's transport to an ASGI application; bound to the event loop of its first request."""
 
     def __init__(self, app: Application, headers: Mapping[str, str], timeout: float) -> None:
@@ -43,38 +43,38 @@ class Inside:
             raise ValueError(f"a header value is not printable ASCII: {[*headers.values()]}; check `session`")
         self._app, self._timeout = app, timeout
         self._fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        self._running: Running | None = None
-        self._turns = Turns()
-        self._busy: set[_Exchange] = set()
+        self._lifespan: AppLifespan | None = None
+        self._limiter = ConcurrencyLimiter()
+        self._exchanges: set[_AsgiExchange] = set()
 
     @staticmethod
-    def bears(path: str) -> bool:
+    def accepts_target(path: str) -> bool:
         """True if a path is short enough to be sent."""
-        return len(path) <= _LONGEST
+        return len(path) <= _MAX_PATH_CHARS
 
-    async def ask(self, path: str, body: bytes | None) -> Received:
+    async def send(self, path: str, body: bytes | None) -> RawResponse:
         """Return the response. Raises httpx.RequestError, or InfrastructureError if the application does not run."""
-        running = self._running
-        if running is None or running.loop is not asyncio.get_running_loop():
-            running = self._running = await Running.of(self._app, self)
-        async with self._turns:
-            exchange = _Exchange(running.loop, body, self._timeout)
-            self._busy.add(exchange)
-            running.begin(self._scope(path, body, running.state), exchange)
+        lifespan = self._lifespan
+        if lifespan is None or lifespan.loop is not asyncio.get_running_loop():
+            lifespan = self._lifespan = await AppLifespan.acquire(self._app, self)
+        async with self._limiter:
+            exchange = _AsgiExchange(lifespan.loop, body, self._timeout)
+            self._exchanges.add(exchange)
+            lifespan.start_request(self._scope(path, body, lifespan.state), exchange)
             try:
-                status, fields, content = await exchange.answered
+                status, fields, content = await exchange.response
             finally:
-                exchange.leave()
-                self._busy.discard(exchange)
-        return Received(HERE.name + path, status, fields, content)
+                exchange.disconnect()
+                self._exchanges.discard(exchange)
+        return RawResponse(ASGI_ADDRESS.name + path, status, fields, content)
 
     async def close(self) -> None:
         """Fail running requests and release the application; the last client stops it."""
-        for exchange in self._busy:
+        for exchange in self._exchanges:
             exchange.fail(httpx.ReadError("the client was closed"))
-        running, self._running = self._running, None
-        if running is not None and running.loop is asyncio.get_running_loop():
-            await running.leave(self)
+        lifespan, self._lifespan = self._lifespan, None
+        if lifespan is not None and lifespan.loop is asyncio.get_running_loop():
+            await lifespan.release(self)
 
     def _scope(self, path: str, body: bytes | None, state: dict[str, Any]) -> dict[str, Any]:
         """Return the ASGI scope of a request."""
@@ -92,12 +92,12 @@ class Inside:
         }
 
 
-class Running:
+class AppLifespan:
     """An application that runs in one event loop, from the first request of its first client until its last client
     closes.
     """
 
-    _all: ClassVar[dict[int, Running]] = {}
+    _instances: ClassVar[dict[int, AppLifespan]] = {}
 
     def __init__(self, app: Application, loop: asyncio.AbstractEventLoop) -> None:
         self._app, self.loop = app, loop
@@ -105,81 +105,87 @@ class Running:
         """Lifespan state, which every request gets a copy of."""
         self._clients: set[object] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._told: asyncio.Queue[Message] = asyncio.Queue()
-        self._told.put_nowait({"type": "lifespan.startup"})
+        self._lifespan_messages: asyncio.Queue[Message] = asyncio.Queue()
+        self._lifespan_messages.put_nowait({"type": "lifespan.startup"})
         self._started: asyncio.Future[None] = loop.create_future()
-        self._life = loop.create_task(self._live())
+        self._lifespan_task = loop.create_task(self._run_lifespan())
 
     @staticmethod
-    async def of(app: Application, client: object) -> Running:
+    async def acquire(app: Application, client: object) -> AppLifespan:
         """Return the started application and count one more client.
 
         Raises InfrastructureError if it does not start or runs in another event loop.
         """
         loop = asyncio.get_running_loop()
-        running = Running._all.get(id(app))
-        if running is None or running.loop.is_closed():
-            running = Running._all[id(app)] = Running(app, loop)
-        elif running.loop is not loop:
+        lifespan = AppLifespan._instances.get(id(app))
+        if lifespan is None or lifespan.loop.is_closed():
+            lifespan = AppLifespan._instances[id(app)] = AppLifespan(app, loop)
+        elif lifespan.loop is not loop:
             action = "use it from one event loop, or from any thread with Client(app=...)"
             raise InfrastructureError("the application runs in another event loop", reason="unreachable", action=action)
-        running._clients.add(client)
-        await asyncio.shield(running._started)  # one caller's cancellation must not stop the start for the others
-        return running
+        lifespan._clients.add(client)
+        await asyncio.shield(lifespan._started)  # one caller's cancellation must not stop the start for the others
+        return lifespan
 
-    def begin(self, scope: dict[str, Any], exchange: _Exchange) -> None:
+    def start_request(self, scope: dict[str, Any], exchange: _AsgiExchange) -> None:
         """Run a request in a task of its own: the caller may give up while others wait for the same work."""
         task = self.loop.create_task(exchange.run(self._app, scope))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def leave(self, client: object) -> None:
+    async def release(self, client: object) -> None:
         """Count one client less; without clients the application is stopped."""
         self._clients.discard(client)
-        if self._clients or Running._all.get(id(self._app)) is not self:
+        if self._clients or AppLifespan._instances.get(id(self._app)) is not self:
             return
-        del Running._all[id(self._app)]
+        del AppLifespan._instances[id(self._app)]
         if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=LEAVE)
-            for task in late:
+            _, late_tasks = await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+            for task in late_tasks:
                 task.cancel()
-        self._told.put_nowait({"type": "lifespan.shutdown"})
-        await asyncio.wait([self._life])
+        self._lifespan_messages.put_nowait({"type": "lifespan.shutdown"})
+        await asyncio.wait([self._lifespan_task])
 
-    async def _live(self) -> None:
+    async def _run_lifespan(self) -> None:
         """Run the lifespan protocol. An application that returns at once or fails does not support it and works
         without.
         """
         with suppress(Exception):
-            await self._app({"type": "lifespan", "asgi": _ASGI, "state": self.state}, self._told.get, self._hear)
+            await self._app(
+                {"type": "lifespan", "asgi": _ASGI, "state": self.state},
+                self._lifespan_messages.get,
+                self._on_lifespan_message,
+            )
         if not self._started.done():
             self._started.set_result(None)
 
-    async def _hear(self, message: Message) -> None:
+    async def _on_lifespan_message(self, message: Message) -> None:
         """Handle a lifespan message of the application."""
         if self._started.done():
             return
         if message["type"] == "lifespan.startup.failed":
-            Running._all.pop(id(self._app), None)
-            said = message.get("message", "").strip().rpartition("\n")[2]
-            self._started.set_exception(InfrastructureError(f"the application does not start: {said}", reason="failed"))
+            AppLifespan._instances.pop(id(self._app), None)
+            last_line = message.get("message", "").strip().rpartition("\n")[2]
+            self._started.set_exception(
+                InfrastructureError(f"the application does not start: {last_line}", reason="failed")
+            )
         else:
             self._started.set_result(None)
 
 
-class _Exchange:
+class _AsgiExchange:
     """One request and its response, as the application sees them."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, body: bytes | None, timeout: float) -> None:
         self._loop, self._timeout = loop, timeout
         self._body: bytes | None = body or b""
-        self._gone = asyncio.Event()
+        self._disconnected = asyncio.Event()
         self._status, self._pieces = 0, list[bytes]()
-        self._fields: Fields = []
-        self.answered: asyncio.Future[tuple[int, Fields, bytes]] = loop.create_future()
+        self._fields: HeaderList = []
+        self.response: asyncio.Future[tuple[int, HeaderList, bytes]] = loop.create_future()
         """Future of status, headers and body; its exception is an httpx error."""
         self._deadline = loop.time() + timeout
-        self._timer = loop.call_at(self._deadline, self._look)
+        self._timer = loop.call_at(self._deadline, self._check_deadline)
 
     async def run(self, app: Application, scope: dict[str, Any]) -> None:
         """Run the application for this request."""
@@ -190,25 +196,25 @@ class _Exchange:
             self.fail(httpx.ReadError("the application was stopped"))
             raise
         except BaseException as error:  # a panic of a Rust library is not an `Exception`
-            failed = httpx.RemoteProtocolError(f"the application failed: {type(error).__name__}: {error}")
-            failed.__cause__ = error
-            self.fail(failed)
+            failure = httpx.RemoteProtocolError(f"the application failed: {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            self.fail(failure)
 
-    def leave(self) -> None:
+    def disconnect(self) -> None:
         """Tell the application that the client has disconnected."""
         self._timer.cancel()
-        self._gone.set()
+        self._disconnected.set()
 
     def fail(self, error: httpx.RequestError) -> None:
         """End the request with an error unless it has a response."""
-        if not self.answered.done():
-            self.answered.set_exception(error)
+        if not self.response.done():
+            self.response.set_exception(error)
 
     async def _receive(self) -> Message:
         body, self._body = self._body, None
         if body is not None:
             return {"type": "http.request", "body": body, "more_body": False}
-        await self._gone.wait()
+        await self._disconnected.wait()
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:
@@ -218,13 +224,13 @@ class _Exchange:
             return
         self._pieces.append(message.get("body", b""))
         if not message.get("more_body", False):
-            self._gone.set()
-            if not self.answered.done():
-                self.answered.set_result((self._status, self._fields, b"".join(self._pieces)))
+            self._disconnected.set()
+            if not self.response.done():
+                self.response.set_result((self._status, self._fields, b"".join(self._pieces)))
 
-    def _look(self) -> None:
+    def _check_deadline(self) -> None:
         """Fail the request if nothing was sent until the deadline, else check again at the new deadline."""
         if self._loop.time() < self._deadline:
-            self._timer = self._loop.call_at(self._deadline, self._look)
+            self._timer = self._loop.call_at(self._deadline, self._check_deadline)
         else:
             self.fail(httpx.ReadTimeout(f"no data for {self._timeout:g} seconds"))

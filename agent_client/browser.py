@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webemu.agent_client.browser_state import Tab, Turn
+from webemu.agent_client.browser_state import BrowserState, NextDisplay
 from webemu.agent_client.client import AsyncClient, Client
 from webemu.agent_client.errors import WebError
-from webemu.agent_client.page_display import Leaf
-from webemu.agent_client.tokens import Tokens, best
-from webemu.agent_client.tools import Misuse, function_tool, refusal
+from webemu.agent_client.page_display import Display
+from webemu.agent_client.tokens import TokenOffset, default_token_offset
+from webemu.agent_client.tools import InvalidToolCall, function_tool, refusal_text
 
 _CURSOR = {"type": "integer", "description": "Number in brackets above a display; the last display if not given."}
 BROWSER_TOOLS: list[dict[str, Any]] = [
@@ -45,21 +45,21 @@ BROWSER_TOOLS: list[dict[str, Any]] = [
 """Tool definitions for a model, which cites a display as `【cursor†L9-L11】`."""
 
 
-class _Browser:
+class _BaseBrowser:
     """State and display shared by both browsers."""
 
-    def __init__(self, view_tokens: int, results: int, tokens: Tokens | None) -> None:
-        self.tab = Tab(tokens or best(), view_tokens, results)
+    def __init__(self, view_tokens: int, results: int, tokens: TokenOffset | None) -> None:
+        self.state = BrowserState(tokens or default_token_offset(), view_tokens, results)
 
-    def _shown(self, shown: Leaf, turn: Turn) -> str:
+    def _show_display(self, display: Display, next_display: NextDisplay) -> str:
         """Return the text of a display; an error text if it has no such line."""
         try:
-            return self.tab.show(shown, turn)
-        except Misuse as error:
+            return self.state.show(display, next_display)
+        except InvalidToolCall as error:
             return str(error)
 
 
-class Browser(_Browser):
+class Browser(_BaseBrowser):
     """The browser of one rollout.
 
     browser = Browser(Client())
@@ -67,7 +67,7 @@ class Browser(_Browser):
     """
 
     def __init__(
-        self, client: Client, view_tokens: int = 1024, results: int = 20, tokens: Tokens | None = None
+        self, client: Client, view_tokens: int = 1024, results: int = 20, tokens: TokenOffset | None = None
     ) -> None:
         super().__init__(view_tokens, results, tokens)
         self._client = client
@@ -77,21 +77,25 @@ class Browser(_Browser):
         only.
         """
         try:
-            turn = self.tab.plan(name, arguments)
-        except Misuse as error:
+            next_display = self.state.plan(name, arguments)
+        except InvalidToolCall as error:
             return str(error)
         try:
-            shown = turn.leaf if isinstance(turn.leaf, Leaf) else self._client.perform(turn.leaf)
+            display = (
+                next_display.display
+                if isinstance(next_display.display, Display)
+                else self._client.request(next_display.display)
+            )
         except WebError as error:
-            return turn.failing + refusal(error)
-        return self._shown(shown, turn)
+            return next_display.error_prefix + refusal_text(error)
+        return self._show_display(display, next_display)
 
 
-class AsyncBrowser(_Browser):
+class AsyncBrowser(_BaseBrowser):
     """`Browser` for an `AsyncClient`."""
 
     def __init__(
-        self, client: AsyncClient, view_tokens: int = 1024, results: int = 20, tokens: Tokens | None = None
+        self, client: AsyncClient, view_tokens: int = 1024, results: int = 20, tokens: TokenOffset | None = None
     ) -> None:
         super().__init__(view_tokens, results, tokens)
         self._client = client
@@ -101,11 +105,15 @@ class AsyncBrowser(_Browser):
         only.
         """
         try:
-            turn = self.tab.plan(name, arguments)
-        except Misuse as error:
+            next_display = self.state.plan(name, arguments)
+        except InvalidToolCall as error:
             return str(error)
         try:
-            shown = turn.leaf if isinstance(turn.leaf, Leaf) else await self._client.perform(turn.leaf)
+            display = (
+                next_display.display
+                if isinstance(next_display.display, Display)
+                else await self._client.request(next_display.display)
+            )
         except WebError as error:
-            return turn.failing + refusal(error)
-        return self._shown(shown, turn)
+            return next_display.error_prefix + refusal_text(error)
+        return self._show_display(display, next_display)

@@ -22,27 +22,27 @@ from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer,
 T = TypeVar("T")
 S = TypeVar("S")
 
-QUERY_CHARACTERS = 4096
+MAX_QUERY_CHARS = 4096
 """Maximum length of a query; the server ignores the rest."""
-BATCH_QUERIES, BATCH_URLS = 4096, 256
-BATCH_RESULTS = 100_000
+MAX_BATCH_QUERIES, MAX_BATCH_URLS = 4096, 256
+MAX_BATCH_RESULTS = 100_000
 """Maximum number of results that one batch may request in total."""
-BATCH_BYTES = 4 << 20
+MAX_BATCH_BYTES = 4 << 20
 """Maximum size of a batch: half of what the server accepts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class ApiCall(Generic[T]):
     """One API call: path with parameters, body of a POST, and the parser of a 200 response."""
 
     path: str
     """Path and query string of the request."""
-    read: Callable[[Response], T]
+    parse: Callable[[Response], T]
     """Parses a 200 response."""
     body: bytes | None = None
     """JSON body of a POST; None for a GET."""
 
-    def request(self, base_url: str, headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Request:
+    def to_request(self, base_url: str, headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Request:
         """Return the complete request, ready for `httpx.Client.send`. Raises BadRequest if the URL is too long."""
         method = "GET" if self.body is None else "POST"
         extensions = {"timeout": timeout.as_dict()}
@@ -53,15 +53,15 @@ class Call(Generic[T]):
         except httpx.InvalidURL as error:
             raise BadRequest(f"the request cannot be sent: {error}", reason="bad-request") from error
 
-    def answer(self, response: Response) -> T:
+    def parse_response(self, response: Response) -> T:
         """Return the parsed response.
 
         Raises: WebError if the server refused; InfrastructureError if it failed or did not send the documented JSON.
         """
-        if (found := responses.problem(response)) is not None:
-            raise found
+        if (failure := responses.error_of(response)) is not None:
+            raise failure
         try:
-            return self.read(response)
+            return self.parse(response)
         except (ValueError, KeyError, TypeError) as error:
             raise InfrastructureError(
                 f"{response.url} answered what is not the documented JSON ({type(error).__name__}: {error})",
@@ -70,20 +70,20 @@ class Call(Generic[T]):
                 action="check that base_url is a webemu server of this version",
             ) from error
 
-    def then(self, read: Callable[[T], S]) -> Call[S]:
+    def map(self, read: Callable[[T], S]) -> ApiCall[S]:
         """Return the same call with `read` applied to its result."""
-        return Call(self.path, lambda response: read(self.read(response)), self.body)
+        return ApiCall(self.path, lambda response: read(self.parse(response)), self.body)
 
 
 def search(
     query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
-) -> Call[SearchAnswer]:
+) -> ApiCall[SearchAnswer]:
     """Return the call for one page of results."""
-    path = _path("/v1/search", q=query[:QUERY_CHARACTERS], page=page, size=size, as_of=as_of, engine=engine)
-    return Call(path, _json(responses.search_answer))
+    path = _path_with_query("/v1/search", q=query[:MAX_QUERY_CHARS], page=page, size=size, as_of=as_of, engine=engine)
+    return ApiCall(path, _json_parser(responses.parse_search_answer))
 
 
-def page(
+def open_page(
     url: str,
     format: View = "text",
     at: str | None = None,
@@ -92,86 +92,91 @@ def page(
     line: int | None = None,
     lines: int | None = None,
     follow: bool = True,
-) -> Call[PageAnswer]:
+) -> ApiCall[PageAnswer]:
     """Return the call for a window of a page: by lines if `line` or `lines` is given, else by characters."""
     by_line = line is not None or lines is not None
-    window = {"line": line or 0, "lines": lines} if by_line else {"start": start, "length": length}
-    path = _path("/v1/fetch", url=url, format=format, at=at, follow=int(follow), **window)
-    return Call(path, _json(responses.page_answer))
+    position = {"line": line or 0, "lines": lines} if by_line else {"start": start, "length": length}
+    path = _path_with_query("/v1/fetch", url=url, format=format, at=at, follow=int(follow), **position)
+    return ApiCall(path, _json_parser(responses.parse_page_answer))
 
 
-def raw(url: str, at: str | None = None) -> Call[RawAnswer]:
+def open_raw(url: str, at: str | None = None) -> ApiCall[RawAnswer]:
     """Return the call for a recorded response, byte for byte."""
-    return Call(_path("/v1/fetch", url=url, format="raw", at=at), responses.raw_answer)
+    return ApiCall(_path_with_query("/v1/fetch", url=url, format="raw", at=at), responses.parse_raw_answer)
 
 
-def find(url: str, pattern: str, at: str | None = None, limit: int = 20) -> Call[FindAnswer]:
+def find(url: str, pattern: str, at: str | None = None, limit: int = 20) -> ApiCall[FindAnswer]:
     """Return the call for the occurrences of a plain text in a page."""
-    return Call(_path("/v1/find", url=url, pattern=pattern, at=at, limit=limit), _json(responses.find_answer))
+    return ApiCall(
+        _path_with_query("/v1/find", url=url, pattern=pattern, at=at, limit=limit),
+        _json_parser(responses.parse_find_answer),
+    )
 
 
-def health() -> Call[Health]:
+def health() -> ApiCall[Health]:
     """Return the call for the server's health."""
-    return Call("/health", _json(responses.health))
+    return ApiCall("/health", _json_parser(responses.parse_health))
 
 
 def search_many(
     queries: Sequence[str], page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
-) -> Iterator[Call[list[SearchAnswer | ClientError]]]:
+) -> Iterator[ApiCall[list[SearchAnswer | ClientError]]]:
     """Yield the calls for many searches, in order, in batches that the server accepts."""
-    shared = {"page": page, "size": size, "as_of": as_of, "engine": engine}
-    asks = [{"q": _clean(query[:QUERY_CHARACTERS]), **shared} for query in queries]
-    for batch in _batches(asks, min(BATCH_QUERIES, BATCH_RESULTS // max(size, 1))):
-        yield _post("/v1/search", {"queries": batch}, len(batch), responses.search_answer)
+    options = {"page": page, "size": size, "as_of": as_of, "engine": engine}
+    entries = [{"q": _replace_surrogates(query[:MAX_QUERY_CHARS]), **options} for query in queries]
+    for batch in _split_batches(entries, min(MAX_BATCH_QUERIES, MAX_BATCH_RESULTS // max(size, 1))):
+        yield _batch_call("/v1/search", {"queries": batch}, len(batch), responses.parse_search_answer)
 
 
 def open_many(
     urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
-) -> Iterator[Call[list[PageAnswer | ClientError]]]:
+) -> Iterator[ApiCall[list[PageAnswer | ClientError]]]:
     """Yield the calls for many pages, in order, in batches that the server accepts."""
-    asks = [{"url": _clean(url), "at": at} for url in urls]
-    for batch in _batches(asks, BATCH_URLS):
-        yield _post("/v1/fetch", {"urls": batch, "format": format, "length": length}, len(batch), responses.page_answer)
+    entries = [{"url": _replace_surrogates(url), "at": at} for url in urls]
+    for batch in _split_batches(entries, MAX_BATCH_URLS):
+        yield _batch_call(
+            "/v1/fetch", {"urls": batch, "format": format, "length": length}, len(batch), responses.parse_page_answer
+        )
 
 
-def _path(route: str, **parameters: object) -> str:
+def _path_with_query(route: str, **parameters: object) -> str:
     """Return a path with its query string; parameters that are None are left out."""
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return f"{route}?{urlencode(given, errors='replace')}"
+    params = {name: value for name, value in parameters.items() if value is not None}
+    return f"{route}?{urlencode(params, errors='replace')}"
 
 
-def _clean(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Return a text without lone surrogates, which models produce and no JSON reader accepts."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _json(read: Callable[[Mapping[str, Any]], T]) -> Callable[[Response], T]:
+def _json_parser(parse: Callable[[Mapping[str, Any]], T]) -> Callable[[Response], T]:
     """Return a response parser that decodes JSON first."""
-    return lambda response: read(json.loads(response.content))
+    return lambda response: parse(json.loads(response.content))
 
 
-def _post(
-    path: str, body: Mapping[str, object], count: int, read: Callable[[Mapping[str, Any]], T]
-) -> Call[list[T | ClientError]]:
+def _batch_call(
+    path: str, body: Mapping[str, object], count: int, parse: Callable[[Mapping[str, Any]], T]
+) -> ApiCall[list[T | ClientError]]:
     """Return the call for a batch of `count` entries; each result is a value or the error of its entry."""
 
     def entries(shape: Mapping[str, Any]) -> list[T | ClientError]:
-        found = responses.answers(shape, count)
-        return [responses.error(entry["error"]) if "error" in entry else read(entry) for entry in found]
+        answers = responses.batch_entries(shape, count)
+        return [responses.parse_error(entry["error"]) if "error" in entry else parse(entry) for entry in answers]
 
-    return Call(path, _json(entries), json.dumps(body, ensure_ascii=False).encode())
+    return ApiCall(path, _json_parser(entries), json.dumps(body, ensure_ascii=False).encode())
 
 
-def _batches(asks: Sequence[dict[str, Any]], most: int) -> Iterator[list[dict[str, Any]]]:
+def _split_batches(entries: Sequence[dict[str, Any]], limit: int) -> Iterator[list[dict[str, Any]]]:
     """Yield the entries in batches of at most `most` entries and `MAX_BATCH_BYTES` bytes."""
     batch: list[dict[str, Any]] = []
-    weight = 0
-    for ask in asks:
-        size = len(json.dumps(ask, ensure_ascii=False).encode())  # as it is sent
-        if batch and (len(batch) == most or weight + size > BATCH_BYTES):
+    batch_bytes = 0
+    for entry in entries:
+        entry_bytes = len(json.dumps(entry, ensure_ascii=False).encode())  # as it is sent
+        if batch and (len(batch) == limit or batch_bytes + entry_bytes > MAX_BATCH_BYTES):
             yield batch
-            batch, weight = [], 0
-        batch.append(ask)
-        weight += size
+            batch, batch_bytes = [], 0
+        batch.append(entry)
+        batch_bytes += entry_bytes
     if batch:
         yield batch

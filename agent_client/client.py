@@ -17,18 +17,24 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import httpx
 
 from webemu.agent_client import calls
-from webemu.agent_client.address import Address, address
-from webemu.agent_client.asgi import HERE, Application, Inside
-from webemu.agent_client.asgi_thread import Beside
-from webemu.agent_client.calls import Call
+from webemu.agent_client.address import Address, parse_address
+from webemu.agent_client.asgi import ASGI_ADDRESS, Application, AsgiTransport
+from webemu.agent_client.asgi_thread import ThreadedAsgiTransport
+from webemu.agent_client.calls import ApiCall
 from webemu.agent_client.errors import ClientError, InfrastructureError
 from webemu.agent_client.responses import Response
-from webemu.agent_client.retry import Patience, unanswered
-from webemu.agent_client.transport import Lines, PooledTransport, ThreadClients, lines, wire
+from webemu.agent_client.retry import RetryPolicy, connection_error
+from webemu.agent_client.transport import (
+    PooledTransport,
+    ThreadClients,
+    ThreadConnections,
+    open_async_pool,
+    open_thread_connections,
+)
 from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 if TYPE_CHECKING:
-    from webemu.agent_client.async_pool import Wire
+    from webemu.agent_client.async_pool import AsyncConnectionPool
 
 T = TypeVar("T")
 
@@ -36,24 +42,24 @@ DEFAULT_URL = "http://127.0.0.1:8800"
 """Address of a server started with default settings."""
 
 
-class _Asker:
+class _BaseClient:
     """Settings shared by both clients: server, headers, timeout and retries."""
 
     def __init__(self, server: Address, timeout: float, retries: int, session: str | None) -> None:
         self.server = server
         """Address of the server."""
-        self._patience = Patience(retries)
+        self._retry_policy = RetryPolicy(retries)
         # No limit on waiting for a free connection: a burst of requests is not a failure.
         self._timeout = httpx.Timeout(timeout, pool=None)
         self._headers = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "webemu-client"}
         if session is not None:
             self._headers["X-Webemu-Session"] = session
 
-    def _request(self, call: Call[Any]) -> httpx.Request:
-        return call.request(self.server.url, self._headers, self._timeout)
+    def _build_request(self, call: ApiCall[Any]) -> httpx.Request:
+        return call.to_request(self.server.url, self._headers, self._timeout)
 
 
-class Client(_Asker):
+class Client(_BaseClient):
     """Synchronous client of the emulated web. Thread-safe.
 
     with Client("http://127.0.0.1:8800") as web:
@@ -74,37 +80,37 @@ class Client(_Asker):
         `timeout` is in seconds without data, `retries` the number of repeated attempts, `session` the value of
         `X-Webemu-Session`, and `app` an ASGI application to call instead of `base_url`.
         """
-        super().__init__(address(base_url) if app is None else HERE, timeout, retries, session)
-        self._own: Lines | Beside | None = None
+        super().__init__(parse_address(base_url) if app is None else ASGI_ADDRESS, timeout, retries, session)
+        self._own_transport: ThreadConnections | ThreadedAsgiTransport | None = None
         if app is not None:
-            self._own = Beside(app, self._headers, timeout)
+            self._own_transport = ThreadedAsgiTransport(app, self._headers, timeout)
         elif transport is None:
-            self._own = lines(self.server, self._headers, timeout)
-        self._clients = ThreadClients(self.server, transport)
+            self._own_transport = open_thread_connections(self.server, self._headers, timeout)
+        self._httpx_clients = ThreadClients(self.server, transport)
 
-    def perform(self, call: Call[T]) -> T:
+    def request(self, call: ApiCall[T]) -> T:
         """Send a call, again while that may help, and return its result. Raises WebError or InfrastructureError."""
         attempt = 0
         while True:
             try:
-                return call.answer(self._send(call))
+                return call.parse_response(self._send(call))
             except InfrastructureError as error:
-                time.sleep(self._patience.pause(self._request(call), attempt, error))
+                time.sleep(self._retry_policy.delay(self._build_request(call), attempt, error))
                 attempt += 1
 
-    def _send(self, call: Call[Any]) -> Response:
+    def _send(self, call: ApiCall[Any]) -> Response:
         try:
-            if self._own is not None and self._own.bears(call.path):
-                return self._own.ask(call.path, call.body)
-            return self._clients.send(self._request(call))
+            if self._own_transport is not None and self._own_transport.accepts_target(call.path):
+                return self._own_transport.send(call.path, call.body)
+            return self._httpx_clients.send(self._build_request(call))
         except httpx.RequestError as error:
-            raise unanswered(self.server, error) from error
+            raise connection_error(self.server, error) from error
 
     def search(
         self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
     ) -> SearchAnswer:
         """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`."""
-        return self.perform(calls.search(query, page, size, as_of, engine))
+        return self.request(calls.search(query, page, size, as_of, engine))
 
     def search_many(
         self,
@@ -116,7 +122,7 @@ class Client(_Asker):
     ) -> list[SearchAnswer | ClientError]:
         """Return one answer or error per query, in order, with few requests."""
         batches = calls.search_many(queries, page, size, as_of, engine)
-        return [answer for batch in batches for answer in self.perform(batch)]
+        return [answer for batch in batches for answer in self.request(batch)]
 
     def open(
         self,
@@ -133,32 +139,32 @@ class Client(_Asker):
 
         `at` selects the capture nearest to a time; `length=0` returns the whole page.
         """
-        return self.perform(calls.page(url, format, at, start, length, line, lines, follow))
+        return self.request(calls.open_page(url, format, at, start, length, line, lines, follow))
 
     def open_many(
         self, urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
     ) -> list[PageAnswer | ClientError]:
         """Return one page or error per URL, in order."""
         batches = calls.open_many(urls, format, at, length)
-        return [answer for batch in batches for answer in self.perform(batch)]
+        return [answer for batch in batches for answer in self.request(batch)]
 
     def raw(self, url: str, at: str | None = None) -> RawAnswer:
         """Return the recorded response, byte for byte; redirects are not followed."""
-        return self.perform(calls.raw(url, at))
+        return self.request(calls.open_raw(url, at))
 
     def find(self, url: str, pattern: str, at: str | None = None, limit: int = 20) -> FindAnswer:
         """Return the occurrences of a plain text in a page, ignoring case."""
-        return self.perform(calls.find(url, pattern, at, limit))
+        return self.request(calls.find(url, pattern, at, limit))
 
     def health(self) -> Health:
         """Return the server's status and snapshot."""
-        return self.perform(calls.health())
+        return self.request(calls.health())
 
     def close(self) -> None:
         """Close all connections."""
-        if self._own is not None:
-            self._own.close()
-        self._clients.close()
+        if self._own_transport is not None:
+            self._own_transport.close()
+        self._httpx_clients.close()
 
     def __enter__(self) -> Self:
         return self
@@ -169,7 +175,7 @@ class Client(_Asker):
         self.close()
 
 
-class AsyncClient(_Asker):
+class AsyncClient(_BaseClient):
     """Asynchronous client of the emulated web, for hundreds of concurrent rollouts on one event loop.
 
     async with AsyncClient() as web:
@@ -189,37 +195,37 @@ class AsyncClient(_Asker):
 
         The parameters are those of `Client`.
         """
-        super().__init__(address(base_url) if app is None else HERE, timeout, retries, session)
-        self._own: Wire | Inside | None = None
+        super().__init__(parse_address(base_url) if app is None else ASGI_ADDRESS, timeout, retries, session)
+        self._own_transport: AsyncConnectionPool | AsgiTransport | None = None
         if app is not None:
-            self._own = Inside(app, self._headers, timeout)
+            self._own_transport = AsgiTransport(app, self._headers, timeout)
         elif transport is None:
-            self._own = wire(self.server, self._headers, timeout)
-        self._client = httpx.AsyncClient(transport=transport or PooledTransport(self.server), trust_env=False)
+            self._own_transport = open_async_pool(self.server, self._headers, timeout)
+        self._httpx_client = httpx.AsyncClient(transport=transport or PooledTransport(self.server), trust_env=False)
 
-    async def perform(self, call: Call[T]) -> T:
+    async def request(self, call: ApiCall[T]) -> T:
         """Send a call, again while that may help, and return its result. Raises WebError or InfrastructureError."""
         attempt = 0
         while True:
             try:
-                return call.answer(await self._send(call))
+                return call.parse_response(await self._send(call))
             except InfrastructureError as error:
-                await asyncio.sleep(self._patience.pause(self._request(call), attempt, error))
+                await asyncio.sleep(self._retry_policy.delay(self._build_request(call), attempt, error))
                 attempt += 1
 
-    async def _send(self, call: Call[Any]) -> Response:
+    async def _send(self, call: ApiCall[Any]) -> Response:
         try:
-            if self._own is not None and self._own.bears(call.path):
-                return await self._own.ask(call.path, call.body)
-            return await self._client.send(self._request(call))
+            if self._own_transport is not None and self._own_transport.accepts_target(call.path):
+                return await self._own_transport.send(call.path, call.body)
+            return await self._httpx_client.send(self._build_request(call))
         except httpx.RequestError as error:
-            raise unanswered(self.server, error) from error
+            raise connection_error(self.server, error) from error
 
     async def search(
         self, query: str, page: int = 1, size: int = 10, as_of: str | None = None, engine: str | None = None
     ) -> SearchAnswer:
         """Return one page of results; `engine` is one of the snapshot's rankers, such as `plain` or `hybrid`."""
-        return await self.perform(calls.search(query, page, size, as_of, engine))
+        return await self.request(calls.search(query, page, size, as_of, engine))
 
     async def search_many(
         self,
@@ -231,7 +237,7 @@ class AsyncClient(_Asker):
     ) -> list[SearchAnswer | ClientError]:
         """Return one answer or error per query, in order, with few requests."""
         batches = calls.search_many(queries, page, size, as_of, engine)
-        return [answer for batch in batches for answer in await self.perform(batch)]
+        return [answer for batch in batches for answer in await self.request(batch)]
 
     async def open(
         self,
@@ -248,32 +254,32 @@ class AsyncClient(_Asker):
 
         `at` selects the capture nearest to a time; `length=0` returns the whole page.
         """
-        return await self.perform(calls.page(url, format, at, start, length, line, lines, follow))
+        return await self.request(calls.open_page(url, format, at, start, length, line, lines, follow))
 
     async def open_many(
         self, urls: Sequence[str], format: View = "text", at: str | None = None, length: int = 20000
     ) -> list[PageAnswer | ClientError]:
         """Return one page or error per URL, in order."""
         batches = calls.open_many(urls, format, at, length)
-        return [answer for batch in batches for answer in await self.perform(batch)]
+        return [answer for batch in batches for answer in await self.request(batch)]
 
     async def raw(self, url: str, at: str | None = None) -> RawAnswer:
         """Return the recorded response, byte for byte; redirects are not followed."""
-        return await self.perform(calls.raw(url, at))
+        return await self.request(calls.open_raw(url, at))
 
     async def find(self, url: str, pattern: str, at: str | None = None, limit: int = 20) -> FindAnswer:
         """Return the occurrences of a plain text in a page, ignoring case."""
-        return await self.perform(calls.find(url, pattern, at, limit))
+        return await self.request(calls.find(url, pattern, at, limit))
 
     async def health(self) -> Health:
         """Return the server's status and snapshot."""
-        return await self.perform(calls.health())
+        return await self.request(calls.health())
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._own is not None:
-            await self._own.close()
-        await self._client.aclose()
+        if self._own_transport is not None:
+            await self._own_transport.close()
+        await self._httpx_client.aclose()
 
     async def __aenter__(self) -> Self:
         return self

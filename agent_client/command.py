@@ -31,11 +31,11 @@ class Format(StrEnum):
     raw = "raw"
 
 
-Server = Annotated[
+ServerOption = Annotated[
     str, typer.Option("--server", envvar="WEBEMU_SERVER", help="Address of the running server, or unix:///path.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
-At = Annotated[str | None, typer.Option("--at", help="Use the capture nearest to this time, such as 2024-11-30.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for programs.")]
+AtOption = Annotated[str | None, typer.Option("--at", help="Use the capture nearest to this time, such as 2024-11-30.")]
 
 
 def search(
@@ -44,8 +44,8 @@ def search(
     size: Annotated[int, typer.Option(help="Results per page, at most 100.")] = 10,
     as_of: Annotated[str | None, typer.Option(help="Search only captures up to this time, such as 2024-11-30.")] = None,
     engine: Annotated[str | None, typer.Option(help="Ranker: full, plain, weak, dense or hybrid.")] = None,
-    server: Server = DEFAULT_URL,
-    as_json: AsJson = False,
+    server: ServerOption = DEFAULT_URL,
+    as_json: JsonOption = False,
 ) -> None:
     """Search a running server.
 
@@ -58,7 +58,7 @@ def search(
       webemu search --json --size 3 lighthouse keeper
       webemu search --server unix:///run/webemu.sock lighthouse keeper
     """
-    with _asking(server) as client:
+    with _open_client(server) as client:
         answer = client.search(" ".join(query), page, size, as_of, engine)
     _print_json(asdict(answer)) if as_json else _print_results(answer)
 
@@ -68,12 +68,12 @@ def fetch(
     format: Annotated[Format, typer.Option(help="links: text with numbered links; raw: the bytes as recorded.")] = (
         Format.text
     ),
-    at: At = None,
+    at_time: AtOption = None,
     start: Annotated[int, typer.Option(help="First character to print.")] = 0,
     length: Annotated[int, typer.Option(help="Number of characters; 0 prints all.")] = 20000,
     follow: Annotated[bool, typer.Option(help="Follow captured redirects.")] = True,
-    server: Server = DEFAULT_URL,
-    as_json: AsJson = False,
+    server: ServerOption = DEFAULT_URL,
+    as_json: JsonOption = False,
 ) -> None:
     """Open a page of a running server.
 
@@ -82,22 +82,22 @@ def fetch(
       webemu fetch https://example.org/
       webemu fetch --format raw https://example.org/logo.png > logo.png
     """
-    with _asking(server) as client:
+    with _open_client(server) as client:
         if format is Format.raw:
-            recorded = client.raw(url, at)
-            _print_json(_recorded(recorded)) if as_json else _write(recorded.body)
+            recorded = client.raw(url, at_time)
+            _print_json(_raw_answer_fields(recorded)) if as_json else _write(recorded.body)
             return
-        page = client.open(url, cast(View, format.value), at, start, length, follow=follow)
+        page = client.open(url, cast(View, format.value), at_time, start, length, follow=follow)
     _print_json(asdict(page)) if as_json else _print_page(page)
 
 
 def find(
     url: Annotated[str, typer.Argument(help="URL of the page.")],
     pattern: Annotated[str, typer.Argument(help="Plain text to find; case is ignored.")],
-    at: At = None,
+    at_time: AtOption = None,
     limit: Annotated[int, typer.Option(help="Number of matches to show, at most 200.")] = 20,
-    server: Server = DEFAULT_URL,
-    as_json: AsJson = False,
+    server: ServerOption = DEFAULT_URL,
+    as_json: JsonOption = False,
 ) -> None:
     """Find text inside a page of a running server.
 
@@ -105,13 +105,13 @@ def find(
     Example:
       webemu find https://example.org/ lighthouse
     """
-    with _asking(server) as client:
-        answer = client.find(url, pattern, at, limit)
+    with _open_client(server) as client:
+        answer = client.find(url, pattern, at_time, limit)
     _print_json(asdict(answer)) if as_json else _print_matches(answer)
 
 
 @contextmanager
-def _asking(server: str) -> Iterator[Client]:
+def _open_client(server: str) -> Iterator[Client]:
     """Yield a client; its errors end the command with two lines, what happened and what to do."""
     try:
         with Client(server, retries=1) as client:
@@ -134,7 +134,7 @@ def _print_results(answer: SearchAnswer) -> None:
         typer.echo(f"{result.rank:>3}  {typer.style(' '.join(result.title.split()), bold=True)}")
         dated = f"  {result.date}" if result.date else ""
         typer.echo(f"     {typer.style(result.url, fg='cyan')}{typer.style(dated, dim=True)}")
-        typer.echo(_wrapped(result.snippet) + "\n")
+        typer.echo(_wrap(result.snippet) + "\n")
     if answer.more:
         typer.secho(f"More: --page {answer.page + 1}", dim=True)
 
@@ -145,8 +145,8 @@ def _print_page(page: PageAnswer) -> None:
     typer.echo(f"{typer.style(page.final_url, fg='cyan')}  {page.status}  {page.fetched}\n")
     typer.echo(page.content)
     if page.next is not None:
-        shown = f"characters {page.start} to {page.next} of {page.total}"
-        typer.secho(f"\n({shown}; more: --start {page.next})", dim=True)
+        window = f"characters {page.start} to {page.next} of {page.total}"
+        typer.secho(f"\n({window}; more: --start {page.next})", dim=True)
 
 
 def _print_matches(answer: FindAnswer) -> None:
@@ -154,19 +154,19 @@ def _print_matches(answer: FindAnswer) -> None:
     typer.secho(f"{answer.total} of {answer.pattern!r} in {answer.final_url}", bold=True)
     for match in answer.matches:
         typer.echo(f"  line {match.line}, --start {match.start}")
-        typer.echo(_wrapped(match.text))
+        typer.echo(_wrap(match.text))
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     """Return a text indented and wrapped to the terminal."""
     width = min(shutil.get_terminal_size().columns, 110)
     return textwrap.fill(" ".join(text.split()), width, initial_indent="     ", subsequent_indent="     ")
 
 
-def _recorded(answer: RawAnswer) -> dict[str, Any]:
+def _raw_answer_fields(answer: RawAnswer) -> dict[str, Any]:
     """Return a recorded response as JSON values; its body is replaced by a remark because it is binary."""
-    shown = asdict(answer)
-    return shown | {"body": f"{len(answer.body)} bytes; without --json they go to standard output"}
+    fields = asdict(answer)
+    return fields | {"body": f"{len(answer.body)} bytes; without --json they go to standard output"}
 
 
 def _write(body: bytes) -> None:

@@ -43,14 +43,14 @@ class NotCaptured(WebError):
     """
 
 
-class NoView(WebError):
+class ViewUnavailable(WebError):
     """The page has no such view; `Client.raw` returns its bytes."""
 
 
 class InfrastructureError(ClientError):
     """The server could not be reached, or failed: nothing is known about the web."""
 
-    again = False
+    can_retry = False
     """True if a later attempt may succeed."""
-    after = 0.0
+    retry_after = 0.0
     """Seconds to wait before the next attempt, as the server asked."""

@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import Any
 
 from webemu.agent_client import page_display
-from webemu.agent_client.calls import Call
+from webemu.agent_client.calls import ApiCall
 from webemu.agent_client.client import AsyncClient
 from webemu.agent_client.errors import InfrastructureError, WebError
-from webemu.agent_client.page_display import Leaf
-from webemu.agent_client.tools import refusal
+from webemu.agent_client.page_display import Display
+from webemu.agent_client.tools import refusal_text
 
 # Imported by name at run time: the package is not a dependency.
-_PAGES = "gpt_oss.tools.simple_browser.page_contents"
+_CONTENTS_MODULE = "gpt_oss.tools.simple_browser.page_contents"
 
 
 class Backend:
@@ -30,25 +30,25 @@ class Backend:
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
-        self._contents = import_module(_PAGES).PageContents
+        self._contents = import_module(_CONTENTS_MODULE).PageContents
         self.failures = 0
         """Number of infrastructure failures so far."""
 
     async def search(self, query: str, topn: int, session: Any = None) -> Any:
         """Return a page of results. `session` is the tool's HTTP session, which is not needed here."""
-        return await self._got(page_display.results(query, topn))
+        return await self._fetch_display(page_display.call_for_results(query, topn))
 
     async def fetch(self, url: str, session: Any = None) -> Any:
         """Return a page. `session` is the tool's HTTP session, which is not needed here."""
-        return await self._got(page_display.page(url))
+        return await self._fetch_display(page_display.call_for_page(url))
 
-    async def _got(self, call: Call[Leaf]) -> Any:
+    async def _fetch_display(self, call: ApiCall[Display]) -> Any:
         """Return a display as the tool's page contents. Raises LookupError if the web refuses, InfrastructureError."""
         try:
-            shown = await self._client.perform(call)
+            display = await self._client.request(call)
         except WebError as error:
-            raise LookupError(refusal(error)) from error
+            raise LookupError(refusal_text(error)) from error
         except InfrastructureError:
             self.failures += 1
             raise
-        return self._contents(url=shown.url, title=shown.title, text=shown.text, urls=dict(shown.links))
+        return self._contents(url=display.url, title=display.title, text=display.text, urls=dict(display.links))

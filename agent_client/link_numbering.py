@@ -13,15 +13,15 @@ _LINK = re.compile(
 """An inline link of CommonMark: words, then the address in one of two forms. Lengths are bounded because pages may be
 hostile.
 """
-_MARK = re.compile(r"【\d+†([^†】]+)(?:†[^†】]+)?】")
+_NUMBERED_LINK = re.compile(r"【\d+†([^†】]+)(?:†[^†】]+)?】")
 _PADDING = re.compile(r"(?<=\S ) +(?=\|)|(?<=\| -{3})-+")
 """Padding that makes the columns of a markdown table equally wide."""
-_MEANT = str.maketrans({"【": "〖", "】": "〗", "◼": "◾", "\u200b": None})
+_ESCAPES = str.maketrans({"【": "〖", "】": "〗", "◼": "◾", "\u200b": None})
 """Characters that numbered links consist of, with the replacements that gpt-oss uses in page text."""
 
 
 @dataclass
-class Marks:
+class LinkNumbering:
     """Numbers the links of one page in order of appearance; an address always gets the same number."""
 
     site: str
@@ -30,7 +30,7 @@ class Marks:
     """Addresses by number, which is a string."""
     _numbers: dict[str, str] = field(default_factory=dict)
 
-    def mark(self, words: str, address: str) -> str:
+    def format_link(self, words: str, address: str) -> str:
         """Return the numbered link; only its words if the address is not a web page or there are no words."""
         words = " ".join(words.replace("†", "‡").split())
         host = host_of(address)
@@ -41,20 +41,22 @@ class Marks:
         return f"【{number}†{words}】" if host == self.site else f"【{number}†{words}†{host}】"
 
 
-def plain(text: str) -> str:
+def escape_marks(text: str) -> str:
     """Return a page's own text without characters that look like numbered links."""
-    return text.translate(_MEANT)
+    return text.translate(_ESCAPES)
 
 
-def marked(markdown: str, marks: Marks) -> str:
+def number_links(markdown: str, numbering: LinkNumbering) -> str:
     """Return the markdown of a page with its links numbered."""
-    text = _LINK.sub(lambda link: marks.mark(_words(link[1]), _address(link)), plain(markdown))
+    text = _LINK.sub(
+        lambda link: numbering.format_link(_strip_emphasis(link[1]), _link_address(link)), escape_marks(markdown)
+    )
     return _PADDING.sub("", text)
 
 
-def unmarked(text: str) -> str:
+def strip_link_numbers(text: str) -> str:
     """Return the text with numbered links replaced by their words."""
-    return _MARK.sub(r"\1", text)
+    return _NUMBERED_LINK.sub(r"\1", text)
 
 
 def host_of(address: str) -> str:
@@ -66,9 +68,9 @@ def host_of(address: str) -> str:
     return parts.netloc if parts.scheme in ("http", "https") else ""
 
 
-def _words(text: str) -> str:
+def _strip_emphasis(text: str) -> str:
     return text.strip("*_` ")
 
 
-def _address(link: re.Match[str]) -> str:
+def _link_address(link: re.Match[str]) -> str:
     return link[2] if link[2] is not None else re.sub(r"\\(.)", r"\1", link[3])

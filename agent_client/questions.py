@@ -62,45 +62,45 @@ FORMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookupStep:
     """One value to look up on a page."""
 
     label: str
     """Label of an infobox row or a table column."""
     year: str = ""
     """Table row to read, or for `largest` the column to compare; empty for an infobox."""
-    largest: bool = False
+    is_largest: bool = False
     """True to read the row with the largest value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LookupPlan:
     """The lookup steps of a question."""
 
     title: str
     """Title of the first page."""
-    looks: tuple[Look, ...]
+    steps: tuple[LookupStep, ...]
 
 
-def understand(question: str) -> Plan | None:
+def parse_question(question: str) -> LookupPlan | None:
     """Return the plan for a question; None if its form is unknown."""
     question = " ".join(question.split())
     for pattern, path in _PATTERNS:
-        if found := pattern.fullmatch(question):
-            named = found.groupdict()
-            return Plan(named["X"], tuple(_look(step, named.get("Y", "")) for step in path.split(" > ")))
+        if match := pattern.fullmatch(question):
+            slots = match.groupdict()
+            return LookupPlan(slots["X"], tuple(_parse_step(step, slots.get("Y", "")) for step in path.split(" > ")))
     return None
 
 
-def _look(step: str, year: str) -> Look:
+def _parse_step(step: str, year: str) -> LookupStep:
     """Return one step of a path, with the year filled in."""
     for sign in "@^":
         if sign in step:
-            return Look(step.partition(sign)[0], year, sign == "^")
-    return Look(step)
+            return LookupStep(step.partition(sign)[0], year, sign == "^")
+    return LookupStep(step)
 
 
-def _pattern(form: str) -> re.Pattern[str]:
+def _compile_form(form: str) -> re.Pattern[str]:
     """Compile a question form."""
     pattern = re.escape(form)
     for slot, shape in (("X", ".+"), ("W", ".+"), ("Y", r"\d{4}")):
@@ -108,5 +108,5 @@ def _pattern(form: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-_PATTERNS = [(_pattern(form), path) for form, path in sorted(FORMS, key=lambda entry: -len(entry[0]))]
+_PATTERNS = [(_compile_form(form), path) for form, path in sorted(FORMS, key=lambda entry: -len(entry[0]))]
 """Compiled forms, longest first, since the form with the most fixed words is the right one."""

@@ -8,23 +8,23 @@ from typing import Any
 
 import httpx
 
-Fields = list[tuple[bytes, bytes]]
+HeaderList = list[tuple[bytes, bytes]]
 """Header names and values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class RawResponse:
     """A response, with the members of `httpx.Response` that this package reads."""
 
     url: str
     status_code: int
-    fields: Fields
+    header_list: HeaderList
     content: bytes
 
     @property
     def headers(self) -> httpx.Headers:
         """Headers as httpx presents them."""
-        return httpx.Headers(self.fields)
+        return httpx.Headers(self.header_list)
 
     def json(self) -> Any:
         """Return the decoded JSON body. Raises ValueError."""

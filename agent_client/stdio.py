@@ -16,17 +16,17 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from webemu.agent_client.address import address
+from webemu.agent_client.address import parse_address
 from webemu.agent_client.client import DEFAULT_URL
-from webemu.agent_client.command import Server
+from webemu.agent_client.command import ServerOption
 
-UNREACHABLE = -32000
+UNREACHABLE_CODE = -32000
 """JSON-RPC error code for an unreachable server; MCP reserves -32000 to -32019 for implementations."""
-_VERSION = "io.modelcontextprotocol/protocolVersion"
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 """Member of `_meta` that names the protocol version."""
 
 
-class Tools(StrEnum):
+class ToolSet(StrEnum):
     """Sets of tools that can be offered."""
 
     research = "research"
@@ -35,9 +35,11 @@ class Tools(StrEnum):
 
 
 def mcp(
-    tools: Annotated[Tools, typer.Option(help="research: search, fetch; browse: search, open, find.")] = Tools.research,
+    tools: Annotated[
+        ToolSet, typer.Option(help="research: search, fetch; browse: search, open, find.")
+    ] = ToolSet.research,
     session: Annotated[str, typer.Option(help="Session of all requests, as NAME;at=DATE.")] = "",
-    server: Server = DEFAULT_URL,
+    server: ServerOption = DEFAULT_URL,
 ) -> None:
     """Run an MCP server on standard input and output, for the web of a running server.
 
@@ -46,42 +48,44 @@ def mcp(
       webemu mcp --tools browse
     """
     try:
-        place = address(server)
+        server_address = parse_address(server)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--server") from error
-    url = place.url + ("/mcp" if tools is Tools.research else f"/mcp/{tools.value}")
+    url = server_address.url + ("/mcp" if tools is ToolSet.research else f"/mcp/{tools.value}")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if session:
         headers["X-Webemu-Session"] = session
-    local = httpx.HTTPTransport(uds=place.path) if place.path else None
-    with httpx.Client(transport=local, trust_env=False, timeout=60, headers=headers) as client:
-        for answer in answers(client, url, sys.stdin.buffer):
+    transport = httpx.HTTPTransport(uds=server_address.path) if server_address.path else None
+    with httpx.Client(transport=transport, trust_env=False, timeout=60, headers=headers) as client:
+        for answer in relay_messages(client, url, sys.stdin.buffer):
             sys.stdout.buffer.write(answer + b"\n")
             sys.stdout.buffer.flush()
 
 
-def answers(client: httpx.Client, url: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+def relay_messages(client: httpx.Client, url: str, lines: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the response to each message that expects one, in order."""
     for line in lines:
-        if line.strip() and (answer := _answer(client, url, line.strip())):
+        if line.strip() and (answer := _relay_message(client, url, line.strip())):
             yield answer
 
 
-def _answer(client: httpx.Client, url: str, line: bytes) -> bytes:
+def _relay_message(client: httpx.Client, url: str, line: bytes) -> bytes:
     """Forward one message and return the response line; empty if none is expected."""
-    message = _read(line)
+    message = _parse_message(line)
     try:
-        response = client.post(url, content=line, headers=_headers(message))
+        response = client.post(url, content=line, headers=_message_headers(message))
     except httpx.RequestError as error:
         print(f"webemu mcp: {url} cannot be reached: {error}", file=sys.stderr)
-        return _failed(message, "the server cannot be reached; start it with `webemu serve`")
+        return _error_response(message, "the server cannot be reached; start it with `webemu serve`")
     if response.headers.get("Content-Type", "").startswith("application/json"):
         # One message per line. JSON strings cannot contain line breaks, so replacing them changes no value.
         return response.content.replace(b"\n", b" ")
-    return b"" if response.status_code == 202 else _failed(message, f"the server answered {response.status_code}")
+    return (
+        b"" if response.status_code == 202 else _error_response(message, f"the server answered {response.status_code}")
+    )
 
 
-def _read(line: bytes) -> dict[str, Any]:
+def _parse_message(line: bytes) -> dict[str, Any]:
     """Return a message as an object; empty if it is not one."""
     try:
         value = json.loads(line)
@@ -90,28 +94,28 @@ def _read(line: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _headers(message: dict[str, Any]) -> dict[str, str]:
+def _message_headers(message: dict[str, Any]) -> dict[str, str]:
     """Return the HTTP headers that repeat parts of a message, for protocol versions without handshake."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
-    version = meta.get(_VERSION) if isinstance(meta, dict) else None
+    version = meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
     if not isinstance(params, dict) or not isinstance(version, str):
         return {}
     name = params.get("name") or params.get("uri")
-    told = {"MCP-Protocol-Version": version, "Mcp-Method": str(message.get("method"))}
-    return told | ({"Mcp-Name": _header(str(name))} if name else {})
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": str(message.get("method"))}
+    return headers | ({"Mcp-Name": _encode_header(str(name))} if name else {})
 
 
-def _header(value: str) -> str:
+def _encode_header(value: str) -> str:
     """Return a header value, base64-encoded (MCP's `=?base64?…?=`) if it is not printable ASCII."""
     if value.isascii() and value.isprintable():
         return value
     return f"=?base64?{b64encode(value.encode('utf-8', 'replace')).decode()}?="
 
 
-def _failed(message: dict[str, Any], text: str) -> bytes:
+def _error_response(message: dict[str, Any], text: str) -> bytes:
     """Return the error response to a message; empty if it expects no response."""
     if message.get("id") is None:
         return b""
-    error = {"code": UNREACHABLE, "message": text, "data": {"failure": "infrastructure"}}
+    error = {"code": UNREACHABLE_CODE, "message": text, "data": {"failure": "infrastructure"}}
     return json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode()

@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from webemu.agent_client import calls
-from webemu.agent_client.calls import Call
+from webemu.agent_client.calls import ApiCall
 from webemu.agent_client.client import AsyncClient, Client
-from webemu.agent_client.errors import BadRequest, NotCaptured, NoView, WebError
+from webemu.agent_client.errors import BadRequest, NotCaptured, ViewUnavailable, WebError
 from webemu.agent_client.types import FindAnswer, PageAnswer, SearchAnswer
 
-RESULTS = 10
+RESULTS_PER_PAGE = 10
 """Results per page."""
-WINDOW = 10_000
+WINDOW_CHARS = 10_000
 """Characters of a page shown at once: about 2,500 tokens."""
-MATCHES = 20
+MAX_MATCHES = 20
 """Occurrences shown by `find`."""
 
 
@@ -51,7 +51,7 @@ TOOLS: list[dict[str, Any]] = [
     ),
     function_tool(
         "open",
-        f"Open a web page and read its text, {WINDOW:,} characters at a time.",
+        f"Open a web page and read its text, {WINDOW_CHARS:,} characters at a time.",
         ["url"],
         url=_URL,
         start={"type": "integer", "description": "Character to begin at, from 0.", "minimum": 0},
@@ -74,7 +74,7 @@ TOOLS: list[dict[str, Any]] = [
 _PARAMETERS: dict[str, dict[str, Any]] = {t["function"]["name"]: t["function"]["parameters"] for t in TOOLS}
 
 
-class Misuse(ValueError):
+class InvalidToolCall(ValueError):
     """A model's tool call is invalid; the message tells the model why."""
 
 
@@ -84,46 +84,48 @@ def call(client: Client, name: str, arguments: str | Mapping[str, Any]) -> str:
     call(client, "search", '{"query": "river port"}')
     """
     try:
-        return client.perform(plan(name, arguments))
-    except (Misuse, WebError) as error:
-        return refusal(error)
+        return client.request(build_call(name, arguments))
+    except (InvalidToolCall, WebError) as error:
+        return refusal_text(error)
 
 
-async def acall(client: AsyncClient, name: str, arguments: str | Mapping[str, Any]) -> str:
+async def call_async(client: AsyncClient, name: str, arguments: str | Mapping[str, Any]) -> str:
     """Return the text that a model sees for one tool call, with an `AsyncClient`. Raises InfrastructureError only."""
     try:
-        return await client.perform(plan(name, arguments))
-    except (Misuse, WebError) as error:
-        return refusal(error)
+        return await client.request(build_call(name, arguments))
+    except (InvalidToolCall, WebError) as error:
+        return refusal_text(error)
 
 
-def plan(name: str, arguments: str | Mapping[str, Any]) -> Call[str]:
+def build_call(name: str, arguments: str | Mapping[str, Any]) -> ApiCall[str]:
     """Return the API call that a tool call stands for, with its result as text. Raises InvalidToolCall."""
     if name not in _PARAMETERS:
-        raise Misuse(f"There is no tool {name!r}. The tools are: {', '.join(_PARAMETERS)}.")
-    given = _checked(name, _read(name, arguments))
+        raise InvalidToolCall(f"There is no tool {name!r}. The tools are: {', '.join(_PARAMETERS)}.")
+    options = _check_arguments(name, _parse_arguments(name, arguments))
     if name == "search":
-        return calls.search(given["query"], given.get("page", 1), RESULTS).then(results_text)
+        return calls.search(options["query"], options.get("page", 1), RESULTS_PER_PAGE).map(format_results)
     if name == "find":
-        return calls.find(given["url"], given["pattern"], limit=MATCHES).then(matches_text)
-    view = given.get("format", "text")
-    return calls.page(given["url"], view, start=given.get("start", 0), length=WINDOW).then(page_text)
+        return calls.find(options["url"], options["pattern"], limit=MAX_MATCHES).map(format_matches)
+    view = options.get("format", "text")
+    return calls.open_page(options["url"], view, start=options.get("start", 0), length=WINDOW_CHARS).map(format_page)
 
 
-def results_text(answer: SearchAnswer) -> str:
+def format_results(answer: SearchAnswer) -> str:
     """Return search results as text."""
     if not answer.results:
         return f"No results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")
     blocks = [f"Results for: {answer.query}" + ("" if answer.page == 1 else f" (page {answer.page})")]
     for result in answer.results:
         dated = f"\n   {result.date}" if result.date else ""
-        blocks.append(f"{result.rank}. {_flat(result.title)}\n   {result.url}{dated}\n   {_flat(result.snippet)}")
+        blocks.append(
+            f"{result.rank}. {_collapse_spaces(result.title)}\n   {result.url}{dated}\n   {_collapse_spaces(result.snippet)}"
+        )
     if answer.more:
         blocks.append(f"More results: search with page={answer.page + 1}.")
     return "\n\n".join(blocks)
 
 
-def page_text(page: PageAnswer) -> str:
+def format_page(page: PageAnswer) -> str:
     """Return a window of a page as text: where it is, its content, and how to read on."""
     head = [f"Page: {page.final_url}"]
     if page.redirects:
@@ -138,77 +140,83 @@ def page_text(page: PageAnswer) -> str:
     return "\n".join(head) + "\n\n" + body + tail
 
 
-def matches_text(answer: FindAnswer) -> str:
+def format_matches(answer: FindAnswer) -> str:
     """Return the occurrences of a pattern as text."""
     if not answer.total:
         return f"{answer.pattern!r} does not occur in {answer.final_url}."
-    lines = [f"{answer.pattern!r} occurs {_times(answer.total)} in {answer.final_url}:"]
+    lines = [f"{answer.pattern!r} occurs {_format_count(answer.total)} in {answer.final_url}:"]
     lines += [f"{number}. start={match.start}: {match.text}" for number, match in enumerate(answer.matches, 1)]
     if answer.total > len(answer.matches):
         lines.append(f"Only the first {len(answer.matches)} are shown.")
     return "\n".join([*lines, "Open the page with a start a little before the one given to read on from there."])
 
 
-def refusal(error: Misuse | WebError) -> str:
+def refusal_text(error: InvalidToolCall | WebError) -> str:
     """Return why there is no result, in the words of a browser rather than of an archive."""
-    if isinstance(error, Misuse):
+    if isinstance(error, InvalidToolCall):
         return str(error)
     if isinstance(error, NotCaptured):
-        return _ABSENT.get(error.reason, "This page does not exist.") + " Search for another one."
-    if isinstance(error, NoView):
+        return _NOT_CAPTURED_TEXTS.get(error.reason, "This page does not exist.") + " Search for another one."
+    if isinstance(error, ViewUnavailable):
         return "This page has no text: it is a picture or another file."
     if isinstance(error, BadRequest):
         return f"That was not understood: {error.message}"
     return "This page cannot be shown. Search for another one."
 
 
-_ABSENT = {
+_NOT_CAPTURED_TEXTS = {
     "host-not-captured": "This site could not be found.",
     "redirect-not-captured": "This page redirects to one that does not exist.",
     "redirect-loop": "This page redirects to itself.",
 }
 
 
-def _read(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _parse_arguments(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments as an object. Raises InvalidToolCall."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
         except (ValueError, RecursionError) as error:
-            raise Misuse(f"The arguments of {name} are not valid JSON ({error}). {_usage(name)}") from error
+            raise InvalidToolCall(
+                f"The arguments of {name} are not valid JSON ({error}). {_usage_text(name)}"
+            ) from error
     if not isinstance(arguments, Mapping):
-        raise Misuse(f"The arguments of {name} must be a JSON object. {_usage(name)}")
+        raise InvalidToolCall(f"The arguments of {name} must be a JSON object. {_usage_text(name)}")
     return arguments
 
 
-def _checked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _check_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments in their types. Raises InvalidToolCall for unknown, missing and invalid ones."""
     properties = _PARAMETERS[name]["properties"]
-    given = {key: value for key, value in arguments.items() if value is not None}
-    if unknown := sorted(str(key) for key in given.keys() - properties.keys()):
-        raise Misuse(f"{name} does not take {', '.join(unknown)}. {_usage(name)}")
-    if missing := [key for key in _PARAMETERS[name]["required"] if key not in given]:
-        raise Misuse(f"{name} needs {', '.join(missing)}. {_usage(name)}")
-    return {key: _value(name, key, value, properties[key]) for key, value in given.items()}
+    present = {key: value for key, value in arguments.items() if value is not None}
+    if unknown := sorted(str(key) for key in present.keys() - properties.keys()):
+        raise InvalidToolCall(f"{name} does not take {', '.join(unknown)}. {_usage_text(name)}")
+    if missing := [key for key in _PARAMETERS[name]["required"] if key not in present]:
+        raise InvalidToolCall(f"{name} needs {', '.join(missing)}. {_usage_text(name)}")
+    return {key: _convert_argument(name, key, value, properties[key]) for key, value in present.items()}
 
 
-def _value(tool: str, key: str, value: Any, law: Mapping[str, Any]) -> Any:
+def _convert_argument(tool: str, key: str, value: Any, schema: Mapping[str, Any]) -> Any:
     """Return an argument in its type. Numbers as text and lists of one are accepted. Raises InvalidToolCall."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    read = _integer(value) if law["type"] == "integer" else _string(value)
-    if read is None:
-        raise Misuse(f"{key} of {tool} must be one {law['type']}. {_usage(tool)}")
-    if "enum" in law and read not in law["enum"]:
-        raise Misuse(f"{key} of {tool} must be one of {', '.join(law['enum'])}.")
-    if isinstance(read, int) and not law["minimum"] <= read < 2**31:
-        raise Misuse(f"{key} of {tool} must be {law['minimum']} or more, and below {2**31}.")
-    if isinstance(read, str) and not law.get("minLength", 0) <= len(read) <= law.get("maxLength", len(read)):
-        raise Misuse(f"{key} of {tool} must have {law.get('minLength', 0)} to {law['maxLength']} characters.")
-    return read
+    converted = _to_integer(value) if schema["type"] == "integer" else _to_string(value)
+    if converted is None:
+        raise InvalidToolCall(f"{key} of {tool} must be one {schema['type']}. {_usage_text(tool)}")
+    if "enum" in schema and converted not in schema["enum"]:
+        raise InvalidToolCall(f"{key} of {tool} must be one of {', '.join(schema['enum'])}.")
+    if isinstance(converted, int) and not schema["minimum"] <= converted < 2**31:
+        raise InvalidToolCall(f"{key} of {tool} must be {schema['minimum']} or more, and below {2**31}.")
+    if isinstance(converted, str) and not schema.get("minLength", 0) <= len(converted) <= schema.get(
+        "maxLength", len(converted)
+    ):
+        raise InvalidToolCall(
+            f"{key} of {tool} must have {schema.get('minLength', 0)} to {schema['maxLength']} characters."
+        )
+    return converted
 
 
-def _integer(value: Any) -> int | None:
+def _to_integer(value: Any) -> int | None:
     """Return an integer, also from text or a float without fraction; None if it is not one."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value):
         return int(value)
@@ -217,23 +225,23 @@ def _integer(value: Any) -> int | None:
     return None
 
 
-def _string(value: Any) -> str | None:
+def _to_string(value: Any) -> str | None:
     """Return a string, also from a number; None if it is neither."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value)
 
 
-def _usage(name: str) -> str:
+def _usage_text(name: str) -> str:
     """Return how a tool is called, optional parameters in brackets."""
-    law = _PARAMETERS[name]
-    names = [key if key in law["required"] else f"[{key}]" for key in law["properties"]]
+    schema = _PARAMETERS[name]
+    names = [key if key in schema["required"] else f"[{key}]" for key in schema["properties"]]
     return f"Call it as {name}({', '.join(names)})."
 
 
-def _times(count: int) -> str:
+def _format_count(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _flat(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())

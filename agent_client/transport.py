@@ -18,28 +18,28 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from webemu.agent_client.address import Address
-from webemu.agent_client.concurrency import AT_ONCE
+from webemu.agent_client.concurrency import MAX_CONCURRENT_REQUESTS
 
 if TYPE_CHECKING:
-    from webemu.agent_client.async_pool import Wire
-    from webemu.agent_client.blocking import Line
-    from webemu.agent_client.http1 import Writer
-    from webemu.agent_client.raw_response import Received
+    from webemu.agent_client.async_pool import AsyncConnectionPool
+    from webemu.agent_client.blocking import BlockingConnection
+    from webemu.agent_client.http1 import RequestWriter
+    from webemu.agent_client.raw_response import RawResponse
 
 
-class Closes(Protocol):
+class Closeable(Protocol):
     """Anything that can be closed."""
 
     def close(self) -> None: ...
 
 
-T = TypeVar("T", bound=Closes)
+T = TypeVar("T", bound=Closeable)
 
-HEADER_BYTES = 1 << 20
+MAX_HEADER_BYTES = 1 << 20
 """Maximum size of response headers: recorded headers exceed aiohttp's limits of 8 KB each and 128 in all."""
 
 
-def certificates(server: Address) -> ssl.SSLContext | bool:
+def tls_verification(server: Address) -> ssl.SSLContext | bool:
     """Return what to verify a server with. Loading the authorities takes 20 ms, so it is only done for TLS."""
     return httpx.create_ssl_context() if server.url.startswith("https:") else False
 
@@ -48,17 +48,17 @@ class PooledTransport(AiohttpTransport):
     """An httpx transport over one aiohttp session without cookies, opened in the running event loop on first use."""
 
     def __init__(self, server: Address) -> None:
-        super().__init__(verify=certificates(server))
+        super().__init__(verify=tls_verification(server))
         self._path = server.path
 
     def get_client(self) -> aiohttp.ClientSession:
         """Return a new aiohttp session; httpx_aiohttp calls it once."""
-        local = aiohttp.UnixConnector(self._path, limit=AT_ONCE) if self._path else None
+        local = aiohttp.UnixConnector(self._path, limit=MAX_CONCURRENT_REQUESTS) if self._path else None
         session = aiohttp.ClientSession(
-            connector=local or aiohttp.TCPConnector(limit=AT_ONCE, ssl=self.ssl_context),
+            connector=local or aiohttp.TCPConnector(limit=MAX_CONCURRENT_REQUESTS, ssl=self.ssl_context),
             cookie_jar=aiohttp.DummyCookieJar(),
-            max_line_size=HEADER_BYTES,
-            max_field_size=HEADER_BYTES,
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
             max_headers=1 << 14,
         )
         # aiohttp's own retry on a lost connection would hide injected faults; the client retries anyway.
@@ -73,27 +73,29 @@ class PooledTransport(AiohttpTransport):
             raise httpx.RemoteProtocolError(str(error), request=request) from error
 
 
-def wire(server: Address, headers: Mapping[str, str], timeout: float) -> Wire | None:
+def open_async_pool(server: Address, headers: Mapping[str, str], timeout: float) -> AsyncConnectionPool | None:
     """Return our own connection pool for an event loop; None if it cannot reach the server."""
     try:
-        from webemu.agent_client.async_pool import Wire  # httptools is not available everywhere
+        from webemu.agent_client.async_pool import AsyncConnectionPool  # httptools is not available everywhere
 
-        made = Wire(server, headers, timeout)
-        return made if made.is_plain else None
+        pool = AsyncConnectionPool(server, headers, timeout)
+        return pool if pool.is_supported else None
     except (ImportError, httpx.InvalidURL):  # an invalid address is reported by the first request
         return None
 
 
-def lines(server: Address, headers: Mapping[str, str], timeout: float) -> Lines | None:
+def open_thread_connections(server: Address, headers: Mapping[str, str], timeout: float) -> ThreadConnections | None:
     """Return our own connections for threads; None if they cannot reach the server."""
     try:
-        from webemu.agent_client.blocking import Line
-        from webemu.agent_client.http1 import Writer
+        from webemu.agent_client.blocking import BlockingConnection
+        from webemu.agent_client.http1 import RequestWriter
 
-        writer = Writer(server, headers)
+        writer = RequestWriter(server, headers)
     except (ImportError, httpx.InvalidURL):  # no `httptools`, or no `poll`
         return None
-    return Lines(lambda: Line(server, writer, timeout), writer) if writer.is_plain else None
+    return (
+        ThreadConnections(lambda: BlockingConnection(server, writer, timeout), writer) if writer.is_supported else None
+    )
 
 
 class PerThread(Generic[T]):
@@ -101,47 +103,47 @@ class PerThread(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._seats: weakref.WeakSet[_Seat[T]] = weakref.WeakSet()
+        self._slots: weakref.WeakSet[_ThreadSlot[T]] = weakref.WeakSet()
         self._local = threading.local()
         self._lock = threading.Lock()
 
-    def mine(self) -> T:
+    def current(self) -> T:
         """Return the calling thread's resource, making it on first use."""
-        seat: _Seat[T] | None = getattr(self._local, "seat", None)
-        if seat is None:
-            seat = self._local.seat = _Seat(self._make())
+        slot: _ThreadSlot[T] | None = getattr(self._local, "seat", None)
+        if slot is None:
+            slot = self._local.seat = _ThreadSlot(self._make())
             with self._lock:
-                self._seats.add(seat)
-        return seat.held
+                self._slots.add(slot)
+        return slot.resource
 
     def close(self) -> None:
         """Close the resources of all threads."""
         with self._lock:
-            for seat in self._seats:
-                seat.close()
+            for slot in self._slots:
+                slot.close()
 
 
-class _Seat(Generic[T]):
+class _ThreadSlot(Generic[T]):
     """Holds the resource of one thread, and closes it when it is garbage-collected."""
 
-    def __init__(self, held: T) -> None:
-        self.held = held
-        self.close = weakref.finalize(self, held.close)  # a thread-local value dies with its thread
+    def __init__(self, resource: T) -> None:
+        self.resource = resource
+        self.close = weakref.finalize(self, resource.close)  # a thread-local value dies with its thread
 
 
-class Lines:
+class ThreadConnections:
     """Our own connections, one per thread."""
 
-    def __init__(self, make: Callable[[], Line], writer: Writer) -> None:
-        self._each, self.bears = PerThread(make), writer.bears
+    def __init__(self, make: Callable[[], BlockingConnection], writer: RequestWriter) -> None:
+        self._per_thread, self.accepts_target = PerThread(make), writer.accepts_target
 
-    def ask(self, path: str, body: bytes | None) -> Received | httpx.Response:
+    def send(self, path: str, body: bytes | None) -> RawResponse | httpx.Response:
         """Return the response. Raises httpx.RequestError."""
-        return self._each.mine().ask(path, body)
+        return self._per_thread.current().send(path, body)
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        self._each.close()
+        self._per_thread.close()
 
 
 class ThreadClients:
@@ -150,21 +152,21 @@ class ThreadClients:
     """
 
     def __init__(self, server: Address, transport: httpx.BaseTransport | None) -> None:
-        self._server, self._verify = server, certificates(server)
+        self._server, self._verify = server, tls_verification(server)
         self._shared = httpx.Client(transport=transport) if transport else None
-        self._each = PerThread(self._made)
+        self._per_thread = PerThread(self._make_client)
 
     def send(self, request: httpx.Request) -> httpx.Response:
         """Return the response. Raises httpx.RequestError."""
-        return (self._shared or self._each.mine()).send(request)
+        return (self._shared or self._per_thread.current()).send(request)
 
     def close(self) -> None:
         """Close the clients of all threads."""
-        self._each.close()
+        self._per_thread.close()
         if self._shared:
             self._shared.close()
 
-    def _made(self) -> httpx.Client:
+    def _make_client(self) -> httpx.Client:
         """Return the client of a new thread."""
         local = httpx.HTTPTransport(uds=self._server.path) if self._server.path else None
         return httpx.Client(transport=local, verify=self._verify, trust_env=False)

@@ -22,33 +22,33 @@ from urllib.parse import quote
 import typer
 import uvicorn
 
-from webemu.api.proxy.authority import ensure
-from webemu.api.proxy.dns_server import check
+from webemu.api.proxy.authority import ensure_authority
+from webemu.api.proxy.dns_server import check_dns_port
 from webemu.api.proxy.listener import BACKLOG, listen
-from webemu.api.proxy.protocol_sniffer import Gate
-from webemu.api.proxy.unix import listening
+from webemu.api.proxy.protocol_sniffer import ProtocolSniffer
+from webemu.api.proxy.unix import open_unix_listener
 from webemu.api.runtime import batch_sharing
-from webemu.api.runtime.live_snapshot import current_id, problem, reader_line
-from webemu.api.runtime.ray_cluster import serve_on
+from webemu.api.runtime.live_snapshot import current_id, describe_reader, find_problem
+from webemu.api.runtime.ray_cluster import serve_on_ray
 from webemu.api.runtime.supervisor import Server, Supervisor
-from webemu.emulator.config import Config, load
+from webemu.emulator.config import Config, load_config
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.folders import existing
-from webemu.emulator.logs import event, settings
+from webemu.emulator.folders import find_collection
+from webemu.emulator.logs import event_extra, logging_config
 
 log = logging.getLogger("webemu.serve")
 
-KEEP_ALIVE = 120
+KEEP_ALIVE_SECONDS = 120
 """Seconds that an idle connection stays open. Longer than clients keep theirs, so that the client closes it and never
 sends a request on a connection that is just being closed.
 """
-GRACE = 15
+SHUTDOWN_SECONDS = 15
 """Seconds that running requests have to finish when the server is told to stop."""
-HUNG = 30
+HUNG_WORKER_SECONDS = 30
 """Seconds without a sign of life after which a worker is killed. A dead worker is noticed immediately; this limit is
 for hung ones, and a worker that is merely busy must not die together with all its requests.
 """
-PERIOD = 0.5
+PARENT_POLL_SECONDS = 0.5
 """Seconds between two checks that the parent process is alive."""
 
 
@@ -108,115 +108,117 @@ def serve(
     """
     flags = {"root": root, "collection": collection, "host": host, "port": port, "web_ports": web_ports, "uds": uds}
     flags |= {"dns_port": dns_port, "workers": workers, "cache_mb": cache_mb, "log_format": log_format}
-    config = load(flags)
+    config = load_config(flags)
     if ray:
-        _require(config, wait)
-        serve_on(ray, config, parts)
+        _require_collection(config, wait)
+        serve_on_ray(ray, config, parts)
         return
     if parts:
         raise BadRequest("--parts works on a Ray cluster only", action="name the cluster with --ray ADDRESS")
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
-        check(config.host, config.dns_port)
-    _require(config, wait)
-    ensure(config.root)
+        check_dns_port(config.host, config.dns_port)
+    _require_collection(config, wait)
+    ensure_authority(config.root)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # an exception, so that the file of a Unix socket is removed
-    with listening(config.socket_path) if config.socket_path else nullcontext() as local:
-        announce(config, listeners)
+    with open_unix_listener(config.socket_path) if config.socket_path else nullcontext() as unix_listener:
+        print_addresses(config, listeners)
         # Worker processes read their configuration from the environment: see `webemu.api.app.from_environment`.
         for field in fields(config):
             os.environ[f"WEBEMU_{field.name.upper()}"] = str(getattr(config, field.name))
         if parent:
-            threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+            threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
         with suppress(KeyboardInterrupt):
-            _run(config, [*listeners, *([local] if local else [])])
+            _run_server(config, [*listeners, *([unix_listener] if unix_listener else [])])
 
 
-def _require(config: Config, wait: bool) -> None:
+def _require_collection(config: Config, wait: bool) -> None:
     """Raise BadRequest if the collection does not exist, unless the server is told to wait for it."""
     if not wait:
-        existing(config, "--wait waits for it")
+        find_collection(config, "--wait waits for it")
 
 
-def _end_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     """Stop this server when the process that started it is gone: that process may be killed before it can stop the
     server.
     """
     while os.getppid() == parent:
-        time.sleep(PERIOD)
+        time.sleep(PARENT_POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _run(config: Config, listeners: list[socket.socket]) -> None:
+def _run_server(config: Config, listeners: list[socket.socket]) -> None:
     """Run uvicorn on the listening sockets, under a supervisor if there are several workers."""
-    how = uvicorn.Config(
+    uvicorn_config = uvicorn.Config(
         "webemu.api.app:from_environment",
         factory=True,
         interface="asgi3",
         loop="webemu.api.proxy.accepting:AcceptingLoop" if find_spec("uvloop") else "auto",
-        http=Gate,
+        http=ProtocolSniffer,
         ws="none",
         lifespan="on",
         workers=config.workers,
         backlog=BACKLOG,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
-        timeout_worker_healthcheck=HUNG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=HUNG_WORKER_SECONDS,
         access_log=False,
         proxy_headers=False,  # X-Forwarded-* headers of clients are not trusted
         server_header=False,
-        log_config=settings(config.log_format),
+        log_config=logging_config(config.log_format),
     )
     _log_start(config, listeners)
     if config.workers > 1:
         with tempfile.TemporaryDirectory(prefix="webemu-") as folder:
-            os.environ[batch_sharing.FOLDER] = folder
-            Supervisor(how, listeners).run()
+            os.environ[batch_sharing.FOLDER_VARIABLE] = folder
+            Supervisor(uvicorn_config, listeners).run()
     else:
-        Server(how).run(listeners)
+        Server(uvicorn_config).run(listeners)
 
 
 def _log_start(config: Config, listeners: list[socket.socket]) -> None:
     """Log what is served and on which addresses."""
-    places = [_place(listener.getsockname()) for listener in listeners]
-    told = event("server_started", collection=config.collection, listening=places, workers=config.workers)
-    log.info("serving %s on %s", config.collection, ", ".join(places), extra=told)
+    addresses = [_format_address(listener.getsockname()) for listener in listeners]
+    log_fields = event_extra(
+        "server_started", collection=config.collection, listening=addresses, workers=config.workers
+    )
+    log.info("serving %s on %s", config.collection, ", ".join(addresses), extra=log_fields)
 
 
-def _place(address: Any) -> str:
+def _format_address(address: Any) -> str:
     """Return the address of a socket as people write it: `host:port`, or the path of a Unix socket."""
     if isinstance(address, (str, bytes)):
         return str(Path(os.fsdecode(address)).absolute())
     return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
 
 
-def _ingest(config: Config) -> str:
+def _ingest_command(config: Config) -> str:
     """Return the command that fills the collection."""
     return f"webemu ingest SOURCE... --root {config.root} --collection {config.collection}"
 
 
-def announce(config: Config, listeners: list[socket.socket]) -> None:
+def print_addresses(config: Config, listeners: list[socket.socket]) -> None:
     """Print what is served, where, and a command to try it; then the ports of the emulated web, and warnings."""
     name, port = listeners[0].getsockname()[:2]
     address = f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
-    snapshot = current_id(config.folder)
-    why_not = problem(config.folder, snapshot) if snapshot else None
+    snapshot = current_id(config.collection_folder)
+    obstacle = find_problem(config.collection_folder, snapshot) if snapshot else None
     gc.collect()  # closes what `problem` opened: LMDB must not open a file twice in one process
-    holds = f"snapshot {snapshot}" if snapshot else f"no snapshot yet: {_ingest(config)} builds one"
-    tried = f"   try: curl '{address}/v1/search?q=river'"
-    if why_not:
-        holds, tried = f"nothing is served: {why_not[0]}", ""
-    print(f"webemu: {config.collection} ({holds}) on {address}{tried}", flush=True)
-    if why_not:
-        print(f"  -> {why_not[1]}", file=sys.stderr)
-    doors = [str(listener.getsockname()[1]) for listener in listeners[1:]]
-    doors += [f"{config.dns_port} (DNS)"] if config.dns_port else []
-    if doors:
-        print(f"webemu: the emulated web by host name on {name}, port {', '.join(doors)}", flush=True)
+    status = f"snapshot {snapshot}" if snapshot else f"no snapshot yet: {_ingest_command(config)} builds one"
+    hint = f"   try: curl '{address}/v1/search?q=river'"
+    if obstacle:
+        status, hint = f"nothing is served: {obstacle[0]}", ""
+    print(f"webemu: {config.collection} ({status}) on {address}{hint}", flush=True)
+    if obstacle:
+        print(f"  -> {obstacle[1]}", file=sys.stderr)
+    ports = [str(listener.getsockname()[1]) for listener in listeners[1:]]
+    ports += [f"{config.dns_port} (DNS)"] if config.dns_port else []
+    if ports:
+        print(f"webemu: the emulated web by host name on {name}, port {', '.join(ports)}", flush=True)
     if config.socket_path:
         path = config.socket_path.absolute()
         print(f"webemu: also for this user on unix://{quote(str(path))}", flush=True)
-    print(f"webemu: reader of result records: {reader_line()}", flush=True)
+    print(f"webemu: reader of result records: {describe_reader()}", flush=True)
     if not ipaddress.ip_address(name.partition("%")[0]).is_loopback:
         print(
             f"webemu: {name} is not a loopback address: anyone who can reach it can read the collection",

@@ -43,7 +43,7 @@ QUERIES, PAGES = 500, 2000
 """Searches and page views of one caller that are timed."""
 
 
-def recorded() -> bytes:
+def build_search_response() -> bytes:
     """Return a search response of about 2 KB."""
     result = {"url": "https://example.org/path/to/a-page", "title": "A page about a river port", "date": "2024-11-30"}
     results = [result | {"rank": rank, "snippet": "the port " * 9, "score": 7.25} for rank in range(1, 11)]
@@ -51,7 +51,7 @@ def recorded() -> bytes:
     return json.dumps(body | {"results": results, "more": True}).encode()
 
 
-CONTENT = recorded()
+CONTENT = build_search_response()
 HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(CONTENT))]
 
 
@@ -81,7 +81,7 @@ async def echo(scope: Any, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": CONTENT})
 
 
-def serve(port: Connection, path: str) -> None:
+def serve_echo(port: Connection, path: str) -> None:
     """Serve TCP and the Unix socket at `path` until the process is ended; send the TCP port through `port`."""
 
     async def forever() -> None:
@@ -94,24 +94,24 @@ def serve(port: Connection, path: str) -> None:
     asyncio.run(forever())
 
 
-async def asynchronous(ask: Callable[[], Awaitable[object]], connections: int, seconds: float) -> float:
+async def measure_async(ask: Callable[[], Awaitable[object]], connections: int, seconds: float) -> float:
     """Return the requests per core-second of `connections` tasks that each ask one request after the other."""
-    done = 0
+    count = 0
 
     async def worker(until: float) -> None:
-        nonlocal done
+        nonlocal count
         while time.perf_counter() < until:
             await ask()
-            done += 1
+            count += 1
 
     await asyncio.gather(*(ask() for _ in range(connections)))
     started = time.process_time()
     until = time.perf_counter() + seconds
     await asyncio.gather(*(worker(until) for _ in range(connections)))
-    return done / (time.process_time() - started)
+    return count / (time.process_time() - started)
 
 
-def threaded(ask: Callable[[], object], threads: int, seconds: float) -> float:
+def measure_threads(ask: Callable[[], object], threads: int, seconds: float) -> float:
     """Return the requests per core-second of threads that each ask one request after the other."""
     counts = [0] * threads
     until = time.perf_counter() + seconds
@@ -130,13 +130,15 @@ def threaded(ask: Callable[[], object], threads: int, seconds: float) -> float:
     return sum(counts) / (time.process_time() - started)
 
 
-async def ours(where: dict[str, Any], connections: int, seconds: float) -> float:
+async def measure_async_client(client_options: dict[str, Any], connections: int, seconds: float) -> float:
     """Return the requests per core-second of `AsyncClient`; `client_options` holds its arguments."""
-    async with AsyncClient(**where) as client:
-        return await asynchronous(lambda: client.search("river port"), connections, seconds)
+    async with AsyncClient(**client_options) as client:
+        return await measure_async(lambda: client.search("river port"), connections, seconds)
 
 
-async def plain(transport: httpx.AsyncBaseTransport | None, url: str, connections: int, seconds: float) -> float:
+async def measure_httpx(
+    transport: httpx.AsyncBaseTransport | None, url: str, connections: int, seconds: float
+) -> float:
     """Return the requests per core-second of `httpx.AsyncClient`."""
     limits = httpx.Limits(max_connections=512, max_keepalive_connections=512)
     async with httpx.AsyncClient(transport=transport, limits=limits, timeout=30) as client:
@@ -144,42 +146,42 @@ async def plain(transport: httpx.AsyncBaseTransport | None, url: str, connection
         async def ask() -> object:
             return (await client.get(url + PATH)).json()
 
-        return await asynchronous(ask, connections, seconds)
+        return await measure_async(ask, connections, seconds)
 
 
-def costs(url: str, path: str, seconds: float) -> None:
+def print_costs(url: str, path: str, seconds: float) -> None:
     """Measure the requests per client core-second of each client and connection; print them as they come."""
     print(f"requests per client core-second; {len(Echo.answer)} bytes an answer")
-    ways: dict[str, dict[str, Any]] = {
+    client_options: dict[str, dict[str, Any]] = {
         "TCP": {"base_url": url}, "Unix socket": {"base_url": f"unix://{path}"}, "in process": {"app": echo}
     }  # fmt: skip
-    theirs: dict[str, Callable[[], httpx.AsyncBaseTransport | None]] = {
+    httpx_transports: dict[str, Callable[[], httpx.AsyncBaseTransport | None]] = {
         "TCP": lambda: None,
         "Unix socket": lambda: httpx.AsyncHTTPTransport(uds=path, limits=httpx.Limits(max_connections=512)),
         "in process": lambda: httpx.ASGITransport(echo),
     }
-    for way, where in ways.items():
+    for connection, options in client_options.items():
         for connections in CONNECTIONS:
-            rate = asyncio.run(ours(where, connections, seconds))
-            print(f"{way:<12} {'AsyncClient.search':<19} {connections:>4} at once {rate:>8,.0f}", flush=True)
-            rate = asyncio.run(plain(theirs[way](), url, connections, seconds))
-            print(f"{way:<12} {'httpx.AsyncClient':<19} {connections:>4} at once {rate:>8,.0f}", flush=True)
-    for way, where in ways.items():
-        local = httpx.HTTPTransport(uds=path) if way == "Unix socket" else None
-        with Client(**where) as client, httpx.Client(transport=local) as bare:
+            rate = asyncio.run(measure_async_client(options, connections, seconds))
+            print(f"{connection:<12} {'AsyncClient.search':<19} {connections:>4} at once {rate:>8,.0f}", flush=True)
+            rate = asyncio.run(measure_httpx(httpx_transports[connection](), url, connections, seconds))
+            print(f"{connection:<12} {'httpx.AsyncClient':<19} {connections:>4} at once {rate:>8,.0f}", flush=True)
+    for connection, options in client_options.items():
+        local = httpx.HTTPTransport(uds=path) if connection == "Unix socket" else None
+        with Client(**options) as client, httpx.Client(transport=local) as bare:
             for threads in THREADS:
-                rate = threaded(lambda client=client: client.search("river port"), threads, seconds)  # type: ignore[misc]
-                print(f"{way:<12} {'Client.search':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
-                if way != "in process":  # httpx cannot call an application from threads
-                    rate = threaded(lambda bare=bare: bare.get(url + PATH).json(), threads, seconds)  # type: ignore[misc]
-                    print(f"{way:<12} {'httpx.Client':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
+                rate = measure_threads(lambda client=client: client.search("river port"), threads, seconds)  # type: ignore[misc]
+                print(f"{connection:<12} {'Client.search':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
+                if connection != "in process":  # httpx cannot call an application from threads
+                    rate = measure_threads(lambda bare=bare: bare.get(url + PATH).json(), threads, seconds)  # type: ignore[misc]
+                    print(f"{connection:<12} {'httpx.Client':<19} {threads:>4} threads {rate:>8,.0f}", flush=True)
 
 
 @contextmanager
-def serving(folder: Path, path: str) -> Iterator[str]:
+def serve_collection(folder: Path, path: str) -> Iterator[str]:
     """Run `webemu serve` for a collection, its answer cache off, and yield its URL."""
-    place = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", "--uds", path]
-    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", *place, "--cache-mb", "0"]
+    options = ["--root", str(folder.parent), "--collection", folder.name, "--port", "0", "--uds", path]
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", *options, "--cache-mb", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -189,59 +191,59 @@ def serving(folder: Path, path: str) -> Iterator[str]:
         process.wait()
 
 
-def asked(client: Client) -> tuple[list[str], list[str]]:
+def draw_requests(client: Client) -> tuple[list[str], list[str]]:
     """Return distinct queries of two words from titles of the collection, and URLs of its pages."""
-    found = [result for word in ("list", "file", "index", "server") for result in client.search(word, 1, 100).results]
-    words = sorted({word for result in found for word in re.findall("[a-z]{4,}", result.title.lower())})
+    results = [result for word in ("list", "file", "index", "server") for result in client.search(word, 1, 100).results]
+    words = sorted({word for result in results for word in re.findall("[a-z]{4,}", result.title.lower())})
     rng = random.Random(1)
     pairs = {" ".join(rng.sample(words, 2)): None for _ in range(3 * QUERIES)}
-    return list(pairs)[:QUERIES], [result.url for result in found]
+    return list(pairs)[:QUERIES], [result.url for result in results]
 
 
-def told(name: str, seconds: list[float]) -> str:
+def format_times(name: str, seconds: list[float]) -> str:
     """Return a line with the p50 and p99 of some times."""
     seconds.sort()
     p50, p99 = (1e3 * seconds[int(len(seconds) * share)] for share in (0.5, 0.99))
     return f"{name} p50 {p50:.3f} ms, p99 {p99:.3f} ms"
 
 
-def one_caller(ask: Callable[[str], object], subjects: list[str], number: int) -> list[float]:
+def time_calls(ask: Callable[[str], object], subjects: list[str], number: int) -> list[float]:
     """Return the seconds of each request, asked one after the other."""
-    taken = []
+    durations = []
     for turn in range(number):
         started = time.perf_counter()
         ask(subjects[turn % len(subjects)])
-        taken.append(time.perf_counter() - started)
-    return taken
+        durations.append(time.perf_counter() - started)
+    return durations
 
 
-async def one_task(ask: Callable[[str], Awaitable[object]], subjects: list[str], number: int) -> list[float]:
+async def time_async_calls(ask: Callable[[str], Awaitable[object]], subjects: list[str], number: int) -> list[float]:
     """Return the seconds of each request, awaited one after the other."""
-    taken = []
+    durations = []
     for turn in range(number):
         started = time.perf_counter()
         await ask(subjects[turn % len(subjects)])
-        taken.append(time.perf_counter() - started)
-    return taken
+        durations.append(time.perf_counter() - started)
+    return durations
 
 
-async def async_latency(where: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+async def measure_async_latency(client_options: dict[str, Any], queries: list[str], pages: list[str]) -> str:
     """Measure searches and page views of one `AsyncClient`; return them as text."""
-    async with AsyncClient(**where) as client:
-        await one_task(client.open, pages, len(pages))
-        searched = told("search", await one_task(client.search, queries, QUERIES))
-        return f"{searched}; {told('page', await one_task(client.open, pages, PAGES))}"
+    async with AsyncClient(**client_options) as client:
+        await time_async_calls(client.open, pages, len(pages))
+        search_line = format_times("search", await time_async_calls(client.search, queries, QUERIES))
+        return f"{search_line}; {format_times('page', await time_async_calls(client.open, pages, PAGES))}"
 
 
-def latency(where: dict[str, Any], queries: list[str], pages: list[str]) -> str:
+def measure_latency(client_options: dict[str, Any], queries: list[str], pages: list[str]) -> str:
     """Measure searches and page views of one `Client`; return them as text."""
-    with Client(**where) as client:
-        one_caller(client.open, pages, len(pages))
-        searched = told("search", one_caller(client.search, queries, QUERIES))
-        return f"{searched}; {told('page', one_caller(client.open, pages, PAGES))}"
+    with Client(**client_options) as client:
+        time_calls(client.open, pages, len(pages))
+        search_line = format_times("search", time_calls(client.search, queries, QUERIES))
+        return f"{search_line}; {format_times('page', time_calls(client.open, pages, PAGES))}"
 
 
-def httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) -> str:
+def measure_httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) -> str:
     """Measure searches and page views of one `httpx.Client`; return them as text."""
 
     def search(query: str) -> object:
@@ -251,33 +253,38 @@ def httpx_latency(client: httpx.Client, queries: list[str], pages: list[str]) ->
         return client.get("/v1/fetch", params={"url": url}).json()
 
     with client:
-        searched = told("search", one_caller(search, queries, QUERIES))
-        return f"{searched}; {told('page', one_caller(page, pages, PAGES))}"
+        search_line = format_times("search", time_calls(search, queries, QUERIES))
+        return f"{search_line}; {format_times('page', time_calls(page, pages, PAGES))}"
 
 
-def latencies(folder: Path, path: str) -> None:
+def print_latencies(folder: Path, path: str) -> None:
     """Measure the times of one caller for each client and connection; print them as they come."""
     from webemu.api.app import create_app  # imported only if needed: the rest needs no server
     from webemu.emulator.config import Config
 
     config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
     print(f"one caller, {QUERIES} distinct searches and {PAGES} page views of {folder.name}")
-    with serving(folder, path) as url:
+    with serve_collection(folder, path) as url:
         with Client(url) as client:
-            queries, pages = asked(client)
-            one_caller(client.search, queries, QUERIES)  # brings the index into memory
-        for way, where in {"TCP": url, "Unix socket": f"unix://{path}"}.items():
-            local = httpx.HTTPTransport(uds=path) if way != "TCP" else None
+            queries, pages = draw_requests(client)
+            time_calls(client.search, queries, QUERIES)  # brings the index into memory
+        for connection, base_url in {"TCP": url, "Unix socket": f"unix://{path}"}.items():
+            local = httpx.HTTPTransport(uds=path) if connection != "TCP" else None
             bare = httpx.Client(transport=local, base_url=url)
-            print(f"{way:<12} Client       {latency({'base_url': where}, queries, pages)}", flush=True)
             print(
-                f"{way:<12} AsyncClient  {asyncio.run(async_latency({'base_url': where}, queries, pages))}", flush=True
+                f"{connection:<12} Client       {measure_latency({'base_url': base_url}, queries, pages)}", flush=True
             )
-            print(f"{way:<12} httpx.Client {httpx_latency(bare, queries, pages)}", flush=True)
+            print(
+                f"{connection:<12} AsyncClient  {asyncio.run(measure_async_latency({'base_url': base_url}, queries, pages))}",
+                flush=True,
+            )
+            print(f"{connection:<12} httpx.Client {measure_httpx_latency(bare, queries, pages)}", flush=True)
     with Client(app=create_app(config)) as warm:
-        one_caller(warm.search, queries, QUERIES)
-    print(f"in process   Client       {latency({'app': create_app(config)}, queries, pages)}", flush=True)
-    print(f"in process   AsyncClient  {asyncio.run(async_latency({'app': create_app(config)}, queries, pages))}")
+        time_calls(warm.search, queries, QUERIES)
+    print(f"in process   Client       {measure_latency({'app': create_app(config)}, queries, pages)}", flush=True)
+    print(
+        f"in process   AsyncClient  {asyncio.run(measure_async_latency({'app': create_app(config)}, queries, pages))}"
+    )
 
 
 def main() -> None:
@@ -285,16 +292,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seconds", nargs="?", type=float, default=2.0, help="seconds of each measurement (default: 2)")
     parser.add_argument("--collection", type=Path, help="folder of a collection; also measures the times of one caller")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="webemu") as place:
-        here, there = multiprocessing.Pipe()
-        path = f"{place}/echo.sock"
-        server = multiprocessing.get_context("spawn").Process(target=serve, args=(there, path), daemon=True)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="webemu") as folder:
+        parent_end, child_end = multiprocessing.Pipe()
+        path = f"{folder}/echo.sock"
+        server = multiprocessing.get_context("spawn").Process(target=serve_echo, args=(child_end, path), daemon=True)
         server.start()
-        costs(f"http://127.0.0.1:{here.recv()}", path, given.seconds)
+        print_costs(f"http://127.0.0.1:{parent_end.recv()}", path, arguments.seconds)
         server.terminate()
-        if given.collection:
-            latencies(given.collection, f"{place}/web.sock")
+        if arguments.collection:
+            print_latencies(arguments.collection, f"{folder}/web.sock")
 
 
 if __name__ == "__main__":

@@ -22,22 +22,22 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.run import step
+from benchmarks.run import run_module
 from webemu.agent_client import AsyncClient
-from webemu.agent_client.calls import Call
+from webemu.agent_client.calls import ApiCall
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.policies import Attempt, Policy
-from webemu.rl.policies.scripted import scripted
+from webemu.rl.policies import AgentPolicy, Attempt
+from webemu.rl.policies.scripted import play_by_script
 from webemu.rl.rewards import SHORT
-from webemu.rl.serving import serving
+from webemu.rl.serving import run_server
 from webemu.rl.state import Observation
 from webemu.rl.tasks import Task, load
 
 PAGES, WORKERS = 5000, 2
 """Pages of the generated web, and worker processes of the server."""
-SAMPLES = (8, 1)
+SAMPLE_COUNTS = (8, 1)
 """Consecutive episodes of one task, in each run."""
-AT_ONCE = (64, 256, 1024)
+CONCURRENCIES = (64, 256, 1024)
 """Concurrent requests in runs without episodes."""
 REQUESTS = 4096
 """Requests of each kind in runs without episodes."""
@@ -69,36 +69,38 @@ class Row:
     """Mean reward of the episodes; 1 without episodes."""
 
 
-class Timed(AsyncEpisode):
+class TimedEpisode(AsyncEpisode):
     """Episode that records how long each tool call took."""
 
     times: list[float]
     """Seconds of the calls, shared by all episodes."""
 
-    async def call(self, name: object, given: object) -> Observation:
+    async def call(self, name: object, arguments: object) -> Observation:
         """Call a tool; searches and opened pages are timed."""
         started = time.perf_counter()
-        seen = await super().call(name, given)
+        observation = await super().call(name, arguments)
         if name in ("search", "open"):
             self.times.append(time.perf_counter() - started)
-        return seen
+        return observation
 
 
-async def fixed(attempt: Attempt) -> None:
+async def play_fixed_steps(attempt: Attempt) -> None:
     """Play the same honest steps every time: search, open, find for each piece of evidence; then finish."""
     task = attempt.task
-    for one in task.evidence:
+    for evidence in task.evidence:
         await attempt.act("search", query=attempt.question)
-        await attempt.act("open", link=one.url)
-        await attempt.act("find", pattern=one.value or task.answers[0])
+        await attempt.act("open", link=evidence.url)
+        await attempt.act("find", pattern=evidence.value or task.answers[0])
     await attempt.act("finish", answer=task.answers[0], citations=[task.evidence[-1].url])
 
 
-async def episode(client: AsyncClient, task: Task, seed: int, policy: Policy, times: list[float]) -> tuple[int, float]:
+async def play_episode(
+    client: AsyncClient, task: Task, seed: int, policy: AgentPolicy, times: list[float]
+) -> tuple[int, float]:
     """Play one episode; return its number of requests and its reward. Raises RuntimeError if it is masked."""
-    played = Timed(client)
-    played.times = times
-    attempt = Attempt(played, task, seed)
+    timed_episode = TimedEpisode(client)
+    timed_episode.times = times
+    attempt = Attempt(timed_episode, task, seed)
     await attempt.begin()
     await policy(attempt)
     record = await attempt.record()
@@ -107,22 +109,26 @@ async def episode(client: AsyncClient, task: Task, seed: int, policy: Policy, ti
     return len(record.requests) + 2, SHORT.score(record).reward or 0.0
 
 
-async def episodes(url: str, tasks: Sequence[Task], count: int, samples: int, policy: Policy, name: str) -> Row:
+async def measure_episodes(
+    url: str, tasks: Sequence[Task], count: int, samples: int, policy: AgentPolicy, name: str
+) -> Row:
     """Play `count` episodes at once, `samples` of each task."""
     times: list[float] = []
     async with AsyncClient(url, retries=0, timeout=90) as client:
-        started = spent()
-        played = await asyncio.gather(
-            *(episode(client, tasks[n // samples % len(tasks)], n, policy, times) for n in range(count))
+        started = read_cpu_times()
+        outcomes = await asyncio.gather(
+            *(play_episode(client, tasks[n // samples % len(tasks)], n, policy, times) for n in range(count))
         )
-        reward = sum(one for _, one in played) / count
-        return row(name, count, samples, started, count, sum(number for number, _ in played), times, reward)
+        reward = sum(reward_of_one for _, reward_of_one in outcomes) / count
+        return build_row(name, count, samples, started, count, sum(number for number, _ in outcomes), times, reward)
 
 
-async def requests(url: str, name: str, asks: list[Callable[[AsyncClient], Awaitable[object]]], at_once: int) -> Row:
+async def measure_requests(
+    url: str, name: str, calls: list[Callable[[AsyncClient], Awaitable[object]]], at_once: int
+) -> Row:
     """Send all requests from `at_once` tasks, each one after the other, without sessions."""
     times: list[float] = []
-    shared = iter(asks)
+    shared = iter(calls)
 
     async def work(client: AsyncClient) -> None:
         for ask in shared:
@@ -131,95 +137,111 @@ async def requests(url: str, name: str, asks: list[Callable[[AsyncClient], Await
             times.append(time.perf_counter() - started)
 
     async with AsyncClient(url, timeout=90) as client:
-        started = spent()
+        started = read_cpu_times()
         await asyncio.gather(*(work(client) for _ in range(at_once)))
-        return row(name, at_once, 1, started, len(asks), len(asks), times, 1.0)
+        return build_row(name, at_once, 1, started, len(calls), len(calls), times, 1.0)
 
 
-def spent() -> tuple[float, float, float]:
+def read_cpu_times() -> tuple[float, float, float]:
     """Return CPU seconds of this process, CPU seconds of its children, and the time."""
     times = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
-    return time.process_time(), sum(one.user + one.system for one in times), time.perf_counter()
+    return time.process_time(), sum(cpu_times.user + cpu_times.system for cpu_times in times), time.perf_counter()
 
 
-def row(
-    what: str, at_once: int, samples: int, started: tuple[float, ...], count: int, asked: int, times: list[float],
+def build_row(
+    what: str, at_once: int, samples: int, started: tuple[float, ...], count: int, request_count: int, times: list[float],
     reward: float,
 ) -> Row:  # fmt: skip
     """Return the figures of a run that began when `started` was taken with `read_cpu_times`."""
-    client, server, wall = (now - then for now, then in zip(spent(), started, strict=True))
+    client, server, wall = (now - then for now, then in zip(read_cpu_times(), started, strict=True))
     times.sort()
     p50, p99 = (1e3 * times[int(len(times) * share)] for share in (0.5, 0.99))
-    costs = (1e6 * client / asked, 1e6 * server / asked, (client + server) / wall, client / (client + server))
-    return Row(what, at_once, samples, count / wall, asked / wall, p50, p99, *costs, reward)
+    costs = (
+        1e6 * client / request_count,
+        1e6 * server / request_count,
+        (client + server) / wall,
+        client / (client + server),
+    )
+    return Row(what, at_once, samples, count / wall, request_count / wall, p50, p99, *costs, reward)
 
 
-def all_runs(root: Path, tasks: Sequence[Task], count: int, rounds: int) -> Iterator[Row]:
+def measure_all_runs(root: Path, tasks: Sequence[Task], count: int, rounds: int) -> Iterator[Row]:
     """Yield the median round of every run."""
     queries = list(itertools.islice(itertools.cycle([task.question for task in tasks]), REQUESTS))
     urls = list(itertools.islice(itertools.cycle([task.evidence[0].url for task in tasks]), REQUESTS))
     searches = [lambda client, query=query: client.search(query) for query in queries]
     pages = [lambda client, url=url: client.open(url, "html", length=CHARACTERS) for url in urls]
-    for (name, asks), at_once in itertools.product({"search": searches, "page": pages}.items(), AT_ONCE):
-        yield middle([asyncio.run(requests(url, name, asks, at_once)) for url in servers(root, rounds)])
-    for (name, policy), samples in itertools.product({"fixed": fixed, "scripted": scripted}.items(), SAMPLES):
-        yield middle([asyncio.run(episodes(url, tasks, count, samples, policy, name)) for url in servers(root, rounds)])
+    for (name, calls), at_once in itertools.product({"search": searches, "page": pages}.items(), CONCURRENCIES):
+        yield median_row(
+            [asyncio.run(measure_requests(url, name, calls, at_once)) for url in start_servers(root, rounds)]
+        )
+    for (name, policy), samples in itertools.product(
+        {"fixed": play_fixed_steps, "scripted": play_by_script}.items(), SAMPLE_COUNTS
+    ):
+        yield median_row(
+            [
+                asyncio.run(measure_episodes(url, tasks, count, samples, policy, name))
+                for url in start_servers(root, rounds)
+            ]
+        )
 
 
-def servers(root: Path, rounds: int) -> Iterator[str]:
+def start_servers(root: Path, rounds: int) -> Iterator[str]:
     """Yield the URL of a fresh, warm server for each round."""
     for _ in range(rounds):
-        with serving(root=root, collection="episodes", workers=WORKERS) as url:
-            asyncio.run(warm(url))
+        with run_server(root=root, collection="episodes", workers=WORKERS) as url:
+            asyncio.run(wait_until_warm(url))
             yield url
 
 
-async def warm(url: str) -> None:
+async def wait_until_warm(url: str) -> None:
     """Wait until every worker answers: the cost of its start is not a request's."""
-    stats = Call("/v1/stats", lambda response: int(response.json()["process"]["pid"]))
+    stats = ApiCall("/v1/stats", lambda response: int(response.json()["process"]["pid"]))
     pids: set[int] = set()
     while len(pids) < WORKERS:
         async with AsyncClient(url, timeout=90) as client:
-            pids |= set(await asyncio.gather(*(client.perform(stats) for _ in range(32))))
+            pids |= set(await asyncio.gather(*(client.request(stats) for _ in range(32))))
 
 
-def middle(rows: list[Row]) -> Row:
+def median_row(rows: list[Row]) -> Row:
     """Return the round with the median cost of client and server together."""
-    return sorted(rows, key=lambda one: one.client_us + one.server_us)[len(rows) // 2]
+    return sorted(rows, key=lambda round_row: round_row.client_us + round_row.server_us)[len(rows) // 2]
 
 
-def told(one: Row) -> str:
+def format_row(table_row: Row) -> str:
     """Return a row of the table as text."""
-    kind = f"{one.what:<9} {one.at_once:>5} {one.samples:>7}  {one.per_s:>7,.0f} {one.requests_per_s:>10,.0f}"
-    times = f"{one.p50_ms:>7.1f} {one.p99_ms:>7.1f}"
+    kind = f"{table_row.what:<9} {table_row.at_once:>5} {table_row.samples:>7}  {table_row.per_s:>7,.0f} {table_row.requests_per_s:>10,.0f}"
+    times = f"{table_row.p50_ms:>7.1f} {table_row.p99_ms:>7.1f}"
     return (
-        f"{kind}  {times}  {one.client_us:>9.0f} {one.server_us:>9.0f}  {one.cores:>5.2f} {one.client_share:>6.0%}"
-        f"  {one.reward:>6.2f}"
+        f"{kind}  {times}  {table_row.client_us:>9.0f} {table_row.server_us:>9.0f}  {table_row.cores:>5.2f} {table_row.client_share:>6.0%}"
+        f"  {table_row.reward:>6.2f}"
     )
 
 
 def main() -> None:
     """Parse the command line, measure, and print the table."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("folder", nargs="?", type=Path, help="folder of the web and its collection; made if missing")
-    asked.add_argument("--episodes", type=int, default=1024, help="episodes of a run (default: 1024)")
-    asked.add_argument("--rounds", type=int, default=3, help="rounds of each run (default: 3)")
-    asked.add_argument("--json", type=Path, help="file for the rows as JSON")
-    given = asked.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        root = given.folder or Path(made)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, help="folder of the web and its collection; made if missing")
+    parser.add_argument("--episodes", type=int, default=1024, help="episodes of a run (default: 1024)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each run (default: 3)")
+    parser.add_argument("--json", type=Path, help="file for the rows as JSON")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary_folder:
+        root = options.folder or Path(temporary_folder)
         if not (root / "episodes").is_dir():
-            step("webemu.emulator.cli", "generate", f"{root}/web", "--pages", str(PAGES), "-q")
-            step("webemu.emulator.cli", "ingest", f"{root}/web", "--root", str(root), "--collection", "episodes", "-q")
+            run_module("webemu.emulator.cli", "generate", f"{root}/web", "--pages", str(PAGES), "-q")
+            run_module(
+                "webemu.emulator.cli", "ingest", f"{root}/web", "--root", str(root), "--collection", "episodes", "-q"
+            )
         tasks = load(root / "web" / "tasks.jsonl")
-        print(f"{len(tasks)} tasks, {WORKERS} workers; medians of {given.rounds} rounds")
+        print(f"{len(tasks)} tasks, {WORKERS} workers; medians of {options.rounds} rounds")
         print("what    at once samples       /s requests/s   p50 ms  p99 ms  client us server us  cores client  reward")
         rows = []
-        for one in all_runs(root, tasks, given.episodes, given.rounds):
-            rows.append(asdict(one))
-            print(told(one), flush=True)
-        if given.json:
-            given.json.write_text(json.dumps(rows, indent=1) + "\n")
+        for table_row in measure_all_runs(root, tasks, options.episodes, options.rounds):
+            rows.append(asdict(table_row))
+            print(format_row(table_row), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

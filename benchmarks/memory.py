@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def own(pid: int | str) -> int:
+def read_anonymous_bytes(pid: int | str) -> int:
     """Return the anonymous memory in bytes, from Linux's smaps_rollup. Raises OSError if there is no such process."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("Anonymous:")).split()[1])

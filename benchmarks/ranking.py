@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 from webemu.index.evaluation import beir
-from webemu.index.evaluation.ranker import Setting, ranker
-from webemu.index.evaluation.score import figures, measures, score
+from webemu.index.evaluation.ranker import RankerConfig, open_ranker
+from webemu.index.evaluation.score import mean_figures, parse_measures, score_queries
 from webemu.index.manifest import current_id
 
 MEASURES = "AP,nDCG@10,R@100"
@@ -24,12 +24,12 @@ NAMES = ("cranfield", "vaswani", "xquad_en", "xquad_de")
 """Collections that are scored if none is named."""
 
 
-def evaluate(folder: Path, work: Path) -> dict[str, float]:
+def evaluate_collection(folder: Path, work: Path) -> dict[str, float]:
     """Ingest one collection in `work` and return its scores by measure."""
-    collection = beir.ingest(folder, work)
-    search = ranker(Setting(collection, current_id(collection) or "", DEPTH))
-    scored = score(*beir.judged(folder), search, measures(MEASURES))
-    return {name: figure.mean for name, figure in figures(scored, range(len(scored))).items()}
+    collection = beir.ingest_corpus(folder, work)
+    search = open_ranker(RankerConfig(collection, current_id(collection) or "", DEPTH))
+    query_scores = score_queries(*beir.read_judged(folder), search, parse_measures(MEASURES))
+    return {name: figure.mean for name, figure in mean_figures(query_scores, range(len(query_scores))).items()}
 
 
 def main(names: list[str]) -> None:
@@ -39,7 +39,7 @@ def main(names: list[str]) -> None:
         raise SystemExit("WEBEMU_SHARED is not set; set it to the folder that holds data/ir")
     for name in names or NAMES:
         with tempfile.TemporaryDirectory() as work:
-            scores = evaluate(Path(root) / "data" / "ir" / name, Path(work))
+            scores = evaluate_collection(Path(root) / "data" / "ir" / name, Path(work))
         print(f"{name:<10} " + "   ".join(f"{measure} {scores[measure]:.4f}" for measure in scores), flush=True)
 
 

@@ -17,73 +17,77 @@ from typing import Any
 from trl import GRPOConfig, GRPOTrainer
 
 from webemu.rl.adapters import trl
-from webemu.rl.adapters.environment_config import Place as Seat
-from webemu.rl.train.event_loop import Room
-from webemu.rl.train.grpo import config, grpo
-from webemu.rl.train.recipe import read
-from webemu.rl.train.run import loaded
-from webemu.rl.train.served_web import Place, place
+from webemu.rl.adapters.environment_config import EnvironmentConfig as Seat
+from webemu.rl.train.event_loop import EventLoopThread
+from webemu.rl.train.grpo import grpo_config, train_grpo
+from webemu.rl.train.recipe import read_recipe
+from webemu.rl.train.run import load_model
+from webemu.rl.train.served_web import ServedWeb, serve_web
 
 STEPS, LATENCIES = 3, (0, 20)
 """Steps that are averaged, and milliseconds per tool call."""
 
 
-def together(web: Place, model: Path, weather: dict[str, Any], folder: Path) -> float:
+def measure_together(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Path) -> float:
     """Return the seconds of a step as `webemu train` makes it."""
-    recipe = read("tiny")[1]
-    speaker, words = loaded(str(model))
-    given = _stage(recipe)
-    with Room(web.server) as room:
-        began = time.perf_counter()
-        grpo(given, speaker, words, room, _facts(web), recipe.limits, folder, seed=0, policy=weather)
-        return (time.perf_counter() - began) / STEPS
+    recipe = read_recipe("tiny")[1]
+    model_loaded, tokenizer = load_model(str(model))
+    stage = _short_stage(recipe)
+    with EventLoopThread(web.server) as room:
+        started_at = time.perf_counter()
+        train_grpo(
+            stage, model_loaded, tokenizer, room, _fact_tasks(web), recipe.limits, folder, seed=0, policy=weather
+        )
+        return (time.perf_counter() - started_at) / STEPS
 
 
-def by_trl(web: Place, model: Path, weather: dict[str, Any], folder: Path) -> float:
+def measure_trl(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Path) -> float:
     """Return the seconds of a step in which TRL plays the episodes."""
-    recipe = read("tiny")[1]
-    speaker, words = loaded(str(model))
-    told = config(_stage(recipe), folder, 0)
-    told.max_tool_calling_iterations = recipe.limits.turns
-    seats = trl.environments(Seat(web.server, recipe.limits, weather))
+    recipe = read_recipe("tiny")[1]
+    model_loaded, tokenizer = load_model(str(model))
+    trainer_config = grpo_config(_short_stage(recipe), folder, 0)
+    trainer_config.max_tool_calling_iterations = recipe.limits.turns
+    seats = trl.environment_factories(Seat(web.server, recipe.limits, weather))
     trainer = GRPOTrainer(
-        model=speaker, reward_funcs=trl.reward, args=GRPOConfig(**_plain(told)), processing_class=words,
-        train_dataset=trl.dataset(_facts(web)), environment_factory=seats,
+        model=model_loaded, reward_funcs=trl.reward, args=GRPOConfig(**_trl_options(trainer_config)), processing_class=tokenizer,
+        train_dataset=trl.build_dataset(_fact_tasks(web)), environment_factory=seats,
     )  # fmt: skip
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     trainer.train()
-    return (time.perf_counter() - began) / STEPS
+    return (time.perf_counter() - started_at) / STEPS
 
 
-def _stage(recipe: Any) -> Any:
+def _short_stage(recipe: Any) -> Any:
     """Return the last stage of the recipe, shortened."""
     return replace(recipe.stages[-1], steps=STEPS, resample=0, save=1000)
 
 
-def _facts(web: Place) -> list[Any]:
+def _fact_tasks(web: ServedWeb) -> list[Any]:
     return [task for task in web.tasks if task.recipe == "fact"]
 
 
-def _plain(told: GRPOConfig) -> dict[str, Any]:
+def _trl_options(grpo_config: GRPOConfig) -> dict[str, Any]:
     """Return the options of a webemu configuration that TRL's own has too."""
     names = ("output_dir", "max_steps", "learning_rate", "per_device_train_batch_size", "num_generations",
              "steps_per_generation", "max_completion_length", "generation_kwargs", "max_tool_calling_iterations",
              "use_cpu", "bf16", "gradient_checkpointing", "seed")  # fmt: skip
-    return {name: getattr(told, name) for name in names} | {"report_to": "none", "disable_tqdm": True}
+    return {name: getattr(grpo_config, name) for name in names} | {"report_to": "none", "disable_tqdm": True}
 
 
 def main(run: Path) -> None:
     """Measure both for each latency and print the times."""
     model = run / "3-grpo" / "model"
-    with place(read("tiny")[1].web, "train", run / "webs", None, None, None, 1) as web:
+    with serve_web(read_recipe("tiny")[1].web, "train", run / "webs", None, None, None, 1) as web:
         with tempfile.TemporaryDirectory() as work:
-            together(web, model, {}, Path(work))  # the first step is slower than others, and not measured
+            measure_together(web, model, {}, Path(work))  # the first step is slower than others, and not measured
         for latency in LATENCIES:
             weather = {"weather": {"latency": {"kind": "constant", "ms": latency}}} if latency else {}
             with tempfile.TemporaryDirectory() as work:
-                ours = together(web, model, weather, Path(work) / "a")
-                theirs = by_trl(web, model, weather, Path(work) / "b")
-            print(f"{latency:>3} ms a call: {ours:.2f} s a step together, {theirs:.2f} s by TRL, {theirs / ours:.1f} x")
+                together_seconds = measure_together(web, model, weather, Path(work) / "a")
+                trl_seconds = measure_trl(web, model, weather, Path(work) / "b")
+            print(
+                f"{latency:>3} ms a call: {together_seconds:.2f} s a step together, {trl_seconds:.2f} s by TRL, {trl_seconds / together_seconds:.1f} x"
+            )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-LOADS = (
+BENCH_OPTIONS = (
     "--cache-mb 0",
     "--cache-mb 0 --connections 1 --requests 5000",
     "--group 8",
@@ -26,7 +26,7 @@ LOADS = (
 """Options of `webemu bench`."""
 
 
-def step(*command: str) -> None:
+def run_module(*command: str) -> None:
     """Print and run a module. Raises CalledProcessError if it fails."""
     print(f"\n$ {' '.join(command)}", flush=True)
     subprocess.run([sys.executable, "-m", *command], check=True)
@@ -36,29 +36,31 @@ def main(warcs: Path | None) -> None:
     """Run all benchmarks over the archives, or over a generated web."""
     with tempfile.TemporaryDirectory() as work:
         if warcs is None:
-            step("webemu.emulator.cli", "generate", f"{work}/web", "--pages", "50000")
+            run_module("webemu.emulator.cli", "generate", f"{work}/web", "--pages", "50000")
             warcs = Path(work) / "web"
         files = sorted(map(str, warcs.rglob("*.warc.gz")), key=lambda name: -Path(name).stat().st_size)
-        step("benchmarks.ingest", files[0])
-        step("webemu.emulator.cli", "ingest", str(warcs), "--root", work, "--collection", "bench", "-q")
-        step("benchmarks.in_process", f"{work}/bench")
-        place = ["--root", work, "--collection", "bench", "-q"]
-        for options in LOADS:
-            step("webemu.emulator.cli", "bench", *place, *options.split())
+        run_module("benchmarks.ingest", files[0])
+        run_module("webemu.emulator.cli", "ingest", str(warcs), "--root", work, "--collection", "bench", "-q")
+        run_module("benchmarks.in_process", f"{work}/bench")
+        collection_options = ["--root", work, "--collection", "bench", "-q"]
+        for options in BENCH_OPTIONS:
+            run_module("webemu.emulator.cli", "bench", *collection_options, *options.split())
         pywb = os.environ.get("PYWB_BIN", "")
         peers = {"--bm25": os.environ.get("BM25_PYTHON", ""), "--lucene": os.environ.get("LUCENE_PYTHON", "")}
-        named = [word for option, value in (peers | {"--pywb": pywb}).items() if value for word in (option, value)]
-        step("benchmarks.peers.run", f"{work}/bench", "--work", f"{work}/peers", *named)
+        peer_options = [
+            word for option, value in (peers | {"--pywb": pywb}).items() if value for word in (option, value)
+        ]
+        run_module("benchmarks.peers.run", f"{work}/bench", "--work", f"{work}/peers", *peer_options)
         if pywb:
-            step("benchmarks.peers.replay_fidelity", pywb, files[0])
+            run_module("benchmarks.peers.replay_fidelity", pywb, files[0])
     print("\nrollouts: not run, needs a run of `webemu train`: python -m benchmarks.rollouts RUN")
     print("soak: not run, takes fifteen minutes: python -m benchmarks.soak")
     print("signals: not run, needs known items: python -m benchmarks.signals COLLECTION_FOLDER KNOWN_ITEMS_FOLDER")
-    step("benchmarks.client")
-    step("benchmarks.episodes")
+    run_module("benchmarks.client")
+    run_module("benchmarks.episodes")
     if os.environ.get("WEBEMU_SHARED"):
-        step("benchmarks.ranking")
-        step("benchmarks.extraction")
+        run_module("benchmarks.ranking")
+        run_module("benchmarks.extraction")
     else:
         print("\nranking and extraction: not run, WEBEMU_SHARED does not name the folder of the collections")
 

@@ -25,21 +25,21 @@ from typing import Any
 
 import psutil
 
-from benchmarks.memory import own
-from benchmarks.scale_model import report
+from benchmarks.memory import read_anonymous_bytes
+from benchmarks.scale_model import build_report
 from webemu.index.catalog import Catalog
-from webemu.index.load_samples import generated
+from webemu.index.load_samples import sample_queries
 
-ASKED = 4000
+QUERY_COUNT = 4000
 """Queries, and URLs, that are drawn."""
 
 SEED = "7"
 """Seed of the generated web."""
-LOOKS = 0.1
+SAMPLE_SECONDS = 0.1
 """Seconds between two samples of the memory."""
-ROUNDS = 5
+COLD_ROUNDS = 5
 """Cold processes whose figures are taken."""
-PARTS = {
+PART_PATTERNS = {
     "catalog": ("catalog.duckdb",),
     "text index": ("shards/*/text/*",),
     "result records": ("shards/*/records.*",),
@@ -51,113 +51,116 @@ PARTS = {
 """Patterns of the files of each part of a collection."""
 
 
-class Memory(threading.Thread):
+class MemorySampler(threading.Thread):
     """Thread that samples the memory of a process tree."""
 
     def __init__(self, root: psutil.Process) -> None:
         super().__init__(daemon=True)
-        self._root, self._ended = root, threading.Event()
-        self.most = {"parent_own": 0, "child_own": 0, "tree_own": 0, "rss": 0}
+        self._root, self._stop_event = root, threading.Event()
+        self.peak_bytes = {"parent_own": 0, "child_own": 0, "tree_own": 0, "rss": 0}
         """Greatest bytes so far: of the parent, the largest child and the tree (anonymous); and the largest resident
         set.
         """
 
     def run(self) -> None:
         """Sample until stopped."""
-        while not self._ended.wait(LOOKS):
+        while not self._stop_event.wait(SAMPLE_SECONDS):
             with suppress(psutil.Error):
-                self._look()
+                self._sample()
 
-    def _look(self) -> None:
-        root, children = self._weighed(self._root), [self._weighed(one) for one in self._root.children(recursive=True)]
-        all_of = [root, *children]
-        seen = {
+    def _sample(self) -> None:
+        root, children = (
+            self._measure_process(self._root),
+            [self._measure_process(child) for child in self._root.children(recursive=True)],
+        )
+        processes = [root, *children]
+        sample = {
             "parent_own": root[0],
-            "child_own": max((taken for taken, _ in children), default=0),
-            "tree_own": sum(taken for taken, _ in all_of),
-            "rss": max(rss for _, rss in all_of),
+            "child_own": max((own_bytes for own_bytes, _ in children), default=0),
+            "tree_own": sum(own_bytes for own_bytes, _ in processes),
+            "rss": max(rss for _, rss in processes),
         }
-        self.most = {name: max(value, seen[name]) for name, value in self.most.items()}
+        self.peak_bytes = {name: max(value, sample[name]) for name, value in self.peak_bytes.items()}
 
     @staticmethod
-    def _weighed(process: psutil.Process) -> tuple[int, int]:
+    def _measure_process(process: psutil.Process) -> tuple[int, int]:
         """Return anonymous and resident bytes of a process; zeros if it has ended."""
         try:
-            return own(process.pid), process.memory_info().rss
+            return read_anonymous_bytes(process.pid), process.memory_info().rss
         except (psutil.Error, OSError, StopIteration):  # it ended
             return 0, 0
 
     def stop(self) -> None:
         """Stop sampling and wait for the thread."""
-        self._ended.set()
+        self._stop_event.set()
         self.join()
 
 
-def measured(*arguments: str) -> dict[str, float]:
+def measure_command(*arguments: str) -> dict[str, float]:
     """Run a `webemu` command; return its seconds and its memory in bytes. Raises CalledProcessError if it fails."""
     command = [sys.executable, "-m", "webemu.emulator.cli", *arguments]
     started = time.perf_counter()
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    memory = Memory(psutil.Process(running.pid))
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    memory = MemorySampler(psutil.Process(process.pid))
     memory.start()
     try:
-        _, status, used = os.wait4(running.pid, 0)
-        running.returncode = os.waitstatus_to_exitcode(status)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     finally:
-        if running.returncode is None:  # SIGTERM came, see the end of this module
-            running.terminate()
-            running.wait()
+        if process.returncode is None:  # SIGTERM came, see the end of this module
+            process.terminate()
+            process.wait()
         memory.stop()
-    if running.returncode:
-        raise subprocess.CalledProcessError(running.returncode, command)
-    return {"wall_s": time.perf_counter() - started, "core_s": used.ru_utime + used.ru_stime, **memory.most}
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return {"wall_s": time.perf_counter() - started, "core_s": usage.ru_utime + usage.ru_stime, **memory.peak_bytes}
 
 
-def disk(folder: Path) -> dict[str, int]:
+def measure_disk(folder: Path) -> dict[str, int]:
     """Return the bytes of each part of a collection; a file under two names counts once."""
     return {
         name: sum(path.stat().st_size for pattern in patterns for path in folder.glob(pattern) if path.is_file())
-        for name, patterns in PARTS.items()
+        for name, patterns in PART_PATTERNS.items()
     }
 
 
-def asked(folder: Path, drawn: str, how: str, seed: int) -> dict[str, Any]:
+def measure_queries(folder: Path, samples_json: str, mode: str, seed: int) -> dict[str, Any]:
     """Measure queries in a new process; `mode` is warm or cold, `samples_json` the queries and URLs as JSON."""
-    command = [sys.executable, "-m", "benchmarks.scale_queries", str(folder), how, str(seed)]
-    told: dict[str, Any] = json.loads(
-        subprocess.run(command, input=drawn, check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-m", "benchmarks.scale_queries", str(folder), mode, str(seed)]
+    figures: dict[str, Any] = json.loads(
+        subprocess.run(command, input=samples_json, check=True, capture_output=True, text=True).stdout
     )
-    return told
+    return figures
 
 
-def size(pages: int, work: Path, workers: int) -> dict[str, Any]:
+def measure_size(pages: int, work: Path, workers: int) -> dict[str, Any]:
     """Return all figures of one size."""
     web, folder = work / "web", work / "c"
-    place = ["--root", str(work), "--collection", "c"]
-    found: dict[str, Any] = {"asked_for": pages, "workers": workers}
-    step("generate")
-    found["generate"] = measured("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
-    found["warc_bytes"] = sum(path.stat().st_size for path in web.rglob("*.warc.gz"))
-    step("ingest")
-    found["ingest"] = measured("ingest", str(web), *place, "--workers", str(workers), "--no-snapshot", "-q")
-    step("build")
-    found["build"] = measured("snapshots", "build", *place, "--workers", str(workers))
+    options = ["--root", str(work), "--collection", "c"]
+    figures: dict[str, Any] = {"asked_for": pages, "workers": workers}
+    print_step("generate")
+    figures["generate"] = measure_command("generate", str(web), "--pages", str(pages), "--seed", SEED, "-q")
+    figures["warc_bytes"] = sum(path.stat().st_size for path in web.rglob("*.warc.gz"))
+    print_step("ingest")
+    figures["ingest"] = measure_command("ingest", str(web), *options, "--workers", str(workers), "--no-snapshot", "-q")
+    print_step("build")
+    figures["build"] = measure_command("snapshots", "build", *options, "--workers", str(workers))
     with Catalog(folder, read_only=True) as catalog:
-        found["pages"], found["captures"], found["links"], found["hosts"] = catalog.db.execute(
+        figures["pages"], figures["captures"], figures["links"], figures["hosts"] = catalog.db.execute(
             "SELECT (SELECT count(*) FROM pages), count(*), (SELECT count(*) FROM links), count(DISTINCT url_host_name)"
             " FROM captures"
         ).fetchall()[0]
-    found["snapshot"] = (folder / "CURRENT").read_text().strip()
-    found["disk"] = disk(folder)
-    step("asking")
-    queries, urls = generated(folder, ASKED, ASKED, "scale")
-    drawn = json.dumps([queries, [url for url, _ in urls]])
-    found["warm"] = asked(folder, drawn, "warm", 0)
-    found["cold"] = [asked(folder, drawn, "cold", seed) for seed in range(ROUNDS)]
-    return found
+    figures["snapshot"] = (folder / "CURRENT").read_text().strip()
+    figures["disk"] = measure_disk(folder)
+    print_step("asking")
+    queries, urls = sample_queries(folder, QUERY_COUNT, QUERY_COUNT, "scale")
+    samples_json = json.dumps([queries, [url for url, _ in urls]])
+    figures["warm"] = measure_queries(folder, samples_json, "warm", 0)
+    figures["cold"] = [measure_queries(folder, samples_json, "cold", seed) for seed in range(COLD_ROUNDS)]
+    return figures
 
 
-def step(name: str) -> None:
+def print_step(name: str) -> None:
     """Print the time and the step that begins."""
     print(f"{time.strftime('%H:%M:%S')} {name}", file=sys.stderr, flush=True)
 
@@ -174,15 +177,15 @@ def main(arguments: list[str]) -> None:
         "--workers", type=int, default=os.cpu_count() or 1, help="Worker processes. [default: one per core]"
     )
     parser.add_argument("--report", type=Path, nargs="+", help="Files of figures to fit.")
-    told = parser.parse_args(arguments)
-    if told.report:
-        print(report([json.loads(path.read_text()) for path in told.report]))
-    if told.pages:
-        with tempfile.TemporaryDirectory(prefix="scale-", dir=told.work) as work:
-            found = json.dumps(size(told.pages, Path(work), told.workers), indent=1)
-        print(found)
-        if told.json:
-            told.json.write_text(found + "\n")
+    options = parser.parse_args(arguments)
+    if options.report:
+        print(build_report([json.loads(path.read_text()) for path in options.report]))
+    if options.pages:
+        with tempfile.TemporaryDirectory(prefix="scale-", dir=options.work) as work:
+            figures_json = json.dumps(measure_size(options.pages, Path(work), options.workers), indent=1)
+        print(figures_json)
+        if options.json:
+            options.json.write_text(figures_json + "\n")
 
 
 if __name__ == "__main__":

@@ -21,42 +21,42 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.memory import own
+from benchmarks.memory import read_anonymous_bytes
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index.open import open_world
 
-FIRST = 40
+COLD_REQUESTS = 40
 """Requests of each kind in a cold process."""
-WARM = 2000
+WARM_REQUESTS = 2000
 """Requests of each kind in a warm process."""
 
 
-def files_of(folder: Path) -> list[Path]:
+def list_files(folder: Path) -> list[Path]:
     """Return the files that serving reads: all but the catalog, and the archives, wherever they are."""
-    own = [path for name in ("snapshots", "shards", "warc") for path in (folder / name).rglob("*")]
+    collection_files = [path for name in ("snapshots", "shards", "warc") for path in (folder / name).rglob("*")]
     manifest = next((folder / "snapshots").glob("*/manifest.json"))
     archives = [folder / name for name in json.loads(manifest.read_text())["files"]]
-    return [path for path in (*own, *archives) if path.is_file() and path.stat().st_size]
+    return [path for path in (*collection_files, *archives) if path.is_file() and path.stat().st_size]
 
 
-def resident(path: Path) -> int:
+def count_resident_bytes(path: Path) -> int:
     """Return the bytes of a file in the page cache."""
     size = path.stat().st_size
     with path.open("rb") as file, mmap.mmap(file.fileno(), size, mmap.MAP_PRIVATE) as mapped:
         pages = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
-        there = (ctypes.c_ubyte * pages)()
+        page_flags = (ctypes.c_ubyte * pages)()
         start = ctypes.c_char.from_buffer(mapped)
         failed = ctypes.CDLL(None, use_errno=True).mincore(
-            ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(size), there
+            ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(size), page_flags
         )
         del start
         if failed:
             raise OSError(ctypes.get_errno(), f"mincore of {path}")
-        return sum(one & 1 for one in bytes(there)) * mmap.PAGESIZE
+        return sum(flag & 1 for flag in bytes(page_flags)) * mmap.PAGESIZE
 
 
-def drop(path: Path) -> None:
+def drop_from_cache(path: Path) -> None:
     """Drop a file from the page cache; pages that a process has mapped may stay."""
     file = os.open(path, os.O_RDONLY)
     try:
@@ -66,31 +66,31 @@ def drop(path: Path) -> None:
         os.close(file)
 
 
-def read_bytes() -> int:
+def count_read_bytes() -> int:
     """Return the bytes that this process has caused to be read from disk."""
     lines = Path("/proc/self/io").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("read_bytes")).partition(":")[2])
 
 
-def times(asks: Sequence[Callable[[], object]]) -> dict[str, float]:
+def measure_calls(calls: Sequence[Callable[[], object]]) -> dict[str, float]:
     """Make the requests; return the core-microseconds, median and p99 milliseconds, and bytes read of one."""
-    taken, before, cpu = [], read_bytes(), time.process_time()
-    for ask in asks:
+    durations, before, cpu_seconds = [], count_read_bytes(), time.process_time()
+    for call in calls:
         started = time.perf_counter()
-        ask()
-        taken.append(time.perf_counter() - started)
-    cpu = time.process_time() - cpu
-    taken.sort()
+        call()
+        durations.append(time.perf_counter() - started)
+    cpu_seconds = time.process_time() - cpu_seconds
+    durations.sort()
     return {
-        "asked": len(taken),
-        "core_us": 1e6 * cpu / len(taken),
-        "p50_ms": 1e3 * taken[len(taken) // 2],
-        "p99_ms": 1e3 * taken[int(len(taken) * 0.99)],
-        "read_bytes": (read_bytes() - before) / len(taken),
+        "asked": len(durations),
+        "core_us": 1e6 * cpu_seconds / len(durations),
+        "p50_ms": 1e3 * durations[len(durations) // 2],
+        "p99_ms": 1e3 * durations[int(len(durations) * 0.99)],
+        "read_bytes": (count_read_bytes() - before) / len(durations),
     }
 
 
-def asked(world: World, queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[Callable[[], object]]]:
+def build_calls(world: World, queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[Callable[[], object]]]:
     """Return the requests of each kind as functions."""
 
     def search(query: str) -> Callable[[], object]:
@@ -102,26 +102,29 @@ def asked(world: World, queries: Sequence[str], urls: Sequence[str]) -> dict[str
     return {"search": [search(query) for query in queries], "fetch": [fetch(url) for url in urls]}
 
 
-def main(folder: Path, how: str, seed: int) -> None:
+def main(folder: Path, mode: str, seed: int) -> None:
     """Open the collection, measure, and print the figures as JSON."""
     queries, urls = json.load(sys.stdin)
-    chosen = Random(seed)
-    told: dict[str, Any] = {}
-    if how == "cold":
-        queries, urls = chosen.sample(queries, min(FIRST, len(queries))), chosen.sample(urls, FIRST)
-        files = files_of(folder)
+    rng = Random(seed)
+    figures: dict[str, Any] = {}
+    if mode == "cold":
+        queries, urls = rng.sample(queries, min(COLD_REQUESTS, len(queries))), rng.sample(urls, COLD_REQUESTS)
+        files = list_files(folder)
         for path in files:
-            drop(path)
-        told["bytes"], told["resident"] = sum(path.stat().st_size for path in files), sum(map(resident, files))
-    before, started = read_bytes(), time.perf_counter()
+            drop_from_cache(path)
+        figures["bytes"], figures["resident"] = (
+            sum(path.stat().st_size for path in files),
+            sum(map(count_resident_bytes, files)),
+        )
+    before, started = count_read_bytes(), time.perf_counter()
     world = open_world(folder)
-    told["open_s"], told["open_bytes"] = time.perf_counter() - started, read_bytes() - before
-    for name, asks in asked(world, queries[:WARM], urls[:WARM]).items():
-        for ask in asks if how == "warm" else ():
-            ask()
-        told[name] = times(asks)
-    told["own"] = own("self")
-    print(json.dumps(told))
+    figures["open_s"], figures["open_bytes"] = time.perf_counter() - started, count_read_bytes() - before
+    for name, calls in build_calls(world, queries[:WARM_REQUESTS], urls[:WARM_REQUESTS]).items():
+        for call in calls if mode == "warm" else ():
+            call()
+        figures[name] = measure_calls(calls)
+    figures["own"] = read_anonymous_bytes("self")
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -17,35 +17,35 @@ from functools import partial
 from math import inf, nan
 from pathlib import Path
 
-from webemu.emulator.ports import Finder
-from webemu.emulator.query import parse
-from webemu.emulator.ranking import WINDOW
+from webemu.emulator.ports import Ranker
+from webemu.emulator.query import parse_query
+from webemu.emulator.ranking import WINDOW_DEPTH
 from webemu.emulator.world import World
-from webemu.index.engine import Engine
-from webemu.index.evaluation.judged import ids, read_judgments, read_queries
+from webemu.index.engine import RankEngine
+from webemu.index.evaluation.judged import id_resolver, read_judgments, read_queries
 from webemu.index.evaluation.known_items import KINDS
-from webemu.index.evaluation.ranker import ranked
-from webemu.index.evaluation.score import figures, groups, measures, score
-from webemu.index.load_samples import generated
-from webemu.index.manifest import current_id, switch
+from webemu.index.evaluation.ranker import rank_live_pages
+from webemu.index.evaluation.score import group_queries, mean_figures, parse_measures, score_queries
+from webemu.index.load_samples import sample_queries
+from webemu.index.manifest import current_id, set_current
 from webemu.index.open import open_snapshot
-from webemu.index.rank import PLAIN, Weights
-from webemu.index.snapshot import build
+from webemu.index.rank import FLAT_BM25, Weights
+from webemu.index.snapshot import build_snapshot
 
-NOW = Weights()
+CURRENT_WEIGHTS = Weights()
 """Weights of the ranking today."""
 SETTINGS = {
-    "flat BM25": PLAIN,
-    "all signals": NOW,
-    "without title in the field": replace(NOW, title=1),
-    "without anchor texts": replace(NOW, anchors=0),
-    "without the second stage": replace(NOW, named=0, together=0, ordered=0, fresh=0),
-    "without title agreement": replace(NOW, named=0),
-    "without passage": replace(NOW, together=0),
-    "without order of words": replace(NOW, ordered=0),
-    "with host 0.5": replace(NOW, host=0.5),
-    "with address 0.5": replace(NOW, address=0.5),
-    "with quality 0.5": replace(NOW, quality=0.5),
+    "flat BM25": FLAT_BM25,
+    "all signals": CURRENT_WEIGHTS,
+    "without title in the field": replace(CURRENT_WEIGHTS, title=1),
+    "without anchor texts": replace(CURRENT_WEIGHTS, anchors=0),
+    "without the second stage": replace(CURRENT_WEIGHTS, named=0, together=0, ordered=0, fresh=0),
+    "without title agreement": replace(CURRENT_WEIGHTS, named=0),
+    "without passage": replace(CURRENT_WEIGHTS, together=0),
+    "without order of words": replace(CURRENT_WEIGHTS, ordered=0),
+    "with host 0.5": replace(CURRENT_WEIGHTS, host=0.5),
+    "with address 0.5": replace(CURRENT_WEIGHTS, address=0.5),
+    "with quality 0.5": replace(CURRENT_WEIGHTS, quality=0.5),
 }
 """Weights that are compared, by the name in the table."""
 COLUMNS = (("", "fit"), ("", "report"), *((kind, "report") for kind in KINDS))
@@ -56,44 +56,52 @@ PASSES = 7
 """Passes over the queries for the times."""
 
 
-def world_of(collection: Path, weights: Weights) -> World:
+def build_world(collection: Path, weights: Weights) -> World:
     """Return the world ranked by these weights, over a snapshot whose index was built with them."""
-    inside = replace(NOW, title=weights.title, anchors=weights.anchors)
-    world = open_snapshot(collection, build(collection, workers=2, weights=inside, hold_out=True))
-    assert isinstance(world.finder, Engine)
-    return World(world.snapshot, world.finder.variant(weights), world.shelf, world.figures())
+    index_weights = replace(CURRENT_WEIGHTS, title=weights.title, anchors=weights.anchors)
+    world = open_snapshot(collection, build_snapshot(collection, workers=2, weights=index_weights, hold_out=True))
+    assert isinstance(world.ranker, RankEngine)
+    return World(world.snapshot, world.ranker.with_weights(weights), world.page_store, world.figures())
 
 
-def microseconds(finders: Sequence[Finder], queries: Sequence[str]) -> list[float]:
-    """Return the CPU microseconds per query of each ranker: the least of `PASSES` passes, as disturbances add."""
-    least = [inf] * len(finders)
+def measure_microseconds(rankers: Sequence[Ranker], queries: Sequence[str]) -> list[float]:
+    """Return the CPU microseconds per query of each ranker: the least of `ENGINE_PASSES` passes, as disturbances add."""
+    least_times = [inf] * len(rankers)
     # The rankers take turns, so that a disturbance does not fall on one of them alone.
     for _ in range(PASSES):
-        for place, finder in enumerate(finders):
+        for position, ranker in enumerate(rankers):
             started = time.process_time()
             for text in queries:
-                finder.top(finder.plan(parse(text)), WINDOW)
-            least[place] = min(least[place], 1e6 * (time.process_time() - started) / len(queries))
-    return least
+                ranker.top(ranker.plan(parse_query(text)), WINDOW_DEPTH)
+            least_times[position] = min(least_times[position], 1e6 * (time.process_time() - started) / len(queries))
+    return least_times
 
 
-def main(collection: Path, known: Path) -> None:
+def main(collection: Path, known_items: Path) -> None:
     """Build the snapshots, score each setting and print the table. The served snapshot stays the same."""
-    served = current_id(collection)
-    queries, judgments = read_queries(known / "queries.jsonl"), read_judgments(known / "qrels.tsv", ids(None))
+    served_id = current_id(collection)
+    queries, judgments = (
+        read_queries(known_items / "queries.jsonl"),
+        read_judgments(known_items / "qrels.tsv", id_resolver(None)),
+    )
     try:
-        worlds = [world_of(collection, weights) for weights in SETTINGS.values()]
+        worlds = [build_world(collection, weights) for weights in SETTINGS.values()]
     finally:
-        if served:
-            switch(collection, served)
-    texts, _ = generated(collection, 4000, 0, "signals")
-    times = microseconds([world.finder for world in worlds], texts)
+        if served_id:
+            set_current(collection, served_id)
+    texts, _ = sample_queries(collection, 4000, 0, "signals")
+    times = measure_microseconds([world.ranker for world in worlds], texts)
     print(f"{'':<28}{'us':>6}  " + "".join(f"{' '.join(column).strip():>15}" for column in COLUMNS))
-    for name, world, spent in zip(SETTINGS, worlds, times, strict=True):
-        scored = score(queries, judgments, partial(ranked, world, depth=DEPTH), measures("RR@10"))
-        of = groups(scored)
-        means = [figures(scored, of[column])["RR@10"].mean if column in of else nan for column in COLUMNS]
-        print(f"{name:<28}{spent:6.0f}  " + "".join(f"{mean:15.3f}" for mean in means), flush=True)
+    for name, world, query_us in zip(SETTINGS, worlds, times, strict=True):
+        scores = score_queries(
+            queries, judgments, partial(rank_live_pages, world, depth=DEPTH), parse_measures("RR@10")
+        )
+        scores_by_group = group_queries(scores)
+        means = [
+            mean_figures(scores, scores_by_group[column])["RR@10"].mean if column in scores_by_group else nan
+            for column in COLUMNS
+        ]
+        print(f"{name:<28}{query_us:6.0f}  " + "".join(f"{mean:15.3f}" for mean in means), flush=True)
 
 
 if __name__ == "__main__":

@@ -30,10 +30,17 @@ from typing import Any
 
 import psutil
 
-from benchmarks.memory import own
-from benchmarks.soak_checks import Check, checks
-from benchmarks.soak_traffic import Ask, Guest, Line, Seen, asks, opened
-from webemu.index.load_samples import generated
+from benchmarks.memory import read_anonymous_bytes
+from benchmarks.soak_checks import Check, run_checks
+from benchmarks.soak_traffic import (
+    ClientObservations,
+    Connection,
+    SimulatedClient,
+    SoakRequest,
+    build_requests,
+    open_connection,
+)
+from webemu.index.load_samples import sample_queries
 
 COLLECTION = "soak"
 """Name of the collection."""
@@ -41,11 +48,11 @@ QUERIES, URLS = 800, 600
 """Distinct queries and URLs that are requested."""
 CACHE_MB = "8"
 """Answer cache in MB. Small, so that it is full when growth is looked for."""
-TICK = 0.2
+TICK_SECONDS = 0.2
 """Seconds between two counts of answers per connection."""
-KEPT = 300
+MAX_TICKS = 300
 """Counts that are remembered: they must cover the last seconds of a worker on a busy machine."""
-PATIENCE = 600.0
+MAX_WAIT_SECONDS = 600.0
 """Seconds to wait until a switch is seen, or a worker replaced, before the run goes on without."""
 
 
@@ -74,31 +81,31 @@ class Plan:
 
 
 @dataclass
-class Killed:
+class WorkerKill:
     """A worker that was killed."""
 
     time: float
     """Time of the kill, in seconds since the epoch."""
     pid: int
-    ports: set[int]
+    client_ports: set[int]
     """Clients' ports of its connections."""
-    untold: int
+    unpublished_count: int
     """Requests that it answered after it last published its counts."""
-    replaced: float | None = None
+    replaced_after_seconds: float | None = None
     """Seconds until a new worker published its counts; None if it was not seen."""
 
 
 @dataclass
-class Run:
+class SoakRun:
     """Observations of a whole run."""
 
     plan: Plan
-    seen: Seen = field(default_factory=Seen)
+    observations: ClientObservations = field(default_factory=ClientObservations)
     """Observations of the clients."""
-    kills: list[Killed] = field(default_factory=list)
-    memory: list[tuple[float, int, str, float, int]] = field(default_factory=list)
+    kills: list[WorkerKill] = field(default_factory=list)
+    memory_samples: list[tuple[float, int, str, float, int]] = field(default_factory=list)
     """Samples of (seconds into the run, process id, supervisor or worker, its age in seconds, its anonymous bytes)."""
-    followed: list[tuple[str, float]] = field(default_factory=list)
+    seen_switches: list[tuple[str, float]] = field(default_factory=list)
     """Switches that were seen: (snapshot, seconds until an answer named it)."""
     snapshots: list[str] = field(default_factory=list)
     """Both snapshots, in the order in which they were built."""
@@ -106,208 +113,228 @@ class Run:
     wall: float = 0.0
     client_cpu: float = 0.0
     server_cpu: float = 0.0
-    counted: dict[tuple[str, int], int] = field(default_factory=dict)
+    server_counts: dict[tuple[str, int], int] = field(default_factory=dict)
     """Requests that `/metrics` reports at the end, by place and status."""
-    references: dict[tuple[Ask, str], bytes] = field(default_factory=dict)
+    reference_digests: dict[tuple[SoakRequest, str], bytes] = field(default_factory=dict)
     """Digests of the answers of fresh servers, by request and snapshot."""
 
 
-def webemu(*arguments: str) -> list[str]:
-    """Return the command that runs `webemu` with these arguments."""
+def webemu_command(*arguments: str) -> list[str]:
+    """Return the command that runs `webemu_command` with these arguments."""
     return [sys.executable, "-m", "webemu.emulator.cli", *arguments]
 
 
-def prepare(folder: Path, plan: Plan) -> dict[str, list[Ask]]:
+def prepare_webs(folder: Path, plan: Plan) -> dict[str, list[SoakRequest]]:
     """Generate two webs, ingest the first, and return the requests drawn from it."""
     for name, seed in (("first", "7"), ("second", "8")):
-        subprocess.run(webemu("generate", str(folder / name), "--pages", str(plan.pages), "--seed", seed, "-q"),
+        subprocess.run(webemu_command("generate", str(folder / name), "--pages", str(plan.pages), "--seed", seed, "-q"),
                        check=True, stdout=subprocess.DEVNULL)  # fmt: skip
-    subprocess.run(ingest(folder, "first"), check=True, stdout=subprocess.DEVNULL)
-    queries, pages = generated(folder / COLLECTION, QUERIES, URLS, "soak")
-    return asks(queries, [url for url, _ in pages])
+    subprocess.run(ingest_command(folder, "first"), check=True, stdout=subprocess.DEVNULL)
+    queries, pages = sample_queries(folder / COLLECTION, QUERIES, URLS, "soak")
+    return build_requests(queries, [url for url, _ in pages])
 
 
-def ingest(folder: Path, name: str) -> list[str]:
+def ingest_command(folder: Path, name: str) -> list[str]:
     """Return the command that ingests a web."""
-    return webemu("ingest", str(folder / name), "--root", str(folder), "--collection", COLLECTION, "-q")
+    return webemu_command("ingest", str(folder / name), "--root", str(folder), "--collection", COLLECTION, "-q")
 
 
-def use(folder: Path, snapshot: str) -> None:
+def use_snapshot(folder: Path, snapshot: str) -> None:
     """Switch the collection to a snapshot."""
-    subprocess.run(webemu("snapshots", "use", snapshot, "--root", str(folder), "--collection", COLLECTION),
+    subprocess.run(webemu_command("snapshots", "use", snapshot, "--root", str(folder), "--collection", COLLECTION),
                    check=True, stdout=subprocess.DEVNULL)  # fmt: skip
 
 
-def current(folder: Path) -> str:
+def current_snapshot(folder: Path) -> str:
     """Return the id of the snapshot that is served."""
     return (folder / COLLECTION / "CURRENT").read_text().strip()
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[tuple[psutil.Process, int]]:
+def run_server(folder: Path, *arguments: str) -> Iterator[tuple[psutil.Process, int]]:
     """Run a server on a free port; yield its process and port.
 
     The counts that its workers publish for each other are files below `folder/told`.
     """
     (folder / "told").mkdir(exist_ok=True)
-    command = webemu("serve", "--root", str(folder), "--collection", COLLECTION, "--port", "0", *arguments)
-    told = {**os.environ, "TMPDIR": str(folder / "told")}
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=told)
-    assert running.stdout is not None
+    command = webemu_command("serve", "--root", str(folder), "--collection", COLLECTION, "--port", "0", *arguments)
+    environment = {**os.environ, "TMPDIR": str(folder / "told")}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
     try:
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", running.stdout.readline())
-        if found is None:
+        match = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+        if match is None:
             raise RuntimeError("the server did not start; its error is on standard error")
-        yield psutil.Process(running.pid), int(found[1])
+        yield psutil.Process(process.pid), int(match[1])
     finally:
-        running.terminate()
-        running.wait(60)
+        process.terminate()
+        process.wait(60)
 
 
-def workers_of(server: psutil.Process) -> list[psutil.Process]:
+def list_workers(server: psutil.Process) -> list[psutil.Process]:
     """Return the worker processes, the eldest first."""
-    found = []
+    workers = []
     for process in server.children():
         with suppress(psutil.NoSuchProcess):
             if "spawn_main" in " ".join(process.cmdline()):
-                found.append(process)
-    return sorted(found, key=lambda process: process.create_time())
+                workers.append(process)
+    return sorted(workers, key=lambda process: process.create_time())
 
 
-class Chores:
+class BackgroundTasks:
     """Background tasks of a run: sampling, the second ingest, switches and kills."""
 
-    def __init__(self, folder: Path, run: Run, server: psutil.Process, port: int, lines: set[Line]) -> None:
-        self._folder, self._run, self._server, self._port, self._lines = folder, run, server, port, lines
-        self._began = time.time()
-        self._ticks: deque[tuple[float, dict[int, int]]] = deque(maxlen=KEPT)
+    def __init__(
+        self, folder: Path, run: SoakRun, server: psutil.Process, port: int, connections: set[Connection]
+    ) -> None:
+        self._folder, self._run, self._server, self._port, self._connections = folder, run, server, port, connections
+        self._started_at = time.time()
+        self._ticks: deque[tuple[float, dict[int, int]]] = deque(maxlen=MAX_TICKS)
 
-    async def tick(self) -> None:
+    async def record_ticks(self) -> None:
         """Record regularly how many answers each connection had."""
         while True:
-            self._ticks.append((time.time(), {line.port: line.answered for line in self._lines}))
-            await asyncio.sleep(TICK)
+            self._ticks.append(
+                (time.time(), {connection.port: connection.answer_count for connection in self._connections})
+            )
+            await asyncio.sleep(TICK_SECONDS)
 
-    async def weigh(self) -> None:
+    async def sample_memory(self) -> None:
         """Sample the memory of all processes."""
         pause = max(0.5, min(5.0, self._run.plan.seconds / 60))
         while True:
             await asyncio.sleep(pause)
-            for kind, processes in (("supervisor", [self._server]), ("worker", workers_of(self._server))):
+            for kind, processes in (("supervisor", [self._server]), ("worker", list_workers(self._server))):
                 for process in processes:
                     with suppress(psutil.Error, OSError, StopIteration):
-                        age, taken = time.time() - process.create_time(), own(process.pid)
-                        self._run.memory.append((time.time() - self._began, process.pid, kind, age, taken))
+                        age, memory_bytes = time.time() - process.create_time(), read_anonymous_bytes(process.pid)
+                        self._run.memory_samples.append(
+                            (time.time() - self._started_at, process.pid, kind, age, memory_bytes)
+                        )
 
-    async def load(self) -> None:
+    async def ingest_and_switch(self) -> None:
         """Ingest the second web, then switch back and forth. Raises RuntimeError if the ingest fails."""
-        plan, first = self._run.plan, current(self._folder)
+        plan, first = self._run.plan, current_snapshot(self._folder)
         self._run.snapshots.append(first)
         await asyncio.sleep(plan.seconds / 6)
         started = time.time()
-        process = await asyncio.create_subprocess_exec(*ingest(self._folder, "second"), stdout=subprocess.DEVNULL)
+        process = await asyncio.create_subprocess_exec(
+            *ingest_command(self._folder, "second"), stdout=subprocess.DEVNULL
+        )
         if await process.wait():
             raise RuntimeError("the second ingest failed; its error is on standard error")
         self._run.ingest_seconds = time.time() - started
-        second = current(self._folder)
+        second = current_snapshot(self._folder)
         self._run.snapshots.append(second)
-        await self._follow(second)
-        left = self._began + 0.9 * plan.seconds - time.time()
+        await self._await_snapshot(second)
+        seconds_left = self._started_at + 0.9 * plan.seconds - time.time()
         for number in range(plan.switches):
-            await asyncio.sleep(max(0.0, left / plan.switches))
-            wanted = (first, second)[number % 2]
-            self._run.seen.met.pop(wanted, None)
-            await asyncio.to_thread(use, self._folder, wanted)
-            await self._follow(wanted)
+            await asyncio.sleep(max(0.0, seconds_left / plan.switches))
+            snapshot = (first, second)[number % 2]
+            self._run.observations.first_seen_times.pop(snapshot, None)
+            await asyncio.to_thread(use_snapshot, self._folder, snapshot)
+            await self._await_snapshot(snapshot)
 
-    async def _follow(self, snapshot: str) -> None:
+    async def _await_snapshot(self, snapshot: str) -> None:
         """Wait until an answer names the snapshot. It may come from a session that began with it before."""
         started = time.time()
-        while snapshot not in self._run.seen.met:
-            if time.time() > started + PATIENCE:
+        while snapshot not in self._run.observations.first_seen_times:
+            if time.time() > started + MAX_WAIT_SECONDS:
                 return
             await asyncio.sleep(0.05)
-        self._run.followed.append((snapshot, max(0.0, self._run.seen.met[snapshot] - started)))
+        self._run.seen_switches.append(
+            (snapshot, max(0.0, self._run.observations.first_seen_times[snapshot] - started))
+        )
 
-    async def kill(self) -> None:
+    async def kill_workers(self) -> None:
         """Kill a worker at regular intervals."""
         plan = self._run.plan
         while True:
             await asyncio.sleep(plan.kill_every)
-            if (left := self._began + plan.seconds - time.time()) < plan.kill_every / 2:
+            if (seconds_left := self._started_at + plan.seconds - time.time()) < plan.kill_every / 2:
                 return
-            workers = workers_of(self._server)
-            halfway = left < plan.seconds / 2 <= left + plan.kill_every
-            self._run.kills.append(killed := self._end(workers[0 if halfway else -1]))
-            await self._replaced(killed, {worker.pid for worker in workers})
+            workers = list_workers(self._server)
+            halfway = seconds_left < plan.seconds / 2 <= seconds_left + plan.kill_every
+            self._run.kills.append(worker_kill := self._kill_worker(workers[0 if halfway else -1]))
+            await self._await_replacement(worker_kill, {worker.pid for worker in workers})
 
-    def _end(self, worker: psutil.Process) -> Killed:
+    def _kill_worker(self, worker: psutil.Process) -> WorkerKill:
         """Kill a worker; stop it first, so that its unpublished requests can be counted."""
         os.kill(worker.pid, signal.SIGSTOP)
         connections = worker.net_connections(kind="tcp")
-        ports = {one.raddr.port for one in connections if one.raddr and one.laddr.port == self._port}
-        untold = self._untold(worker.pid, ports)
+        ports = {
+            connection.raddr.port
+            for connection in connections
+            if connection.raddr and connection.laddr.port == self._port
+        }
+        unpublished_count = self._count_unpublished(worker.pid, ports)
         now = time.time()
         os.kill(worker.pid, signal.SIGKILL)
-        return Killed(now, worker.pid, ports, untold)
+        return WorkerKill(now, worker.pid, ports, unpublished_count)
 
-    def _untold(self, pid: int, ports: set[int]) -> int:
+    def _count_unpublished(self, pid: int, ports: set[int]) -> int:
         """Return the number of answers since the worker published its counts.
 
         Answers on connections that have ended since are included, as it is no longer known which worker gave them.
         """
-        told = next((self._folder / "told").glob(f"webemu-*/{pid}.json"), None)
-        moment = told.stat().st_mtime if told else 0.0
-        before = next((ticked for at, ticked in reversed(self._ticks) if at <= moment), {})
-        now = {line.port: line.answered for line in self._lines}
+        counts_file = next((self._folder / "told").glob(f"webemu-*/{pid}.json"), None)
+        published_at = counts_file.stat().st_mtime if counts_file else 0.0
+        before = next((counts for tick_time, counts in reversed(self._ticks) if tick_time <= published_at), {})
+        now = {connection.port: connection.answer_count for connection in self._connections}
         latest: dict[int, int] = {}
-        for at, ticked in self._ticks:
-            if at > moment:
-                latest |= ticked
+        for tick_time, counts in self._ticks:
+            if tick_time > published_at:
+                latest |= counts
         latest |= now
-        its = {port: number for port, number in latest.items() if port in ports or port not in now}
-        return sum(number - before.get(port, 0) for port, number in its.items())
+        counts_by_port = {port: number for port, number in latest.items() if port in ports or port not in now}
+        return sum(number - before.get(port, 0) for port, number in counts_by_port.items())
 
-    async def _replaced(self, killed: Killed, before: set[int]) -> None:
+    async def _await_replacement(self, worker_kill: WorkerKill, old_pids: set[int]) -> None:
         """Wait until the new worker has published its counts."""
-        young: set[int] = set()
-        while not young and time.time() < killed.time + PATIENCE:
+        ready_pids: set[int] = set()
+        while not ready_pids and time.time() < worker_kill.time + MAX_WAIT_SECONDS:
             await asyncio.sleep(0.1)
-            there = {process.pid for process in workers_of(self._server)} - before
-            young = {pid for pid in there if list((self._folder / "told").glob(f"webemu-*/{pid}.json"))}
-        if young:
-            killed.replaced = time.time() - killed.time
+            new_pids = {process.pid for process in list_workers(self._server)} - old_pids
+            ready_pids = {pid for pid in new_pids if list((self._folder / "told").glob(f"webemu-*/{pid}.json"))}
+        if ready_pids:
+            worker_kill.replaced_after_seconds = time.time() - worker_kill.time
 
 
-async def soak(folder: Path, run: Run, mix: dict[str, list[Ask]]) -> None:
+async def run_soak(folder: Path, run: SoakRun, requests_by_kind: dict[str, list[SoakRequest]]) -> None:
     """Serve, and run all clients and background tasks."""
     plan, loop = run.plan, asyncio.get_running_loop()
-    lines: set[Line] = set()
-    with serving(folder, "--workers", str(plan.workers), "--cache-mb", CACHE_MB) as (server, port):
+    connections: set[Connection] = set()
+    with run_server(folder, "--workers", str(plan.workers), "--cache-mb", CACHE_MB) as (server, port):
         while len(list((folder / "told").glob("webemu-*/*.json"))) < plan.workers:
             await asyncio.sleep(0.1)
-        chores = Chores(folder, run, server, port, lines)
-        guests = [Guest(number, port, mix, run.seen, lines) for number in range(plan.connections)]
+        background = BackgroundTasks(folder, run, server, port, connections)
+        clients = [
+            SimulatedClient(number, port, requests_by_kind, run.observations, connections)
+            for number in range(plan.connections)
+        ]
         started, until, cpu = time.time(), loop.time() + plan.seconds, time.process_time()
         pause = plan.connections / plan.rate
-        async with asyncio.TaskGroup() as all_of:
-            endless = [all_of.create_task(chore) for chore in (chores.tick(), chores.weigh())]
-            switching = all_of.create_task(chores.load())
+        async with asyncio.TaskGroup() as task_group:
+            endless_tasks = [
+                task_group.create_task(coroutine)
+                for coroutine in (background.record_ticks(), background.sample_memory())
+            ]
+            switching = task_group.create_task(background.ingest_and_switch())
 
             def is_over() -> bool:
                 """True once the time has passed and the switches are done, which take longer on a busy machine."""
                 return loop.time() >= until and switching.done()
 
-            ending = [switching, all_of.create_task(chores.kill())]
-            ending += [all_of.create_task(guest.stay(is_over, pause)) for guest in guests]
-            await asyncio.wait(ending)
-            for task in endless:
+            ending_tasks = [switching, task_group.create_task(background.kill_workers())]
+            ending_tasks += [task_group.create_task(client.run(is_over, pause)) for client in clients]
+            await asyncio.wait(ending_tasks)
+            for task in endless_tasks:
                 task.cancel()
         run.wall, run.client_cpu = time.time() - started, time.process_time() - cpu
-        run.counted = await _counted(port)
+        run.server_counts = await _read_server_counts(port)
 
 
-async def _counted(port: int) -> dict[tuple[str, int], int]:
+async def _read_server_counts(port: int) -> dict[tuple[str, int], int]:
     """Return the request counts of `/metrics` by place and status.
 
     Workers publish with a delay, so it is read until no count changes but that of `/metrics` itself.
@@ -319,65 +346,65 @@ async def _counted(port: int) -> dict[tuple[str, int], int]:
         page = await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{port}/metrics")
         counts = re.compile(r'^webemu_requests_total(?!.*place="/metrics").*', re.MULTILINE)
         text = "\n".join(counts.findall(page.read().decode()))
-    found = re.findall(r'^webemu_requests_total\{place="(.*?)",status="(\d+)"\} (\S+)', text, re.MULTILINE)
-    return {(place, int(status)): int(float(number)) for place, status, number in found}
+    rows = re.findall(r'^webemu_requests_total\{place="(.*?)",status="(\d+)"\} (\S+)', text, re.MULTILINE)
+    return {(place_label, int(status)): int(float(number)) for place_label, status, number in rows}
 
 
-async def refer(folder: Path, run: Run) -> None:
+async def ask_references(folder: Path, run: SoakRun) -> None:
     """Ask a fresh server of each snapshot all requests that it was asked in the run, and keep the digests."""
     for snapshot in run.snapshots:
-        use(folder, snapshot)
-        wanted = {ask for ask, named in run.seen.digests if named in (snapshot, "")}
-        with serving(folder, "--cache-mb", "0") as (_, port):
+        use_snapshot(folder, snapshot)
+        requests = {request for request, named_snapshot in run.observations.digests if named_snapshot in (snapshot, "")}
+        with run_server(folder, "--cache-mb", "0") as (_, port):
             while True:
                 with suppress(OSError):
-                    line = await opened(port)
+                    connection = await open_connection(port)
                     break
                 await asyncio.sleep(0.1)
-            for ask in wanted:
-                line = line if line.is_open else await opened(port)
-                run.references[ask, snapshot] = (await line.ask(ask.sent)).digest
-            line.close()
+            for request in requests:
+                connection = connection if connection.is_open else await open_connection(port)
+                run.reference_digests[request, snapshot] = (await connection.send(request.request_bytes)).digest
+            connection.close()
 
 
-def parsed(arguments: list[str]) -> tuple[Plan, Path | None]:
+def parse_arguments(arguments: list[str]) -> tuple[Plan, Path | None]:
     """Parse the command line into a plan and the file for the figures."""
-    usual = Plan()
+    defaults = Plan()
     parser = argparse.ArgumentParser(
         "benchmarks.soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     for name in ("minutes", "rate", "kill_every"):
-        parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(usual, name))
+        parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(defaults, name))
     for name in ("connections", "pages", "workers", "switches"):
-        parser.add_argument(f"--{name}", type=int, default=getattr(usual, name))
+        parser.add_argument(f"--{name}", type=int, default=getattr(defaults, name))
     parser.add_argument("--json", type=Path, help="File for all figures as JSON.")
-    told = vars(parser.parse_args(arguments))
-    file = told.pop("json")
-    return Plan(**told), file
+    options = vars(parser.parse_args(arguments))
+    json_path = options.pop("json")
+    return Plan(**options), json_path
 
 
-def soaked(folder: Path, plan: Plan) -> tuple[Run, list[Check], dict[str, Any]]:
+def run_and_check(folder: Path, plan: Plan) -> tuple[SoakRun, list[Check], dict[str, Any]]:
     """Do a whole run in a folder; return its observations, checks and figures."""
-    run = Run(plan)
-    mix = prepare(folder, plan)
-    asyncio.run(soak(folder, run, mix))
-    asyncio.run(refer(folder, run))
-    return run, *checks(run)
+    run = SoakRun(plan)
+    requests_by_kind = prepare_webs(folder, plan)
+    asyncio.run(run_soak(folder, run, requests_by_kind))
+    asyncio.run(ask_references(folder, run))
+    return run, *run_checks(run)
 
 
 def main(arguments: list[str]) -> int:
     """Run the benchmark and print its figures and checks. Return the exit status."""
-    plan, file = parsed(arguments)
+    plan, json_path = parse_arguments(arguments)
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        _, checked, figures = soaked(Path(folder), plan)
+        _, check_results, figures = run_and_check(Path(folder), plan)
     for name, value in figures.items():
         print(f"{name:<24} {json.dumps(value)}")
-    for check in checked:
-        print(f"{'ok  ' if check.holds else 'FAIL'} {check.name}: {check.said}")
-    if file:
-        told = [{"name": check.name, "holds": check.holds, "said": check.said} for check in checked]
-        file.write_text(json.dumps({"figures": figures, "checks": told}, indent=1) + "\n")
-    return 0 if all(check.holds for check in checked) else 1
+    for check in check_results:
+        print(f"{'ok  ' if check.holds else 'FAIL'} {check.name}: {check.message}")
+    if json_path:
+        check_rows = [{"name": check.name, "holds": check.holds, "said": check.message} for check in check_results]
+        json_path.write_text(json.dumps({"figures": figures, "checks": check_rows}, indent=1) + "\n")
+    return 0 if all(check.holds for check in check_results) else 1
 
 
 if __name__ == "__main__":

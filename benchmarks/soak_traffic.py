@@ -22,28 +22,28 @@ from httptools import HttpResponseParser
 
 RETRIES = 40
 """Attempts at one request before it counts as lost."""
-PAUSE = 0.1
+RETRY_SECONDS = 0.1
 """Seconds before a request is sent again."""
-TIMEOUT = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds to wait for an answer."""
-RENEWED = 60
+MAX_REQUESTS_PER_CONNECTION = 60
 """Greatest number of requests on one connection."""
-STEPS = 4
+SESSION_STEPS = 4
 """Requests of one session."""
 
 
-class Ask(NamedTuple):
+class SoakRequest(NamedTuple):
     """A request that any client may send."""
 
     kind: str
     """Key of `KIND_WEIGHTS`, or `open` or `account` of a session."""
-    place: str
+    place_label: str
     """Value of the label `place` under which the server counts it."""
-    sent: bytes
+    request_bytes: bytes
     """Bytes of the request."""
 
 
-class Answered(NamedTuple):
+class SoakAnswer(NamedTuple):
     """An answer as it is kept."""
 
     status: int
@@ -54,62 +54,64 @@ class Answered(NamedTuple):
     body: bytes
 
 
-def get(kind: str, place: str, target: str, host: str = "webemu") -> Ask:
+def build_get(kind: str, place_label: str, target: str, host: str = "webemu") -> SoakRequest:
     """Return a GET request."""
-    return Ask(kind, place, f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    return SoakRequest(kind, place_label, f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
 
 
-def post(kind: str, place: str, target: str, body: object) -> Ask:
+def build_post(kind: str, place_label: str, target: str, body: object) -> SoakRequest:
     """Return a POST request with a JSON body."""
-    told = json.dumps(body).encode()
+    encoded_body = json.dumps(body).encode()
     head = f"POST {target} HTTP/1.1\r\nHost: webemu\r\nContent-Type: application/json\r\n"
-    return Ask(kind, place, f"{head}Content-Length: {len(told)}\r\n\r\n".encode() + told)
+    return SoakRequest(kind, place_label, f"{head}Content-Length: {len(encoded_body)}\r\n\r\n".encode() + encoded_body)
 
 
-def asks(queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[Ask]]:
+def build_requests(queries: Sequence[str], urls: Sequence[str]) -> dict[str, list[SoakRequest]]:
     """Return all requests that clients may send, by kind."""
-    searched = [quote(query) for query in queries]
-    named = [quote(url, safe="") for url in urls]
-    groups = [list(queries[at : at + 16]) for at in range(0, len(queries), 16)]
+    encoded_queries = [quote(query) for query in queries]
+    encoded_urls = [quote(url, safe="") for url in urls]
+    groups = [list(queries[start : start + 16]) for start in range(0, len(queries), 16)]
     return {
-        "search": [get("search", "/v1/search", f"/v1/search?q={query}") for query in searched],
-        "text": [get("text", "/v1/fetch", f"/v1/fetch?url={url}") for url in named],
-        "raw": [get("raw", "/v1/fetch", f"/v1/fetch?format=raw&url={url}") for url in named],
-        "find": [get("find", "/v1/find", f"/v1/find?pattern=the&url={url}") for url in named],
-        "retrieve": [post("retrieve", "search-r1", "/retrieve", {"queries": group, "topk": 3}) for group in groups],
-        "serper": [post("serper", "serper", "/serper/search", {"q": query}) for query in queries],
-        "tavily": [post("tavily", "tavily", "/tavily/search", {"query": query}) for query in queries],
-        "web": [get("web", "the web", url, urlsplit(url).netloc) for url in urls],
+        "search": [build_get("search", "/v1/search", f"/v1/search?q={query}") for query in encoded_queries],
+        "text": [build_get("text", "/v1/fetch", f"/v1/fetch?url={url}") for url in encoded_urls],
+        "raw": [build_get("raw", "/v1/fetch", f"/v1/fetch?format=raw&url={url}") for url in encoded_urls],
+        "find": [build_get("find", "/v1/find", f"/v1/find?pattern=the&url={url}") for url in encoded_urls],
+        "retrieve": [
+            build_post("retrieve", "search-r1", "/retrieve", {"queries": group, "topk": 3}) for group in groups
+        ],
+        "serper": [build_post("serper", "serper", "/serper/search", {"q": query}) for query in queries],
+        "tavily": [build_post("tavily", "tavily", "/tavily/search", {"query": query}) for query in queries],
+        "web": [build_get("web", "the web", url, urlsplit(url).netloc) for url in urls],
     }
 
 
-SHARES = {"search": 30, "text": 25, "raw": 5, "find": 5, "retrieve": 3, "serper": 5, "tavily": 5, "web": 15}
+KIND_WEIGHTS = {"search": 30, "text": 25, "raw": 5, "find": 5, "retrieve": 3, "serper": 5, "tavily": 5, "web": 15}
 """Weights of the kinds of requests."""
-SESSIONS = 7
+SESSION_PERCENT = 7
 """Percentage of turns that are a whole session."""
 
 
-class Line(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """A connection that carries one request after the other."""
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
-        self._waiting: asyncio.Future[Answered] | None = None
-        self._begin()
+        self._pending_answer: asyncio.Future[SoakAnswer] | None = None
+        self._reset()
         self.is_open = False
         self.port = 0
         """Client's port, by which the server process at the other end is found."""
-        self.answered = 0
+        self.answer_count = 0
         """Answers received so far."""
-        self.left = RENEWED
+        self.requests_left = MAX_REQUESTS_PER_CONNECTION
         """Requests left until the connection is replaced."""
 
-    async def ask(self, sent: bytes) -> Answered:
+    async def send(self, request_bytes: bytes) -> SoakAnswer:
         """Send a request and return its answer. Raises ConnectionError and TimeoutError."""
-        self._waiting = asyncio.get_running_loop().create_future()
-        self._transport.write(sent)
-        async with asyncio.timeout(TIMEOUT):
-            return await self._waiting
+        self._pending_answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request_bytes)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            return await self._pending_answer
 
     def close(self) -> None:
         """Drop the connection."""
@@ -129,13 +131,13 @@ class Line(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail the pending request."""
         self.is_open = False
-        if self._waiting and not self._waiting.done():
-            self._waiting.set_exception(ConnectionResetError("the connection ended"))
+        if self._pending_answer and not self._pending_answer.done():
+            self._pending_answer.set_exception(ConnectionResetError("the connection ended"))
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Forget the last answer."""
         self._snapshot = self._type = b""
-        self._pieces: list[bytes] = []
+        self._body_parts: list[bytes] = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep the headers that are compared. Called by the parser."""
@@ -147,142 +149,160 @@ class Line(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body. Called by the parser."""
-        self._pieces.append(body)
+        self._body_parts.append(body)
 
     def on_message_complete(self) -> None:
         """Hand out the answer. Called by the parser."""
-        status, body = self._parser.get_status_code(), b"".join(self._pieces)
+        status, body = self._parser.get_status_code(), b"".join(self._body_parts)
         digest = blake2b(b"%d %s " % (status, self._type) + body, digest_size=12).digest()
-        answered = Answered(status, self._snapshot.decode(), digest, body)
+        answer = SoakAnswer(status, self._snapshot.decode(), digest, body)
         self.is_open = self.is_open and self._parser.should_keep_alive()
-        self._begin()
-        self.answered += 1
-        if self._waiting and not self._waiting.done():
-            self._waiting.set_result(answered)
+        self._reset()
+        self.answer_count += 1
+        if self._pending_answer and not self._pending_answer.done():
+            self._pending_answer.set_result(answer)
 
 
-async def opened(port: int) -> Line:
+async def open_connection(port: int) -> Connection:
     """Return a new connection to the server."""
-    return (await asyncio.get_running_loop().create_connection(Line, "127.0.0.1", port))[1]
+    return (await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port))[1]
 
 
 @dataclass
-class Seen:
+class ClientObservations:
     """Observations of all clients."""
 
-    digests: dict[tuple[Ask, str], set[bytes]] = field(default_factory=dict)
+    digests: dict[tuple[SoakRequest, str], set[bytes]] = field(default_factory=dict)
     """Digests of answers, by request and by the snapshot that the answer names.
 
     More than one digest under a key shows an answer mixed from two snapshots, unless the answer names none.
     """
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     """Number of answers by place and status."""
-    resets: list[tuple[float, int]] = field(default_factory=list)
+    broken_requests: list[tuple[float, int]] = field(default_factory=list)
     """Requests whose connection ended: (seconds since the epoch, client's port)."""
-    lost: list[str] = field(default_factory=list)
+    lost_requests: list[str] = field(default_factory=list)
     """Requests for which all attempts failed."""
     errors: Counter[str] = field(default_factory=Counter)
     """Answers that report a server error or a refusal, with their number."""
-    sessions: int = 0
+    session_count: int = 0
     """Sessions that were completed."""
-    moved: int = 0
+    wrong_snapshot_count: int = 0
     """Answers within sessions from a snapshot other than the session's."""
-    miscounted: list[str] = field(default_factory=list)
+    miscounted_sessions: list[str] = field(default_factory=list)
     """Sessions whose account does not fit their requests."""
-    seconds: dict[str, array[float]] = field(default_factory=dict)
+    seconds_by_kind: dict[str, array[float]] = field(default_factory=dict)
     """Times of answers by kind of request, retries included."""
-    met: dict[str, float] = field(default_factory=dict)
+    first_seen_times: dict[str, float] = field(default_factory=dict)
     """Time at which each snapshot was first seen since the last switch to it."""
 
-    def note(self, ask: Ask, answered: Answered, seconds: float) -> None:
+    def record_answer(self, request: SoakRequest, answer: SoakAnswer, seconds: float) -> None:
         """Record an answer and its time in seconds."""
-        self.statuses[ask.place, answered.status] += 1
-        self.seconds.setdefault(ask.kind, array("d")).append(seconds)
-        if answered.status >= 500 or answered.status == 429:
-            self.errors[f"{answered.status} to {ask.kind}: {answered.body[:200]!r}"] += 1
-        elif ask.kind not in ("open", "account"):
-            self.digests.setdefault((ask, answered.snapshot), set()).add(answered.digest)
-        self.met.setdefault(answered.snapshot, time.time())
+        self.statuses[request.place_label, answer.status] += 1
+        self.seconds_by_kind.setdefault(request.kind, array("d")).append(seconds)
+        if answer.status >= 500 or answer.status == 429:
+            self.errors[f"{answer.status} to {request.kind}: {answer.body[:200]!r}"] += 1
+        elif request.kind not in ("open", "account"):
+            self.digests.setdefault((request, answer.snapshot), set()).add(answer.digest)
+        self.first_seen_times.setdefault(answer.snapshot, time.time())
 
 
-class Guest:
+class SimulatedClient:
     """One of many clients that share their observations."""
 
-    def __init__(self, number: int, port: int, mix: dict[str, list[Ask]], seen: Seen, lines: set[Line]) -> None:
+    def __init__(
+        self,
+        number: int,
+        port: int,
+        requests_by_kind: dict[str, list[SoakRequest]],
+        observations: ClientObservations,
+        connections: set[Connection],
+    ) -> None:
         self._random = Random(number)
-        self._port, self._mix, self._seen, self._lines = port, mix, seen, lines
-        self._kinds, self._shares = list(SHARES), list(SHARES.values())
-        self._line: Line | None = None
-        self._retries = 0
+        self._port, self._requests_by_kind, self._observations, self._connections = (
+            port,
+            requests_by_kind,
+            observations,
+            connections,
+        )
+        self._kinds, self._weights = list(KIND_WEIGHTS), list(KIND_WEIGHTS.values())
+        self._connection: Connection | None = None
+        self._retry_count = 0
 
-    async def stay(self, is_over: Callable[[], bool], pause: float) -> None:
+    async def run(self, is_over: Callable[[], bool], pause: float) -> None:
         """Ask until the run is over, with an average of `pause` seconds between requests."""
         await asyncio.sleep(self._random.random() * pause)
         while not is_over():
-            if self._random.random() * 100 < SESSIONS:
-                await self._session(pause)
+            if self._random.random() * 100 < SESSION_PERCENT:
+                await self._run_session(pause)
             else:
-                await self._ask(self._drawn())
+                await self._send_with_retries(self._draw_request())
             await asyncio.sleep(self._random.expovariate(1 / pause))
-        self._leave()
+        self._close_connection()
 
-    def _drawn(self) -> Ask:
+    def _draw_request(self) -> SoakRequest:
         """Draw a request. Within a kind, those at the front of the list are drawn more often (Zipf's law)."""
-        of_kind = self._mix[self._random.choices(self._kinds, self._shares)[0]]
-        return of_kind[int(len(of_kind) ** self._random.random()) - 1]
+        candidates = self._requests_by_kind[self._random.choices(self._kinds, self._weights)[0]]
+        return candidates[int(len(candidates) ** self._random.random()) - 1]
 
-    async def _session(self, pause: float) -> None:
+    async def _run_session(self, pause: float) -> None:
         """Open a session, search and read in it, and compare its account with what was asked."""
-        told = await self._ask(post("open", "/v1/sessions", "/v1/sessions", {"task": "soak"}))
-        if told is None or told.status != 201:
+        opening = await self._send_with_retries(build_post("open", "/v1/sessions", "/v1/sessions", {"task": "soak"}))
+        if opening is None or opening.status != 201:
             return
-        session, retries, answers = json.loads(told.body)["session"], self._retries, 0
-        for step in range(STEPS):
-            ask = self._random.choice(self._mix["search" if step % 2 == 0 else "text"])
-            answered = await self._ask(ask, ask.sent.replace(b"GET /", b"GET /s/%s/" % session.encode(), 1))
-            if answered and answered.status == 200:
-                answers += 1
-                self._seen.moved += answered.snapshot != told.snapshot
+        session, retries, answer_count = json.loads(opening.body)["session"], self._retry_count, 0
+        for step in range(SESSION_STEPS):
+            request = self._random.choice(self._requests_by_kind["search" if step % 2 == 0 else "text"])
+            answer = await self._send_with_retries(
+                request, request.request_bytes.replace(b"GET /", b"GET /s/%s/" % session.encode(), 1)
+            )
+            if answer and answer.status == 200:
+                answer_count += 1
+                self._observations.wrong_snapshot_count += answer.snapshot != opening.snapshot
             await asyncio.sleep(self._random.expovariate(1 / pause))
-        account = await self._ask(get("account", "/v1/sessions", f"/v1/sessions/{session}"))
-        self._seen.sessions += 1
+        account = await self._send_with_retries(build_get("account", "/v1/sessions", f"/v1/sessions/{session}"))
+        self._observations.session_count += 1
         if account and account.status == 200:
-            counted = json.loads(account.body)["steps"]
-            if not answers <= counted <= STEPS + self._retries - retries:
-                self._seen.miscounted.append(f"{session}: {counted} steps")
+            counted_steps = json.loads(account.body)["steps"]
+            if not answer_count <= counted_steps <= SESSION_STEPS + self._retry_count - retries:
+                self._observations.miscounted_sessions.append(f"{session}: {counted_steps} steps")
 
-    async def _ask(self, ask: Ask, sent: bytes = b"") -> Answered | None:
+    async def _send_with_retries(self, request: SoakRequest, request_bytes: bytes = b"") -> SoakAnswer | None:
         """Send a request until it is answered. Return the answer, or None if all attempts failed."""
         started = time.perf_counter()
         for _ in range(RETRIES):
             try:
-                line = await self._ready()
-                answered = await line.ask(sent or ask.sent)
+                connection = await self._get_connection()
+                answer = await connection.send(request_bytes or request.request_bytes)
             except (OSError, TimeoutError) as error:
-                self._seen.resets.append((time.time(), self._line.port if self._line else 0))
-                self._retries += 1
-                self._leave()
-                last = repr(error)
-                await asyncio.sleep(PAUSE)
+                self._observations.broken_requests.append(
+                    (time.time(), self._connection.port if self._connection else 0)
+                )
+                self._retry_count += 1
+                self._close_connection()
+                last_error = repr(error)
+                await asyncio.sleep(RETRY_SECONDS)
                 continue
-            line.left -= 1
-            self._seen.note(ask, answered, time.perf_counter() - started)
-            return answered
-        self._seen.lost.append(f"{ask.kind}: {last}")
+            connection.requests_left -= 1
+            self._observations.record_answer(request, answer, time.perf_counter() - started)
+            return answer
+        self._observations.lost_requests.append(f"{request.kind}: {last_error}")
         return None
 
-    async def _ready(self) -> Line:
+    async def _get_connection(self) -> Connection:
         """Return an open connection, a new one if the current one is used up."""
-        if self._line is None or not self._line.is_open or not self._line.left:
-            self._leave()
-            self._line = await opened(self._port)
-            self._line.left = self._random.randint(RENEWED // 3, RENEWED)
-            self._lines.add(self._line)
-        return self._line
+        if self._connection is None or not self._connection.is_open or not self._connection.requests_left:
+            self._close_connection()
+            self._connection = await open_connection(self._port)
+            self._connection.requests_left = self._random.randint(
+                MAX_REQUESTS_PER_CONNECTION // 3, MAX_REQUESTS_PER_CONNECTION
+            )
+            self._connections.add(self._connection)
+        return self._connection
 
-    def _leave(self) -> None:
+    def _close_connection(self) -> None:
         """Close the connection, if there is one."""
-        if self._line:
-            self._line.close()
-            self._lines.discard(self._line)
-            self._line = None
+        if self._connection:
+            self._connection.close()
+            self._connections.discard(self._connection)
+            self._connection = None

@@ -21,21 +21,21 @@ from statistics import mean, median, quantiles
 
 from webemu.emulator.world import World
 from webemu.index.open import open_world
-from webemu.index.views import links, markdown
+from webemu.index.views import render_links, render_markdown
 
-STEPS = (0.5, 0.8, 0.9, 0.95, 0.99)
+RECALL_STEPS = (0.5, 0.8, 0.9, 0.95, 0.99)
 """Recall below which pages are counted."""
 _WORD = re.compile(r"\w+")
 _TARGET = re.compile(r'\]\((?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s"[^"]*")?\)')
 """Target of a link in markdown."""
-_LISTED = "\n\nLinks:\n"
+_LINKS_HEADING = "\n\nLinks:\n"
 """Heading of the list of links at the end of a view."""
 View = Callable[[str, str, str], str]
 """Function that renders a page from its HTML, its URL and its text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ViewFigures:
     """Figures of one page in one view."""
 
     url: str
@@ -44,7 +44,7 @@ class Shown:
     milliseconds: float
 
 
-def html_pages(world: World) -> Iterator[tuple[str, str, str]]:
+def iter_html_pages(world: World) -> Iterator[tuple[str, str, str]]:
     """Yield (HTML, URL, text) of every HTML page that has a text view."""
     for _, captures in world.listing("", "\U0010ffff"):
         for capture in captures:
@@ -53,30 +53,30 @@ def html_pages(world: World) -> Iterator[tuple[str, str, str]]:
                 yield html, capture.url, world.text_of(capture)[1]
 
 
-def words(text: str) -> Counter[str]:
+def bag_of_words(text: str) -> Counter[str]:
     """Return the bag of words of a text."""
     return Counter(_WORD.findall(text.casefold()))
 
 
-def bare(rendered: str) -> str:
+def strip_link_targets(rendered: str) -> str:
     """Return a view without the targets of its links."""
-    return _TARGET.sub("]", rendered.partition(_LISTED)[0])
+    return _TARGET.sub("]", rendered.partition(_LINKS_HEADING)[0])
 
 
-def shown(page: tuple[str, str, str], view: View) -> Shown:
+def measure_view(page: tuple[str, str, str], view: View) -> ViewFigures:
     """Render a page and compare it with its text."""
     started = time.process_time()
     rendered = view(*page)
     seconds = time.process_time() - started
-    expected, had = words(page[2]), words(bare(rendered))
-    common = (expected & had).total()
-    recall = common / expected.total() if expected else 1.0
-    return Shown(page[1], recall, 1 - common / had.total() if had else 0.0, 1000 * seconds)
+    text_words, rendered_words = bag_of_words(page[2]), bag_of_words(strip_link_targets(rendered))
+    common = (text_words & rendered_words).total()
+    recall = common / text_words.total() if text_words else 1.0
+    return ViewFigures(page[1], recall, 1 - common / rendered_words.total() if rendered_words else 0.0, 1000 * seconds)
 
 
-def report(name: str, pages: Sequence[Shown]) -> None:
+def print_report(name: str, pages: Sequence[ViewFigures]) -> None:
     """Print one view's figures."""
-    below = "   ".join(f"<{step:.0%} {sum(page.recall < step for page in pages):>4}" for step in STEPS)
+    below = "   ".join(f"<{step:.0%} {sum(page.recall < step for page in pages):>4}" for step in RECALL_STEPS)
     worst = min(pages, key=lambda page: page.recall)
     noise, times = [page.noise for page in pages], [page.milliseconds for page in pages]
     print(f"{name:<9} pages by recall: {below}   least {worst.recall:.3f} {worst.url[:80]}")
@@ -89,10 +89,10 @@ def main() -> None:
     if not sys.argv[1:]:
         raise SystemExit("no collection folder given; usage: python -m benchmarks.views COLLECTION_FOLDER...")
     for folder in map(Path, sys.argv[1:]):
-        pages = list(html_pages(open_world(folder)))
+        pages = list(iter_html_pages(open_world(folder)))
         print(f"{folder.name}: {len(pages):,} HTML pages, {sum(len(page[0]) for page in pages) / 1e6:.1f} M characters")
-        for name, view in (("markdown", markdown), ("links", links)):
-            report(name, [shown(page, view) for page in pages])
+        for name, view in (("markdown", render_markdown), ("links", render_links)):
+            print_report(name, [measure_view(page, view) for page in pages])
 
 
 if __name__ == "__main__":

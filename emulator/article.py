@@ -30,9 +30,9 @@ class Section:
 class Article:
     """A captured MediaWiki page. Every URL is absolute; a field that the page does not state is empty."""
 
-    display: str
+    display_title: str
     """Title as HTML."""
-    canonical: str
+    canonical_url: str
     """Canonical URL that the page states."""
     namespace: int | None
     """Number of the page's namespace; None if unknown."""
@@ -46,15 +46,15 @@ class Article:
     """Name of the wiki."""
     generator: str
     """`MediaWiki` and its version."""
-    disambiguation: bool
+    is_disambiguation: bool
     """True if the page lists pages that share one name."""
-    opening: str
+    start_tag: str
     """Start tag of the element that holds the content."""
     sections: tuple[Section, ...]
     """Sections in order; at least one."""
     links: tuple[str, ...]
     """Link targets of the content, without repetitions, in order of appearance."""
-    unwritten: frozenset[str]
+    red_links: frozenset[str]
     """Red links: the `links` that the wiki marks as pages that do not exist."""
     images: tuple[str, ...]
     """Pages of the images that the article shows."""
@@ -64,4 +64,4 @@ class Article:
     @property
     def html(self) -> str:
         """The content as captured."""
-        return self.opening + "".join(section.html for section in self.sections) + "</div>"
+        return self.start_tag + "".join(section.html for section in self.sections) + "</div>"

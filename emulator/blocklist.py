@@ -13,15 +13,15 @@ from itertools import islice
 from urllib.parse import unquote
 
 from webemu.emulator import urls
-from webemu.emulator.ngrams import ngrams, plain
+from webemu.emulator.ngrams import hash_ngrams, normalize_text
 from webemu.emulator.policy import Blocked
 
 MAX_DEPTH = 4
 """Maximum number of percent-encoding layers searched for a URL inside a URL."""
-MAX_INNER = 32
+MAX_INNER_URLS = 32
 """Maximum number of inner URLs examined per layer."""
 _TAG = re.compile(r"<[^<>]*>")
-_INNER = re.compile(r"(?<=[/=:?&])(?=(?:[\w-]+\.)+[^\W\d_]{2})")
+_INNER_HOST = re.compile(r"(?<=[/=:?&])(?=(?:[\w-]+\.)+[^\W\d_]{2})")
 """Position where a host name may begin inside a URL, as in URLs of archives, caches and proxies."""
 
 
@@ -29,88 +29,90 @@ class Blocklist:
     """The block rules of one policy, compiled for fast checks."""
 
     def __init__(self, blocked: Blocked) -> None:
-        self._domains = frozenset(_domain(one) for one in blocked.domains) - {""}
-        self._keys = frozenset(key for url in blocked.urls for key in _keys(urls.guess(url)))
-        self._pattern = _pattern(blocked.patterns)
-        self._texts = tuple(filter(None, map(plain, blocked.texts)))
+        self._domains = frozenset(_host_from_user_text(one) for one in blocked.domains) - {""}
+        self._url_keys = frozenset(key for url in blocked.urls for key in _lookup_keys(urls.parse_user_url(url)))
+        self._pattern = _compile_patterns(blocked.patterns)
+        self._texts = tuple(filter(None, map(normalize_text, blocked.texts)))
         self._ngrams = frozenset(one.lower().strip() for one in blocked.ngrams)
-        self.reads = bool(self._texts or self._ngrams)
+        self.checks_text = bool(self._texts or self._ngrams)
         """True if the policy blocks by page content, so that texts have to be checked."""
-        self.is_url = lru_cache(1 << 16)(self._is_url)
+        self.blocks_url = lru_cache(1 << 16)(self._blocks_url_or_inner)
 
-    def is_host(self, host: str) -> bool:
+    def blocks_host(self, host: str) -> bool:
         """True if the whole host is blocked, by its own name or a parent domain."""
         if not self._domains:
             return False
         labels = host.lower().rstrip(".").split(".")
-        return any(".".join(labels[at:]) in self._domains for at in range(len(labels)))
+        return any(".".join(labels[start:]) in self._domains for start in range(len(labels)))
 
-    def _is_url(self, url: str) -> bool:
+    def _blocks_url_or_inner(self, url: str) -> bool:
         """True if the URL, or a URL inside it (as in archives and caches), is blocked."""
-        return any(self._is_one(one) for one in (url, *_inner(url)))
+        return any(self._blocks_single_url(one) for one in (url, *_inner_urls(url)))
 
-    def _is_one(self, url: str) -> bool:
+    def _blocks_single_url(self, url: str) -> bool:
         """True if the URL itself is blocked, by host, by key or by pattern."""
-        if self.is_host(urls.host(url)):
+        if self.blocks_host(urls.host_of(url)):
             return True
-        if self._keys and not self._keys.isdisjoint(_keys(url)):
+        if self._url_keys and not self._url_keys.isdisjoint(_lookup_keys(url)):
             return True
         return self._pattern is not None and any(map(self._pattern.fullmatch, (url, unquote(url))))
 
-    def is_text(self, text: str) -> bool:
+    def blocks_text(self, text: str) -> bool:
         """True if a text contains a blocked text or a blocked run of words."""
         if self._texts:
-            said = plain(text)
-            if any(one in said for one in self._texts):
+            normalized = normalize_text(text)
+            if any(one in normalized for one in self._texts):
                 return True
-        return bool(self._ngrams) and any(one in self._ngrams for one in ngrams(text))
+        return bool(self._ngrams) and any(one in self._ngrams for one in hash_ngrams(text))
 
-    def is_document(self, html: str) -> bool:
+    def blocks_document(self, html: str) -> bool:
         """True if an HTML document contains blocked text, with its tags read as spaces or as nothing."""
-        return self.is_text(unescape(_TAG.sub(" ", html))) or self.is_text(unescape(_TAG.sub("", html)))
+        return self.blocks_text(unescape(_TAG.sub(" ", html))) or self.blocks_text(unescape(_TAG.sub("", html)))
 
 
-def _domain(text: str) -> str:
+def _host_from_user_text(text: str) -> str:
     """Return the host in what people write for one, such as `*.example.org` or `https://example.org/`."""
-    return urls.host(urls.guess(text.strip().removeprefix("*").strip("./")))
+    return urls.host_of(urls.parse_user_url(text.strip().removeprefix("*").strip("./")))
 
 
-def _keys(url: str) -> tuple[str, str]:
+def _lookup_keys(url: str) -> tuple[str, str]:
     """Return the SURT key and the loose key of a URL."""
-    exact = urls.exact(url)
-    return urls.surt(exact), urls.loose(exact)
+    exact = urls.normalize(url)
+    return urls.surt_key(exact), urls.loose_key(exact)
 
 
-def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+def _compile_patterns(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     """Compile URL patterns into one regex, None without patterns; one without a scheme matches any scheme."""
     if not patterns:
         return None
     scheme = "" if all("://" in one for one in patterns) else r"[a-z]+://"
-    return re.compile("|".join((scheme if "://" not in one else "") + _glob(one) for one in patterns), re.I | re.S)
+    return re.compile(
+        "|".join((scheme if "://" not in one else "") + _glob_to_regex(one) for one in patterns), re.I | re.S
+    )
 
 
-def _glob(pattern: str) -> str:
+def _glob_to_regex(pattern: str) -> str:
     """Translate a glob pattern into a regular expression that runs in linear time.
 
     Each `*` takes the shortest run that lets the next literal match and never backtracks (atomic groups).
     """
-    first, *rest = [re.escape(part) for part in re.split(r"\*+", pattern)]
-    if not rest:
+    first, *remaining = [re.escape(part) for part in re.split(r"\*+", pattern)]
+    if not remaining:
         return first
-    middle = "".join(f"(?>.*?{part})" for part in rest[:-1] if part)
-    return f"{first}{middle}.*{rest[-1]}"
+    middle = "".join(f"(?>.*?{part})" for part in remaining[:-1] if part)
+    return f"{first}{middle}.*{remaining[-1]}"
 
 
-def _inner(url: str) -> Iterator[str]:
+def _inner_urls(url: str) -> Iterator[str]:
     """Yield the URLs that may stand inside a URL, also percent-encoded."""
     text = url.partition("://")[2].partition("/")[2]
     text = f"/{text}"
     for _ in range(MAX_DEPTH):
-        for found in islice(_INNER.finditer(text), MAX_INNER):
-            rest = text[found.start() :]
-            yield urls.guess(rest)
-            if "&" in rest:  # the inner URL may be followed by parameters of the outer one
-                yield urls.guess(rest.partition("&")[0])
-        if (further := unquote(text)) == text:
+        for match in islice(_INNER_HOST.finditer(text), MAX_INNER_URLS):
+            tail = text[match.start() :]
+            yield urls.parse_user_url(tail)
+            if "&" in tail:  # the inner URL may be followed by parameters of the outer one
+                yield urls.parse_user_url(tail.partition("&")[0])
+        if (unquoted := unquote(text)) == text:
             return
-        text = further
+        text = unquoted

@@ -11,53 +11,53 @@ from functools import partial
 from sys import getsizeof
 from typing import Protocol, TypeVar
 
-from webemu.emulator.ports import Pending
+from webemu.emulator.ports import SearchNotReady
 from webemu.emulator.types import Capture, Query, Results, View
 from webemu.emulator.world import World
 
 T = TypeVar("T")
-HIT = 350
+HIT_BYTES = 350
 """Memory of a hit besides its texts, in bytes."""
 
 
-class Memory(Protocol):
+class ComputeCache(Protocol):
     """Port: a bounded, thread-safe cache that computes each value once. `webemu.api.runtime.cache` implements it."""
 
-    def made(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int]) -> T:
         """Return the cached value, or compute and cache it. Concurrent callers wait for one computation.
 
         `size` returns the memory of a value in bytes. Raises what `make` raises.
         """
 
-    def holds(self, key: Hashable) -> bool:
+    def contains(self, key: Hashable) -> bool:
         """True if a value is cached under the key."""
         ...
 
 
-class Shared(World):
+class CachedWorld(World):
     """A world with a cache.
 
     `name` identifies what this world shows; `is_long` is True if its searches may be slow even when the ranker's are
     not.
     """
 
-    def __init__(self, world: World, name: Hashable, memory: Memory, is_long: bool) -> None:
-        super().__init__(world.snapshot, world.finder, world.shelf, world.figures(), world.engines)
-        self.share = world.share
-        self._base = world.base
+    def __init__(self, world: World, name: Hashable, cache: ComputeCache, is_slow: bool) -> None:
+        super().__init__(world.snapshot, world.ranker, world.page_store, world.figures(), world.engines)
+        self.run_batch = world.run_batch
+        self._shared_base = world.shared_base
         self.name = name
-        self._memory = memory
-        self._is_long = is_long
+        self._cache = cache
+        self._is_slow = is_slow
 
     @property
-    def base(self) -> World:
-        return self._base
+    def shared_base(self) -> World:
+        return self._shared_base
 
     def search(self, query: Query) -> Results:
         """Return one page of results, computed or cached. Raises BadRequest if the engine is unknown."""
-        if self.heard:
-            self.heard(query.text)
-        return self._memory.made((self.name, query), partial(self._searched, query), _size)
+        if self.on_query:
+            self.on_query(query.text)
+        return self._cache.get_or_compute((self.name, query), partial(self._run_search, query), _results_size)
 
     def view(self, capture: Capture, view: View) -> tuple[str, str]:
         """Return (title, content) of a capture, computed or cached. Raises ViewUnavailable or PayloadError."""
@@ -65,29 +65,29 @@ class Shared(World):
             return super().view(capture, view)
         # A rendered page does not depend on the policy, so the key names only the snapshot.
         key = (self.snapshot, view, capture)
-        return self._memory.made(key, partial(super().view, capture, view), _size_of_view)
+        return self._cache.get_or_compute(key, partial(super().view, capture, view), _view_size)
 
-    def finds_at_once(self, query: Query, as_kept: bool) -> bool:
+    def can_search_inline(self, query: Query, allow_cached: bool) -> bool:
         """True if a search may run on the event loop; `as_kept` is True if a cached answer will do."""
-        is_long = self._is_long or self.is_long(query)
-        return not is_long or (as_kept and self._memory.holds((self.name, query)))
+        is_slow = self._is_slow or self.is_slow(query)
+        return not is_slow or (allow_cached and self._cache.contains((self.name, query)))
 
-    def pending(self, query: Query) -> BlockingIOError:
+    def not_ready_error(self, query: Query) -> BlockingIOError:
         """Return the error for a search that cannot run on the event loop, with its async work if there is any."""
-        ready = self.ready(query) if self.is_long(query) else None
-        return Pending(ready) if ready else BlockingIOError()
+        future = self.start_async(query) if self.is_slow(query) else None
+        return SearchNotReady(future) if future else BlockingIOError()
 
-    def shows_at_once(self, capture: Capture, view: View) -> bool:
+    def can_render_inline(self, capture: Capture, view: View) -> bool:
         """True if a page may be rendered on the event loop."""
-        return view == "text" or self._memory.holds((self.snapshot, view, capture))
+        return view == "text" or self._cache.contains((self.snapshot, view, capture))
 
 
-def _size(results: Results) -> int:
+def _results_size(results: Results) -> int:
     """Return the approximate memory of results, in bytes."""
     texts = sum(len(hit.url_json) + len(hit.title_json) + len(hit.snippet_json) for hit in results.hits)
-    return HIT * len(results.hits) + texts
+    return HIT_BYTES * len(results.hits) + texts
 
 
-def _size_of_view(made: tuple[str, str]) -> int:
+def _view_size(view: tuple[str, str]) -> int:
     """Return the memory of a rendered page, in bytes."""
-    return sum(map(getsizeof, made))
+    return sum(map(getsizeof, view))

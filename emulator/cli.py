@@ -55,7 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Subcommands by name: (`module:function`, help line)."""
 
 
-class Rooms(TyperGroup):
+class LazyCommandGroup(TyperGroup):
     """A Typer group whose commands are imported on demand, so that `webemu --help` needs no optional package."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -64,22 +64,22 @@ class Rooms(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import and return a command; None if the name is unknown."""
-        return _loaded(cmd_name) if cmd_name in COMMANDS else None
+        return _load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Resolve a command. An unknown name fails with suggestions; a missing package fails before the options are
         checked.
         """
-        name, *words = args
+        name, *arguments = args
         if name not in COMMANDS and not name.startswith("-"):
-            alike = " or ".join(map(repr, get_close_matches(name, COMMANDS)))
-            ctx.fail(f"No such command {name!r}." + (f" Did you mean {alike}?" if alike else ""))
+            similar = " or ".join(map(repr, get_close_matches(name, COMMANDS)))
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {similar}?" if similar else ""))
         resolved = super().resolve_command(ctx, args)
-        if "--help" in words:
+        if "--help" in arguments:
             return resolved
         config.check_variables(os.environ)
         absent = getattr(resolved[1], "absent", None)
-        if absent and (words or not isinstance(resolved[1], TyperGroup)):
+        if absent and (arguments or not isinstance(resolved[1], TyperGroup)):
             raise absent  # before the options are checked: without its packages no options would help
         return resolved
 
@@ -89,7 +89,7 @@ class Rooms(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             print("webemu: interrupted", file=sys.stderr)
-            raise typer.Exit(ending.INTERRUPTED) from None
+            raise typer.Exit(ending.EXIT_INTERRUPTED) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the command list of `--help` without importing any command."""
@@ -97,37 +97,37 @@ class Rooms(TyperGroup):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-def _loaded(name: str) -> Any:
+def _load_command(name: str) -> Any:
     """Return a command.
 
     If packages that it needs are missing, return one that shows its options and, when run, says what to install.
     """
     module, _, function = COMMANDS[name][0].partition(":")
     try:
-        return _command(name, getattr(import_module(module), function))
+        return _build_command(name, getattr(import_module(module), function))
     except ImportError as error:
-        if not extras.is_optional(extras.name_of(error)):
+        if not extras.is_optional(extras.missing_module(error)):
             raise
-    with extras.stand_ins() as missing:
-        command = _command(name, getattr(import_module(module), function))
-    _refuse(command, extras.absence(f"`webemu {name}`", missing))
+    with extras.stub_missing_packages() as missing:
+        command = _build_command(name, getattr(import_module(module), function))
+    _fail_when_run(command, extras.missing_package_error(f"`webemu {name}`", missing))
     return command
 
 
-def _refuse(command: Any, error: Exception) -> None:
+def _fail_when_run(command: Any, error: Exception) -> None:
     """Make a command, or each command of a group, raise an error when it is run."""
 
-    def refusal(**_: Any) -> None:
+    def raise_error(**_: Any) -> None:
         raise error
 
     command.absent = error
     if not isinstance(command, TyperGroup):
-        command.callback = refusal
+        command.callback = raise_error
     for inner in getattr(command, "commands", {}).values():
-        _refuse(inner, error)
+        _fail_when_run(inner, error)
 
 
-def _command(name: str, target: Any) -> Any:
+def _build_command(name: str, target: Any) -> Any:
     """Return the click command of a Typer app or of a function."""
     if isinstance(target, typer.Typer):
         return typer.main.get_command(target)
@@ -136,9 +136,9 @@ def _command(name: str, target: Any) -> Any:
     return typer.main.get_command(app)
 
 
-def _show_version(is_asked: bool) -> None:
+def _show_version(is_requested: bool) -> None:
     """Print the version and exit."""
-    if is_asked:
+    if is_requested:
         try:
             typer.echo(f"webemu {version('webemu')}")
         except PackageNotFoundError:
@@ -146,7 +146,7 @@ def _show_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(cls=Rooms, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=LazyCommandGroup, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
 EPILOG = """Start with `webemu demo`. Every command explains itself: webemu COMMAND --help.
 
@@ -156,7 +156,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. WEBEMU_TRACEBACK=
 
 @app.callback(epilog=EPILOG)
 def _root(
-    show: Annotated[
+    show_version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
@@ -168,9 +168,9 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        sys.exit(ending.report(error))
+        sys.exit(ending.print_error(error))
     except KeyboardInterrupt:
-        sys.exit(ending.INTERRUPTED)
+        sys.exit(ending.EXIT_INTERRUPTED)
 
 
 if __name__ == "__main__":

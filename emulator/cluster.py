@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from webemu.emulator.errors import BadRequest, EmulatorError
-from webemu.emulator.extras import absence
+from webemu.emulator.extras import missing_package_error
 
-PATIENCE = 5.0
+CONNECT_SECONDS = 5.0
 """Seconds within which the cluster's machine must accept a connection; Ray itself would try for minutes."""
 _ADDRESS = re.compile(r"auto|(?:ray://)?(\[[0-9A-Fa-f:.]+\]|[^\s:/]+):([0-9]{1,5})")
 
 
 @contextmanager
-def joined(address: str) -> Iterator[Any]:
+def connect_to_ray(address: str) -> Iterator[Any]:
     """Yield the module `ray`, connected to the cluster at `auto`, `HOST:PORT` or `ray://HOST:PORT` until the block
     ends.
 
@@ -33,9 +33,9 @@ def joined(address: str) -> Iterator[Any]:
     try:
         import ray  # an extra, so not at the top
     except ModuleNotFoundError as error:
-        raise absence("a cluster", ["ray"]) from error
+        raise missing_package_error("a cluster", ["ray"]) from error
     try:
-        _reach(address)
+        _check_reachable(address)
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, RuntimeError, ValueError) as error:
         raise EmulatorError(
@@ -48,11 +48,11 @@ def joined(address: str) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _reach(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise OSError if nothing listens at an address, BadRequest if it is not an address."""
-    if not (found := _ADDRESS.fullmatch(address)):
+    if not (match := _ADDRESS.fullmatch(address)):
         raise BadRequest(
             f"{address!r} is not the address of a Ray cluster", action="use auto, HOST:PORT or ray://HOST:PORT"
         )
-    if found[1]:
-        socket.create_connection((found[1].strip("[]"), int(found[2])), PATIENCE).close()
+    if match[1]:
+        socket.create_connection((match[1].strip("[]"), int(match[2])), CONNECT_SECONDS).close()

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.logs import FORMS
+from webemu.emulator.logs import LOG_FORMATS
 
-COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+COLLECTION_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names of collections, which are also folder names."""
-PREFIX = "WEBEMU_"
+VARIABLE_PREFIX = "WEBEMU_"
 """Prefix of the environment variables."""
 OTHER_VARIABLES = frozenset(
     {
@@ -31,7 +31,7 @@ OTHER_VARIABLES = frozenset(
     }
 )
 """Variables with the prefix that are not settings; any other one is taken for a misspelled setting."""
-WEB_PORTS = re.compile(r"none||[0-9]{1,5}(\s*,\s*[0-9]{1,5})*")
+WEB_PORTS_PATTERN = re.compile(r"none||[0-9]{1,5}(\s*,\s*[0-9]{1,5})*")
 """Values of `web_ports`: none, empty, or numbers with commas between them."""
 
 
@@ -69,7 +69,7 @@ class Config:
     """Log requests that take longer than this, in milliseconds; 0 disables it."""
 
     def __post_init__(self) -> None:
-        if not COLLECTION_NAME.fullmatch(self.collection):
+        if not COLLECTION_NAME_PATTERN.fullmatch(self.collection):
             raise BadRequest(
                 f"collection name {self.collection!r} is not usable as a folder name",
                 action="use letters, digits, '.', '_' and '-' (at most 64)",
@@ -79,33 +79,34 @@ class Config:
                 raise BadRequest(
                     f"{name} must be between 0 and 65535, got {port}", action=f"set {name} to a port number"
                 )
-        if not WEB_PORTS.fullmatch(self.web_ports) or any(port > 65_535 for port in self.further_ports):
+        if not WEB_PORTS_PATTERN.fullmatch(self.web_ports) or any(port > 65_535 for port in self.further_ports):
             raise BadRequest(
                 f"web_ports must be numbers between 0 and 65535, got {self.web_ports!r}",
                 action="separate them with commas, as in 80,443; none disables them",
             )
-        for name, number, least in [
+        for name, number, minimum in [
             ("workers", self.workers, 1),
             ("slow_ms", self.slow_ms, 0),
             ("compress", self.compress, 0),
         ]:
-            if number < least:
+            if number < minimum:
                 raise BadRequest(
-                    f"{name} must be {least} or more, got {number}", action=f"set {name} to {least} or more"
+                    f"{name} must be {minimum} or more, got {number}", action=f"set {name} to {minimum} or more"
                 )
-        if self.log_format not in FORMS:
+        if self.log_format not in LOG_FORMATS:
             raise BadRequest(
-                f"log_format must be one of {', '.join(FORMS)}, got {self.log_format!r}", action="choose one of these"
+                f"log_format must be one of {', '.join(LOG_FORMATS)}, got {self.log_format!r}",
+                action="choose one of these",
             )
 
     @property
-    def keys(self) -> frozenset[str]:
+    def accepted_keys(self) -> frozenset[str]:
         """The accepted API keys; empty if any key will do."""
-        given = (key.strip() for key in self.api_keys.split(","))
-        return frozenset() if self.api_keys == "any" else frozenset(key for key in given if key)
+        names = (key.strip() for key in self.api_keys.split(","))
+        return frozenset() if self.api_keys == "any" else frozenset(key for key in names if key)
 
     @property
-    def folder(self) -> Path:
+    def collection_folder(self) -> Path:
         """Folder of the collection."""
         return self.root / self.collection
 
@@ -115,9 +116,9 @@ class Config:
         return Path(self.uds) if self.uds not in ("", "none") else None
 
     @property
-    def written(self) -> Path:
+    def state_folder(self) -> Path:
         """Folder in which the server writes the sessions of the collection."""
-        return self.folder if self.state == "none" else Path(self.state) / self.collection
+        return self.collection_folder if self.state == "none" else Path(self.state) / self.collection
 
     @property
     def further_ports(self) -> tuple[int, ...]:
@@ -125,7 +126,7 @@ class Config:
         return tuple(int(digits) for digits in re.findall("[0-9]+", self.web_ports))
 
 
-def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
+def load_config(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
     """Return the settings of `webemu.toml` (or of the file that `WEBEMU_CONFIG` names), the environment and the flags.
 
     Later sources win; a flag that is None counts as not given. Raises BadRequest, which names the file, variable or
@@ -136,35 +137,39 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> 
     """
     environ = os.environ if environ is None else environ
     check_variables(environ)
-    path = _file(environ)
-    values = {name: (value, str(path)) for name, value in _read(path).items()}
-    values |= {name: (environ[_variable(name)], _variable(name)) for name in _NAMES if _variable(name) in environ}
-    flag = {name: f"--{name.replace('_', '-')}" for name in flags}
-    values |= {name: (value, flag[name]) for name, value in flags.items() if value is not None}
-    return Config(**{name: _checked(name, value, source) for name, (value, source) in values.items()})
+    path = _config_path(environ)
+    values = {name: (value, str(path)) for name, value in _read_file(path).items()}
+    values |= {
+        name: (environ[_variable_name(name)], _variable_name(name))
+        for name in _SETTING_NAMES
+        if _variable_name(name) in environ
+    }
+    flag_names = {name: f"--{name.replace('_', '-')}" for name in flags}
+    values |= {name: (value, flag_names[name]) for name, value in flags.items() if value is not None}
+    return Config(**{name: _convert_setting(name, value, source) for name, (value, source) in values.items()})
 
 
 def check_variables(environ: Mapping[str, str]) -> None:
     """Raise BadRequest if a variable begins with WEBEMU_ and no part of webemu reads it."""
-    known = {*map(_variable, _NAMES), *OTHER_VARIABLES}
+    known_names = {*map(_variable_name, _SETTING_NAMES), *OTHER_VARIABLES}
     for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known and not name.startswith("WEBEMU_COPY_"):
-            alike = get_close_matches(name, known, 1)
+        if name.startswith(VARIABLE_PREFIX) and name not in known_names and not name.startswith("WEBEMU_COPY_"):
+            similar = get_close_matches(name, known_names, 1)
             raise BadRequest(
-                f"environment variable {name} is not a setting" + (f"; did you mean {alike[0]}?" if alike else ""),
-                action=f"unset {name}; the settings are {', '.join(map(_variable, _NAMES))}",
+                f"environment variable {name} is not a setting" + (f"; did you mean {similar[0]}?" if similar else ""),
+                action=f"unset {name}; the settings are {', '.join(map(_variable_name, _SETTING_NAMES))}",
             )
 
 
-_NAMES = [field.name for field in fields(Config)]
+_SETTING_NAMES = [field.name for field in fields(Config)]
 
 
-def _variable(name: str) -> str:
+def _variable_name(name: str) -> str:
     """Return the environment variable of a setting."""
-    return f"{PREFIX}{name.upper()}"
+    return f"{VARIABLE_PREFIX}{name.upper()}"
 
 
-def _file(environ: Mapping[str, str]) -> Path:
+def _config_path(environ: Mapping[str, str]) -> Path:
     """Return the path of the TOML file, which need not exist unless `WEBEMU_CONFIG` names it. Raises BadRequest if it
     must.
     """
@@ -177,7 +182,7 @@ def _file(environ: Mapping[str, str]) -> Path:
     return path
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     """Return the settings of a TOML file; empty if there is no file. Raises BadRequest on bad TOML and unknown
     settings.
     """
@@ -187,24 +192,25 @@ def _read(path: Path) -> dict[str, Any]:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadRequest(f"{path}: {error}", action="correct the file; it must be valid TOML") from error
-    if unknown := sorted(values.keys() - set(_NAMES)):
-        alike = get_close_matches(unknown[0], _NAMES, 1)
-        hint = f"; did you mean {alike[0]}?" if alike else ""
+    if unknown := sorted(values.keys() - set(_SETTING_NAMES)):
+        similar = get_close_matches(unknown[0], _SETTING_NAMES, 1)
+        hint = f"; did you mean {similar[0]}?" if similar else ""
         raise BadRequest(
-            f"{path}: unknown settings {', '.join(unknown)}{hint}", action=f"the settings are {', '.join(_NAMES)}"
+            f"{path}: unknown settings {', '.join(unknown)}{hint}",
+            action=f"the settings are {', '.join(_SETTING_NAMES)}",
         )
     return values
 
 
-def _checked(name: str, value: Any, source: str) -> Any:
+def _convert_setting(name: str, value: Any, source: str) -> Any:
     """Return a value in the type of its setting. Raises BadRequest, which names the source."""
-    kind = type(getattr(Config(), name))
+    setting_type = type(getattr(Config(), name))
     try:
         if isinstance(value, bool) or not isinstance(value, int | str | Path):
             raise ValueError
-        typed = kind(value)
+        typed = setting_type(value)
     except (ValueError, TypeError):
-        expected = "an integer" if kind is int else "a string"
+        expected = "an integer" if setting_type is int else "a string"
         raise BadRequest(
             f"{name} must be {expected}, got {value!r} (from {source})", action=f"correct {source}"
         ) from None

@@ -40,7 +40,7 @@ def parse_time(text: str) -> datetime:
         ) from error
 
 
-def parse_span(text: str) -> tuple[date, date] | None:
+def parse_date_range(text: str) -> tuple[date, date] | None:
     """Return the first and last day of a year, month or day, as `before:` and `after:` take it; None if it is none of
     these.
     """
@@ -59,12 +59,12 @@ def parse_span(text: str) -> tuple[date, date] | None:
 _EPOCH = date(1970, 1, 1)
 
 
-def day_number(day: date) -> int:
+def to_day_number(day: date) -> int:
     """Return the days since 1970-01-01, as the snapshot's date columns store them."""
     return (day - _EPOCH).days
 
 
 @lru_cache(maxsize=65_536)
-def day_text(number: int) -> str:
+def format_day(number: int) -> str:
     """Return YYYY-MM-DD of a day number."""
     return (_EPOCH + timedelta(days=number)).isoformat()

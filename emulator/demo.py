@@ -20,15 +20,15 @@ from typing import Annotated
 
 import typer
 
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 
 PAGES, SEED = 2000, 7
 TASKS = 12
-GRACE = 20.0
+GRACE_SECONDS = 20.0
 """Seconds that a command has to end by itself after SIGINT."""
-PATIENCE = 60.0
+START_SECONDS = 60.0
 """Seconds that the server has to become healthy."""
-TRY = """
+TRY_TEXT = """
 The server is up at {address} until Ctrl-C. To try, in another terminal:
 
     {webemu} search mayor of the town --server {address}
@@ -48,39 +48,41 @@ def demo(
     once: Annotated[bool, typer.Option("--once", help="Exit at the end instead of keeping the server up.")] = False,
 ) -> None:
     """Generate a small synthetic web, serve it, and let an agent use it."""
-    config = load({"root": root, "port": port})
+    config = load_config({"root": root, "port": port})
     name = "demo" if (pages, seed) == (PAGES, SEED) else f"demo-{pages}-{seed}"
     web, marker = config.root / f"{name}-web", config.root / f"{name}-web.done"
-    place = ["--root", str(config.root), "--collection", name]
-    script = Script()
+    collection_options = ["--root", str(config.root), "--collection", name]
+    runner = CommandRunner()
     try:
         if not marker.exists():
-            script.run("generate", str(web), "--pages", str(pages), "--seed", str(seed))
+            runner.run("generate", str(web), "--pages", str(pages), "--seed", str(seed))
             marker.touch()  # only now is the web complete: an interrupted run generates it again
-        script.run("ingest", str(web), *place)
+        runner.run("ingest", str(web), *collection_options)
         free = str(free_port(config.port))
         address = f"http://127.0.0.1:{free}"
-        server = script.start("serve", *place, "--host", "127.0.0.1", "--port", free)
-        script.wait_until_healthy(server, int(free))
-        script.run("quiz", str(web / "tasks.jsonl"), "--limit", str(TASKS), "--show", "1", "--server", address)
+        server = runner.start("serve", *collection_options, "--host", "127.0.0.1", "--port", free)
+        runner.wait_until_healthy(server, int(free))
+        runner.run("quiz", str(web / "tasks.jsonl"), "--limit", str(TASKS), "--show", "1", "--server", address)
         if not once:
             print(
-                TRY.format(webemu=called(), address=address, collection=name, root=shlex.quote(str(config.root))),
+                TRY_TEXT.format(
+                    webemu=command_name(), address=address, collection=name, root=shlex.quote(str(config.root))
+                ),
                 flush=True,
             )
-            script.wait(server, until_stopped=True)
-    except Ended as ended:
-        raise typer.Exit(ended.code) from None
+            runner.wait(server, until_stopped=True)
+    except DemoInterrupted as interruption:
+        raise typer.Exit(interruption.code) from None
     finally:
-        script.close()
+        runner.close()
 
 
-def called() -> str:
+def command_name() -> str:
     """Return the command name to print: the path it was called by if it is not on the PATH."""
     return shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "webemu" and not shutil.which("webemu") else "webemu"
 
 
-class Ended(Exception):
+class DemoInterrupted(Exception):
     """Raised to end the demo early; `code` is its exit status."""
 
     def __init__(self, code: int) -> None:
@@ -88,7 +90,7 @@ class Ended(Exception):
         self.code = code
 
 
-class Script:
+class CommandRunner:
     """Runs webemu commands, each in a process group of its own, so that all its processes can be ended together.
 
     Signals are only recorded and checked between polls: an exception inside `Popen` could lose a process that has just
@@ -99,9 +101,9 @@ class Script:
         self._stopped_by = 0
         self._running: list[subprocess.Popen[bytes]] = []
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._note)
+            signal.signal(number, self._record_signal)
 
-    def _note(self, number: int, _: object) -> None:
+    def _record_signal(self, number: int, _: object) -> None:
         self._stopped_by = number
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -126,47 +128,48 @@ class Script:
         status 0.
         """
         while process.poll() is None:
-            self._look(good=until_stopped)
-        self._end(process)
+            self._pause(is_success=until_stopped)
+        self._stop(process)
         if process.returncode or until_stopped:
-            raise Ended(max(1, process.returncode))
+            raise DemoInterrupted(max(1, process.returncode))
 
     def wait_until_healthy(self, server: subprocess.Popen[bytes], port: int) -> None:
         """Wait for the server to answer. Raises DemoInterrupted if it ends or does not become healthy in time."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + START_SECONDS
         while not is_healthy(port):
             if server.poll() is not None:
-                raise Ended(max(1, server.returncode))
+                raise DemoInterrupted(max(1, server.returncode))
             if time.monotonic() > deadline:
                 print(
-                    f"webemu: the server is not healthy after {PATIENCE:g} s; see its messages above", file=sys.stderr
+                    f"webemu: the server is not healthy after {START_SECONDS:g} s; see its messages above",
+                    file=sys.stderr,
                 )
-                raise Ended(1)
-            self._look()
+                raise DemoInterrupted(1)
+            self._pause()
 
-    def _look(self, *, good: bool = False) -> None:
+    def _pause(self, *, is_success: bool = False) -> None:
         """Sleep briefly. Raises DemoInterrupted if a signal came; with status 0 if `good`."""
         if self._stopped_by:
-            raise Ended(0 if good else 128 + self._stopped_by)
+            raise DemoInterrupted(0 if is_success else 128 + self._stopped_by)
         time.sleep(0.05)
 
     def close(self) -> None:
         """End all commands that still run, the last one first."""
         for process in reversed(self._running.copy()):
-            self._end(process)
+            self._stop(process)
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
+    def _stop(self, process: subprocess.Popen[bytes]) -> None:
         """End a command with SIGINT, then kill whatever is left of its process group."""
         if process.poll() is None:
-            _signal(process, signal.SIGINT)
+            _signal_group(process, signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(GRACE)
-        _signal(process, signal.SIGKILL)
+                process.wait(GRACE_SECONDS)
+        _signal_group(process, signal.SIGKILL)
         process.wait()
         self._running.remove(process)
 
 
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Signal a whole process group, which may outlive its leader."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
@@ -184,12 +187,12 @@ def is_healthy(port: int) -> bool:
         connection.close()
 
 
-def free_port(wanted: int) -> int:
+def free_port(preferred: int) -> int:
     """Return the preferred port, or a free one if it is taken."""
-    for port in (wanted, 0):
+    for port in (preferred, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with suppress(OSError):
                 probe.bind(("127.0.0.1", port))
                 return int(probe.getsockname()[1])
-    return wanted
+    return preferred

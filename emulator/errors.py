@@ -18,7 +18,7 @@ internal error is never disguised as an empty result.
 
 from __future__ import annotations
 
-from webemu.emulator.surrogates import mended
+from webemu.emulator.surrogates import replace_surrogates
 
 
 class EmulatorError(Exception):
@@ -29,11 +29,11 @@ class EmulatorError(Exception):
     reason = "internal-error"
     """Stable, machine-readable name of the error."""
 
-    def __init__(self, message: str, *, action: str = "", reason: str = "", place: str = "") -> None:
+    def __init__(self, message: str, *, action: str = "", reason: str = "", location: str = "") -> None:
         """Store the texts, with lone surrogates replaced by question marks so that they can be written in UTF-8."""
-        self.message = mended(message)
-        self.action = mended(action)
-        super().__init__(f"{self.message} ({mended(place)})" if place else self.message)
+        self.message = replace_surrogates(message)
+        self.action = replace_surrogates(action)
+        super().__init__(f"{self.message} ({replace_surrogates(location)})" if location else self.message)
         if reason:
             self.reason = reason
             """Stable, machine-readable name of the error."""
@@ -46,7 +46,7 @@ class BadRequest(EmulatorError):
     reason = "bad-request"
 
 
-class Refused(EmulatorError):
+class ServiceRefusal(EmulatorError):
     """A service refuses a request that it understands.
 
     Reasons: `bad-key`, `rate-limited`, `no-such-route`, `method-not-allowed`, and others.
@@ -67,7 +67,7 @@ class NotCaptured(EmulatorError):
     reason = "url-not-captured"
 
 
-class NoView(EmulatorError):
+class ViewUnavailable(EmulatorError):
     """The capture exists but not in the requested view, such as the text of an image."""
 
     status = 406

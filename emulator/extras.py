@@ -42,43 +42,43 @@ EXTRAS = {
 """Top-level modules by the extra that installs them. The extra `embed` lists its own packages for those that `train`
 and `dense` share.
 """
-POSIX = ("fcntl", "grp", "pwd", "resource", "termios")
+POSIX_MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
 """Modules of the standard library that Windows lacks."""
-ROOMS = ("agent_client", "api", "emulator", "index", "ingest", "rl")
+PACKAGES = ("agent_client", "api", "emulator", "index", "ingest", "rl")
 """Top-level packages of webemu."""
 _EXTRA_OF = {module: extra for extra, modules in EXTRAS.items() for module in modules}
 
 
-def install(extras: Iterable[str]) -> str:
+def install_command(extras: Iterable[str]) -> str:
     """Return the command that installs some extras.
 
     webemu is on no package index, so the command uses the clone or the wheel that it was installed from.
     """
     extra = ",".join(sorted(set(extras), key=[*EXTRAS].index))
-    place = _source()
-    if place.endswith(".whl"):
-        return f"pip install {shlex.quote(f'webemu[{extra}] @ file://{place}')}"
-    line = f"pip install '.[{extra}]' -c constraints.txt"
-    if not place:
-        return f"in a clone of webemu: {line}"
-    return line if Path(place) == Path.cwd() else f"cd {shlex.quote(place)} && {line}"
+    source = _install_source()
+    if source.endswith(".whl"):
+        return f"pip install {shlex.quote(f'webemu[{extra}] @ file://{source}')}"
+    command = f"pip install '.[{extra}]' -c constraints.txt"
+    if not source:
+        return f"in a clone of webemu: {command}"
+    return command if Path(source) == Path.cwd() else f"cd {shlex.quote(source)} && {command}"
 
 
-def absence(what: str, modules: Sequence[str]) -> EmulatorError:
+def missing_package_error(subject: str, modules: Sequence[str]) -> EmulatorError:
     """Return the error for missing modules that `what` needs. It names the first one and all extras to install."""
-    names = [_top(module) for module in modules]
-    if absent := [name for name in names if name in POSIX]:
+    names = [_top_level_package(module) for module in modules]
+    if absent := [name for name in names if name in POSIX_MODULES]:
         return EmulatorError(
-            f"{what} needs Linux or macOS: Python has no module {absent[0]!r} on this system",
+            f"{subject} needs Linux or macOS: Python has no module {absent[0]!r} on this system",
             action="run it there, in WSL or in a container; the client alone runs on every system",
         )
     return EmulatorError(
-        f"{what} needs the package {names[0]!r}, which is not installed",
-        action=install(_EXTRA_OF[name] for name in names),
+        f"{subject} needs the package {names[0]!r}, which is not installed",
+        action=install_command(_EXTRA_OF[name] for name in names),
     )
 
 
-def name_of(error: ImportError) -> str:
+def missing_module(error: ImportError) -> str:
     """Return the module that an ImportError could not find; empty if it does not say, or if the module exists but is
     broken.
     """
@@ -88,51 +88,51 @@ def name_of(error: ImportError) -> str:
 
 def is_optional(module: str) -> bool:
     """True if a module belongs to an extra, or is one that Windows lacks."""
-    return _top(module) in _EXTRA_OF or _top(module) in POSIX
+    return _top_level_package(module) in _EXTRA_OF or _top_level_package(module) in POSIX_MODULES
 
 
-def _top(module: str) -> str:
+def _top_level_package(module: str) -> str:
     """Return the top-level package of a module."""
     return module.partition(".")[0]
 
 
-def _source() -> str:
+def _install_source() -> str:
     """Return the clone or the wheel that webemu was installed from; empty if it is no longer there."""
-    here = Path(__file__).resolve().parents[1]
-    if (here / "pyproject.toml").is_file():
-        return str(here)
+    clone = Path(__file__).resolve().parents[1]
+    if (clone / "pyproject.toml").is_file():
+        return str(clone)
     try:
         origin = json.loads(distribution("webemu").read_text("direct_url.json") or "{}")  # PEP 610
     except (PackageNotFoundError, ValueError):
         return ""
-    place = Path(unquote(urlsplit(origin.get("url", "")).path))
-    is_there = place.suffix == ".whl" if place.is_file() else (place / "constraints.txt").is_file()
-    return str(place) if is_there and place.is_absolute() else ""
+    path = Path(unquote(urlsplit(origin.get("url", "")).path))
+    is_usable = path.suffix == ".whl" if path.is_file() else (path / "constraints.txt").is_file()
+    return str(path) if is_usable and path.is_absolute() else ""
 
 
 @contextmanager
-def stand_ins() -> Iterator[list[str]]:
+def stub_missing_packages() -> Iterator[list[str]]:
     """Let missing optional modules be imported as stubs within the block; yield the list of those that were.
 
     Code imported this way can only show its options, and is forgotten when the block ends.
     """
-    hidden = [name for name, module in sys.modules.items() if module is None and _top(name) in _EXTRA_OF]
+    hidden = [name for name, module in sys.modules.items() if module is None and _top_level_package(name) in _EXTRA_OF]
     for name in hidden:  # None in sys.modules blocks an import before any finder is asked
         del sys.modules[name]
-    finder, before = _Finder(set(hidden)), set(sys.modules)
+    finder, before = _StubFinder(set(hidden)), set(sys.modules)
     sys.meta_path.insert(0, finder)
     try:
         yield finder.missing
     finally:
         sys.meta_path.remove(finder)
         for name in set(sys.modules) - before:
-            if _top(name) in ("webemu", *finder.missing):
+            if _top_level_package(name) in ("webemu", *finder.missing):
                 del sys.modules[name]
         # Hide them again, as they were before the block.
         sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
 
 
-class _Finder(MetaPathFinder, Loader):
+class _StubFinder(MetaPathFinder, Loader):
     """Import hook that provides a stub for each optional module that nobody else can import."""
 
     def __init__(self, hidden: set[str]) -> None:
@@ -144,15 +144,15 @@ class _Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return a stub for a missing optional module; None leaves the import to the other finders."""
-        top = _top(fullname)
+        top = _top_level_package(fullname)
         if top not in self.missing:
-            is_there = fullname not in self.hidden and self._is_found(fullname, path, target)
+            is_there = fullname not in self.hidden and self._is_importable(fullname, path, target)
             if fullname not in _EXTRA_OF or is_there:
                 return None
             self.missing.append(top)
         return ModuleSpec(fullname, self, is_package=True)
 
-    def _is_found(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> bool:
+    def _is_importable(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> bool:
         """True if another finder has the module; one that raises ImportError ends the search, as in a real import."""
         try:
             return any(one.find_spec(name, path, target) for one in sys.meta_path if one is not self)
@@ -160,22 +160,22 @@ class _Finder(MetaPathFinder, Loader):
             return False
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _Module(spec.name)
+        return _StubModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run nothing: a stub has no code."""
 
 
-class _Module(ModuleType):
+class _StubModule(ModuleType):
     """A stub module: any public attribute of it is a stub value."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _Anything()
+        return _StubValue()
 
 
-class _Anything:
+class _StubValue:
     """A stub for any class, function, decorator or value of a missing module."""
 
     def __call__(self, *arguments: Any, **_: Any) -> Any:

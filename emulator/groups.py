@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 MAX_DEPTH = 8
 """Parentheses nested deeper than this are ignored."""
-MAX_WAYS = 32
+MAX_ALTERNATIVES = 32
 """Maximum number of `OR`s in a query; further ones are ignored."""
 
-TOKEN = re.compile(
+TOKEN_PATTERN = re.compile(
     r"""(?P<open>-?\()|(?P<close>\))|(?P<either>(?:OR|\|)(?![^\s()]))
         |[-+]?(?:[A-Za-z]+:)?(?:"[^"]*"|(?:[^\s()]|\([^\s()]*\))++)""",
     re.VERBOSE,
@@ -34,81 +34,81 @@ class Node:
     """Offset of the first character."""
     end: int
     """Offset after the last character."""
-    is_unwanted: bool = False
+    is_excluded: bool = False
     """True for `-(...)`."""
     is_choice: bool = False
     is_leaf: bool = False
     members: list[Node] = field(default_factory=list)
 
 
-def grouped(text: str) -> list[Node]:
+def parse_groups(text: str) -> list[Node]:
     """Return the top-level parts of a query, in the order typed."""
-    tokens = list(TOKEN.finditer(text))
-    pairs = _pairs(tokens)
-    levels = [_Level(Node(0, len(text)))]
-    ways = 0
-    for place, token in enumerate(tokens):
+    tokens = list(TOKEN_PATTERN.finditer(text))
+    pairs = _find_pairs(tokens)
+    frames = [_Frame(Node(0, len(text)))]
+    or_count = 0
+    for index, token in enumerate(tokens):
         if token["either"]:
-            ways += 1
-            levels[-1].joins = ways <= MAX_WAYS
-        elif token["open"] and place in pairs:
-            levels.append(_Level(Node(token.start(), token.end(), is_unwanted=token[0] == "-(")))
-        elif token["close"] and place in pairs:
-            node = levels.pop().node
+            or_count += 1
+            frames[-1].is_after_or = or_count <= MAX_ALTERNATIVES
+        elif token["open"] and index in pairs:
+            frames.append(_Frame(Node(token.start(), token.end(), is_excluded=token[0] == "-(")))
+        elif token["close"] and index in pairs:
+            node = frames.pop().node
             node.end = token.end()
-            levels[-1].add(node)
+            frames[-1].add(node)
         elif not (token["open"] or token["close"]):
-            levels[-1].add(Node(token.start(), token.end(), is_leaf=True))
-    return levels[0].node.members
+            frames[-1].add(Node(token.start(), token.end(), is_leaf=True))
+    return frames[0].node.members
 
 
-def leaves(nodes: list[Node]) -> Iterator[Node]:
+def removable_groups(nodes: list[Node]) -> Iterator[Node]:
     """Yield the parts that a user can remove one by one: leaves, choices and excluded groups. Plain parentheses are
     opened.
     """
     for node in nodes:
-        if node.is_leaf or node.is_choice or node.is_unwanted:
+        if node.is_leaf or node.is_choice or node.is_excluded:
             yield node
         else:
-            yield from leaves(node.members)
+            yield from removable_groups(node.members)
 
 
 @dataclass(slots=True)
-class _Level:
+class _Frame:
     """Parser state between two parentheses."""
 
     node: Node
-    joins: bool = False
+    is_after_or: bool = False
     """True if an `OR` was read and its right operand is still to come."""
 
     def add(self, node: Node) -> None:
         """Append a part, or join it to the previous one if an `OR` stands between them."""
         members = self.node.members
-        if not (self.joins and members):
+        if not (self.is_after_or and members):
             members.append(node)
         elif members[-1].is_choice:
             members[-1].members.append(node)
             members[-1].end = node.end
         else:
             members[-1] = Node(members[-1].start, node.end, is_choice=True, members=[members[-1], node])
-        self.joins = False
+        self.is_after_or = False
 
 
-def _pairs(tokens: list[re.Match[str]]) -> set[int]:
+def _find_pairs(tokens: list[re.Match[str]]) -> set[int]:
     """Return the indices of parentheses that are balanced and not nested too deeply. Unbalanced ones add no depth."""
-    matched: dict[int, int] = {}
-    opened: list[int] = []
-    for place, token in enumerate(tokens):
+    closing_of: dict[int, int] = {}
+    open_indices: list[int] = []
+    for index, token in enumerate(tokens):
         if token["open"]:
-            opened.append(place)
-        elif token["close"] and opened:
-            matched[opened.pop()] = place
-    found: set[int] = set()
+            open_indices.append(index)
+        elif token["close"] and open_indices:
+            closing_of[open_indices.pop()] = index
+    accepted: set[int] = set()
     ends: list[int] = []  # closing indices of the pairs around the current one: their number is its depth
-    for first, last in sorted(matched.items()):
+    for first, last in sorted(closing_of.items()):
         while ends and ends[-1] < first:
             ends.pop()
         if len(ends) < MAX_DEPTH:
-            found |= {first, last}
+            accepted |= {first, last}
         ends.append(last)
-    return found
+    return accepted

@@ -12,37 +12,37 @@ _WORD = re.compile("[\\w\u00ad\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u09
 """
 
 
-def spans(text: str, words: str, terms: Callable[[str], Sequence[str]]) -> list[Span]:
+def match_spans(text: str, words: str, terms: Callable[[str], Sequence[str]]) -> list[Span]:
     """Return the span of every word in `text` that matches `words` in the search; `terms` returns the index terms of a
     text.
     """
-    wanted = set(terms(words))
-    if not wanted:
+    query_terms = set(terms(words))
+    if not query_terms:
         return []
-    typed = set(_WORD.findall(words.lower()))  # for words of several terms, which are compared as text
-    return [span for found in _WORD.finditer(text) for span in _inside(found, wanted, typed, terms)]
+    query_words = set(_WORD.findall(words.lower()))  # for words of several terms, which are compared as text
+    return [span for match in _WORD.finditer(text) for span in _spans_in_word(match, query_terms, query_words, terms)]
 
 
-def pieces(text: str, marks: Sequence[Span]) -> list[tuple[str, bool]]:
+def split_at_spans(text: str, marks: Sequence[Span]) -> list[tuple[str, bool]]:
     """Return the text cut at the spans, as (piece, True if it is one of the spans); empty pieces are left out."""
-    parts, at = [], 0
+    parts, offset = [], 0
     for start, end in marks:
-        parts += [(text[at:start], False), (text[start:end], True)]
-        at = end
-    return [part for part in [*parts, (text[at:], False)] if part[0]]
+        parts += [(text[offset:start], False), (text[start:end], True)]
+        offset = end
+    return [part for part in [*parts, (text[offset:], False)] if part[0]]
 
 
-def _inside(
-    found: re.Match[str], wanted: set[str], typed: set[str], terms: Callable[[str], Sequence[str]]
+def _spans_in_word(
+    match: re.Match[str], query_terms: set[str], query_words: set[str], terms: Callable[[str], Sequence[str]]
 ) -> Iterator[Span]:
     """Yield the span of a matching word.
 
     A word of several terms, as in scripts without spaces, yields the spans of the query's words inside it.
     """
-    of_word = terms(found[0])
-    if len(of_word) == 1 and of_word[0] in wanted:
-        yield found.span()
-    elif len(of_word) > 1 and typed:
-        pattern = "|".join(map(re.escape, sorted(typed, key=len, reverse=True)))
-        for part in re.finditer(pattern, found[0].lower()):
-            yield found.start() + part.start(), found.start() + part.end()
+    word_terms = terms(match[0])
+    if len(word_terms) == 1 and word_terms[0] in query_terms:
+        yield match.span()
+    elif len(word_terms) > 1 and query_words:
+        pattern = "|".join(map(re.escape, sorted(query_words, key=len, reverse=True)))
+        for part_match in re.finditer(pattern, match[0].lower()):
+            yield match.start() + part_match.start(), match.start() + part_match.end()

@@ -14,44 +14,47 @@ from typing import Any
 
 import orjson
 
-from webemu.emulator.surrogates import mended
+from webemu.emulator.surrogates import replace_surrogates
 
 MAX_DEPTH = 100
 """Maximum nesting of lists and objects, so that every writer can write the value out again."""
 
 
-def read(text: bytes) -> Any:
+def parse_json(text: bytes) -> Any:
     """Return the value of a JSON text. Raises ValueError, which says what is wrong and where."""
     value = orjson.loads(text)
     _check_depth(value, text.count(b"[") + text.count(b"{"))
     return value
 
 
-def read_once(text: bytes | str) -> Any:
+def parse_json_unique_names(text: bytes | str) -> Any:
     """Return the value of a JSON text in which no object has a name twice. Raises ValueError.
 
-    Strings may hold lone surrogates, so that the caller can reject the member that holds one (`webemu.emulator.surrogates`).
+    Strings may hold lone surrogates, so that the caller can reject the member that holds one
+    (`webemu.emulator.surrogates`).
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_float=_finite, parse_constant=_finite)
+        value = json.loads(
+            text, object_pairs_hook=_build_object, parse_float=_parse_finite, parse_constant=_parse_finite
+        )
     except RecursionError as error:
         raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep") from error
     _check_depth(value, text.count("[") + text.count("{"))
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object. Raises ValueError if it has a name twice."""
     value = dict(pairs)
     if len(value) < len(pairs):
         twice = next(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
-        raise ValueError(f"an object has the name {mended(twice[:60])!r} twice")
+        raise ValueError(f"an object has the name {replace_surrogates(twice[:60])!r} twice")
     return value
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     """Return a number. Raises ValueError if it is NaN or infinite."""
     if isfinite(number := float(text)):
         return number
@@ -65,13 +68,13 @@ def _check_depth(value: Any, opened: int) -> None:
     """
     level: list[Any] = [value] if opened > MAX_DEPTH else []
     for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _members(outer) if isinstance(inner, (dict, list))]
+        level = [inner for outer in level for inner in _member_values(outer) if isinstance(inner, (dict, list))]
         if not level:
             return
     raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
 
 
-def _members(value: Any) -> Iterable[Any]:
+def _member_values(value: Any) -> Iterable[Any]:
     """Return the values inside an object or a list; empty for anything else."""
     if isinstance(value, dict):
         return value.values()

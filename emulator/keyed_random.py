@@ -16,39 +16,39 @@ _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
+class KeyedRandom:
     """Random values under one key, such as that of a session or of one of its requests.
 
     random = KeyedRandom("session-1")
     random.uniform("latency") == random.uniform("latency")  # always
     """
 
-    about: str
+    key: str
     """Key that all values depend on."""
 
-    def of(self, *more: object) -> Draws:
+    def derive(self, *key_parts: object) -> KeyedRandom:
         """Return the generator of a narrower key."""
-        return Draws("\0".join([self.about, *map(str, more)]))
+        return KeyedRandom("\0".join([self.key, *map(str, key_parts)]))
 
-    def share(self, *more: object) -> float:
+    def uniform(self, *key_parts: object) -> float:
         """Return a number from 0 to below 1."""
-        text = "\0".join([self.about, *map(str, more)])
+        text = "\0".join([self.key, *map(str, key_parts)])
         # 56 bits, more than the 53 of a double's mantissa.
         return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()[:7], "big") / 2**56
 
-    def hits(self, rate: float, *more: object) -> bool:
+    def bernoulli(self, rate: float, *key_parts: object) -> bool:
         """True with probability `rate`."""
-        return rate > 0 and self.share(*more) < rate
+        return rate > 0 and self.uniform(*key_parts) < rate
 
-    def normal(self, *more: object) -> float:
+    def normal(self, *key_parts: object) -> float:
         """Return a number from the normal distribution with mean 0 and standard deviation 1."""
-        return _NORMAL.inv_cdf((self.share(*more) * 2**53 + 0.5) / (2**53 + 1))
+        return _NORMAL.inv_cdf((self.uniform(*key_parts) * 2**53 + 0.5) / (2**53 + 1))
 
-    def choice(self, items: Sequence[Item], *more: object) -> Item:
+    def choice(self, items: Sequence[Item], *key_parts: object) -> Item:
         """Return one of the items. Raises IndexError if there are none."""
-        return items[int(self.share(*more) * len(items))]
+        return items[int(self.uniform(*key_parts) * len(items))]
 
-    def shuffled(self, items: Sequence[Item], *more: object) -> list[Item]:
+    def permute(self, items: Sequence[Item], *key_parts: object) -> list[Item]:
         """Return the items in a random order, as a new list."""
-        order = sorted(range(len(items)), key=lambda at: (self.share(*more, at), at))
-        return [items[at] for at in order]
+        order = sorted(range(len(items)), key=lambda index: (self.uniform(*key_parts, index), index))
+        return [items[index] for index in order]

@@ -1,17 +1,19 @@
-"""Port: the record of what sessions did and used, shared by all serving processes. `webemu.index.ledger` implements it."""
+"""Port: the record of what sessions did and used, shared by all serving processes. `webemu.index.ledger` implements
+it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol
 
-Kind = Literal["searches", "fetches", "bytes"]
+BudgetKind = Literal["searches", "fetches", "bytes"]
 """A limited resource of a session."""
-KINDS: tuple[Kind, ...] = ("searches", "fetches", "bytes")
+BUDGET_KINDS: tuple[BudgetKind, ...] = ("searches", "fetches", "bytes")
 """All limited resources."""
 
 
-class Tally(NamedTuple):
+class SessionUsage(NamedTuple):
     """Steps, searches, fetches and response bytes that a session has used so far."""
 
     steps: int = 0
@@ -20,7 +22,7 @@ class Tally(NamedTuple):
     bytes: int = 0
 
 
-class Place(NamedTuple):
+class Impression(NamedTuple):
     """The last time a URL was shown in search results."""
 
     step: int
@@ -29,7 +31,7 @@ class Place(NamedTuple):
     """Rank at which it was shown."""
 
 
-class Begun(NamedTuple):
+class StartedStep(NamedTuple):
     """A step that has just been started."""
 
     number: int
@@ -46,25 +48,27 @@ class Ledger(Protocol):
     def open(self, name: str, record: bytes) -> str:
         """Open a session and return its id, which begins with `name`; several sessions may have the same name."""
 
-    def keep(self, session: str, record: bytes) -> None:
+    def save_session(self, session: str, record: bytes) -> None:
         """Store a session under a known id, unless it exists."""
 
-    def record(self, session: str) -> bytes | None:
+    def read_session(self, session: str) -> bytes | None:
         """Return the record that a session was opened with; None if there is no such session."""
 
-    def begin(self, session: str, request: bytes) -> Begun:
+    def start_step(self, session: str, request: bytes) -> StartedStep:
         """Start the next step of a session."""
 
-    def spend(self, session: str, kind: Kind, limit: int) -> bool:
+    def spend(self, session: str, kind: BudgetKind, limit: int) -> bool:
         """Use one unit of a budget. Return False, and use nothing, if none is left."""
 
-    def note(self, session: str, step: int, entry: bytes, shown: Mapping[str, int], used: Mapping[Kind, int]) -> None:
+    def finish_step(
+        self, session: str, step: int, entry: bytes, shown_ranks: Mapping[str, int], used: Mapping[BudgetKind, int]
+    ) -> None:
         """Write the entry of a step, the ranks at which it showed URLs, and what it used beyond its budgeted units."""
 
-    def places(self, session: str, urls: tuple[str, ...]) -> dict[str, Place]:
+    def find_impressions(self, session: str, urls: tuple[str, ...]) -> dict[str, Impression]:
         """Return where these URLs were last shown; URLs that never were are left out."""
 
-    def tally(self, session: str) -> Tally:
+    def read_usage(self, session: str) -> SessionUsage:
         """Return what a session has used; all zeros if it has done nothing."""
 
     def entries(self, session: str, first: int, limit: int) -> list[bytes]:

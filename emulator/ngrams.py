@@ -10,21 +10,21 @@ import unicodedata
 from collections.abc import Iterator
 from hashlib import blake2b
 
-WORDS = 13
+NGRAM_WORDS = 13
 """Words in a run."""
 _WORD = re.compile(r"\w+")
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return a text case-folded, in NFKC, with single spaces."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return " ".join(text.casefold().split())
 
 
-def ngrams(text: str) -> Iterator[str]:
+def hash_ngrams(text: str) -> Iterator[str]:
     """Yield the hash of every run of 13 words: 16 hex digits of blake2b over the words with single spaces."""
-    words = _WORD.findall(plain(text))
-    for start in range(len(words) - WORDS + 1):
-        run = " ".join(words[start : start + WORDS])
+    words = _WORD.findall(normalize_text(text))
+    for start in range(len(words) - NGRAM_WORDS + 1):
+        run = " ".join(words[start : start + NGRAM_WORDS])
         yield blake2b(run.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -17,12 +17,12 @@ from typing import Any
 from webemu.emulator import json_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.surrogates import is_whole
+from webemu.emulator.surrogates import is_utf8_encodable
 from webemu.emulator.weather import FAIR, RATES, Latency, Weather
 
-MAX_TEXT = 200
+MAX_TEXT_CHARS = 200
 """Maximum length of a name, in characters."""
-LATENCIES = ("constant", "uniform", "lognormal")
+LATENCY_KINDS = ("constant", "uniform", "lognormal")
 """Distributions of an added delay."""
 
 
@@ -73,155 +73,171 @@ class Policy:
     weather: Weather = FAIR
 
     @property
-    def guards(self) -> bool:
+    def restricts_content(self) -> bool:
         """True if the session's web contains less than the crawl."""
         return self.as_of is not None or self.blocked != Blocked()
 
 
-def read_policy(text: bytes | str) -> Policy:
+def parse_policy(text: bytes | str) -> Policy:
     """Return the policy in a JSON text. Raises BadRequest.
 
     parse_policy('{"blocked": {"domains": ["example.org"]}, "budget": {"searches": 5}}')
     """
     try:
-        value = json_text.read_once(text)
+        value = json_text.parse_json_unique_names(text)
     except ValueError as error:
-        raise _bad(f"is not valid JSON: {error}") from error
-    return make_policy(value)
+        raise _policy_error(f"is not valid JSON: {error}") from error
+    return policy_from_json(value)
 
 
-def make_policy(value: Any) -> Policy:
+def policy_from_json(value: Any) -> Policy:
     """Return the policy of a decoded JSON object; null members count as absent. Raises BadRequest."""
-    given = _members(value, "", {field.name for field in fields(Policy)})
-    made: dict[str, Any] = {name: _text(given, name) for name in ("task", "rollout", "snapshot", "engine")}
-    made["as_of"] = parse_time(_text(given, "as_of")) if given.get("as_of") else None
-    made["seed"] = _whole(given, "seed", 0)
-    made["marks"] = _switch(given, "marks")
-    made["blocked"] = _blocked(given.get("blocked") or {})
-    made["budget"] = _budget(given.get("budget") or {})
-    made["weather"] = _weather(given.get("weather") or {})
-    return Policy(**made)
+    members = _check_members(value, "", {field.name for field in fields(Policy)})
+    arguments: dict[str, Any] = {
+        name: _text_member(members, name) for name in ("task", "rollout", "snapshot", "engine")
+    }
+    arguments["as_of"] = parse_time(_text_member(members, "as_of")) if members.get("as_of") else None
+    arguments["seed"] = _integer_member(members, "seed", 0)
+    arguments["marks"] = _boolean_member(members, "marks")
+    arguments["blocked"] = _parse_blocked(members.get("blocked") or {})
+    arguments["budget"] = _parse_budget(members.get("budget") or {})
+    arguments["weather"] = _parse_weather(members.get("weather") or {})
+    return Policy(**arguments)
 
 
-def _blocked(value: Any) -> Blocked:
+def _parse_blocked(value: Any) -> Blocked:
     """Return the block rules of a JSON object."""
     names = [field.name for field in fields(Blocked)]
-    given = _members(value, "blocked.", set(names))
-    return Blocked(**{name: _texts(given.get(name) or [], f"blocked.{name}") for name in names})
+    members = _check_members(value, "blocked.", set(names))
+    return Blocked(**{name: _check_texts(members.get(name) or [], f"blocked.{name}") for name in names})
 
 
-def _budget(value: Any) -> Budget:
+def _parse_budget(value: Any) -> Budget:
     """Return the budget of a JSON object; absent limits are unlimited."""
     names = [field.name for field in fields(Budget)]
-    given = _members(value, "budget.", set(names))
-    return Budget(**{name: _whole(given, name, 0) if name in given else None for name in names})
+    members = _check_members(value, "budget.", set(names))
+    return Budget(**{name: _integer_member(members, name, 0) if name in members else None for name in names})
 
 
-def _weather(value: Any) -> Weather:
+def _parse_weather(value: Any) -> Weather:
     """Return the weather of a JSON object. Raises BadRequest if the fault rates add up to more than 1."""
-    given = _members(value, "weather.", {field.name for field in fields(Weather)})
-    made: dict[str, Any] = {name: _number(given, name, 1.0) for name in RATES if name in given}
-    made |= {name: _number(given, name, 600_000.0) for name in ("hold_ms",) if name in given}
-    made |= {name: _whole(given, name, 0) for name in ("retry_after",) if name in given}
-    latency = _members(given.get("latency") or {}, "weather.latency.", {"kind", "ms", "spread"})
-    kind = _text(latency, "kind") or "constant"
-    if kind not in LATENCIES:
-        raise _bad(f"has an unknown weather.latency.kind {kind!r}", f"use one of {', '.join(LATENCIES)}")
-    numbers = {name: _number(latency, name, 60_000.0) for name in ("ms", "spread") if name in latency}
-    weather = Weather(latency=Latency(kind, **numbers), **made)
+    members = _check_members(value, "weather.", {field.name for field in fields(Weather)})
+    arguments: dict[str, Any] = {name: _number_member(members, name, 1.0) for name in RATES if name in members}
+    arguments |= {name: _number_member(members, name, 600_000.0) for name in ("hold_ms",) if name in members}
+    arguments |= {name: _integer_member(members, name, 0) for name in ("retry_after",) if name in members}
+    latency = _check_members(members.get("latency") or {}, "weather.latency.", {"kind", "ms", "spread"})
+    latency_kind = _text_member(latency, "kind") or "constant"
+    if latency_kind not in LATENCY_KINDS:
+        raise _policy_error(
+            f"has an unknown weather.latency.kind {latency_kind!r}", f"use one of {', '.join(LATENCY_KINDS)}"
+        )
+    numbers = {name: _number_member(latency, name, 60_000.0) for name in ("ms", "spread") if name in latency}
+    weather = Weather(latency=Latency(latency_kind, **numbers), **arguments)
     # The tolerance allows for rates whose floating-point sum is a little above 1.
     if weather.timeouts + weather.errors + weather.rate_limits + weather.resets + weather.truncated > 1 + 1e-9:
-        raise _bad("has fault rates (timeouts, errors, rate_limits, resets, truncated) that add up to more than 1")
+        raise _policy_error(
+            "has fault rates (timeouts, errors, rate_limits, resets, truncated) that add up to more than 1"
+        )
     return weather
 
 
-def _members(value: Any, where: str, known: set[str]) -> Mapping[str, Any]:
+def _check_members(value: Any, where: str, known_names: set[str]) -> Mapping[str, Any]:
     """Return the members of an object that are not null. Raises BadRequest for a non-object and for unknown names."""
     if not isinstance(value, dict):
-        raise _bad(f"must have an object at {where.rstrip('.') or 'its root'}, got {type(value).__name__}")
-    if unknown := sorted(value.keys() - known):
-        raise _bad(f"has an unknown member {where}{unknown[0][:60]}", f"the members are {', '.join(sorted(known))}")
+        raise _policy_error(f"must have an object at {where.rstrip('.') or 'its root'}, got {type(value).__name__}")
+    if unknown := sorted(value.keys() - known_names):
+        raise _policy_error(
+            f"has an unknown member {where}{unknown[0][:60]}", f"the members are {', '.join(sorted(known_names))}"
+        )
     return {name: member for name, member in value.items() if member is not None}
 
 
-def _text(given: Mapping[str, Any], name: str) -> str:
+def _text_member(members: Mapping[str, Any], name: str) -> str:
     """Return a string member, or an integer member as a string; empty if absent. Raises BadRequest."""
-    value = given.get(name, "")
+    value = members.get(name, "")
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise _bad(f"must have a string of at most {MAX_TEXT} characters as {name}")
-    if not is_whole(value):
-        raise _bad(f"has a lone surrogate in {name}, which UTF-8 cannot encode")
+    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
+        raise _policy_error(f"must have a string of at most {MAX_TEXT_CHARS} characters as {name}")
+    if not is_utf8_encodable(value):
+        raise _policy_error(f"has a lone surrogate in {name}, which UTF-8 cannot encode")
     return value
 
 
-def _texts(value: Any, name: str) -> tuple[str, ...]:
+def _check_texts(value: Any, name: str) -> tuple[str, ...]:
     """Return a list of strings, sorted and without repetitions. Raises BadRequest."""
     if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
-        raise _bad(f"must have a list of non-empty strings as {name}")
-    if not all(map(is_whole, value)):
-        raise _bad(f"has a lone surrogate in {name}, which UTF-8 cannot encode")
+        raise _policy_error(f"must have a list of non-empty strings as {name}")
+    if not all(map(is_utf8_encodable, value)):
+        raise _policy_error(f"has a lone surrogate in {name}, which UTF-8 cannot encode")
     return tuple(sorted(set(value)))
 
 
-def _whole(given: Mapping[str, Any], name: str, least: int) -> int:
+def _integer_member(members: Mapping[str, Any], name: str, minimum: int) -> int:
     """Return an integer member of at least `least`; 0 if absent. Raises BadRequest."""
-    value = given.get(name, 0)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
-        raise _bad(f"must have an integer of {least} or more as {name}, got {str(value)[:60]}")
+    value = members.get(name, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value < 2**63:
+        raise _policy_error(f"must have an integer of {minimum} or more as {name}, got {str(value)[:60]}")
     return value
 
 
-def _number(given: Mapping[str, Any], name: str, most: float) -> float:
+def _number_member(members: Mapping[str, Any], name: str, maximum: float) -> float:
     """Return a number member from 0 to `most`. Raises BadRequest."""
-    value = given[name]
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not (isfinite(value) and 0 <= value <= most):
-        raise _bad(f"must have a number from 0 to {most:g} as {name}, got {str(value)[:60]}")
+    value = members[name]
+    if (
+        not isinstance(value, (int, float))
+        or isinstance(value, bool)
+        or not (isfinite(value) and 0 <= value <= maximum)
+    ):
+        raise _policy_error(f"must have a number from 0 to {maximum:g} as {name}, got {str(value)[:60]}")
     return float(value)
 
 
-def _switch(given: Mapping[str, Any], name: str) -> bool:
+def _boolean_member(members: Mapping[str, Any], name: str) -> bool:
     """Return a boolean member; True if absent. Raises BadRequest."""
-    value = given.get(name, True)
+    value = members.get(name, True)
     if not isinstance(value, bool):
-        raise _bad(f"must have true or false as {name}")
+        raise _policy_error(f"must have true or false as {name}")
     return value
 
 
-def _bad(what: str, action: str = "see docs/sessions.md") -> BadRequest:
+def _policy_error(problem: str, action: str = "see docs/sessions.md") -> BadRequest:
     """Return the error for a problem of the policy."""
-    return BadRequest(f"the policy {what}", reason="bad-policy", action=action)
+    return BadRequest(f"the policy {problem}", reason="bad-policy", action=action)
 
 
-_USUAL = Policy()
+_DEFAULT_POLICY = Policy()
 
 
-def as_json(policy: Policy) -> dict[str, Any]:
+def policy_to_json(policy: Policy) -> dict[str, Any]:
     """Return the policy as JSON values, without the fields that have their default."""
-    value = _unusual(policy, _USUAL)
+    value = _changed_fields(policy, _DEFAULT_POLICY)
     if policy.as_of:
         value["as_of"] = policy.as_of.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return value
 
 
-def _unusual(value: Any, usual: Any) -> dict[str, Any]:
+def _changed_fields(value: Any, default: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that differ from the default, as JSON values."""
-    pairs = ((field.name, getattr(value, field.name), getattr(usual, field.name)) for field in fields(value))
-    return {name: _told(of, as_ever) for name, of, as_ever in pairs if of != as_ever}
+    pairs = ((field.name, getattr(value, field.name), getattr(default, field.name)) for field in fields(value))
+    return {
+        name: _to_json(field_value, default_value)
+        for name, field_value, default_value in pairs
+        if field_value != default_value
+    }
 
 
-def _told(value: Any, usual: Any) -> Any:
+def _to_json(value: Any, default: Any) -> Any:
     """Return a field as a JSON value."""
     if is_dataclass(value):
-        return _unusual(value, usual)
+        return _changed_fields(value, default)
     return list(value) if isinstance(value, tuple) else value
 
 
-def identity(policy: Policy) -> str:
+def policy_fingerprint(policy: Policy) -> str:
     """Return a hash of the rules that does not depend on the order or spelling in which they were given.
 
     It is the key of the session's random values.
     """
-    text = json.dumps(as_json(policy), sort_keys=True, ensure_ascii=True)
+    text = json.dumps(policy_to_json(policy), sort_keys=True, ensure_ascii=True)
     return blake2b(text.encode(), digest_size=10).hexdigest()

@@ -14,197 +14,223 @@ from webemu.emulator import urls
 from webemu.emulator.blocklist import Blocklist
 from webemu.emulator.errors import NotCaptured, PayloadError
 from webemu.emulator.policy import Policy
-from webemu.emulator.ports import Entry, Finder, Numbers, Shelf
-from webemu.emulator.query import Parsed
+from webemu.emulator.ports import DocValues, PageStore, Ranker, ScoredDoc
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Capture, Hit
-from webemu.emulator.warc_range import Unreadable, records
+from webemu.emulator.warc_range import MalformedWarcRange, read_record_headers
 from webemu.emulator.world import World
 
-KEPT = 1 << 18
+MAX_VERDICTS = 1 << 18
 """Maximum number of cached verdicts of each kind."""
-DEEP = 1024
+MAX_SCAN_DEPTH = 1024
 """Depth to which a ranking is searched for a page that is not blocked."""
 
 
-def guarded(world: World, policy: Policy) -> World:
+def apply_policy(world: World, policy: Policy) -> World:
     """Return the world under a policy; the same world if the policy blocks nothing. Raises BadRequest for an unknown
     engine.
     """
-    world = world.through(policy.engine) if policy.engine else world
-    if not policy.guards:
+    world = world.with_engine(policy.engine) if policy.engine else world
+    if not policy.restricts_content:
         return world
-    judge = Judge(world.shelf, policy)
-    finder = GuardedFinder(world.finder, judge)
-    engines = {name: GuardedFinder(one, judge) for name, one in world.engines.items()}
-    return World(world.snapshot, finder, GuardedShelf(world.shelf, finder, judge), world.figures(), engines)
+    checker = BlockChecker(world.page_store, policy)
+    ranker = FilteredRanker(world.ranker, checker)
+    engines = {name: FilteredRanker(one, checker) for name, one in world.engines.items()}
+    return World(world.snapshot, ranker, FilteredPageStore(world.page_store, ranker, checker), world.figures(), engines)
 
 
-class Judge:
+class BlockChecker:
     """Decides whether captures and pages are blocked."""
 
-    def __init__(self, shelf: Shelf, policy: Policy) -> None:
-        self.list = Blocklist(policy.blocked)
-        self.until = None if policy.as_of is None else int(policy.as_of.timestamp())
+    def __init__(self, page_store: PageStore, policy: Policy) -> None:
+        self.blocklist = Blocklist(policy.blocked)
+        self.cutoff = None if policy.as_of is None else int(policy.as_of.timestamp())
         """Captures later than this (seconds since the epoch) do not exist; None for no limit."""
-        self._shelf = shelf
-        self._captures: dict[tuple[str, int, str, int], bool] = {}
-        self._docs: dict[int, bool] = {}
+        self._page_store = page_store
+        self._capture_verdicts: dict[tuple[str, int, str, int], bool] = {}
+        self._page_verdicts: dict[int, bool] = {}
 
-    def lets(self, captures: Iterable[Capture]) -> list[Capture]:
+    def drop_blocked(self, captures: Iterable[Capture]) -> list[Capture]:
         """Return the captures that are not blocked."""
-        return [capture for capture in captures if not self.is_blocked(capture)]
+        return [capture for capture in captures if not self.is_capture_blocked(capture)]
 
-    def is_blocked(self, capture: Capture) -> bool:
+    def is_capture_blocked(self, capture: Capture) -> bool:
         """True if a capture is blocked by time, URL or content."""
         key = (capture.url, capture.time, *capture.record[:2])
-        if (verdict := self._captures.get(key)) is None:
-            verdict = self._captures[key] = self._is_late(capture.time) or self._is_capture(capture)
-            _bound(self._captures)
+        if (verdict := self._capture_verdicts.get(key)) is None:
+            verdict = self._capture_verdicts[key] = self._is_after_cutoff(capture.time) or self._check_capture(capture)
+            _limit_size(self._capture_verdicts)
         return verdict
 
-    def _is_late(self, time: int) -> bool:
+    def _is_after_cutoff(self, time: int) -> bool:
         """True if a capture of this time is after the policy's cutoff."""
-        return self.until is not None and time > self.until
+        return self.cutoff is not None and time > self.cutoff
 
-    def _is_capture(self, capture: Capture) -> bool:
+    def _check_capture(self, capture: Capture) -> bool:
         """True if a capture is blocked by its URL, its text or its source."""
-        if self.list.is_url(capture.url):
+        if self.blocklist.blocks_url(capture.url):
             return True
-        if not self.list.reads:
+        if not self.blocklist.checks_text:
             return False
-        return (capture.doc >= 0 and self._is_read(capture.doc)) or self._is_source(capture)
+        return (capture.doc >= 0 and self._has_blocked_text(capture.doc)) or self._has_blocked_source(capture)
 
-    def _is_read(self, doc: int) -> bool:
+    def _has_blocked_text(self, doc: int) -> bool:
         """True if the title or text of a page is blocked."""
-        title, text = self._shelf.text(doc)
-        return self.list.is_text(f"{title}\n{text}")
+        title, text = self._page_store.text(doc)
+        return self.blocklist.blocks_text(f"{title}\n{text}")
 
-    def _is_source(self, capture: Capture) -> bool:
+    def _has_blocked_source(self, capture: Capture) -> bool:
         """True if the captured HTML is blocked; False if it cannot be read."""
         try:
-            html = self._shelf.html(capture)
+            html = self._page_store.html(capture)
         except PayloadError:  # nobody can read it, so it cannot leak anything
             return False
-        return html is not None and self.list.is_document(html)
+        return html is not None and self.blocklist.blocks_document(html)
 
-    def is_page(self, doc: int, url: Callable[[], str], since: int) -> bool:
+    def is_page_blocked(self, doc: int, url: Callable[[], str], since: int) -> bool:
         """True if a page of the index is blocked. `url` is called only if it is needed; `since` is the time of its
         capture.
         """
-        if (verdict := self._docs.get(doc)) is None:
-            late = self._is_late(since)
-            verdict = late or self.list.is_url(url()) or (self.list.reads and self._is_read(doc))
-            self._docs[doc] = verdict
-            _bound(self._docs)
+        if (verdict := self._page_verdicts.get(doc)) is None:
+            is_late = self._is_after_cutoff(since)
+            verdict = (
+                is_late
+                or self.blocklist.blocks_url(url())
+                or (self.blocklist.checks_text and self._has_blocked_text(doc))
+            )
+            self._page_verdicts[doc] = verdict
+            _limit_size(self._page_verdicts)
         return verdict
 
 
-def _bound(kept: dict[Any, bool]) -> None:
+def _limit_size(verdicts: dict[Any, bool]) -> None:
     """Empty a cache of verdicts that has grown too large."""
-    if len(kept) > KEPT:
-        kept.clear()
+    if len(verdicts) > MAX_VERDICTS:
+        verdicts.clear()
 
 
-class GuardedFinder:
+class FilteredRanker:
     """A ranker without blocked pages. It may return fewer pages than asked for; the world then asks for more."""
 
-    def __init__(self, finder: Finder, judge: Judge) -> None:
-        self._finder = finder
-        self._judge = judge
-        self.is_long = finder.is_long
-        self.plan = finder.plan
-        self.ready = finder.ready
-        self.terms = finder.terms
-        self.explain = finder.explain
+    def __init__(self, ranker: Ranker, checker: BlockChecker) -> None:
+        self._ranker = ranker
+        self._checker = checker
+        self.is_slow = ranker.is_slow
+        self.plan = ranker.plan
+        self.start_async = ranker.start_async
+        self.terms = ranker.terms
+        self.explain = ranker.explain
 
     @property
-    def columns(self) -> Numbers:
-        return self._finder.columns
+    def doc_values(self) -> DocValues:
+        return self._ranker.doc_values
 
-    def hit(self, doc: int, score: float, plan: Any) -> Hit:
-        return self._finder.hit(doc, score, plan)
+    def render_hit(self, doc: int, score: float, plan: Any) -> Hit:
+        return self._ranker.render_hit(doc, score, plan)
 
-    def top(self, plan: Any, limit: int) -> tuple[list[Entry], bool]:
+    def top(self, plan: Any, limit: int) -> tuple[list[ScoredDoc], bool]:
         """Return the best pages that are not blocked, and True if no page of the ranking was left out."""
-        ranked, complete = self._finder.top(plan, limit)
-        since = self._finder.columns.since
+        ranked, complete = self._ranker.top(plan, limit)
+        since = self._ranker.doc_values.since
         return [entry for entry in ranked if not self._is_blocked(entry[1], plan, since)], complete
 
-    def copies(self, doc: int) -> Sequence[int]:
+    def duplicates(self, doc: int) -> Sequence[int]:
         """Return the near-duplicates of a page that are not blocked."""
-        copies = self._finder.copies(doc)
-        if not copies:
+        doc_ids = self._ranker.duplicates(doc)
+        if not doc_ids:
             return ()
-        plan, since = self._finder.plan(Parsed()), self._finder.columns.since
-        return [one for one in copies if not self._is_blocked(one, plan, since)]
+        plan, since = self._ranker.plan(ParsedQuery()), self._ranker.doc_values.since
+        return [one for one in doc_ids if not self._is_blocked(one, plan, since)]
 
     def _is_blocked(self, doc: int, plan: Any, since: Sequence[int]) -> bool:
         """True if a ranked page is blocked."""
-        return self._judge.is_page(doc, lambda: self._finder.hit(doc, 0.0, plan).url, since[doc])
+        return self._checker.is_page_blocked(doc, lambda: self._ranker.render_hit(doc, 0.0, plan).url, since[doc])
 
     def frequency(self, words: str) -> int:
         """Return the page frequency of words; 0 if only blocked pages contain them."""
-        count = self._finder.frequency(words)
-        return count if count and self.holds(Parsed(words=words, phrases=(words,))) else 0
+        count = self._ranker.frequency(words)
+        return count if count and self.has_allowed_page(ParsedQuery(words=words, phrases=(words,))) else 0
 
-    def holds(self, parsed: Parsed) -> bool:
+    def has_allowed_page(self, parsed: ParsedQuery) -> bool:
         """True if a page that is not blocked matches a query, within the first `MAX_SCAN_DEPTH` of its ranking."""
         plan, limit = self.plan(parsed), 16
-        while limit <= DEEP:
-            found, complete = self.top(plan, limit)
-            if found or complete:
-                return bool(found)
+        while limit <= MAX_SCAN_DEPTH:
+            entries, complete = self.top(plan, limit)
+            if entries or complete:
+                return bool(entries)
             limit *= 4
         return False
 
 
-class GuardedShelf:
+class FilteredPageStore:
     """A page store without blocked captures."""
 
-    def __init__(self, shelf: Shelf, finder: GuardedFinder, judge: Judge) -> None:
-        self._shelf = shelf
-        self._finder = finder
-        self._judge = judge
+    def __init__(self, page_store: PageStore, ranker: FilteredRanker, checker: BlockChecker) -> None:
+        self._page_store = page_store
+        self._ranker = ranker
+        self._checker = checker
         # These methods take a capture, a page or a text, and no caller can get hold of a blocked one: no filter needed.
-        self.archives, self.text, self.payload, self.decoded = shelf.archives, shelf.text, shelf.payload, shelf.decoded
-        self.html, self.markdown, self.links, self.wiki = shelf.html, shelf.markdown, shelf.links, shelf.wiki
-        self.replayed, self.replayed_css, self.nearest = shelf.replayed, shelf.replayed_css, shelf.nearest
-        self.narrowed, self.targets, self.pictures = shelf.narrowed, shelf.targets, shelf.pictures
+        self.archives, self.text, self.payload, self.decode_body = (
+            page_store.archives,
+            page_store.text,
+            page_store.payload,
+            page_store.decode_body,
+        )
+        self.html, self.markdown, self.links, self.wiki = (
+            page_store.html,
+            page_store.markdown,
+            page_store.links,
+            page_store.wiki,
+        )
+        self.rewrite_links, self.rewrite_css_links, self.nearest = (
+            page_store.rewrite_links,
+            page_store.rewrite_css_links,
+            page_store.nearest,
+        )
+        self.select_elements, self.link_targets, self.images = (
+            page_store.select_elements,
+            page_store.link_targets,
+            page_store.images,
+        )
 
     def exact(self, url: str) -> list[Capture]:
-        return self._judge.lets(self._shelf.exact(url))
+        return self._checker.drop_blocked(self._page_store.exact(url))
 
     def canonical(self, url: str) -> list[Capture]:
-        return self._judge.lets(self._shelf.canonical(url))
+        return self._checker.drop_blocked(self._page_store.canonical(url))
 
     def surt(self, url: str) -> list[Capture]:
-        return self._judge.lets(self._shelf.surt(url))
+        return self._checker.drop_blocked(self._page_store.surt(url))
 
-    def loose(self, url: str) -> list[Capture]:
-        return self._judge.lets(self._shelf.loose(url))
+    def by_loose_key(self, url: str) -> list[Capture]:
+        return self._checker.drop_blocked(self._page_store.by_loose_key(url))
 
-    def missing(self, host: str) -> list[Capture]:
-        return self._judge.lets(self._shelf.missing(host))
+    def error_page_of(self, host: str) -> list[Capture]:
+        return self._checker.drop_blocked(self._page_store.error_page_of(host))
 
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
         """Yield keys with their captures that are not blocked; keys without any are left out."""
-        for key, captures in self._shelf.listing(first, last):
-            if let := self._judge.lets(captures):
-                yield key, let
+        for key, captures in self._page_store.listing(first, last):
+            if allowed := self._checker.drop_blocked(captures):
+                yield key, allowed
 
     def knows_host(self, host: str) -> bool:
         """True if the host has a capture that is not blocked."""
-        if self._judge.list.is_host(host) or not self._shelf.knows_host(host):
+        if self._checker.blocklist.blocks_host(host) or not self._page_store.knows_host(host):
             return False
-        key = urls.surt(f"http://{host}/")  # ends in ")/", and "*" sorts just after ")"
-        listed = self.listing(key, key[:-2] + "*")
-        return any(urls.host(capture.url) == host for capture in chain.from_iterable(of for _, of in listed))
+        key = urls.surt_key(f"http://{host}/")  # ends in ")/", and "*" sorts just after ")"
+        groups = self.listing(key, key[:-2] + "*")
+        return any(
+            urls.host_of(capture.url) == host for capture in chain.from_iterable(captures for _, captures in groups)
+        )
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
         """Return titles that at least one page has that is not blocked."""
-        titles = self._shelf.suggest(prefix, 4 * limit)  # more than needed, since some may be blocked
-        kept = (title for title in titles if self._finder.holds(Parsed(titles=(title.replace("*", " "),))))
-        return [title for title, _ in zip(kept, range(limit), strict=False)]
+        titles = self._page_store.suggest(prefix, 4 * limit)  # more than needed, since some may be blocked
+        allowed = (
+            title for title in titles if self._ranker.has_allowed_page(ParsedQuery(titles=(title.replace("*", " "),)))
+        )
+        return [title for title, _ in zip(allowed, range(limit), strict=False)]
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterable[bytes]:
         """Return a range of a WARC file if it consists of whole records and none of them is blocked.
@@ -212,25 +238,25 @@ class GuardedShelf:
         A request for one byte only tells whether the file goes on: its value is hidden. Raises NotCaptured otherwise.
         """
         if length == 1:  # a probe for the end of the file, which needs no content
-            return [bytes(len(piece)) for piece in self._shelf.bytes_of(archive, offset, 1)]
+            return [bytes(len(piece)) for piece in self._page_store.bytes_of(archive, offset, 1)]
         try:
-            for record in records(self._shelf.bytes_of(archive, offset, length)):
-                self._pass(record)
-        except (Unreadable, NotCaptured):
-            raise _closed(archive) from None
-        return self._shelf.bytes_of(archive, offset, length)
+            for record in read_record_headers(self._page_store.bytes_of(archive, offset, length)):
+                self._check_record(record)
+        except (MalformedWarcRange, NotCaptured):
+            raise _range_not_available(archive) from None
+        return self._page_store.bytes_of(archive, offset, length)
 
-    def _pass(self, record: dict[str, str]) -> None:
+    def _check_record(self, record: dict[str, str]) -> None:
         """Raise NotCaptured for a record that is blocked, or whose URL has no capture in the snapshot."""
         if not (url := record.get("warc-target-uri", "").strip("<>")):
             return
-        captures = self._shelf.exact(url) or self._shelf.exact(urls.exact(url))
-        known = captures and len(self._judge.lets(captures)) == len(captures)
-        if self._judge.list.is_url(urls.exact(url)) or not known:
+        captures = self._page_store.exact(url) or self._page_store.exact(urls.normalize(url))
+        is_allowed = captures and len(self._checker.drop_blocked(captures)) == len(captures)
+        if self._checker.blocklist.blocks_url(urls.normalize(url)) or not is_allowed:
             raise NotCaptured(url)
 
 
-def _closed(archive: Archive) -> NotCaptured:
+def _range_not_available(archive: Archive) -> NotCaptured:
     """Return the error for a range that may not be read."""
     return NotCaptured(
         f"this range of {archive.name} is not available", action="request whole records, as the index lists them"

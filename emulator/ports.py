@@ -1,4 +1,5 @@
-"""The two ports of the emulated web: a `Ranker` ranks pages for a parsed query, a `PageStore` holds what was captured.
+"""The two ports of the emulated web: a `RankFunction` ranks pages for a parsed query, a `PageStore` holds what was
+captured.
 
 `World` knows only these protocols. `index` implements them over one snapshot, over partitions of a snapshot and with
 embeddings; `webemu.emulator.policy_filter` wraps them to hide what a policy blocks.
@@ -11,14 +12,14 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 from webemu.emulator.article import Article
-from webemu.emulator.query import Parsed
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Capture, Hit, Payload
 
-Entry = tuple[float, int]
+ScoredDoc = tuple[float, int]
 """One ranked page: (score, dense id)."""
 
 
-class Numbers(Protocol):
+class DocValues(Protocol):
     """Per-document columns, each indexed by dense id."""
 
     @property
@@ -44,52 +45,52 @@ class Numbers(Protocol):
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """Yield (until, cluster, domain) of each page, in the order of `docs`."""
 
-    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        """Return what `webemu.emulator.ranking.drop_duplicates` makes of a ranking: current pages, one per cluster, with
-        their domain.
+    def drop_duplicates(self, ranked: list[ScoredDoc]) -> list[tuple[ScoredDoc, int]]:
+        """Return what `webemu.emulator.ranking.drop_duplicates` makes of a ranking: current pages, one per cluster,
+        with their domain.
         """
 
 
-class Pending(BlockingIOError):
+class SearchNotReady(BlockingIOError):
     """Raised on an event loop when a search needs work that is still being computed, such as a query's embedding.
 
     Await `future`, then search again.
     """
 
-    def __init__(self, ready: Future[Any]) -> None:
+    def __init__(self, future: Future[Any]) -> None:
         super().__init__()
-        self.ready = ready
+        self.future = future
 
 
-class Finder(Protocol):
+class Ranker(Protocol):
     """Port: ranks the pages of a snapshot for parsed queries."""
 
     @property
-    def columns(self) -> Numbers:
+    def doc_values(self) -> DocValues:
         """The per-document columns of the ranked pages."""
 
     @property
-    def is_long(self) -> bool:
+    def is_slow(self) -> bool:
         """True if ranking is remote or slow: do not call `plan` or `top` from the event loop."""
 
-    def ready(self, parsed: Parsed) -> Future[Any] | None:
+    def start_async(self, parsed: ParsedQuery) -> Future[Any] | None:
         """Start the async work that `plan` needs, such as an embedding; return None if it needs none.
 
         Call it for several queries before the first `plan` so that their work is done in one batch.
         """
 
-    def plan(self, parsed: Parsed) -> Any:
+    def plan(self, parsed: ParsedQuery) -> Any:
         """Return a prepared query, which the other methods take. It belongs to this ranker and is opaque to everybody
         else.
         """
 
-    def top(self, plan: Any, limit: int) -> tuple[list[Entry], bool]:
+    def top(self, plan: Any, limit: int) -> tuple[list[ScoredDoc], bool]:
         """Return the best pages, best first, and True if no page of the ranking was left out."""
 
-    def hit(self, doc: int, score: float, plan: Any) -> Hit:
+    def render_hit(self, doc: int, score: float, plan: Any) -> Hit:
         """Return one ranked page as a result: URL, title, snippet and date."""
 
-    def copies(self, doc: int) -> Sequence[int]:
+    def duplicates(self, doc: int) -> Sequence[int]:
         """Return the ids of all near-duplicates of a page, the page itself included; empty if it has none."""
 
     def explain(self, doc: int, score: float, plan: Any) -> dict[str, float]:
@@ -102,11 +103,11 @@ class Finder(Protocol):
         """Return the number of pages in which the rarest of the words occurs; 0 for no words."""
 
 
-class Shelf(Protocol):
+class PageStore(Protocol):
     """Port: finds the captures of a URL and reads their content.
 
-    The four lookups go from strict to loose, by the keys of `webemu.emulator.urls`; each returns an empty list if nothing
-    matches.
+    The four lookups go from strict to loose, by the keys of `webemu.emulator.urls`; each returns an empty list if
+    nothing matches.
     """
 
     def exact(self, url: str) -> list[Capture]:
@@ -118,7 +119,7 @@ class Shelf(Protocol):
     def surt(self, url: str) -> list[Capture]:
         """Return the captures whose SURT key is the same."""
 
-    def loose(self, url: str) -> list[Capture]:
+    def by_loose_key(self, url: str) -> list[Capture]:
         """Return the captures whose loose key is the same: SURT without index files, tracking and cache-busting
         parameters.
         """
@@ -135,7 +136,7 @@ class Shelf(Protocol):
     def knows_host(self, host: str) -> bool:
         """True if anything of the host was captured."""
 
-    def missing(self, host: str) -> list[Capture]:
+    def error_page_of(self, host: str) -> list[Capture]:
         """Return the captures of the host's error pages (404); empty if none was captured."""
 
     def text(self, doc: int) -> tuple[str, str]:
@@ -148,40 +149,42 @@ class Shelf(Protocol):
         to be read.
         """
 
-    def decoded(self, payload: Payload) -> bytes:
+    def decode_body(self, payload: Payload) -> bytes:
         """Return the body without its content coding. Raises PayloadError if it cannot be decoded."""
 
     def html(self, capture: Capture) -> str | None:
         """Return the decoded document of a capture; None if it is not text."""
 
-    def markdown(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
+    def markdown(
+        self, html: str, url: str, text: str = "", *, pictures: bool = False, full_document: bool = False
+    ) -> str:
         """Return the main content of a document as markdown.
 
         `text` is its text view, which marks the main content; `pictures` keeps images; `whole` converts all of the
         document.
         """
 
-    def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
+    def select_elements(self, html: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
         """Return the document reduced to the elements that some CSS selectors match, without those that others match.
 
         None if nothing is left.
         """
 
-    def targets(self, html: str, url: str) -> list[tuple[str, str]]:
+    def link_targets(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (words, absolute URL) of each link of a document."""
 
-    def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
+    def images(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (alternative text, absolute URL) of each image of a document."""
 
     def links(self, html: str, url: str, text: str = "") -> str:
         """Return the text of a document with numbered links, followed by their addresses."""
 
-    def replayed(self, html: str, url: str, link: Callable[[str, str], str]) -> str:
+    def rewrite_links(self, html: str, url: str, link: Callable[[str, str], str]) -> str:
         """Return the document with every URL replaced by what `link(absolute URL, kind)` returns, as a web archive
         replays it.
         """
 
-    def replayed_css(self, css: str, url: str, link: Callable[[str, str], str]) -> str:
+    def rewrite_css_links(self, css: str, url: str, link: Callable[[str, str], str]) -> str:
         """Return a style sheet with its URLs replaced likewise."""
 
     def wiki(self, html: str, url: str) -> Article | None:

@@ -29,20 +29,20 @@ _LANGUAGES = (
     ),
 )
 """Per language: words that begin a question, and filler words that may follow them."""
-_AFTER = {first: frozenset(follow.split()) for begin, follow in _LANGUAGES for first in begin.split()}
+_FILLERS_AFTER = {first: frozenset(follow.split()) for begin, follow in _LANGUAGES for first in begin.split()}
 """Filler words by the question word that they may follow."""
 
 
-def unasked(words: Sequence[str]) -> Sequence[str]:
+def strip_question_words(words: Sequence[str]) -> Sequence[str]:
     """Return the lower-case words of a query without the beginning of a question; all words if no others remain."""
-    after = _AFTER.get(words[0]) if words else None
-    if after is None:
+    fillers = _FILLERS_AFTER.get(words[0]) if words else None
+    if fillers is None:
         return words
-    start = next((place for place, word in enumerate(words) if place and word not in after), len(words))
+    start = next((index for index, word in enumerate(words) if index and word not in fillers), len(words))
     return words[start:] or words
 
 
-_NEW = re.compile(
+_FRESHNESS_PATTERN = re.compile(
     r"\b(?:latest|newest|most recent|recent|recently|breaking news|today|this (?:week|month|year)|up[- ]to[- ]date"
     r"|neueste[nrs]?|aktuelle[nrs]?|heute|derni[eè]res nouvelles|r[eé]cente?s?|aujourd.hui|[uú]ltimas noticias"
     r"|recientes?|hoy)\b",
@@ -50,6 +50,6 @@ _NEW = re.compile(
 )
 
 
-def asks_for_new(words: str) -> bool:
+def wants_fresh_results(words: str) -> bool:
     """True if a query asks for recent pages."""
-    return _NEW.search(words) is not None
+    return _FRESHNESS_PATTERN.search(words) is not None

@@ -1,6 +1,6 @@
 """Selects which entries of a ranking are shown: visible at the time, within the dates, no duplicates, few per domain.
 
-The ranking itself comes from a `Ranker`.
+The ranking itself comes from a `RankFunction`.
 """
 
 from __future__ import annotations
@@ -10,80 +10,86 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from webemu.emulator.dates import day_number
-from webemu.emulator.ports import Entry, Finder, Numbers
-from webemu.emulator.query import Parsed
+from webemu.emulator.dates import to_day_number
+from webemu.emulator.ports import DocValues, Ranker, ScoredDoc
+from webemu.emulator.query import ParsedQuery
 
-PER_DOMAIN = 2
+MAX_PER_DOMAIN = 2
 """Maximum number of results per registrable domain among `BLOCK_SIZE` results."""
-BLOCK = 10
+BLOCK_SIZE = 10
 """Results of one block."""
-WINDOW = 50
+WINDOW_DEPTH = 50
 """Depth of the ranking, per block so far, that is searched for other domains before crowded results fill the block."""
-WIDEST = 100_000
+MAX_DEPTH = 100_000
 """Maximum depth to which a ranking is read, however few of its entries pass the filters."""
 FOREVER = 2**62
 """End of visibility of a page that no later capture replaces."""
 
-Keep = Callable[[list[Entry]], Iterable[tuple[Entry, int]]]
+EntryFilter = Callable[[list[ScoredDoc]], Iterable[tuple[ScoredDoc, int]]]
 """Returns the entries of a ranking that may be shown, each with the number of its domain."""
 
 
-def shown(finder: Finder, plan: Any, parsed: Parsed, as_of: datetime | None, wanted: int) -> tuple[list[Entry], bool]:
+def select_results(
+    ranker: Ranker, plan: Any, parsed: ParsedQuery, as_of: datetime | None, limit: int
+) -> tuple[list[ScoredDoc], bool]:
     """Return the first `wanted` results after filters, duplicate collapse and domain limit, and True if more follow."""
-    keep = _filter(finder.columns, parsed, as_of)
-    if parsed.sited:
-        plain = _plain(finder, plan, keep, wanted + 1)
-        return plain[:wanted], len(plain) > wanted
-    entries: list[Entry] = []
+    entry_filter = _make_filter(ranker.doc_values, parsed, as_of)
+    if parsed.is_site_restricted:
+        uncrowded = _select_from_any_domain(ranker, plan, entry_filter, limit + 1)
+        return uncrowded[:limit], len(uncrowded) > limit
+    entries: list[ScoredDoc] = []
     more = True
-    taken: set[int] = set()
-    for number in range(1, (wanted - 1) // BLOCK + 2):
-        block, more = _block(finder, plan, keep, number, taken)
+    selected_docs: set[int] = set()
+    for number in range(1, (limit - 1) // BLOCK_SIZE + 2):
+        block, more = _select_block(ranker, plan, entry_filter, number, selected_docs)
         entries += block
         if not more:
             break
-        taken.update(doc for _, doc in block)
-    return entries[:wanted], more or len(entries) > wanted
+        selected_docs.update(doc for _, doc in block)
+    return entries[:limit], more or len(entries) > limit
 
 
-def _plain(finder: Finder, plan: Any, keep: Keep, wanted: int) -> list[Entry]:
+def _select_from_any_domain(ranker: Ranker, plan: Any, entry_filter: EntryFilter, count: int) -> list[ScoredDoc]:
     """Return the first `wanted` results without a limit per domain, for a query that names its sites."""
-    limit = max(WINDOW, 2 * wanted)
+    limit = max(WINDOW_DEPTH, 2 * count)
     while True:
-        ranked, complete = finder.top(plan, limit)
-        kept = [entry for entry, _ in islice(keep(ranked), wanted)]
-        if len(kept) == wanted or complete or limit >= WIDEST:
-            return kept
+        ranked, complete = ranker.top(plan, limit)
+        selected = [entry for entry, _ in islice(entry_filter(ranked), count)]
+        if len(selected) == count or complete or limit >= MAX_DEPTH:
+            return selected
         limit *= 4
 
 
-def _block(finder: Finder, plan: Any, keep: Keep, number: int, taken: set[int]) -> tuple[list[Entry], bool]:
+def _select_block(
+    ranker: Ranker, plan: Any, entry_filter: EntryFilter, number: int, selected_docs: set[int]
+) -> tuple[list[ScoredDoc], bool]:
     """Return the `number`th block of ten results, from 1, and True if the ranking goes on after it.
 
     Results are in rank order, at most two per domain unless the block's window has no other domains.
     """
-    limit = WINDOW * number
+    limit = WINDOW_DEPTH * number
     while True:
-        ranked, complete = finder.top(plan, limit)
+        ranked, complete = ranker.top(plan, limit)
         per_domain: dict[int, int] = {}
-        chosen: list[Entry] = []
-        crowded: list[Entry] = []
-        kept = iter(keep(ranked))
-        for entry, of_domain in kept:
+        selected: list[ScoredDoc] = []
+        crowded: list[ScoredDoc] = []
+        candidates = iter(entry_filter(ranked))
+        for entry, domain in candidates:
             # Earlier blocks may have taken entries out of order, below their position in the ranking.
-            if entry[1] in taken:
+            if entry[1] in selected_docs:
                 continue
-            seen = per_domain[of_domain] = per_domain.get(of_domain, 0) + 1
-            if seen > PER_DOMAIN:
+            count = per_domain[domain] = per_domain.get(domain, 0) + 1
+            if count > MAX_PER_DOMAIN:
                 crowded.append(entry)
                 continue
-            chosen.append(entry)
-            if len(chosen) == BLOCK:  # whatever is left, crowded or not, belongs to later blocks
-                return chosen, bool(crowded) or not complete or any(entry[1] not in taken for entry, _ in kept)
-        if len(chosen) + len(crowded) >= BLOCK or complete or limit >= WIDEST:
-            room = BLOCK - len(chosen)
-            return chosen + crowded[:room], len(crowded) > room or not complete
+            selected.append(entry)
+            if len(selected) == BLOCK_SIZE:  # whatever is left, crowded or not, belongs to later blocks
+                return selected, bool(crowded) or not complete or any(
+                    entry[1] not in selected_docs for entry, _ in candidates
+                )
+        if len(selected) + len(crowded) >= BLOCK_SIZE or complete or limit >= MAX_DEPTH:
+            free = BLOCK_SIZE - len(selected)
+            return selected + crowded[:free], len(crowded) > free or not complete
         limit *= 4
 
 
@@ -92,39 +98,41 @@ def is_visible(since: int, until: int, moment: int | None) -> bool:
     return until == FOREVER if moment is None else since <= moment < until
 
 
-def current(ranked: Iterable[Entry], numbers: Iterable[tuple[int, int, int]]) -> list[tuple[Entry, int]]:
+def drop_duplicates(ranked: Iterable[ScoredDoc], rows: Iterable[tuple[int, int, int]]) -> list[tuple[ScoredDoc, int]]:
     """Return the entries that are visible now, the best of each duplicate cluster, each with its domain.
 
     `numbers` are (until, cluster, domain) of each entry.
     """
-    pages = zip(ranked, numbers, strict=True)
-    return list(_distinct((entry, cluster, domain) for entry, (until, cluster, domain) in pages if until == FOREVER))
+    pages = zip(ranked, rows, strict=True)
+    return list(
+        _first_per_cluster((entry, cluster, domain) for entry, (until, cluster, domain) in pages if until == FOREVER)
+    )
 
 
-def _distinct(pages: Iterable[tuple[Entry, int, int]]) -> Iterator[tuple[Entry, int]]:
+def _first_per_cluster(pages: Iterable[tuple[ScoredDoc, int, int]]) -> Iterator[tuple[ScoredDoc, int]]:
     """Yield the first entry of each cluster, with its domain."""
-    seen: set[int] = set()
+    seen_clusters: set[int] = set()
     for entry, cluster, domain in pages:
-        if cluster not in seen:
-            seen.add(cluster)
+        if cluster not in seen_clusters:
+            seen_clusters.add(cluster)
             yield entry, domain
 
 
-def _filter(columns: Numbers, parsed: Parsed, as_of: datetime | None) -> Keep:
+def _make_filter(doc_values: DocValues, parsed: ParsedQuery, as_of: datetime | None) -> EntryFilter:
     """Return the filter of a query: visible at that time, within its dates, no duplicates."""
-    if as_of is None and not parsed.dated:
-        return columns.current
-    since, day, rows = columns.since, columns.day, columns.rows
+    if as_of is None and not parsed.has_date_filter:
+        return doc_values.drop_duplicates
+    since, day, rows = doc_values.since, doc_values.day, doc_values.rows
     moment = None if as_of is None else int(as_of.timestamp())
-    after = day_number(parsed.after) if parsed.after else -(2**31)
-    before = day_number(parsed.before) if parsed.before else 2**31
+    after = to_day_number(parsed.after) if parsed.after else -(2**31)
+    before = to_day_number(parsed.before) if parsed.before else 2**31
 
-    def keep(ranked: list[Entry]) -> Iterator[tuple[Entry, int]]:
+    def filter_entries(ranked: list[ScoredDoc]) -> Iterator[tuple[ScoredDoc, int]]:
         pages = zip(ranked, rows([doc for _, doc in ranked]), strict=True)
-        return _distinct(
+        return _first_per_cluster(
             (entry, cluster, domain)
             for entry, (until, cluster, domain) in pages
             if is_visible(since[entry[1]], until, moment) and after <= day[entry[1]] < before
         )
 
-    return keep
+    return filter_entries

@@ -17,10 +17,10 @@ from functools import lru_cache
 
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.policy import Policy, identity, read_policy
+from webemu.emulator.policy import Policy, parse_policy, policy_fingerprint
 
-OPENED, INLINE = "ws-", "wp-"
-_SWITCH = {"on": True, "off": False}
+OPENED_PREFIX, INLINE_PREFIX = "ws-", "wp-"
+_SWITCH_VALUES = {"on": True, "off": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +28,29 @@ class Session:
     """The rules under which one client's requests are answered."""
 
     name: str = ""
-    at: datetime | None = None
+    at_time: datetime | None = None
     """Answer with the capture nearest to this moment (UTC); None answers with the latest."""
-    marks: bool = True
+    sends_debug_headers: bool = True
     """True if responses carry the `X-Webemu-*` headers."""
     id: str = ""
     """Id under which its requests are recorded; empty if it has no policy."""
     policy: Policy | None = None
     """Policy of the session; None if it has none, or if it has not been looked up yet."""
 
-    def ruled(self, policy: Policy) -> Session:
+    def with_policy(self, policy: Policy) -> Session:
         """Return the session under a policy, which can only restrict it further."""
         # The earlier moment wins: a client must not see past its policy's cutoff.
-        days = [day for day in (self.at, policy.as_of) if day is not None]
-        return replace(self, at=min(days, default=None), marks=self.marks and policy.marks, policy=policy)
+        moments = [day for day in (self.at_time, policy.as_of) if day is not None]
+        return replace(
+            self,
+            at_time=min(moments, default=None),
+            sends_debug_headers=self.sends_debug_headers and policy.marks,
+            policy=policy,
+        )
 
 
 @lru_cache(1024)
-def parse(text: str) -> Session:
+def parse_session(text: str) -> Session:
     """Return the session that a credential names.
 
     Raises BadRequest for an unknown setting, a bad value or a bad policy.
@@ -53,37 +58,37 @@ def parse(text: str) -> Session:
         parse_session("run-7;at=2024-11-30")
     """
     name, *settings = text.split(";")
-    at, marks = None, True
+    at_time, sends_debug_headers = None, True
     for setting in settings:
         key, _, value = setting.partition("=")
         if key == "at":
-            at = parse_time(value)
-        elif key == "marks" and value in _SWITCH:
-            marks = _SWITCH[value]
+            at_time = parse_time(value)
+        elif key == "marks" and value in _SWITCH_VALUES:
+            sends_debug_headers = _SWITCH_VALUES[value]
         else:
             raise BadRequest(
                 f"{setting[:80]!r} is not a session setting",
                 reason="bad-session",
                 action="write the session as NAME;at=DATE;marks=off",
             )
-    session = Session(name, at, marks, name if name.startswith(OPENED) else "")
-    if not name.startswith(INLINE):
+    session = Session(name, at_time, sends_debug_headers, name if name.startswith(OPENED_PREFIX) else "")
+    if not name.startswith(INLINE_PREFIX):
         return session
-    policy = read_policy(_decoded(name.removeprefix(INLINE)))
-    return replace(session.ruled(policy), id=INLINE + identity(policy))
+    policy = parse_policy(_decode_base64(name.removeprefix(INLINE_PREFIX)))
+    return replace(session.with_policy(policy), id=INLINE_PREFIX + policy_fingerprint(policy))
 
 
-def is_session(text: str) -> bool:
+def has_policy_prefix(text: str) -> bool:
     """True if a key or user name is that of a session with a policy."""
-    return text.startswith((OPENED, INLINE))
+    return text.startswith((OPENED_PREFIX, INLINE_PREFIX))
 
 
-def inline(policy: bytes) -> str:
+def encode_inline_policy(policy: bytes) -> str:
     """Return the session name that carries a policy, given as JSON."""
-    return INLINE + urlsafe_b64encode(policy).decode().rstrip("=")
+    return INLINE_PREFIX + urlsafe_b64encode(policy).decode().rstrip("=")
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     """Return the bytes of base64url with or without padding. Raises BadRequest."""
     try:
         return urlsafe_b64decode(text + "=" * (-len(text) % 4))

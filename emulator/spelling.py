@@ -6,17 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-MAX_WORDS = 8
+MAX_UNKNOWN_WORDS = 8
 """A query with more unknown words is taken to be intended and is not corrected."""
-RARE, RATIO = 20, 100
+MAX_RARE_PAGES, MIN_SWAP_RATIO = 20, 100
 """A word on at most `MAX_RARE_PAGES` pages is misspelled too if swapping two letters makes a word that is
 `MIN_SWAP_RATIO` times as frequent (`strucutre`).
 
 Other similar words are not tried: most rare words of a crawl are names.
 """
-SHORT = 4
+MIN_FUZZY_CHARS = 4
 """Minimum length of a word that is replaced by similar words; shorter words have too many neighbours."""
-PART = 3
+MIN_HALF_CHARS = 3
 """Minimum length of each half when a word is split in two."""
 _WORD = re.compile(r"(?<![\w:/@.\-+])[^\W\d_]{3,30}(?![\w:/@]|\.\w)")
 """A word that is not an operator, nor part of an operator, a name or an address."""
@@ -27,47 +27,51 @@ Nearest = Callable[[str], Iterable[str]]
 """Returns words with a similar spelling, nearest first."""
 
 
-def correct(text: str, frequency: Frequency, nearest: Nearest) -> str | None:
+def correct_query(text: str, frequency: Frequency, nearest: Nearest) -> str | None:
     """Return the query with its misspelled words corrected; None if there is nothing to correct or no similar word."""
     counts = {word: frequency(word) for word in _WORD.findall(text)}
     unknown = {word for word, count in counts.items() if not count}
-    if len(unknown) > MAX_WORDS:  # looking up neighbours is the expensive part
+    if len(unknown) > MAX_UNKNOWN_WORDS:  # looking up neighbours is the expensive part
         return None
-    joined = _joined(text, unknown, frequency)
-    meant = {word: _meant(word, count, frequency, nearest) for word, count in counts.items() if count <= RARE}
-    corrected = _WORD.sub(lambda found: meant.get(found[0], found[0]), joined)
+    joined_text = _join_split_word(text, unknown, frequency)
+    replacements = {
+        word: _best_replacement(word, count, frequency, nearest)
+        for word, count in counts.items()
+        if count <= MAX_RARE_PAGES
+    }
+    corrected = _WORD.sub(lambda match: replacements.get(match[0], match[0]), joined_text)
     return corrected if corrected != text else None
 
 
-def _meant(word: str, count: int, frequency: Frequency, nearest: Nearest) -> str:
+def _best_replacement(word: str, count: int, frequency: Frequency, nearest: Nearest) -> str:
     """Return the best replacement of a word; the word itself if there is none."""
-    if count or len(word) < SHORT:
-        common = (one for one in _swapped(word.lower()) if frequency(one) >= RATIO * max(1, count))
+    if count or len(word) < MIN_FUZZY_CHARS:
+        common = (one for one in _transpositions(word.lower()) if frequency(one) >= MIN_SWAP_RATIO * max(1, count))
         return next((one for one in common if one in nearest(word)), word)
-    return next((near for near in nearest(word) if frequency(near)), "") or _halved(word, frequency) or word
+    return next((near for near in nearest(word) if frequency(near)), "") or _split_word(word, frequency) or word
 
 
-def _swapped(word: str) -> Iterator[str]:
+def _transpositions(word: str) -> Iterator[str]:
     """Yield the word with each pair of different neighbouring letters swapped."""
-    for at, (one, other) in enumerate(pairwise(word)):
-        if one != other:
-            yield word[:at] + other + one + word[at + 2 :]
+    for index, (letter, next_letter) in enumerate(pairwise(word)):
+        if letter != next_letter:
+            yield word[:index] + next_letter + letter + word[index + 2 :]
 
 
-def _halved(word: str, frequency: Frequency) -> str:
+def _split_word(word: str, frequency: Frequency) -> str:
     """Return two words that were written as one, choosing the split whose rarer half is most frequent; empty if none
     occurs.
     """
-    halves = [(word[:at], word[at:]) for at in range(PART, len(word) - PART + 1)]
-    known = [(min(frequency(first), frequency(last)), f"{first} {last}") for first, last in halves]
-    count, both = max(known, default=(0, ""))
-    return both if count else ""
+    halves = [(word[:index], word[index:]) for index in range(MIN_HALF_CHARS, len(word) - MIN_HALF_CHARS + 1)]
+    scored_splits = [(min(frequency(first), frequency(last)), f"{first} {last}") for first, last in halves]
+    count, split = max(scored_splits, default=(0, ""))
+    return split if count else ""
 
 
-def _joined(text: str, unknown: set[str], frequency: Frequency) -> str:
+def _join_split_word(text: str, unknown: set[str], frequency: Frequency) -> str:
     """Return the text with the first pair of words joined that occurs as one word and of which one is unknown."""
-    for first, last in pairwise(_WORD.finditer(text)):
-        is_odd = first[0] in unknown or last[0] in unknown
-        if is_odd and text[first.end() : last.start()] == " " and frequency(first[0] + last[0]):
-            return text[: first.end()] + text[last.start() :]
+    for left_word, right_word in pairwise(_WORD.finditer(text)):
+        is_odd = left_word[0] in unknown or right_word[0] in unknown
+        if is_odd and text[left_word.end() : right_word.start()] == " " and frequency(left_word[0] + right_word[0]):
+            return text[: left_word.end()] + text[right_word.start() :]
     return text

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-_HALF = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def is_whole(text: str) -> bool:
+def is_utf8_encodable(text: str) -> bool:
     """True if the text can be encoded in UTF-8."""
-    return text.isascii() or not _HALF.search(text)
+    return text.isascii() or not _SURROGATE.search(text)
 
 
-def mended(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return the text with a question mark for each lone surrogate."""
-    return text if is_whole(text) else _HALF.sub("?", text)
+    return text if is_utf8_encodable(text) else _SURROGATE.sub("?", text)

@@ -1,7 +1,7 @@
 """Value types that all packages share: requests to the emulated web and its answers.
 
-Frozen values without I/O; their only behaviour is decoding. Errors are in `webemu.emulator.errors`, the code that answers is
-in `webemu.emulator.world`.
+Frozen values without I/O; their only behaviour is decoding. Errors are in `webemu.emulator.errors`, the code that
+answers is in `webemu.emulator.world`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Results:
     """True if the ranking goes on after these results."""
     snapshot: str
     """Id of the snapshot that answered."""
-    explained: tuple[Mapping[str, float], ...] = ()
+    explanations: tuple[Mapping[str, float], ...] = ()
     """Signals that ranked each hit, in the order of `hits`; empty unless the query asked for them."""
 
 
@@ -100,7 +100,7 @@ class PageRequest:
 
     url: str
     view: View = "text"
-    at: datetime | None = None
+    at_time: datetime | None = None
     """Choose the capture nearest to this moment (UTC); None chooses the latest successful one."""
     follow: bool = True
     """True to follow captured redirects; False returns the 3xx response itself."""
@@ -162,9 +162,9 @@ class Archive:
     """Id of its crawl, such as `CC-MAIN-2024-51`; empty if the file does not say."""
     path: str
     """Location on this machine, as in `Capture.file`."""
-    first: int
+    first_time: int
     """Time of its first capture, in seconds since the epoch."""
-    last: int
+    last_time: int
     """Time of its last capture, in seconds since the epoch."""
 
 

@@ -2,8 +2,8 @@
 
 A URL has four keys, from strict to loose: `normalize` (WHATWG serialisation without fragment), `canonical_key` (w3lib:
 sorted query, normal escapes), `surt_key` (the Internet Archive's SURT, equal to Common Crawl's url_surtkey) and
-`loose_key` (the SURT key without index file, tracking and cache-busting parameters). `webemu.emulator.world` looks captures
-up by them.
+`loose_key` (the SURT key without index file, tracking and cache-busting parameters). `webemu.emulator.world` looks
+captures up by them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import surt as surt_library
 import tldextract
 from w3lib.url import canonicalize_url, url_query_cleaner
 
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+_extract_suffix = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
-def exact(url: str) -> str:
+def normalize(url: str) -> str:
     """Return the URL as a browser would send it, without fragment; an invalid URL is returned as given, trimmed."""
     url = url.strip().partition("#")[0]
     try:
@@ -29,26 +29,26 @@ def exact(url: str) -> str:
         return url
 
 
-def guess(url: str) -> str:
+def parse_user_url(url: str) -> str:
     """Return the normalised URL of what a user typed: a missing scheme is added (`example.org/a` is
     `http://example.org/a`).
     """
     url = url.strip()
     if url.startswith("//"):
-        return exact("http:" + url)
-    if mistyped := _SLASHES.match(url):
-        return exact(f"{mistyped[1]}://{url[mistyped.end() :]}")
+        return normalize("http:" + url)
+    if mistyped := _MISSING_SLASHES.match(url):
+        return normalize(f"{mistyped[1]}://{url[mistyped.end() :]}")
     if "://" not in url[:12] and not url.startswith(("data:", "dns:", "urn:", "mailto:", "javascript:", "about:")):
         secure = url.partition("/")[0].endswith(":443")  # the port of HTTPS
-        return exact(f"{'https' if secure else 'http'}://{url}")
-    return exact(url)
+        return normalize(f"{'https' if secure else 'http'}://{url}")
+    return normalize(url)
 
 
-_SLASHES = re.compile(r"(https?):/?(?!/)", re.IGNORECASE)
+_MISSING_SLASHES = re.compile(r"(https?):/?(?!/)", re.IGNORECASE)
 """A scheme followed by too few slashes, which browsers repair."""
 
 
-def canonical(exact_url: str) -> str:
+def canonical_key(exact_url: str) -> str:
     """Return the canonical key: sorted query, normal percent-escapes, no scheme.
 
     Two URLs with the same key are spellings that a server would not tell apart.
@@ -59,7 +59,7 @@ def canonical(exact_url: str) -> str:
         return exact_url
 
 
-def surt(url: str) -> str:
+def surt_key(url: str) -> str:
     """Return the SURT key, `org,example)/path?query`; the URL itself if the library cannot parse it."""
     try:
         key = surt_library.surt(url)
@@ -68,13 +68,13 @@ def surt(url: str) -> str:
     return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key)
 
 
-_INDEX = re.compile(r"/(?:index|default)\.(?:html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)(?=\?|\Z)", re.IGNORECASE)
+_INDEX_FILE = re.compile(r"/(?:index|default)\.(?:html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)(?=\?|\Z)", re.IGNORECASE)
 """File name of a directory's index page."""
-_STATIC = re.compile(
+_STATIC_FILE = re.compile(
     r"\.(?:css|js|mjs|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm)\?.*", re.IGNORECASE
 )
 """A static file with a query, which only serves to bypass caches."""
-_IDLE = re.compile(
+_IDLE_PARAMETER = re.compile(
     r"utm_\w+|fbclid|gclid|gclsrc|dclid|wbraid|gbraid|msclkid|yclid|twclid|igshid|mc_[ce]id|_hs(enc|mi)|_g[al]|_openstat"
     r"|_|_ts|cb|cachebuster|cache_?bust|nocache|rand|rnd|timestamp",
     re.IGNORECASE,
@@ -82,20 +82,20 @@ _IDLE = re.compile(
 """Parameters that do not change the response: campaign tracking and cache busting."""
 
 
-def loose(exact_url: str) -> str:
+def loose_key(exact_url: str) -> str:
     """Return the SURT key of the URL without idle parameters and index file."""
-    return surt(plain(exact_url))
+    return surt_key(strip_idle_parameters(exact_url))
 
 
-def plain(exact_url: str) -> str:
+def strip_idle_parameters(exact_url: str) -> str:
     """Return the URL without index file name and idle parameters; a static file loses its whole query."""
-    url = _INDEX.sub("/", exact_url, count=1)
+    url = _INDEX_FILE.sub("/", exact_url, count=1)
     if "?" not in url:
         return url
-    if _STATIC.search(url):
+    if _STATIC_FILE.search(url):
         return url.partition("?")[0]
     names = (part.partition("=")[0] for part in url.partition("?")[2].split("&"))
-    idle = [name for name in names if _IDLE.fullmatch(name)]
+    idle = [name for name in names if _IDLE_PARAMETER.fullmatch(name)]
     return str(url_query_cleaner(url, idle, remove=True)) if idle else url
 
 
@@ -107,7 +107,7 @@ def resolve(base: str, reference: str) -> str:
         return ""
 
 
-def split(url: str) -> SplitResult:
+def split_url(url: str) -> SplitResult:
     """Return the parts of a URL. If its host is malformed (`http://[::1`), all of it becomes the path, where urllib
     raises.
     """
@@ -117,23 +117,23 @@ def split(url: str) -> SplitResult:
         return SplitResult("", "", url, "", "")
 
 
-def host(url: str) -> str:
+def host_of(url: str) -> str:
     """Return the host in lower case, without port and user; empty if there is none."""
-    rest = url.partition("://")[2]
+    authority = url.partition("://")[2]
     # By hand: urlsplit raises on malformed hosts, and this is called for every capture.
     for stop in "/?#":
-        rest = rest.partition(stop)[0]
-    rest = rest.rpartition("@")[2].lower()
-    if rest.startswith("["):
-        return rest.partition("]")[0] + "]"
-    return rest.partition(":")[0].rstrip(".")
+        authority = authority.partition(stop)[0]
+    authority = authority.rpartition("@")[2].lower()
+    if authority.startswith("["):
+        return authority.partition("]")[0] + "]"
+    return authority.partition(":")[0].rstrip(".")
 
 
 @lru_cache(maxsize=65_536)
-def domain(host_name: str) -> tuple[str, str]:
+def split_domain(host_name: str) -> tuple[str, str]:
     """Return (registrable domain, public suffix) by the bundled Public Suffix List; a host without one is its own
     domain.
     """
-    parts = _suffixes(host_name)
+    parts = _extract_suffix(host_name)
     registered = parts.top_domain_under_public_suffix
     return registered or host_name, parts.suffix

@@ -1,7 +1,7 @@
 """Weather: the faults that a session's web suffers, and how often. Which request is hit is a matter of `KeyedRandom`.
 
-`draw_fault` hits a whole request; dead links and CAPTCHAs hit pages (`webemu.emulator.request_world`), and noise hits results
-(`webemu.emulator.noise`). Nothing here waits, answers or knows a wire format.
+`draw_fault` hits a whole request; dead links and CAPTCHAs hit pages (`webemu.emulator.request_world`), and noise hits
+results (`webemu.emulator.noise`). Nothing here waits, answers or knows a wire format.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from dataclasses import dataclass, fields
 from math import exp
 from typing import Literal
 
-from webemu.emulator.errors import EmulatorError, Refused
-from webemu.emulator.keyed_random import Draws
+from webemu.emulator.errors import EmulatorError, ServiceRefusal
+from webemu.emulator.keyed_random import KeyedRandom
 
-Kind = Literal["timeout", "error", "rate-limit", "reset", "truncated"]
-REASON = "bad-weather"
+FaultKind = Literal["timeout", "error", "rate-limit", "reset", "truncated"]
+INJECTED_REASON = "bad-weather"
 """Reason of an injected error, which is not a failure of the server."""
-STATUSES = (500, 502, 503, 504)
+ERROR_STATUSES = (500, 502, 503, 504)
 """HTTP statuses of injected errors."""
-LONGEST_MS = 60_000
+MAX_LATENCY_MS = 60_000
 """Maximum added delay, in milliseconds."""
 
 
@@ -33,25 +33,25 @@ class Latency:
     spread: float = 0.0
     """uniform: half of the range, in milliseconds; lognormal: standard deviation of the logarithm."""
 
-    def drawn(self, draws: Draws) -> float:
+    def sample_ms(self, random: KeyedRandom) -> float:
         """Return a delay in milliseconds, at most a minute."""
         if self.kind == "uniform":
-            wait = self.ms + self.spread * (2 * draws.share("latency") - 1)
+            latency_ms = self.ms + self.spread * (2 * random.uniform("latency") - 1)
         elif self.kind == "lognormal":
-            wait = self.ms * exp(min(50.0, self.spread * draws.normal("latency")))
+            latency_ms = self.ms * exp(min(50.0, self.spread * random.normal("latency")))
         else:
-            wait = self.ms
-        return min(max(0.0, wait), LONGEST_MS)
+            latency_ms = self.ms
+        return min(max(0.0, latency_ms), MAX_LATENCY_MS)
 
 
-NONE = Latency()
+NO_LATENCY = Latency()
 
 
 @dataclass(frozen=True, slots=True)
 class Weather:
     """Rates of faults, each from 0 to 1 (`latency`, `hold_ms` and `retry_after` are no rates)."""
 
-    latency: Latency = NONE
+    latency: Latency = NO_LATENCY
     timeouts: float = 0.0
     """Requests that are held and then closed without an answer."""
     hold_ms: float = 30_000
@@ -84,7 +84,7 @@ FAIR = Weather()
 """Weather without faults."""
 RATES = tuple(field.name for field in fields(Weather) if field.name not in ("latency", "hold_ms", "retry_after"))
 """Names of the fields that are rates."""
-_FAULTS: tuple[tuple[str, Kind], ...] = (
+_FAULTS: tuple[tuple[str, FaultKind], ...] = (
     ("timeouts", "timeout"),
     ("errors", "error"),
     ("rate_limits", "rate-limit"),
@@ -93,26 +93,28 @@ _FAULTS: tuple[tuple[str, Kind], ...] = (
 )
 
 
-def fault(weather: Weather, draws: Draws) -> Kind | None:
+def draw_fault(weather: Weather, random: KeyedRandom) -> FaultKind | None:
     """Return the fault of a request; None for no fault. A request has at most one."""
     # One random value against the stacked rates, so that at most one fault is drawn.
-    at = draws.share("fault")
+    threshold = random.uniform("fault")
     for rate, kind in _FAULTS:
-        at -= getattr(weather, rate)
-        if at < 0:
+        threshold -= getattr(weather, rate)
+        if threshold < 0:
             return kind
     return None
 
 
-def refusal(kind: Kind, draws: Draws) -> EmulatorError | None:
+def fault_error(kind: FaultKind, random: KeyedRandom) -> EmulatorError | None:
     """Return the error that a fault is answered with; None for faults that have no response."""
     if kind == "rate-limit":
-        return Refused("too many requests", reason="rate-limited", status=429)
+        return ServiceRefusal("too many requests", reason="rate-limited", status=429)
     if kind == "error":
-        return Refused("the service is out of order", reason=REASON, status=draws.choice(STATUSES, "status"))
+        return ServiceRefusal(
+            "the service is out of order", reason=INJECTED_REASON, status=random.choice(ERROR_STATUSES, "status")
+        )
     return None
 
 
-def curriculum(start: float, end: float, progress: float, base: float = 4.0) -> float:
+def curriculum_rate(start: float, end: float, progress: float, base: float = 4.0) -> float:
     """Return a rate that rises with training, slowly at first (ZeroSearch, equation 1); `progress` is from 0 to 1."""
     return start + (float(base**progress) - 1) / (base - 1) * (end - start)

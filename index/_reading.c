@@ -326,13 +326,13 @@ static PyObject *agreements_of(PyObject *records, Py_ssize_t count, const Wanted
     return answer;
 }
 
-static PyObject *agreements(PyObject *module, PyObject *const *given, Py_ssize_t count)
+static PyObject *match_features(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     Wanted wanted = {0, NULL, NULL, NULL, NULL};
     PyObject *records, *terms = NULL, *pairs = NULL, *answer = NULL;
     (void)module;
     if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "agreements(records, terms, pairs)");
+        PyErr_SetString(PyExc_TypeError, "match_features(records, terms, pairs)");
         return NULL;
     }
     records = PySequence_Fast(given[0], "records must be a sequence");
@@ -355,14 +355,14 @@ static PyObject *agreements(PyObject *module, PyObject *const *given, Py_ssize_t
     return answer;
 }
 
-static PyObject *shown(PyObject *module, PyObject *const *given, Py_ssize_t count)
+static PyObject *result_fields(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     Py_buffer bytes;
     Record record;
     PyObject *hashes, *answer = NULL;
     (void)module;
     if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "shown(record, hashes, within)");
+        PyErr_SetString(PyExc_TypeError, "result_fields(record, hashes, within)");
         return NULL;
     }
     uint64_t within = PyLong_AsUnsignedLongLong(given[2]);
@@ -442,13 +442,13 @@ static PyObject *current_of(PyObject *entries, const Py_buffer *rows)
     return answer;
 }
 
-static PyObject *current(PyObject *module, PyObject *const *given, Py_ssize_t count)
+static PyObject *drop_duplicates(PyObject *module, PyObject *const *given, Py_ssize_t count)
 {
     Py_buffer rows;
     PyObject *entries, *answer;
     (void)module;
     if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "current(rows, ranked)");
+        PyErr_SetString(PyExc_TypeError, "drop_duplicates(rows, ranked)");
         return NULL;
     }
     if (PyObject_GetBuffer(given[0], &rows, PyBUF_SIMPLE) < 0)
@@ -461,9 +461,9 @@ static PyObject *current(PyObject *module, PyObject *const *given, Py_ssize_t co
 }
 
 static PyMethodDef methods[] = {
-    {"agreements", (PyCFunction)(void (*)(void))agreements, METH_FASTCALL, "See index/record_reader.py."},
-    {"current", (PyCFunction)(void (*)(void))current, METH_FASTCALL, "See emulator/ranking.py; rows: index/columns.py."},
-    {"shown", (PyCFunction)(void (*)(void))shown, METH_FASTCALL, "See index/record_reader.py."},
+    {"match_features", (PyCFunction)(void (*)(void))match_features, METH_FASTCALL, "See index/record_reader.py."},
+    {"drop_duplicates", (PyCFunction)(void (*)(void))drop_duplicates, METH_FASTCALL, "See emulator/ranking.py; rows: index/columns.py."},
+    {"result_fields", (PyCFunction)(void (*)(void))result_fields, METH_FASTCALL, "See index/record_reader.py."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,10 +1,14 @@
 from collections.abc import Sequence
 
-def agreements(
+def match_features(
     records: Sequence[memoryview],
     terms: Sequence[tuple[tuple[int, ...], float]],
     pairs: Sequence[tuple[bytes, ...]],
     /,
 ) -> list[tuple[float, float, float]]: ...
-def shown(record: memoryview, hashes: Sequence[int], within: int, /) -> tuple[bytes, bytes, bytes, int]: ...
-def current(rows: memoryview, ranked: Sequence[tuple[float, int]], /) -> list[tuple[tuple[float, int], int]]: ...
+def result_fields(
+    record: memoryview, hashes: Sequence[int], passage_mask: int, /
+) -> tuple[bytes, bytes, bytes, int]: ...
+def drop_duplicates(
+    rows: memoryview, ranked: Sequence[tuple[float, int]], /
+) -> list[tuple[tuple[float, int], int]]: ...

@@ -15,9 +15,9 @@ from functools import cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-NAME = "webemu"
+TOKENIZER_NAME = "webemu"
 """Name under which the index registers its tokenizer."""
-MAX_BYTES = 120
+MAX_WORD_BYTES = 120
 """Longest word in UTF-8 bytes; longer ones are dropped. 40 letters of the scripts of India."""
 
 ENGLISH = "english"
@@ -51,7 +51,7 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003134f]+"
 )
-_FOLDED = re.compile(
+_FOLDED_CHARACTERS = re.compile(
     "[İکیەٱँ\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640"
     "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u093c\u094d\u09bc\u09cd\u0a3c\u0a4d\u0abc"
     "\u0acd\u0b3c\u0b4d\u0c4d\u0cbc\u0ccd\u0d4d\u0dca\u0e3a\u0e47-\u0e4c\u0e4e\u0eba\u0ec8-\u0ecc\u1037\u1039\u103a"
@@ -74,7 +74,7 @@ def _analyzer(stemmers: tuple[str, ...], fold: bool = True) -> TextAnalyzer:
     # The simple tokenizer splits at Tamil's virama; the one that does not is slower.
     tokenizer = Tokenizer.regex(r"[\p{Alphabetic}\p{M}\p{N}]+") if "tamil" in stemmers else Tokenizer.simple()
     # The order matters: accents fold before stemming, so that both spellings of a word have one stem.
-    builder = TextAnalyzerBuilder(tokenizer).filter(Filter.remove_long(MAX_BYTES)).filter(Filter.lowercase())
+    builder = TextAnalyzerBuilder(tokenizer).filter(Filter.remove_long(MAX_WORD_BYTES)).filter(Filter.lowercase())
     if fold:
         builder = builder.filter(Filter.ascii_fold())
         for name in stemmers:
@@ -82,43 +82,43 @@ def _analyzer(stemmers: tuple[str, ...], fold: bool = True) -> TextAnalyzer:
     return builder.build()
 
 
-def terms(text: str, language: str = "") -> list[str]:
+def extract_terms(text: str, language: str = "") -> list[str]:
     """Return the index terms of a text in a language (ISO 639-1), in order, with repetitions.
 
     extract_terms("The councils met")    # ["the", "council", "met"]
     """
-    return stemmed(plain(text), STEMMERS.get(language, ENGLISH))
+    return stem_text(normalize_text(text), STEMMERS.get(language, ENGLISH))
 
 
-def stemmed(text: str, stemmer: str) -> list[str]:
+def stem_text(text: str, stemmer: str) -> list[str]:
     """Return the terms of a normalised text, its Latin words stemmed by the given stemmer."""
-    return _analyzer((stemmer, *_scripts(text))).analyze(text)
+    return _analyzer((stemmer, *_script_stemmers(text))).analyze(text)
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a normalised text in lower case: one for each term that any stemmer makes of it."""
-    return _analyzer(_scripts(text), fold=False).analyze(text)
+    return _analyzer(_script_stemmers(text), fold=False).analyze(text)
 
 
-def _scripts(text: str) -> tuple[str, ...]:
+def _script_stemmers(text: str) -> tuple[str, ...]:
     """Return the stemmers of the non-Latin scripts that a text has letters of."""
     return () if text.isascii() else tuple([name for name, letters in _SCRIPTS if letters.search(text)])
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return normalised text, with runs of unspaced scripts written as pairs: 東京都 becomes 東京 京都."""
     if text.isascii():  # the common case, and much faster
         return text
     if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", text)
-    return _UNSPACED.sub(_pairs, _FOLDED.sub(_fold, text))
+    return _UNSPACED.sub(_to_pairs, _FOLDED_CHARACTERS.sub(_fold, text))
 
 
 def _fold(match: re.Match[str]) -> str:
     return _FOLDS.get(match[0], "")
 
 
-def _pairs(match: re.Match[str]) -> str:
+def _to_pairs(match: re.Match[str]) -> str:
     run = match[0]
     if len(run) == 1:
         return f" {run} "

@@ -17,39 +17,39 @@ from typing import Any
 
 import psutil
 
-from webemu.emulator.query import parse
-from webemu.index.engine import Engine
+from webemu.emulator.query import parse_query
+from webemu.index.engine import RankEngine
 from webemu.index.open import open_snapshot
 
 TOP = 10
 """Hits per query."""
 
 
-def one_pass(engine: Engine, plans: Sequence[Any]) -> tuple[float, list[float]]:
+def time_pass(engine: RankEngine, plans: Sequence[Any]) -> tuple[float, list[float]]:
     """Return the CPU seconds per query, and the sorted wall seconds of all queries."""
     search, times = engine._searcher.search, []
     started = time.process_time()
     for plan in plans:
-        one = time.perf_counter()
+        query_started = time.perf_counter()
         search(plan, TOP, count=False)
-        times.append(time.perf_counter() - one)
+        times.append(time.perf_counter() - query_started)
     return (time.process_time() - started) / len(plans), sorted(times)
 
 
 def main(folder: Path, snapshot: str, passes: int, queries: list[str]) -> None:
     """Run the queries `passes` times and print the figures of the median pass."""
-    engine = open_snapshot(folder, snapshot)._finder
-    assert isinstance(engine, Engine)
-    plans = [plan.query for plan in map(engine.plan, map(parse, queries)) if plan.query is not None]
-    cpu, times = sorted(one_pass(engine, plans) for _ in range(passes))[passes // 2]
-    told = {
+    engine = open_snapshot(folder, snapshot)._ranker
+    assert isinstance(engine, RankEngine)
+    plans = [plan.query for plan in map(engine.plan, map(parse_query, queries)) if plan.query is not None]
+    cpu, times = sorted(time_pass(engine, plans) for _ in range(passes))[passes // 2]
+    report = {
         "queries": len(plans),
         "per_core_s": 1 / cpu,
         "p50_us": 1e6 * times[len(times) // 2],
         "p99_us": 1e6 * times[int(len(times) * 0.99)],
         "own_bytes": psutil.Process().memory_full_info().uss,
     }
-    print(json.dumps(told))
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

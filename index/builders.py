@@ -13,7 +13,7 @@ from hashlib import blake2b
 from importlib.metadata import version
 from importlib.resources import files
 
-SHARD = (
+SHARD_SOURCES = (
     "emulator/dates.py",
     "emulator/urls.py",
     "index/analysis.py",
@@ -26,8 +26,8 @@ SHARD = (
     "index/text.py",
 )
 """Sources that decide the content of a shard."""
-SNAPSHOT = (
-    *SHARD,
+SNAPSHOT_SOURCES = (
+    *SHARD_SOURCES,
     "index/columns.py",
     "index/evaluation/held_out.py",
     "index/lookup.py",
@@ -44,16 +44,16 @@ SNAPSHOT = (
     "index/vocabulary.py",
 )
 """Sources that decide the content of a snapshot beside its shards."""
-DENSE = ("index/dense/build.py", "index/dense/passages.py", "index/dense/store.py", "index/records.py")
+DENSE_SOURCES = ("index/dense/build.py", "index/dense/passages.py", "index/dense/store.py", "index/records.py")
 """Sources that decide which vectors a snapshot gets from given models."""
-SPLIT = ("index/partitions/split.py",)
+PARTITION_SOURCES = ("index/partitions/split.py",)
 """Source that decides what partitions know of the whole index."""
 LIBRARIES = ("duckdb", "rustworkx", "surt", "tantivy", "w3lib")
 """Libraries that decide what is built. Those that only store it, such as zstandard, do not count."""
 
 
 @cache
-def fingerprint(sources: tuple[str, ...]) -> str:
+def hash_sources(sources: tuple[str, ...]) -> str:
     """Return a hash of these source files and of the library versions, in hex."""
     digest = blake2b(digest_size=8)
     for name in (unicodedata.unidata_version, *(f"{library} {version(library)}" for library in LIBRARIES)):

@@ -16,11 +16,11 @@ import pyarrow as pa
 from webemu.emulator.errors import CatalogError
 from webemu.index.schema import MARKER, SCHEMA_VERSION, TABLES
 from webemu.index.signals.hosts import RANKS
-from webemu.index.space import no_space, shortage
+from webemu.index.space import describe_shortage, no_space_error
 
 FILE = "catalog.duckdb"
 """Name of the catalog in a collection folder."""
-READING, WRITING = "1GB", "512MB"
+READER_MEMORY, WRITER_MEMORY = "1GB", "512MB"
 """DuckDB's memory limit in readers and writers; beyond it, it works on disk. Its default is 80% of the machine."""
 
 _TYPES = {
@@ -69,21 +69,21 @@ class Catalog:
         is_new = not path.exists()
         try:
             self.db = duckdb.connect(str(path), read_only=read_only)
-            self.db.execute(f"SET memory_limit = '{READING if read_only else WRITING}'")
+            self.db.execute(f"SET memory_limit = '{READER_MEMORY if read_only else WRITER_MEMORY}'")
         except duckdb.IOException as error:
-            if meaning := shortage(str(error)):
+            if meaning := describe_shortage(str(error)):
                 if is_new:
                     path.unlink(missing_ok=True)  # DuckDB would never open a file with half a header
-                raise no_space(folder, meaning) from error
+                raise no_space_error(folder, meaning) from error
             raise CatalogError(
                 f"{path} cannot be opened: {str(error).splitlines()[0]}",
                 action="another process, such as `webemu ingest`, may have it open; wait until it ends, then try again",
             ) from error
         if not read_only:
-            self._create()
+            self._create_tables()
         self._check_version()
 
-    def _create(self) -> None:
+    def _create_tables(self) -> None:
         self.db.execute("CREATE TABLE IF NOT EXISTS meta (key VARCHAR PRIMARY KEY, value VARCHAR)")
         self.db.execute("INSERT OR IGNORE INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         for name, schema in TABLES.items():
@@ -100,17 +100,17 @@ class Catalog:
                 action="ingest the sources into a new collection",
             )
 
-    def known(self) -> set[int]:
+    def source_ids(self) -> set[int]:
         """Return the ids of the sources that are ingested."""
         return {row[0] for row in self.db.execute("SELECT source_id FROM sources").fetchall()}
 
-    def moved(self, source: int, path: Path) -> None:
+    def update_path(self, source: int, path: Path) -> None:
         """Set the path of an ingested source to the one where it was met again, if its old path is gone."""
         row = self.db.execute("SELECT path FROM sources WHERE source_id = ? AND copy IS NULL", [source]).fetchone()
         if row and not Path(row[0]).exists():
             self.db.execute("UPDATE sources SET path = ? WHERE source_id = ?", [str(path), source])
 
-    def add(self, staging: Path) -> None:
+    def import_staging(self, staging: Path) -> None:
         """Import one worker's staging folder in a single transaction, then delete it. Does nothing for a known source.
 
         Raises CatalogError if the folder is incomplete.
@@ -124,7 +124,7 @@ class Catalog:
         self.db.execute("BEGIN TRANSACTION")
         try:
             # A worker may have staged a source again that another run had already added.
-            if source_id not in self.known():
+            if source_id not in self.source_ids():
                 for name in TABLES:
                     path = str(staging / f"{name}*.parquet").replace("'", "''")  # SQL quoting
                     self.db.execute(f"INSERT INTO {name} SELECT * FROM read_parquet('{path}')")

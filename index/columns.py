@@ -14,18 +14,18 @@ from struct import Struct
 from typing import Any
 
 from webemu.emulator import ranking
-from webemu.emulator.ports import Entry
+from webemu.emulator.ports import ScoredDoc
 from webemu.index.blobs import map_file
 
 try:
-    from webemu.index._reading import current
+    from webemu.index._reading import drop_duplicates
 except ImportError:  # no compiler where it was installed
-    current = None  # type: ignore[assignment]
+    drop_duplicates = None  # type: ignore[assignment]
 
 FOREVER = ranking.FOREVER
 """Value of `until` for a page that is the latest of its URL."""
 _TYPES = {"since": "q", "day": "i", "host": "f", "address": "f", "quality": "f"}
-_ROW, _SHOWN = Struct("<qqII"), Struct("<qqI")
+_ROW, _ROW_PREFIX = Struct("<qqII"), Struct("<qqI")
 """Values that every entry of a ranking needs are stored side by side: each separate array would be a cache miss."""
 _ROW_FILE = "rows.bin"
 """File of the rows: until, cluster, domain and order of each page, side by side."""
@@ -74,12 +74,12 @@ class Columns:
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """Yield (until, cluster, domain) of each page."""
         # Positions are computed in one list: a search reads thousands of rows, and this stays in C.
-        return map(_SHOWN.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])
+        return map(_ROW_PREFIX.unpack_from, repeat(self._rows), [_ROW.size * doc for doc in docs])
 
-    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
+    def drop_duplicates(self, ranked: list[ScoredDoc]) -> list[tuple[ScoredDoc, int]]:
         """Return the live entries of a ranking without later duplicates, each with its domain
         (`webemu.emulator.ranking.drop_duplicates`).
         """
-        if current is not None:
-            return current(self._rows, ranked)
-        return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
+        if drop_duplicates is not None:
+            return drop_duplicates(self._rows, ranked)
+        return ranking.drop_duplicates(ranked, self.rows([doc for _, doc in ranked]))

@@ -14,24 +14,24 @@ from typing import Annotated, Any
 import duckdb
 import typer
 
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest, SnapshotError
-from webemu.emulator.folders import existing
+from webemu.emulator.folders import find_collection
 from webemu.index.catalog import Catalog
-from webemu.index.manifest import Manifest, current_id, read_manifest, switch
-from webemu.index.partitions.split import split
+from webemu.index.manifest import Manifest, current_id, read_manifest, set_current
+from webemu.index.partitions.split import split_collection
 from webemu.index.rank import Weights
-from webemu.index.records import reader_line
-from webemu.index.snapshot import build
+from webemu.index.records import describe_reader
+from webemu.index.snapshot import build_snapshot
 from webemu.index.verify import verify_snapshot
 
 Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
 
 
-def _folder(root: Path | None, collection: str | None) -> Path:
+def _collection_folder(root: Path | None, collection: str | None) -> Path:
     """Return the collection's folder. Raises BadRequest if there is none."""
-    return existing(load({"root": root, "collection": collection}))
+    return find_collection(load_config({"root": root, "collection": collection}))
 
 
 def sql(
@@ -50,26 +50,26 @@ def sql(
     """
     if form not in ("table", "csv", "json"):
         raise BadRequest(f"unknown --format {form!r}", action="use table, csv or json")
-    with Catalog(_folder(root, collection), read_only=True) as catalog:
+    with Catalog(_collection_folder(root, collection), read_only=True) as catalog:
         try:
             catalog.db.execute("RESET memory_limit")  # a query here may need any amount of memory
             catalog.db.execute("SET enable_external_access = false")  # SQL must not read or write other files
             if form != "table":
                 _print_rows(catalog.db.execute(query), form)
-            elif (answer := catalog.db.sql(query)) is not None:
-                answer.show(max_width=shutil.get_terminal_size((120, 40)).columns)
+            elif (relation := catalog.db.sql(query)) is not None:
+                relation.show(max_width=shutil.get_terminal_size((120, 40)).columns)
         except duckdb.Error as error:
             raise BadRequest(str(error), action='see the columns: webemu sql "DESCRIBE captures"') from error
 
 
-def _print_rows(answer: duckdb.DuckDBPyConnection | None, form: str) -> None:
-    if answer is None:
+def _print_rows(cursor: duckdb.DuckDBPyConnection | None, form: str) -> None:
+    if cursor is None:
         return
-    columns = [column[0] for column in answer.description or ()]
+    columns = [column[0] for column in cursor.description or ()]
     writer = csv.writer(sys.stdout)
     if form == "csv":
         writer.writerow(columns)
-    while rows := answer.fetchmany(10_000):
+    while rows := cursor.fetchmany(10_000):
         if form == "csv":
             writer.writerows(rows)
         else:
@@ -77,7 +77,7 @@ def _print_rows(answer: duckdb.DuckDBPyConnection | None, form: str) -> None:
                 print(json.dumps(dict(zip(columns, row, strict=True)), default=str, ensure_ascii=False))
 
 
-_FIGURES = """
+_COUNTS = """
 SELECT (SELECT count(*) FROM sources), (SELECT coalesce(sum(bytes), 0) FROM sources), (SELECT count(*) FROM captures),
        (SELECT count(*) FROM pages), (SELECT count(*) FROM pages WHERE searchable), (SELECT count(*) FROM links),
        (SELECT count(DISTINCT url_host_name) FROM captures), (SELECT min(fetch_time) FROM captures),
@@ -87,9 +87,9 @@ SELECT (SELECT count(*) FROM sources), (SELECT coalesce(sum(bytes), 0) FROM sour
 
 def stat(collection: Collection = None, root: Root = None) -> None:
     """Show what a collection holds, and what was dropped for which reason."""
-    folder = _folder(root, collection)
+    folder = _collection_folder(root, collection)
     with Catalog(folder, read_only=True) as catalog:
-        row = catalog.db.execute(_FIGURES).fetchone() or ()
+        row = catalog.db.execute(_COUNTS).fetchone() or ()
         statuses = catalog.db.execute(
             "SELECT fetch_status, count(*) FROM captures GROUP BY 1 ORDER BY 2 DESC, 1"
         ).fetchall()
@@ -97,7 +97,7 @@ def stat(collection: Collection = None, root: Root = None) -> None:
     names = ("sources", "bytes read", "captures", "pages", "searchable", "links", "hosts", "first fetch", "last fetch")
     for name, value in zip(names, row, strict=True):
         print(f"{name:<12} {value:,}" if isinstance(value, int) else f"{name:<12} {value}")
-    print(f"{'reader':<12} {reader_line()}")
+    print(f"{'reader':<12} {describe_reader()}")
     print(f"{'on disk':<12} {sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()):,} bytes")
     print(f"{'snapshot':<12} {current_id(folder) or 'none: webemu snapshots build'}")
     print("statuses     " + ", ".join(f"{status}: {count:,}" for status, count in statuses))
@@ -113,27 +113,28 @@ snapshots = typer.Typer(
 )
 
 
-def _all(folder: Path) -> list[Manifest]:
+def _read_manifests(folder: Path) -> list[Manifest]:
     """Return the manifests of all snapshots of a collection."""
     return [read_manifest(path.parent) for path in sorted(folder.glob("snapshots/*/manifest.json"))]
 
 
-def known(folder: Path, snapshot: str) -> str:
+def resolve_snapshot_id(folder: Path, snapshot: str) -> str:
     """Return the full id of a snapshot given its beginning. Raises SnapshotError unless exactly one id begins so."""
-    found = [manifest.id for manifest in _all(folder) if manifest.id.startswith(snapshot)]
-    if len(found) != 1:
+    matching_ids = [manifest.id for manifest in _read_manifests(folder) if manifest.id.startswith(snapshot)]
+    if len(matching_ids) != 1:
         raise SnapshotError(
-            f"{len(found)} snapshots of {folder} begin with {snapshot!r}", action="see them: webemu snapshots list"
+            f"{len(matching_ids)} snapshots of {folder} begin with {snapshot!r}",
+            action="see them: webemu snapshots list",
         )
-    return found[0]
+    return matching_ids[0]
 
 
 @snapshots.command("list")
 def list_(collection: Collection = None, root: Root = None) -> None:
     """List snapshots; an asterisk marks the one that is served."""
-    folder = _folder(root, collection)
+    folder = _collection_folder(root, collection)
     current = current_id(folder)
-    for manifest in _all(folder):
+    for manifest in _read_manifests(folder):
         mark = "*" if manifest.id == current else " "
         print(
             f"{mark} {manifest.id}  {manifest.sources:,} sources, {manifest.documents:,} documents,"
@@ -156,17 +157,19 @@ def build_(
 
     Weights are those of `index/rank.py` (docs/search_quality.md); they are part of the snapshot's id.
     """
-    print(build(_folder(root, collection), workers, weights=_weights(weights), hold_out=hold_out))
+    print(build_snapshot(_collection_folder(root, collection), workers, weights=_weights(weights), hold_out=hold_out))
 
 
 def _weights(text: str) -> Weights:
     """Return the weights in a JSON object; those it does not name have their defaults. Raises BadRequest."""
     try:
-        told = json.loads(text)
-        usual = asdict(Weights())
-        weights = {name: type(usual[name])(value) for name, value in told.items()}
-        if wrong := [name for name, value in weights.items() if not 0 <= value < inf]:
-            raise ValueError(f"{wrong[0]} must be a finite number of at least 0, got {weights[wrong[0]]}")
+        data_row = json.loads(text)
+        defaults = asdict(Weights())
+        weights = {name: type(defaults[name])(value) for name, value in data_row.items()}
+        if invalid_names := [name for name, value in weights.items() if not 0 <= value < inf]:
+            raise ValueError(
+                f"{invalid_names[0]} must be a finite number of at least 0, got {weights[invalid_names[0]]}"
+            )
         return Weights(**weights)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         names = ", ".join(field.name for field in fields(Weights))
@@ -186,31 +189,31 @@ def split_(
     Each partition is its own folder, <collection>/parts/COUNT/NUMBER, and may be on its own disk. Existing partitions
     are not built again. Serve them on a Ray cluster: webemu serve --ray ADDRESS --parts COUNT (docs/cluster.md).
     """
-    print(split(_folder(root, collection), parts, workers, weights=_weights(weights)).id)
+    print(split_collection(_collection_folder(root, collection), parts, workers, weights=_weights(weights)).id)
 
 
 @snapshots.command("use")
 def use(snapshot: str, collection: Collection = None, root: Root = None) -> None:
     """Serve this snapshot, given by the beginning of its id; running servers follow within seconds."""
-    folder = _folder(root, collection)
-    switch(folder, full := known(folder, snapshot))
-    print(full)
+    folder = _collection_folder(root, collection)
+    set_current(folder, snapshot_id := resolve_snapshot_id(folder, snapshot))
+    print(snapshot_id)
 
 
 @snapshots.command("remove")
 def remove(snapshot: str, collection: Collection = None, root: Root = None) -> None:
     """Delete a snapshot that is not served, and the shards that no other snapshot uses."""
-    folder = _folder(root, collection)
-    full = known(folder, snapshot)
-    if full == current_id(folder):
-        raise SnapshotError(f"{full} is being served", action="switch first: webemu snapshots use ID")
-    shutil.rmtree(folder / "snapshots" / full)
+    folder = _collection_folder(root, collection)
+    snapshot_id = resolve_snapshot_id(folder, snapshot)
+    if snapshot_id == current_id(folder):
+        raise SnapshotError(f"{snapshot_id} is being served", action="switch first: webemu snapshots use ID")
+    shutil.rmtree(folder / "snapshots" / snapshot_id)
     # Shards are shared between snapshots: only those that no remaining manifest names are deleted.
-    used = {shard for manifest in _all(folder) for shard in manifest.shards}
+    used_shards = {shard for manifest in _read_manifests(folder) for shard in manifest.shards}
     for shard in (folder / "shards").iterdir():
-        if shard.name not in used:
+        if shard.name not in used_shards:
             shutil.rmtree(shard)
-    print(f"removed {full}")
+    print(f"removed {snapshot_id}")
 
 
 @snapshots.command("verify")
@@ -222,10 +225,10 @@ def verify(
     root: Root = None,
 ) -> None:
     """Read every file, record, view, key and payload of a snapshot, and report what is damaged or missing."""
-    folder = _folder(root, collection)
-    full = known(folder, snapshot or current_id(folder) or "")
+    folder = _collection_folder(root, collection)
+    snapshot_id = resolve_snapshot_id(folder, snapshot or current_id(folder) or "")
     faults: list[str] = []
-    figures: dict[str, Any] = verify_snapshot(folder, full, faults.append)
+    figures: dict[str, Any] = verify_snapshot(folder, snapshot_id, faults.append)
     for name, count in figures.items():
         print(f"{name:<10} {count:,}")
     for fault in faults[:20]:

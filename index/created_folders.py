@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 
-def maker(folder: Path) -> Callable[[], None]:
+def folder_maker(folder: Path) -> Callable[[], None]:
     """Return a function that creates the folder, with its parents only if they do not exist now either.
 
     The function raises FileNotFoundError if the parents existed and are gone.

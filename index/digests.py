@@ -9,36 +9,36 @@ from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 
-_STEP = 1 << 20
+_READ_BYTES = 1 << 20
 
 
-def fingerprint(path: Path, progress: Callable[[int], None] | None = None) -> int:
+def hash_file(path: Path, progress: Callable[[int], None] | None = None) -> int:
     """Return 63 bits of blake2b over a file: equal bytes are one source under any name.
 
     `progress` is called with the number of bytes that each step read.
     """
     digest = blake2b(digest_size=8)
     with path.open("rb", buffering=0) as file:
-        while part := file.read(_STEP):
-            digest.update(part)
+        while piece := file.read(_READ_BYTES):
+            digest.update(piece)
             if progress is not None:
-                progress(len(part))
+                progress(len(piece))
     return int.from_bytes(digest.digest()) >> 1  # 63 bits: ids are signed 64-bit integers in DuckDB
 
 
-def digests(folder: Path) -> dict[str, str]:
+def hash_folder(folder: Path) -> dict[str, str]:
     """Return the hashes of files below a folder by relative path. Files that are linked from elsewhere are left out."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_nlink == 1)
-    return {str(path.relative_to(folder)): f"{fingerprint(path):016x}" for path in files}
+    return {str(path.relative_to(folder)): f"{hash_file(path):016x}" for path in files}
 
 
-def changed(folder: Path, hashes: dict[str, str]) -> list[str]:
+def find_damage(folder: Path, hashes: dict[str, str]) -> list[str]:
     """Return one line for each file of a folder that is missing or does not have its hash; empty if all are intact."""
-    faults = []
+    damage = []
     for name, digest in hashes.items():
         path = folder / name
         if not path.exists():
-            faults.append(f"{path} is missing")
-        elif f"{fingerprint(path):016x}" != digest:
-            faults.append(f"{path} does not match the hash that was recorded when it was built")
-    return faults
+            damage.append(f"{path} is missing")
+        elif f"{hash_file(path):016x}" != digest:
+            damage.append(f"{path} does not match the hash that was recorded when it was built")
+    return damage

@@ -14,75 +14,79 @@ from typing import Any
 
 from webemu.emulator.trace import Trace
 
-SEARCH, EMPTY = "other-search", "other-empty"
+SEARCH_PAGE, NO_PAGE = "other-search", "other-empty"
 """Pseudo-pages before a result that was opened, and before a page opened without any."""
 
 
-def lines(rows: Iterable[Trace]) -> Iterator[str]:
+def format_lines(rows: Iterable[Trace]) -> Iterator[str]:
     """Yield each row as a line of JSON."""
     for row in rows:
         yield json.dumps(row._asdict(), ensure_ascii=False)
 
 
-def conversations(rows: Iterable[Trace]) -> Iterator[str]:
+def format_conversations(rows: Iterable[Trace]) -> Iterator[str]:
     """Yield each session as a line of JSON: its calls and their results, as messages of OpenAI's chat format.
 
     A trace has neither the model's reasoning nor page contents; the trainer has to fill them in.
     """
-    for session, of in groupby(rows, key=lambda row: row.session):
+    for session, session_rows in groupby(rows, key=lambda row: row.session):
         # Only steps that returned results or a page: failed ones are no examples to learn from.
-        steps = [row for row in of if row.kind != "other" and row.status == 200]
+        steps = [row for row in session_rows if row.kind != "other" and row.status == 200]
         if steps:
             head = {"session": session, "task": steps[0].task, "rollout": steps[0].rollout}
-            messages = [message for number, row in enumerate(steps) for message in _messages(row, number)]
+            messages = [message for number, row in enumerate(steps) for message in _build_messages(row, number)]
             yield json.dumps({**head, "messages": messages}, ensure_ascii=False)
 
 
-def _messages(row: Trace, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _build_messages(row: Trace, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the assistant's call of a step, and the tool's answer."""
     name, arguments = ("search", {"query": row.query}) if row.kind == "search" else ("open", {"url": row.url})
-    told: dict[str, Any] = {"url": row.url, "rank": row.rank or None}
+    tool_content: dict[str, Any] = {"url": row.url, "rank": row.rank or None}
     if row.kind == "search":
-        told = {"results": [{"rank": rank, "url": url} for rank, url in enumerate(row.shown, row.first)]}
+        tool_content = {"results": [{"rank": rank, "url": url} for rank, url in enumerate(row.shown, row.first)]}
     call = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    asked = {
+    call_message = {
         "role": "assistant",
         "content": None,
         "tool_calls": [{"id": f"call_{number}", "type": "function"} | {"function": call}],
     }
-    return asked, {"role": "tool", "tool_call_id": f"call_{number}", "content": json.dumps(told, ensure_ascii=False)}
+    return call_message, {
+        "role": "tool",
+        "tool_call_id": f"call_{number}",
+        "content": json.dumps(tool_content, ensure_ascii=False),
+    }
 
 
-def clickstream(rows: Iterable[Trace]) -> Iterator[str]:
+def format_clickstream(rows: Iterable[Trace]) -> Iterator[str]:
     """Yield lines of `prev, curr, type, n` separated by tabs, the most frequent first.
 
     `link`: from the page that the request named as its referer. `external`: from results (`other-search`), or from
     nowhere (`other-empty`). `other`: after another page that is not known to link there.
     """
     counts: Counter[tuple[str, str, str]] = Counter()
-    for _, of in groupby(rows, key=lambda row: row.session):
-        before = ""
-        for row in of:
+    for _, session_rows in groupby(rows, key=lambda row: row.session):
+        previous_url = ""
+        for row in session_rows:
             if row.kind == "open" and row.status == 200:
-                counts[_step(row, before)] += 1
-                before = row.url
-    for (prev, curr, kind), n in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
-        yield "\t".join((_cell(prev), _cell(curr), kind, str(n)))
+                counts[_transition(row, previous_url)] += 1
+                previous_url = row.url
+    for (prev, curr, kind), n in sorted(counts.items(), key=lambda transition: (-transition[1], transition[0])):
+        yield "\t".join((_clean_cell(prev), _clean_cell(curr), kind, str(n)))
 
 
-def _step(row: Trace, before: str) -> tuple[str, str, str]:
+def _transition(row: Trace, previous_url: str) -> tuple[str, str, str]:
     """Return (prev, curr, type) of an opened page; `previous_url` is the page opened before it."""
     if row.referer:
         return row.referer, row.url, "link"
     if row.rank:
-        return SEARCH, row.url, "external"
-    return (before, row.url, "other") if before else (EMPTY, row.url, "external")
+        return SEARCH_PAGE, row.url, "external"
+    return (previous_url, row.url, "other") if previous_url else (NO_PAGE, row.url, "external")
 
 
-def _cell(text: str) -> str:
+def _clean_cell(text: str) -> str:
     """Return text without tabs and line ends."""
     return " ".join(text.split())
 
 
-FORMS = {"jsonl": lines, "sft": conversations, "clickstream": clickstream}
+FORMATS = {"jsonl": format_lines, "sft": format_conversations, "clickstream": format_clickstream}
 """Export functions by the name of their format."""

@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
-KEPT = 128
+MAX_OPEN_FILES = 128
 """Open files of one snapshot in one process, at most."""
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 """Linux flag of preadv: fail instead of reading from disk; 0 on other systems."""
 
 
-class _File:
+class _OpenFile:
     """An open file. It is closed when nobody refers to it any more, so that no file is closed while it is read."""
 
     def __init__(self, path: Path) -> None:
@@ -25,21 +25,21 @@ class _File:
             os.close(self.number)
 
 
-class Files:
+class WarcFilePool:
     """Open files of one collection. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         """Take the folder that relative paths start from."""
         self._folder = folder
         self._lock = Lock()
-        self._kept: OrderedDict[str, _File] = OrderedDict()
+        self._open_files: OrderedDict[str, _OpenFile] = OrderedDict()
 
     def read(self, path: str, offset: int, length: int, wait: bool = True) -> bytes:
         """Return up to `length` bytes from an offset; fewer at the end of the file. Raises OSError.
 
         Raises BlockingIOError unless `wait`, if the operating system does not have the bytes in memory.
         """
-        file = self._file(path)
+        file = self._open_file(path)
         if wait:
             return os.pread(file.number, length, offset)
         if not _NOWAIT:
@@ -53,15 +53,15 @@ class Files:
             raise BlockingIOError
         return bytes(buffer)
 
-    def _file(self, path: str) -> _File:
+    def _open_file(self, path: str) -> _OpenFile:
         with self._lock:
-            if (file := self._kept.get(path)) is not None:
-                self._kept.move_to_end(path)
+            if (file := self._open_files.get(path)) is not None:
+                self._open_files.move_to_end(path)
                 return file
         # Opened outside of the lock: two threads may open one file, and the later one replaces the earlier.
-        file = _File(self._folder / path)
+        file = _OpenFile(self._folder / path)
         with self._lock:
-            self._kept[path] = file
-            if len(self._kept) > KEPT:  # least recently used first
-                self._kept.popitem(last=False)
+            self._open_files[path] = file
+            if len(self._open_files) > MAX_OPEN_FILES:  # least recently used first
+                self._open_files.popitem(last=False)
         return file

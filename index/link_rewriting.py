@@ -1,7 +1,7 @@
 """Rewrites a captured page for archive replay: everything it links to or loads leads into the archive.
 
-Pure functions that raise nothing; hostile markup is cut by `webemu.index.markup`. Scripts are left as they are: the server
-has to forbid them to run, and requests to other hosts, by its headers.
+Pure functions that raise nothing; hostile markup is cut by `webemu.index.markup`. Scripts are left as they are: the
+server has to forbid them to run, and requests to other hosts, by its headers.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from functools import partial
 import ada_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from webemu.index.markup import bounded
+from webemu.index.markup import limit_markup
 
-Link = Callable[[str, str], str]
+LinkRewriter = Callable[[str, str], str]
 """Returns the archive URL of an absolute URL, given the kind of resource: `im_`, `cs_`, `js_`, …"""
-_Rewrite = Callable[[str, str], str]
+_ReferenceRewriter = Callable[[str, str], str]
 """The same for a reference as written in the page; a reference that leads nowhere is returned unchanged."""
 
-_LEADING = frozenset(
+_LINK_ATTRIBUTES = frozenset(
     "href xlink:href src action formaction poster data background cite longdesc lowsrc dynsrc codebase".split()
 )
-_DROPPED = frozenset("ping integrity crossorigin manifest shadowrootmode".split())
+_DROPPED_ATTRIBUTES = frozenset("ping integrity crossorigin manifest shadowrootmode".split())
 """Attributes that contact other hosts, check bytes that are changed now, or hide links in another tree."""
 _KINDS = {
     "img": "im_",
@@ -46,54 +46,54 @@ _CSS_URL = re.compile(
     r"""(?i:(?:@import\s+)?url\(\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'()]*))\s*\)|@import\s+(?:"([^"\n]*)"|'([^'\n]*)'))"""
 )
 _CSS_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
-_FRAMES = 3
+_MAX_FRAME_DEPTH = 3
 """Deepest nesting of `srcdoc` documents that is rewritten."""
 
 
-def replayed(html: str, url: str, link: Link) -> str:
+def rewrite_links(html: str, url: str, link: LinkRewriter) -> str:
     """Return the document with links, forms, images, styles and frames that lead into the archive."""
-    return _document(html, url, link, _FRAMES)
+    return _rewrite_document(html, url, link, _MAX_FRAME_DEPTH)
 
 
-def replayed_css(css: str, url: str, link: Link) -> str:
+def rewrite_css_links(css: str, url: str, link: LinkRewriter) -> str:
     """Return a style sheet with URLs that lead into the archive."""
-    return _css(css, partial(_rewritten, url, link))
+    return _rewrite_css(css, partial(_rewrite_reference, url, link))
 
 
-def _document(html: str, url: str, link: Link, frames: int) -> str:
-    tree = LexborHTMLParser(bounded(html)[0])
+def _rewrite_document(html: str, url: str, link: LinkRewriter, frames: int) -> str:
+    tree = LexborHTMLParser(limit_markup(html)[0])
     base_node = tree.css_first("base[href]")
     base = _join(url, (base_node.attributes.get("href") or "") if base_node else "") or url
-    rewrite = partial(_rewritten, base, link)
+    rewrite = partial(_rewrite_reference, base, link)
     for node in tree.css("*"):
         if node.tag == "meta":
-            _meta(node, rewrite)
-        elif node.tag == "style" and (css := node.text()) and (new := _css(css, rewrite)) != css:
-            node.inner_html = new
+            _rewrite_meta(node, rewrite)
+        elif node.tag == "style" and (css := node.text()) and (new_css := _rewrite_css(css, rewrite)) != css:
+            node.inner_html = new_css
         if attributes := node.attributes:
-            _element(node, attributes, rewrite)
+            _rewrite_element(node, attributes, rewrite)
             if srcdoc := attributes.get("srcdoc"):
                 # Frames may nest in frames: beyond the limit they are emptied.
-                node.attrs["srcdoc"] = _document(srcdoc, base, link, frames - 1) if frames else ""
+                node.attrs["srcdoc"] = _rewrite_document(srcdoc, base, link, frames - 1) if frames else ""
     return tree.html or ""
 
 
-def _element(node: LexborNode, attributes: dict[str, str | None], rewrite: _Rewrite) -> None:
+def _rewrite_element(node: LexborNode, attributes: dict[str, str | None], rewrite: _ReferenceRewriter) -> None:
     """Rewrite the attributes of an element."""
     for name, value in attributes.items():
-        if name in _DROPPED:
+        if name in _DROPPED_ATTRIBUTES:
             del node.attrs[name]
         elif not value:
             continue
-        elif name in _LEADING:
-            node.attrs[name] = rewrite(value, _kind(node.tag or "", name, attributes))
+        elif name in _LINK_ATTRIBUTES:
+            node.attrs[name] = rewrite(value, _resource_kind(node.tag or "", name, attributes))
         elif name in ("srcset", "imagesrcset"):
-            node.attrs[name] = _CANDIDATE.sub(lambda found: rewrite(found[1], "im_") + (found[2] or ""), value)
+            node.attrs[name] = _CANDIDATE.sub(lambda match: rewrite(match[1], "im_") + (match[2] or ""), value)
         elif name == "style":
-            node.attrs[name] = _css(value, rewrite)
+            node.attrs[name] = _rewrite_css(value, rewrite)
 
 
-def _kind(tag: str, name: str, attributes: dict[str, str | None]) -> str:
+def _resource_kind(tag: str, name: str, attributes: dict[str, str | None]) -> str:
     """Return the kind of resource that an attribute refers to; empty for a document."""
     if name in ("poster", "background"):
         return "im_"
@@ -103,36 +103,36 @@ def _kind(tag: str, name: str, attributes: dict[str, str | None]) -> str:
     return _KINDS.get(tag, "")
 
 
-def _meta(node: LexborNode, rewrite: _Rewrite) -> None:
+def _rewrite_meta(node: LexborNode, rewrite: _ReferenceRewriter) -> None:
     """Rewrite a refresh; disable a content security policy."""
     match (node.attributes.get("http-equiv") or "").strip().lower():
-        case "refresh" if found := _REFRESH.fullmatch(node.attributes.get("content") or ""):
-            node.attrs["content"] = found[1] + (found[2] and rewrite(found[2], "")) + found[3]
+        case "refresh" if match := _REFRESH.fullmatch(node.attributes.get("content") or ""):
+            node.attrs["content"] = match[1] + (match[2] and rewrite(match[2], "")) + match[3]
         case "content-security-policy":  # it names hosts of the live web, none of which is contacted here
             node.attrs["http-equiv"] = ""
 
 
-def _css(css: str, rewrite: _Rewrite) -> str:
+def _rewrite_css(css: str, rewrite: _ReferenceRewriter) -> str:
     """Return CSS with its URLs and imports rewritten."""
 
-    def moved(found: re.Match[str]) -> str:
-        target = _CSS_ESCAPE.sub(_unescaped, next((group for group in found.groups() if group), ""))
-        is_import = found[0][0] == "@"
-        if (new := rewrite(target, "cs_" if is_import else "im_")) == target:
-            return found[0]
-        quoted = new.replace("\\", "%5C").replace('"', "%22").replace("<", "%3C").replace("\n", "")
+    def rewrite_match(match: re.Match[str]) -> str:
+        target = _CSS_ESCAPE.sub(_unescape, next((group for group in match.groups() if group), ""))
+        is_import = match[0][0] == "@"
+        if (new_url := rewrite(target, "cs_" if is_import else "im_")) == target:
+            return match[0]
+        quoted = new_url.replace("\\", "%5C").replace('"', "%22").replace("<", "%3C").replace("\n", "")
         return f'@import "{quoted}"' if is_import else f'url("{quoted}")'
 
-    return _CSS_URL.sub(moved, css)
+    return _CSS_URL.sub(rewrite_match, css)
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     """Return the character of a CSS escape."""
-    code = int(found[1], 16) if found[1] else 0
-    return chr(code) if 0 < code < 0xD800 else found[2] or ""
+    code = int(match[1], 16) if match[1] else 0
+    return chr(code) if 0 < code < 0xD800 else match[2] or ""
 
 
-def _rewritten(base: str, link: Link, reference: str, kind: str) -> str:
+def _rewrite_reference(base: str, link: LinkRewriter, reference: str, kind: str) -> str:
     """Return the archive URL of a reference in a document with this base URL."""
     reference = reference.strip()
     if not reference or reference.startswith("#"):

@@ -2,8 +2,8 @@
 
     python -m webemu.index.load_samples COLLECTION_FOLDER QUERIES PAGES SEED [traces]
 
-The output is one JSON object: `snapshot`, `documents`, `queries`, `pages` ([URL, a word of the title]), and `files`,
-all that serving the snapshot reads. Equal seeds give equal samples, in equal order.
+The output is one JSON object: `snapshot`, `documents`, `queries`, `pages` ([URL, a word of the title]), and
+`list_files`, all that serving the snapshot reads. Equal seeds give equal samples, in equal order.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from webemu.index.catalog import Catalog
 from webemu.index.manifest import Manifest, current_id, read_manifest
 from webemu.index.traces import read_traces
 
-SHORTEST, LONGEST = 2, 6
+MIN_QUERY_WORDS, MAX_QUERY_WORDS = 2, 6
 """Fewest and most words of a query."""
-ROUNDS = 8
+MAX_SPANS_PER_TITLE = 8
 """Queries made of one title, at most."""
 
 
-def spans(titles: list[str], count: int, seed: str) -> list[str]:
+def sample_title_spans(titles: list[str], count: int, seed: str) -> list[str]:
     """Return `count` distinct runs of 2 to 6 words of titles, in the order made; fewer if there are no more."""
-    found: dict[str, None] = {}  # a dict keeps the order in which spans were made
-    chosen = Random(seed)
+    distinct_spans: dict[str, None] = {}  # a dict keeps the order in which spans were made
+    random = Random(seed)
     # Several passes over the titles: each gives at most one span of a title, so that long titles do not dominate.
-    for _ in range(ROUNDS):
+    for _ in range(MAX_SPANS_PER_TITLE):
         for title in titles:
             words = [word for word in title.split() if any(map(str.isalnum, word))]
-            size = chosen.randint(SHORTEST, LONGEST)
-            start = chosen.randrange(max(1, len(words) - size + 1))
-            if len(words) >= SHORTEST:
-                found[" ".join(words[start : start + size])] = None
-            if len(found) == count:
-                return list(found)
-    return list(found)
+            size = random.randint(MIN_QUERY_WORDS, MAX_QUERY_WORDS)
+            start = random.randrange(max(1, len(words) - size + 1))
+            if len(words) >= MIN_QUERY_WORDS:
+                distinct_spans[" ".join(words[start : start + size])] = None
+            if len(distinct_spans) == count:
+                return list(distinct_spans)
+    return list(distinct_spans)
 
 
-def generated(folder: Path, queries: int, pages: int, seed: str) -> tuple[list[str], list[tuple[str, str]]]:
+def sample_queries(folder: Path, queries: int, pages: int, seed: str) -> tuple[list[str], list[tuple[str, str]]]:
     """Return up to `queries` queries made of titles, and (URL, word of the title) of up to `pages` pages."""
     with Catalog(folder, read_only=True) as catalog:
         titles = catalog.db.execute(
@@ -53,15 +53,17 @@ def generated(folder: Path, queries: int, pages: int, seed: str) -> tuple[list[s
         rows = catalog.db.execute(
             "SELECT DISTINCT url, title FROM pages WHERE searchable ORDER BY md5(url || ?), url LIMIT ?", [seed, pages]
         ).fetchall()
-    return spans([row[0] for row in titles], queries, seed), [(url, _word(title or "")) for url, title in rows]
+    return sample_title_spans([row[0] for row in titles], queries, seed), [
+        (url, _longest_word(title or "")) for url, title in rows
+    ]
 
 
-def _word(title: str) -> str:
+def _longest_word(title: str) -> str:
     """Return the longest word of a title, which the page probably contains."""
     return max(title.split(), key=len, default="the")
 
 
-def traced(folder: Path) -> tuple[list[str], list[tuple[str, str]]]:
+def read_traced_queries(folder: Path) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the queries and (URL, word) pairs that traced sessions sent: all first steps, then all second ones, and
     so on.
     """
@@ -70,11 +72,11 @@ def traced(folder: Path) -> tuple[list[str], list[tuple[str, str]]]:
     return [row.query for row in rows if row.kind == "search" and row.query], opened
 
 
-def files(folder: Path, manifest: Manifest) -> Iterator[Path]:
+def list_files(folder: Path, manifest: Manifest) -> Iterator[Path]:
     """Yield every file that serving the snapshot may read."""
     places = [folder / "snapshots" / manifest.id, *(folder / "shards" / shard for shard in manifest.shards)]
-    for place in places:
-        yield from (path for path in sorted(place.rglob("*")) if path.is_file())
+    for folder_or_file in places:
+        yield from (path for path in sorted(folder_or_file.rglob("*")) if path.is_file())
     yield from (path for path in (folder / name for name in manifest.files) if path.is_file())
 
 
@@ -84,9 +86,11 @@ def main(folder: Path, queries: int, pages: int, seed: str, source: str = "title
     if snapshot is None:
         raise SnapshotError(f"{folder} has no snapshot yet", action="webemu ingest SOURCE... --collection NAME")
     manifest = read_manifest(folder / "snapshots" / snapshot)
-    asked, opened = traced(folder) if source == "traces" else generated(folder, queries, pages, seed)
-    told = {"snapshot": snapshot, "documents": manifest.documents, "queries": asked, "pages": opened}
-    print(json.dumps(told | {"files": [str(path) for path in files(folder, manifest)]}))
+    query_texts, opened = (
+        read_traced_queries(folder) if source == "traces" else sample_queries(folder, queries, pages, seed)
+    )
+    report = {"snapshot": snapshot, "documents": manifest.documents, "queries": query_texts, "pages": opened}
+    print(json.dumps(report | {"files": [str(path) for path in list_files(folder, manifest)]}))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from webemu.emulator.errors import EmulatorError
 
 
 @contextmanager
-def only_one(file: Path, busy: EmulatorError) -> Iterator[None]:
+def exclusive_lock(file: Path, busy_error: EmulatorError) -> Iterator[None]:
     """Hold the exclusive lock of a file, which is created. Raises `busy_error` if another process holds it."""
     import fcntl  # Windows has none, and reads collections without it
 
@@ -19,5 +19,5 @@ def only_one(file: Path, busy: EmulatorError) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise busy from None
+            raise busy_error from None
         yield

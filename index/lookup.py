@@ -22,7 +22,7 @@ import orjson
 
 from webemu.emulator import urls
 from webemu.emulator.types import Capture
-from webemu.index.sorter import AT_ONCE, Sorter
+from webemu.index.sorter import BATCH_PAIRS, PairSorter
 
 FILE = "pages.lmdb"
 """Name of the lookup file in a snapshot folder."""
@@ -50,13 +50,13 @@ MAX_SURT = 490
 """Bytes of a SURT that a key holds; an LMDB key has at most 511."""
 
 
-def key(level: str, text: str) -> bytes:
+def lookup_key(level: str, text: str) -> bytes:
     """Return the LMDB key of a text at a level, which is one letter."""
     return level.encode() + blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def write_lookup(
-    path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], pairs: Sorter
+    path: Path, rows: Iterable[Row], surts: Iterable[tuple[str, list[str]]], pairs: PairSorter
 ) -> tuple[int, int]:
     """Write the lookup file; return the number of distinct URLs and of hosts.
 
@@ -66,46 +66,46 @@ def write_lookup(
     - pairs: an empty sorter, which decides the order on disk
     """
     hosts: dict[str, int] = {}
-    missing: set[str] = set()
+    hosts_with_error_page: set[str] = set()
     count = 0
     for url, group in groupby(rows, key=itemgetter(0)):
         # The head comes last and only if there is one: most captures are no revisits.
         captures = [[*row[2:], row[1]] if row[1] else list(row[2:]) for row in group]
-        exact = key("e", url)
+        exact = lookup_key("e", url)
         pairs.add(exact, orjson.dumps([url, captures]))
-        pairs.add(key("c", urls.canonical(url)), exact[1:])  # without the letter: 16 bytes per URL
-        if (plain := urls.plain(url)) != url:
-            pairs.add(key("l", urls.surt(plain)), exact[1:])
-        name = urls.host(url)
+        pairs.add(lookup_key("c", urls.canonical_key(url)), exact[1:])  # without the letter: 16 bytes per URL
+        if (stripped_url := urls.strip_idle_parameters(url)) != url:
+            pairs.add(lookup_key("l", urls.surt_key(stripped_url)), exact[1:])
+        name = urls.host_of(url)
         hosts[name] = hosts.get(name, 0) + len(captures)
-        if captures[-1][_STATUS] == 404 and name not in missing:
-            missing.add(name)
-            pairs.add(key("m", name), exact[1:])
+        if captures[-1][_STATUS] == 404 and name not in hosts_with_error_page:
+            hosts_with_error_page.add(name)
+            pairs.add(lookup_key("m", name), exact[1:])
         count += 1
     for surt, members in surts:
-        hashes = [key("e", member)[1:] for member in sorted(members)]
-        pairs.add(key("s", surt), b"".join(hashes))
-        whole = surt.encode("utf-8", "surrogatepass")
-        for one in hashes:
-            pairs.add(_place(whole) + b"\0" + one, whole if len(whole) > MAX_SURT else b"")
+        hashes = [lookup_key("e", member)[1:] for member in sorted(members)]
+        pairs.add(lookup_key("s", surt), b"".join(hashes))
+        surt_bytes = surt.encode("utf-8", "surrogatepass")
+        for url_hash in hashes:
+            pairs.add(_order_key(surt_bytes) + b"\0" + url_hash, surt_bytes if len(surt_bytes) > MAX_SURT else b"")
     for name, captures_of in hosts.items():
-        pairs.add(key("h", name), str(captures_of).encode())
-    _write(path, pairs, pairs.map_size)
+        pairs.add(lookup_key("h", name), str(captures_of).encode())
+    _write_pairs(path, pairs, pairs.map_size)
     return count, len(hosts)
 
 
-def _write(path: Path, pairs: Iterable[tuple[bytes, bytes]], size: int) -> None:
+def _write_pairs(path: Path, pairs: Iterable[tuple[bytes, bytes]], size: int) -> None:
     """Write pairs to LMDB in key order, so that pages are full; LMDB holds one batch in memory."""
-    together = ((name, b"".join(value for _, value in group)) for name, group in groupby(pairs, key=itemgetter(0)))
+    merged_pairs = ((name, b"".join(value for _, value in group)) for name, group in groupby(pairs, key=itemgetter(0)))
     with lmdb.open(str(path), subdir=False, map_size=size, lock=False, sync=False) as env:
-        while some := list(islice(together, AT_ONCE)):
+        while batch := list(islice(merged_pairs, BATCH_PAIRS)):
             with env.begin(write=True) as txn:
-                for name, value in some:
+                for name, value in batch:
                     txn.put(name, value, append=True)
         env.sync(True)
 
 
-def _place(surt: bytes) -> bytes:
+def _order_key(surt: bytes) -> bytes:
     """Return the key of a SURT in the URL order, cut to what LMDB has room for."""
     return b"u" + surt[:MAX_SURT]
 
@@ -136,28 +136,28 @@ class Lookup:
         self._env = _open(path)
         self._files = files
 
-    def _get(self, name: bytes) -> bytes | None:
+    def _read_value(self, name: bytes) -> bytes | None:
         with self._env.begin() as txn:
             value: bytes | None = txn.get(name)
             return value
 
     def exact(self, url: str) -> list[Capture]:
         """Return the captures of exactly this URL, oldest first; empty if there are none."""
-        value = self._get(key("e", url))
-        return list(self._captures(value)) if value else []
+        value = self._read_value(lookup_key("e", url))
+        return list(self._parse_captures(value)) if value else []
 
     def canonical(self, url: str) -> list[Capture]:
         """Return the captures of all URLs with the same canonical form."""
-        return self._group(key("c", urls.canonical(url)))
+        return self._captures_of_group(lookup_key("c", urls.canonical_key(url)))
 
     def surt(self, url: str) -> list[Capture]:
         """Return the captures of all URLs with the same SURT key."""
-        return self._group(key("s", urls.surt(url)))
+        return self._captures_of_group(lookup_key("s", urls.surt_key(url)))
 
-    def loose(self, url: str) -> list[Capture]:
+    def by_loose_key(self, url: str) -> list[Capture]:
         """Return the captures of all URLs with the same loosened SURT key (`webemu.emulator.urls.loose_key`)."""
-        loose = urls.loose(url)
-        return self._group(key("s", loose)) + self._group(key("l", loose))
+        surt_key = urls.loose_key(url)
+        return self._captures_of_group(lookup_key("s", surt_key)) + self._captures_of_group(lookup_key("l", surt_key))
 
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
         """Yield (SURT, captures of all URLs that have it, in time order) from SURT `first` to before `last`, in byte
@@ -166,31 +166,40 @@ class Lookup:
         start, stop = first.encode("utf-8", "surrogatepass"), last.encode("utf-8", "surrogatepass")
         with self._env.begin() as txn:
             cursor = txn.cursor()
-            places = cursor.iternext() if cursor.set_range(_place(start)) else iter(())
+            positions = cursor.iternext() if cursor.set_range(_order_key(start)) else iter(())
             # A key is the letter, the SURT, a NUL and the hash; the value has the SURT if it was too long.
-            entries = ((value or name[1:-17], name[-16:]) for name, value in places)
-            near = takewhile(lambda entry: _place(entry[0]) <= _place(stop), entries)
+            entries = ((value or name[1:-17], name[-16:]) for name, value in positions)
+            candidate_entries = takewhile(lambda entry: _order_key(entry[0]) <= _order_key(stop), entries)
             # Beyond MAX_SURT bytes LMDB does not order the keys, so entries of one cut key are sorted here.
-            whole = (entry for _, same in groupby(near, key=lambda entry: _place(entry[0])) for entry in sorted(same))
-            inside = (entry for entry in whole if start <= entry[0] < stop)
-            for surt, group in groupby(inside, key=lambda entry: entry[0]):
-                captures = [one for _, exact in group for one in self._captures(txn.get(b"e" + exact) or b"")]
-                yield surt.decode("utf-8", "surrogatepass"), sorted(captures, key=lambda one: (one.time, one.url))
+            ordered_entries = (
+                entry
+                for _, same in groupby(candidate_entries, key=lambda entry: _order_key(entry[0]))
+                for entry in sorted(same)
+            )
+            entries_in_range = (entry for entry in ordered_entries if start <= entry[0] < stop)
+            for surt, group in groupby(entries_in_range, key=lambda entry: entry[0]):
+                captures = [
+                    capture for _, exact in group for capture in self._parse_captures(txn.get(b"e" + exact) or b"")
+                ]
+                yield (
+                    surt.decode("utf-8", "surrogatepass"),
+                    sorted(captures, key=lambda capture: (capture.time, capture.url)),
+                )
 
     def knows_host(self, host: str) -> bool:
         """True if the crawl has a capture of this host."""
-        return self._get(key("h", host)) is not None
+        return self._read_value(lookup_key("h", host)) is not None
 
-    def missing(self, host: str) -> list[Capture]:
+    def error_page_of(self, host: str) -> list[Capture]:
         """Return the captures of a URL that the host answered with 404; empty if the crawl met none."""
-        return self._group(key("m", host))
+        return self._captures_of_group(lookup_key("m", host))
 
-    def _group(self, name: bytes) -> list[Capture]:
-        members = self._get(name) or b""
-        values = (self._get(b"e" + members[i : i + 16]) for i in range(0, len(members), 16))
-        return [capture for value in values if value for capture in self._captures(value)]
+    def _captures_of_group(self, name: bytes) -> list[Capture]:
+        members = self._read_value(name) or b""
+        values = (self._read_value(b"e" + members[i : i + 16]) for i in range(0, len(members), 16))
+        return [capture for value in values if value for capture in self._parse_captures(value)]
 
-    def _captures(self, value: bytes) -> Iterator[Capture]:
+    def _parse_captures(self, value: bytes) -> Iterator[Capture]:
         url, rows = orjson.loads(value)
         for row in rows:
             row[_FILE] = self._files[row[_FILE]]
@@ -199,7 +208,7 @@ class Lookup:
                 row[_HEAD] = (self._files[file], offset, length)
             yield Capture(url, *row)
 
-    def urls(self) -> Iterator[str]:
+    def iter_urls(self) -> Iterator[str]:
         """Yield every exact URL, in the order of the file (by hash)."""
         with self._env.begin() as txn:
             for name, value in txn.cursor():

@@ -66,33 +66,39 @@ def read_manifest(folder: Path) -> Manifest:
         raise SnapshotError(
             f"there is no snapshot {folder.name}",
             action="list the existing ones: webemu snapshots list",
-            place=str(folder),
+            location=str(folder),
         ) from None
     except ValueError as error:
         raise SnapshotError(
             f"the manifest of snapshot {folder.name} is damaged: {error}",
             action="webemu snapshots build",
-            place=f"{folder}/manifest.json",
+            location=f"{folder}/manifest.json",
         ) from error
     # Unknown fields are ignored, so that an older version can say which format it does not read.
-    known = {one.name for one in fields(Manifest)}
-    told: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known}
+    field_names = {field_info.name for field_info in fields(Manifest)}
+    field_values: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in field_names
+    }
     try:
-        return Manifest(**told)
+        return Manifest(**field_values)
     except TypeError as error:
         raise SnapshotError(
-            f"snapshot {folder.name} is of another version: {error}", action="webemu snapshots build", place=str(folder)
+            f"snapshot {folder.name} is of another version: {error}",
+            action="webemu snapshots build",
+            location=str(folder),
         ) from error
 
 
-def contents_of(shard: Path) -> str:
+def hash_contents(shard: Path) -> str:
     """Return a hash of the shard files that are read while serving, computed from its `shard.json`.
 
     Tantivy's files do not count: their names are random, and they are linked into the snapshot.
     """
-    told = json.loads((shard / "shard.json").read_text())
-    hashes = sorted(entry for entry in told["hashes"].items() if not entry[0].startswith("text/"))
-    return blake2b(json.dumps([told["documents"], told["pages"], hashes]).encode(), digest_size=8).hexdigest()
+    shard_data = json.loads((shard / "shard.json").read_text())
+    hashes = sorted(entry for entry in shard_data["hashes"].items() if not entry[0].startswith("text/"))
+    return blake2b(
+        json.dumps([shard_data["documents"], shard_data["pages"], hashes]).encode(), digest_size=8
+    ).hexdigest()
 
 
 def check_contents(collection: Path, manifest: Manifest) -> None:
@@ -100,10 +106,10 @@ def check_contents(collection: Path, manifest: Manifest) -> None:
     for name, contents in zip(manifest.shards, manifest.contents, strict=False):
         shard = collection / "shards" / name
         try:
-            there = contents_of(shard)
+            stored_contents = hash_contents(shard)
         except (OSError, ValueError, KeyError) as error:
             raise SnapshotError(f"{shard}/shard.json cannot be read: {error}", action=_REBUILD) from error
-        if there != contents:
+        if stored_contents != contents:
             raise SnapshotError(
                 f"{shard} holds other pages than those that snapshot {manifest.id} was built from; was it copied?",
                 action=_REBUILD,
@@ -118,7 +124,7 @@ def current_id(collection: Path) -> str | None:
         return None
 
 
-def switch(collection: Path, snapshot: str) -> None:
+def set_current(collection: Path, snapshot: str) -> None:
     """Serve this snapshot from now on; running servers follow. Raises SnapshotError if it does not exist."""
     read_manifest(collection / "snapshots" / snapshot)  # raises if there is no such snapshot
     temporary = collection / f".CURRENT.{os.getpid()}"
@@ -128,6 +134,6 @@ def switch(collection: Path, snapshot: str) -> None:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write `manifest.json` atomically: complete or not at all."""
-    part = folder / "manifest.json.part"
-    part.write_text(json.dumps(asdict(manifest), indent=1))
-    part.replace(folder / "manifest.json")
+    temporary = folder / "manifest.json.part"
+    temporary.write_text(json.dumps(asdict(manifest), indent=1))
+    temporary.replace(folder / "manifest.json")

@@ -1,6 +1,8 @@
-"""Opens a snapshot for serving: fills the ports `PageStore` and `Ranker` of `webemu.emulator.ports` from immutable files.
+"""Opens a snapshot for serving: fills the ports `PageStore` and `RankFunction` of `webemu.emulator.ports` from
+immutable files.
 
-Start at `open_world` (the snapshot that CURRENT names) or `open_snapshot` (one by id). Building is `webemu.index.snapshot`.
+Start at `open_world` (the snapshot that CURRENT names) or `open_snapshot` (one by id). Building is
+`webemu.index.snapshot`.
 """
 
 from __future__ import annotations
@@ -15,23 +17,23 @@ import zstandard
 
 from webemu.emulator.article import Article
 from webemu.emulator.errors import EmulatorError, PayloadError, SnapshotError
-from webemu.emulator.ports import Finder
+from webemu.emulator.ports import Ranker
 from webemu.emulator.types import Archive, Capture, Payload
 from webemu.emulator.world import World
 from webemu.index import html_select, views, wiki
 from webemu.index.blobs import Blobs
 from webemu.index.columns import Columns
-from webemu.index.engine import Engine
-from webemu.index.files import Files
-from webemu.index.link_rewriting import Link, replayed, replayed_css
+from webemu.index.engine import RankEngine
+from webemu.index.files import WarcFilePool
+from webemu.index.link_rewriting import LinkRewriter, rewrite_css_links, rewrite_links
 from webemu.index.lookup import FILE as LOOKUP_FILE
 from webemu.index.lookup import Lookup
 from webemu.index.manifest import FORMAT, Manifest, check_contents, current_id, read_manifest
-from webemu.index.payloads import decoded, read_part, read_payload
-from webemu.index.rank import PLAIN, Weights
+from webemu.index.payloads import decode_payload, read_payload, read_pieces
+from webemu.index.rank import FLAT_BM25, Weights
 from webemu.index.signals.duplicates import FOLDER as DUPLICATES_FOLDER
 from webemu.index.signals.duplicates import Duplicates
-from webemu.index.text import open_index, segment_bases
+from webemu.index.text import compute_segment_bases, open_index
 from webemu.index.titles import FOLDER as TITLES_FOLDER
 from webemu.index.titles import Titles
 from webemu.index.vocabulary import FILE as WORDS_FILE
@@ -39,71 +41,73 @@ from webemu.index.vocabulary import Vocabulary
 
 __all__ = ["current_id", "open_snapshot", "open_world"]
 
-_own = local()
+_per_thread = local()
 
 
-def _decompressor() -> zstandard.ZstdDecompressor:
+def _thread_decompressor() -> zstandard.ZstdDecompressor:
     """Return this thread's zstd decompressor. One shared by threads corrupts data; a new one costs as much as a page
     read.
     """
     try:
-        return _own.decompressor  # type: ignore[no-any-return]
+        return _per_thread.decompressor  # type: ignore[no-any-return]
     except AttributeError:
-        _own.decompressor = zstandard.ZstdDecompressor()
-        return _own.decompressor  # type: ignore[no-any-return]
+        _per_thread.decompressor = zstandard.ZstdDecompressor()
+        return _per_thread.decompressor  # type: ignore[no-any-return]
 
 
-class Conversions:
+class DocumentConverter:
     """Conversions of a document in hand that need no snapshot: the stateless half of the port `PageStore`."""
 
-    def decoded(self, payload: Payload) -> bytes:
+    def decode_body(self, payload: Payload) -> bytes:
         """Return the body of a payload without its content coding."""
-        return decoded(payload)
+        return decode_payload(payload)
 
-    def markdown(self, html: str, url: str, text: str = "", *, pictures: bool = False, whole: bool = False) -> str:
+    def markdown(
+        self, html: str, url: str, text: str = "", *, pictures: bool = False, full_document: bool = False
+    ) -> str:
         """Return the content of a document as markdown; `full_document` keeps menus, `pictures` keeps images."""
-        return views.markdown(html, url, text, pictures=pictures, whole=whole)
+        return views.render_markdown(html, url, text, pictures=pictures, full_document=full_document)
 
-    def narrowed(self, html: str, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
+    def select_elements(self, html: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:
         """Return the document reduced by CSS selectors: first `exclude` is removed, then `include` kept. None if
         nothing is left.
         """
-        return html_select.narrowed(html, wanted, unwanted)
+        return html_select.select_elements(html, include, exclude)
 
-    def targets(self, html: str, url: str) -> list[tuple[str, str]]:
+    def link_targets(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (text, absolute URL) of every link of a document, in order."""
-        return html_select.targets(html, url)
+        return html_select.link_targets(html, url)
 
-    def pictures(self, html: str, url: str) -> list[tuple[str, str]]:
+    def images(self, html: str, url: str) -> list[tuple[str, str]]:
         """Return (alternative text, absolute URL) of every image of a document, in order."""
-        return html_select.pictures(html, url)
+        return html_select.images(html, url)
 
     def links(self, html: str, url: str, text: str = "") -> str:
         """Return the document as text with numbered links and the list of their targets."""
-        return views.links(html, url, text)
+        return views.render_links(html, url, text)
 
-    def replayed(self, html: str, url: str, link: Link) -> str:
+    def rewrite_links(self, html: str, url: str, link: LinkRewriter) -> str:
         """Return the document with its links rewritten by `link`, so that they lead into the archive."""
-        return replayed(html, url, link)
+        return rewrite_links(html, url, link)
 
-    def replayed_css(self, css: str, url: str, link: Link) -> str:
+    def rewrite_css_links(self, css: str, url: str, link: LinkRewriter) -> str:
         """Return a style sheet with its URLs rewritten by `link`."""
-        return replayed_css(css, url, link)
+        return rewrite_css_links(css, url, link)
 
     def wiki(self, html: str, url: str) -> Article | None:
         """Return the document as a MediaWiki article; None if MediaWiki did not make it."""
-        return wiki.article(html, url)
+        return wiki.parse_article(html, url)
 
 
-class Pages(Lookup, Conversions):
+class SnapshotPageStore(Lookup, DocumentConverter):
     """The port `PageStore` over the files of one snapshot: captures by URL, page texts and payloads. Thread-safe."""
 
     def __init__(self, folder: Path, collection: Path, manifest: Manifest) -> None:
         """Open the files of the snapshot in `folder`; payloads are read from files below `collection`."""
         super().__init__(folder / LOOKUP_FILE, list(manifest.files))
-        self._open = Files(collection)
-        of_each = zip(manifest.names, manifest.crawls, manifest.files, manifest.spans, strict=True)
-        self._archives = [Archive(name, crawl, path, *span) for name, crawl, path, span in of_each]
+        self._file_pool = WarcFilePool(collection)
+        archive_fields = zip(manifest.names, manifest.crawls, manifest.files, manifest.spans, strict=True)
+        self._archives = [Archive(name, crawl, path, *span) for name, crawl, path, span in archive_fields]
         self._views = [Blobs(collection / "shards" / shard / "views") for shard in manifest.shards]
         self._bases = manifest.bases
         self._titles = Titles(folder / TITLES_FOLDER)
@@ -113,7 +117,7 @@ class Pages(Lookup, Conversions):
         """Return (title, text) of a page view by dense id."""
         shard = bisect_right(self._bases, doc) - 1
         blob = self._views[shard][doc - self._bases[shard]]
-        title, _, text = _decompressor().decompress(blob).decode().partition("\n")
+        title, _, text = _thread_decompressor().decompress(blob).decode().partition("\n")
         return title, text
 
     def payload(self, capture: Capture, wait: bool = True) -> Payload:
@@ -121,7 +125,7 @@ class Pages(Lookup, Conversions):
 
         Raises BlockingIOError unless `wait`, if the bytes are not in memory or are large.
         """
-        return read_payload(self._open, capture, wait)
+        return read_payload(self._file_pool, capture, wait)
 
     def archives(self) -> Sequence[Archive]:
         """Return the WARC files of the snapshot, with the crawl and the time span of each."""
@@ -129,7 +133,7 @@ class Pages(Lookup, Conversions):
 
     def bytes_of(self, archive: Archive, offset: int, length: int) -> Iterator[bytes]:
         """Yield `length` bytes of a WARC file from `offset` on, in pieces; fewer at its end. Raises PayloadError."""
-        return read_part(self._open, archive.path, offset, length)
+        return read_pieces(self._file_pool, archive.path, offset, length)
 
     def html(self, capture: Capture) -> str | None:
         """Return the decoded document of a capture; None if it has no character encoding.
@@ -138,7 +142,7 @@ class Pages(Lookup, Conversions):
         """
         if not capture.charset:
             return None
-        body = decoded(self.payload(capture))
+        body = decode_payload(self.payload(capture))
         try:
             return body.decode(capture.charset, "replace")
         except LookupError as error:
@@ -163,56 +167,60 @@ def open_snapshot(collection: Path, snapshot: str) -> World:
         hits = world.search(Query("river council")).hits
     """
     folder = collection / "snapshots" / snapshot
-    manifest, engine, pages = _opened(collection, folder)
+    manifest, engine, page_store = _open_ports(collection, folder)
     figures: dict[str, object] = {
         name: getattr(manifest, name) for name in ("sources", "captures", "urls", "hosts", "pages", "documents")
     }
-    told = {"collection": collection.name, **figures}
-    return World(snapshot, engine, pages, told, _engines(engine, folder, manifest))
+    world_figures = {"collection": collection.name, **figures}
+    return World(snapshot, engine, page_store, world_figures, _rankers_by_name(engine, folder, manifest))
 
 
 def check_snapshot(collection: Path, snapshot: str) -> None:
     """Open a snapshot without its vectors, then close it. Raises the error that prevents it from being served."""
-    _opened(collection, collection / "snapshots" / snapshot)
+    _open_ports(collection, collection / "snapshots" / snapshot)
 
 
-def _opened(collection: Path, folder: Path) -> tuple[Manifest, Engine, Pages]:
+def _open_ports(collection: Path, folder: Path) -> tuple[Manifest, RankEngine, SnapshotPageStore]:
     """Return the manifest of a snapshot folder and its two ports. Raises SnapshotError."""
     manifest = read_manifest(folder)
     if manifest.format != FORMAT:  # checked before any other file is opened: another format has other files
         raise SnapshotError(
             f"snapshot {folder.name} has format {manifest.format}, this version reads {FORMAT}",
             action="webemu snapshots build",
-            place=str(folder),
+            location=str(folder),
         )
     check_contents(collection, manifest)
     index = open_index(folder / "text")
     # The dense id of a hit is the base of its segment plus its number in the segment.
-    bases = segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
+    bases = compute_segment_bases(folder / "text", index.searcher(), list(manifest.segments), list(manifest.bases))
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
     columns, duplicates = Columns(folder / "columns"), Duplicates(folder / DUPLICATES_FOLDER)
-    weights = Weights.of(manifest.weights)
-    engine = Engine(index, bases, records, list(manifest.bases), columns, duplicates, weights)
-    return manifest, engine, Pages(folder, collection, manifest)
+    weights = Weights.from_manifest(manifest.weights)
+    engine = RankEngine(index, bases, records, list(manifest.bases), columns, duplicates, weights)
+    return manifest, engine, SnapshotPageStore(folder, collection, manifest)
 
 
-def _engines(engine: Engine, folder: Path, manifest: Manifest) -> dict[str, Finder]:
+def _rankers_by_name(engine: RankEngine, folder: Path, manifest: Manifest) -> dict[str, Ranker]:
     """Return the rankers of a snapshot by name.
 
     `full` is the snapshot's own ranking, `plain` BM25 alone, `weak` BM25 of titles; vectors add `dense`, `hybrid` and
     perhaps `rerank`. If the vectors cannot be opened, a warning is logged and the lexical rankers remain.
     """
-    found: dict[str, Finder] = {"full": engine, "plain": engine.variant(PLAIN), "weak": engine.variant(PLAIN, "title")}
+    rankers_by_name: dict[str, Ranker] = {
+        "full": engine,
+        "plain": engine.with_weights(FLAT_BM25),
+        "weak": engine.with_weights(FLAT_BM25, "title"),
+    }
     if manifest.dense is None:
-        return found
+        return rankers_by_name
     try:
-        from webemu.index.dense.open import opened  # needs the extra `dense`
+        from webemu.index.dense.open import open_rankers  # needs the extra `dense`
 
-        modes = opened(folder, manifest, engine)
+        dense_rankers = open_rankers(folder, manifest, engine)
     except (ModuleNotFoundError, EmulatorError) as error:
         logging.getLogger(__name__).warning("snapshot %s is searched without its vectors: %s", manifest.id, error)
-        return found
-    return found | {str(name): finder for name, finder in modes.items() if name != "bm25"}
+        return rankers_by_name
+    return rankers_by_name | {str(name): ranker for name, ranker in dense_rankers.items() if name != "bm25"}
 
 
 def open_world(collection: Path) -> World:
@@ -226,6 +234,6 @@ def open_world(collection: Path) -> World:
         raise SnapshotError(
             "the collection has no snapshot yet",
             action="webemu ingest SOURCE... --collection NAME builds one",
-            place=str(collection),
+            location=str(collection),
         )
     return open_snapshot(collection, snapshot)

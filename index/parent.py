@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PERIOD = 0.5
+CHECK_SECONDS = 0.5
 """Seconds between two checks that the parent is alive."""
 
 
 @contextmanager
-def without_interrupts() -> Iterator[None]:
+def ignore_sigint_in_children() -> Iterator[None]:
     """Block SIGINT inside, so that processes started here never see Ctrl-C: their parent has to end them."""
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -23,7 +23,7 @@ def without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def leave_with(parent: int) -> None:
+def exit_with_parent(parent: int) -> None:
     """Exit this process within `CHECK_SECONDS` after the process `parent` ends.
 
     The parent passes its own id: asking the system here would name another process if the parent were gone already.
@@ -34,5 +34,5 @@ def leave_with(parent: int) -> None:
 def _watch(parent: int) -> None:
     """Exit at once when the parent process is another one than given."""
     while os.getppid() == parent:
-        time.sleep(PERIOD)
+        time.sleep(CHECK_SECONDS)
     os._exit(1)  # at once: sys.exit would only end this thread

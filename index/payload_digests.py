@@ -18,43 +18,43 @@ _NO_LETTER = re.compile(r"[^a-z0-9]+")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
-def digest_key(stated: str) -> str:
+def normalize_digest(stated: str) -> str:
     """Return a digest in the one spelling in which equal digests are equal: `sha1:` and base32 without padding.
 
     Accepts any case, names such as `SHA-256`, hex, base32 and base64 with or without padding, and no name at all if
     the length tells it. A digest of an unknown algorithm or length is returned unchanged.
     """
-    algorithm, digest = _read(stated)
+    algorithm, digest = _parse_digest(stated)
     return f"{algorithm}:{b32encode(digest).decode().rstrip('=')}" if digest else stated.strip()
 
 
-def agrees(stated: str, bodies: Iterable[bytes]) -> bool | None:
+def matches_any(stated: str, bodies: Iterable[bytes]) -> bool | None:
     """Return True if one of the bodies, which are consumed as needed, has the digest; None if the algorithm is
     unknown.
 
     Text that cannot be a digest of a known algorithm matches no body: False.
     """
-    algorithm, digest = _read(stated)
+    algorithm, digest = _parse_digest(stated)
     if not digest:
         return False if algorithm in _SIZES else None
     return any(hashlib.new(algorithm, body, usedforsecurity=False).digest() == digest for body in bodies)
 
 
-def _read(stated: str) -> tuple[str, bytes]:
+def _parse_digest(stated: str) -> tuple[str, bytes]:
     """Return algorithm and digest; the digest is empty if it cannot be read."""
     stated = stated.strip()
-    found = _STATED.fullmatch(stated)
-    if found:
-        name = _NO_LETTER.sub("", found[1].lower())
+    match = _STATED.fullmatch(stated)
+    if match:
+        name = _NO_LETTER.sub("", match[1].lower())
         name = "sha1" if name == "sha" else name
-        return name, _decoded(found[2], _SIZES[name]) if name in _SIZES else b""
+        return name, _decode_digest(match[2], _SIZES[name]) if name in _SIZES else b""
     for name, size in _SIZES.items():
-        if digest := _decoded(stated, size):
+        if digest := _decode_digest(stated, size):
             return name, digest
     return "", b""
 
 
-def _decoded(text: str, size: int) -> bytes:
+def _decode_digest(text: str, size: int) -> bytes:
     """Return `size` bytes that are written in hex, base32 or base64; empty if they are not."""
     text = text.strip().rstrip("=")
     try:

@@ -1,7 +1,7 @@
 """Prunes markup to what a text view has: menus, teasers and buttons go, whatever elements they are made of.
 
-`webemu.index.content` decides by its own rules what the content of a page is, and returns it as text. Here the words of that
-text are located in the document, so that markdown shows the same content with its headings, links and tables.
+`webemu.index.content` decides by its own rules what the content of a page is, and returns it as text. Here the words
+of that text are located in the document, so that markdown shows the same content with its headings, links and tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-from webemu.index.content import size_of
+from webemu.index.content import visible_size
 
 MAX_TEXT = 1 << 20
 """Longest text in characters whose words are compared; for a longer one nothing is pruned, since it takes too long."""
@@ -30,29 +30,29 @@ _INLINE = frozenset(
     "ruby rb rt rp ins del strike nobr label td th tbody thead tfoot figure figcaption picture body".split()
 )
 """Elements that are never removed alone: pieces of sentences, and cells whose loss would shift those after them."""
-_FOREIGN = 1.05
+_MAX_SIZE_RATIO = 1.05
 """Document characters per text character up to which nothing is pruned."""
-_MARKED = "a, b, strong, i, em, u, s, strike, del, ins, mark, code, kbd, samp, q, sub, sup"
-_COVERED_PROSE = 3
+_MARK_TAGS = "a, b, strong, i, em, u, s, strike, del, ins, mark, code, kbd, samp, q, sub, sup"
+_MAX_ACCIDENTAL_WORDS = 3
 """Words outside links that a list of links may share with the text by accident."""
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text in their order."""
     return _WORD.findall(text)
 
 
-def recall(markdown: str, text: str) -> float:
+def measure_recall(markdown: str, text: str) -> float:
     """Return the share of a text's words that its markdown has, counting repetitions. Link targets do not count.
 
     Words are runs of letters and digits here, as a reader who compares the views would count them. For texts of more
     than MAX_TEXT characters, characters are counted instead of words.
     """
-    if 2 * size_of(markdown) < size_of(text):
+    if 2 * visible_size(markdown) < visible_size(text):
         return 0.0
     bare = _TARGET.sub("]", markdown)
     if len(text) > MAX_TEXT:
-        return size_of(bare) / size_of(text)
+        return visible_size(bare) / visible_size(text)
     words, rendered = Counter(_RUN.findall(text)), Counter(_RUN.findall(bare))
     return (words & rendered).total() / words.total() if words else 1.0
 
@@ -64,14 +64,14 @@ class _Element:
     node: LexborNode
     tag: str | None
     is_link: bool
-    first: int
+    removed_before: int
     """Number of removed nodes before it."""
     total: int = 0
     linked: int = 0
     covered: int = 0
     covered_prose: int = 0
 
-    def count(self, words: int, is_covered: bool) -> None:
+    def add_words(self, words: int, is_covered: bool) -> None:
         """Count words of a text node directly inside the element."""
         self.total += words
         if self.is_link:
@@ -80,7 +80,7 @@ class _Element:
             self.covered += words
             self.covered_prose += 0 if self.is_link else words
 
-    def add(self, child: _Element) -> None:
+    def add_child(self, child: _Element) -> None:
         """Add the counts of a child element that has ended."""
         self.total += child.total
         self.linked += child.linked
@@ -94,17 +94,17 @@ class _Element:
             return False
         if not self.covered:
             return True
-        is_menu = 2 * self.linked > self.total and self.covered_prose <= _COVERED_PROSE
+        is_menu = 2 * self.linked > self.total and self.covered_prose <= _MAX_ACCIDENTAL_WORDS
         return is_menu and 2 * self.covered < self.total
 
 
 def prune(root: LexborNode, text: str) -> None:
     """Remove the elements below `root` that the text has nothing of, if the text is much shorter than the document."""
-    if len(text) > MAX_TEXT or size_of(root.text()) <= _FOREIGN * size_of(text):
+    if len(text) > MAX_TEXT or visible_size(root.text()) <= _MAX_SIZE_RATIO * visible_size(text):
         return
-    words = words_of(text)
+    words = split_words(text)
     # Single words decide for short texts, triples for longer ones: menus share words with the text, but not phrases.
-    for node in _foreign(root, {*words, *zip(words, words[1:], words[2:], strict=False)}):
+    for node in _find_foreign(root, {*words, *zip(words, words[1:], words[2:], strict=False)}):
         node.decompose()
 
 
@@ -113,13 +113,15 @@ def unglue(root: LexborNode) -> None:
 
     Markdown's marks would split such words. Elements that stand alone or between blanks keep their mark.
     """
-    for node in reversed(root.css(_MARKED)):
+    for node in reversed(root.css(_MARK_TAGS)):
         text = node.text()
-        if _is_word(_text_of(node.prev)[-1:], text[:1]) or _is_word(text[-1:], _text_of(node.next)[:1]):
+        if _joins_word(_neighbour_text(node.prev)[-1:], text[:1]) or _joins_word(
+            text[-1:], _neighbour_text(node.next)[:1]
+        ):
             node.unwrap()
 
 
-def _text_of(node: LexborNode | None) -> str:
+def _neighbour_text(node: LexborNode | None) -> str:
     """Return the text of a neighbouring node if it is text or inline; else an empty string."""
     if node is None:
         return ""
@@ -132,31 +134,31 @@ def _text_of(node: LexborNode | None) -> str:
     )
 
 
-def _is_word(first: str, second: str) -> bool:
+def _joins_word(first: str, second: str) -> bool:
     """True if two characters are parts of one word."""
     return bool(_RUN.match(first) and _RUN.match(second))
 
 
-def _foreign(root: LexborNode, sequences: set[str | tuple[str, ...]]) -> list[LexborNode]:
+def _find_foreign(root: LexborNode, sequences: set[str | tuple[str, ...]]) -> list[LexborNode]:
     """Return the outermost elements that a text has nothing of, given its words and triples of words."""
     foreign: list[LexborNode] = []
     elements = [_Element(root, root.tag, False, 0)]
-    for node, tag, is_end in _steps(root):
+    for node, tag, is_end in _walk(root):
         if is_end:
             element = elements.pop()
             if element.total and element.is_foreign:
                 # Nodes that are removed with their parent must not be touched again.
-                del foreign[element.first :]
+                del foreign[element.removed_before :]
                 foreign.append(element.node)
-            elements[-1].add(element)
+            elements[-1].add_child(element)
         elif tag != "-text":
             elements.append(_Element(node, tag, tag == "a" or elements[-1].is_link, len(foreign)))
-        elif words := words_of(node.text_content or ""):
-            elements[-1].count(len(words), _covers(sequences, words))
+        elif words := split_words(node.text_content or ""):
+            elements[-1].add_words(len(words), _is_covered(sequences, words))
     return foreign
 
 
-def _covers(sequences: set[str | tuple[str, ...]], words: list[str]) -> bool:
+def _is_covered(sequences: set[str | tuple[str, ...]], words: list[str]) -> bool:
     """True if the text has the middle three of the words in sequence. Inline markup may cut the outer words."""
     if len(words) < 3:
         return sequences.issuperset(words)
@@ -164,7 +166,7 @@ def _covers(sequences: set[str | tuple[str, ...]], words: list[str]) -> bool:
     return tuple(words[middle : middle + 3]) in sequences
 
 
-def _steps(root: LexborNode) -> Iterator[tuple[LexborNode, str | None, bool]]:
+def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, str | None, bool]]:
     """Yield (node, tag, is end) of elements and texts below `root` in order; an element comes again at its end."""
     parents = [root]
     node = root.first_child

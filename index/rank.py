@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-YEAR = 365
+HALF_RECENCY_DAYS = 365
 """Days of a year, after which recency is a half."""
-DEPTH = 20
+RERANK_DEPTH = 20
 """Number of best pages that the second stage reorders."""
 
 
@@ -51,34 +51,34 @@ class Weights:
     @property
     def reranks(self) -> bool:
         """True if any feature has a weight, so that there is a second stage."""
-        return self.places or any((self.named, self.together, self.ordered, self.fresh))
+        return self.has_prior or any((self.named, self.together, self.ordered, self.fresh))
 
     @property
-    def places(self) -> bool:
+    def has_prior(self) -> bool:
         """True if any query-independent feature has a weight."""
         return any((self.host, self.address, self.quality))
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Weights:
+    def from_manifest(cls, stored_weights: dict[str, Any]) -> Weights:
         """Return the weights that a manifest holds; unknown names are ignored."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in told.items() if name in known})
+        field_names = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in stored_weights.items() if name in field_names})
 
 
-PLAIN = Weights(1, 0, 0.0, 0.0, 0.0, 0.0)
+FLAT_BM25 = Weights(1, 0, 0.0, 0.0, 0.0, 0.0)
 """Weights of flat BM25: titles count once, link texts and the second stage not at all."""
 
 
-def factor(weights: Weights, title: float, passage: float, order: float, place: float) -> float:
+def rerank_factor(weights: Weights, title: float, passage: float, order: float, prior: float) -> float:
     """Return the factor by which BM25 is multiplied; `prior` is what `document_prior` returns."""
-    return 1.0 + weights.named * title + weights.together * passage + weights.ordered * order + place
+    return 1.0 + weights.named * title + weights.together * passage + weights.ordered * order + prior
 
 
-def placed(weights: Weights, host: float, address: float, quality: float) -> float:
+def document_prior(weights: Weights, host: float, address: float, quality: float) -> float:
     """Return the query-independent part of a page's factor."""
     return weights.host * host + weights.address * address + weights.quality * quality
 
 
 def recency(age: int) -> float:
     """Return the recency of a page that is `age` days older than the newest of the crawl, in [0, 1]."""
-    return YEAR / (YEAR + max(0, age))
+    return HALF_RECENCY_DAYS / (HALF_RECENCY_DAYS + max(0, age))

@@ -21,76 +21,83 @@ Pairs = Sequence[tuple[bytes, ...]]
 """Neighbouring query words, each pair in its possible spellings."""
 
 
-def agreements(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[tuple[float, float, float]]:
+def match_features(records: Sequence[memoryview], terms: Terms, pairs: Pairs) -> list[tuple[float, float, float]]:
     """Return (title, passage, order) for each record: the features of `webemu.index.rank` that depend on the query.
 
     `terms` holds the query's words, the rarest first. `pairs` holds neighbouring words, ASCII in lower case; a pair
     matches where no ASCII letter or digit precedes it.
     """
-    return [_agreement(record, terms, pairs) for record in records]
+    return [_match_features(record, terms, pairs) for record in records]
 
 
-def _agreement(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[float, float, float]:
-    count, parts, url_bytes, title_bytes, named, _, _ = HEAD.unpack_from(record)
-    known, masks = _tables(record, count)
-    title = set(record[len(record) - 2 * named :].cast("H")) if named else set()
-    best, total, together, entitled, shared = 0, 0.0, 0.0, 0.0, 0
+def _match_features(record: memoryview, terms: Terms, pairs: Pairs) -> tuple[float, float, float]:
+    count, parts, url_bytes, title_bytes, title_term_count, _, _ = HEAD.unpack_from(record)
+    term_hashes, masks = _hash_tables(record, count)
+    title = set(record[len(record) - 2 * title_term_count :].cast("H")) if title_term_count else set()
+    best, total, covered, title_weight, title_words = 0, 0.0, 0.0, 0.0, 0
     # Rarest word first: a passage that has it is preferred to one that only has the words after it.
     for hashes, rareness in terms:
         total += rareness
         if not title.isdisjoint(hashes):
-            entitled += rareness
-            shared += 1
+            title_weight += rareness
+            title_words += 1
         mask = 0
-        for wanted in hashes:
-            place = bisect_left(known, wanted)
-            if place < count and known[place] == wanted:
-                mask |= masks[place]
-        both = best & mask if best else mask
-        if both:
-            best, together = both, together + rareness
+        for term_hash in hashes:
+            index = bisect_left(term_hashes, term_hash)
+            if index < count and term_hashes[index] == term_hash:
+                mask |= masks[index]
+        common_mask = best & mask if best else mask
+        if common_mask:
+            best, covered = common_mask, covered + rareness
     order = 0.0
     if pairs and best:
-        at, number = HEAD.size + 10 * count, (best & -best).bit_length() - 1  # lowest bit: the first such passage
-        start, end = (_offset(record, at, place) for place in (max(0, number - 1), min(parts, number + 2)))
-        text_at = at + 4 * (parts + 1) + url_bytes + title_bytes
-        said = bytes(record[text_at + start : text_at + end]).lower()
-        order = sum(any(_holds(said, form) for form in pair) for pair in pairs) / len(pairs)
+        tables_offset, number = (
+            HEAD.size + 10 * count,
+            (best & -best).bit_length() - 1,
+        )  # lowest bit: the first such passage
+        start, end = (_offset(record, tables_offset, index) for index in (max(0, number - 1), min(parts, number + 2)))
+        text_at = tables_offset + 4 * (parts + 1) + url_bytes + title_bytes
+        passage_text = bytes(record[text_at + start : text_at + end]).lower()
+        order = sum(any(_contains_word(passage_text, form) for form in pair) for pair in pairs) / len(pairs)
     if not total:
         return 0.0, 0.0, order
-    return sqrt(entitled / total * min(1.0, shared / named)) if shared else 0.0, together / total, order
+    return (
+        sqrt(title_weight / total * min(1.0, title_words / title_term_count)) if title_words else 0.0,
+        covered / total,
+        order,
+    )
 
 
-def _holds(said: bytes, form: bytes) -> bool:
+def _contains_word(passage_text: bytes, spelling: bytes) -> bool:
     """True if the text has the form at a place that no ASCII letter or digit precedes."""
-    at = said.find(form)
-    while at > 0 and said[at - 1 : at].isalnum():
-        at = said.find(form, at + 1)
-    return at >= 0
+    offset = passage_text.find(spelling)
+    while offset > 0 and passage_text[offset - 1 : offset].isalnum():
+        offset = passage_text.find(spelling, offset + 1)
+    return offset >= 0
 
 
-def shown(record: memoryview, hashes: Sequence[int], within: int) -> tuple[bytes, bytes, bytes, int]:
+def result_fields(record: memoryview, hashes: Sequence[int], passage_mask: int) -> tuple[bytes, bytes, bytes, int]:
     """Return (url, title, passage, day number) of a record, as bytes ready to paste into JSON.
 
     The passage is the one that holds the rarest of the term hashes, and among those the next rarest, and so on; the
     first one wins a tie. `passage_mask` has a bit for each passage to choose from; 0 allows all.
     """
     count, parts, url_bytes, title_bytes, _, _, day = HEAD.unpack_from(record)
-    at = HEAD.size + 10 * count
-    url_at = at + 4 * (parts + 1)
+    tables_offset = HEAD.size + 10 * count
+    url_at = tables_offset + 4 * (parts + 1)
     title_at = url_at + url_bytes
     text_at = title_at + title_bytes
     start, end = 0, 0
     if parts:
-        known, masks = _tables(record, count)
-        best = within
-        for wanted in hashes:
-            place = bisect_left(known, wanted)
-            if place < count and known[place] == wanted:
-                mask = masks[place]
+        term_hashes, masks = _hash_tables(record, count)
+        best = passage_mask
+        for term_hash in hashes:
+            index = bisect_left(term_hashes, term_hash)
+            if index < count and term_hashes[index] == term_hash:
+                mask = masks[index]
                 best = (best & mask or best) if best else mask
         number = (best & -best).bit_length() - 1 if best else 0
-        start, end = _offset(record, at, number), _offset(record, at, number + 1)
+        start, end = _offset(record, tables_offset, number), _offset(record, tables_offset, number + 1)
     return (
         bytes(record[url_at:title_at]),
         bytes(record[title_at:text_at]),
@@ -99,14 +106,14 @@ def shown(record: memoryview, hashes: Sequence[int], within: int) -> tuple[bytes
     )
 
 
-def _tables(record: memoryview, count: int) -> tuple[memoryview, memoryview]:
+def _hash_tables(record: memoryview, count: int) -> tuple[memoryview, memoryview]:
     """Return the sorted term hashes of a record and the passage mask of each."""
     return record[HEAD.size : HEAD.size + 2 * count].cast("H"), record[
         HEAD.size + 2 * count : HEAD.size + 10 * count
     ].cast("Q")
 
 
-def _offset(record: memoryview, at: int, place: int) -> int:
+def _offset(record: memoryview, tables_offset: int, passage: int) -> int:
     """Return the offset of a passage in the passage text; the offsets begin at byte `tables_offset` of the record."""
-    offset: int = struct.unpack_from("<I", record, at + 4 * place)[0]
+    offset: int = struct.unpack_from("<I", record, tables_offset + 4 * passage)[0]
     return offset

@@ -29,36 +29,45 @@ from zlib import crc32
 
 import orjson
 
-from webemu.emulator.dates import day_text
+from webemu.emulator.dates import format_day
 from webemu.emulator.types import Hit
-from webemu.index.analysis import terms as analyze
+from webemu.index.analysis import extract_terms as analyze
 from webemu.index.record_reader import HEAD as _HEAD
 
 READER = "compiled"
 """Name of the record reader in use: `compiled`, or `python`, which is slower."""
 try:
-    from webemu.index._reading import agreements, shown
+    from webemu.index._reading import match_features, result_fields
 except ImportError:  # no compiler where it was installed
-    from webemu.index.record_reader import agreements, shown
+    from webemu.index.record_reader import match_features, result_fields
 
     READER = "python"
 
-__all__ = ["READER", "agreements", "encode", "hit", "passages", "said", "term_hash", "texts"]
+__all__ = [
+    "READER",
+    "analyze_text",
+    "encode_record",
+    "hash_term",
+    "match_features",
+    "read_hit",
+    "read_texts",
+    "split_passages",
+]
 
-_START = _HEAD.size
-_ORIGIN = 10
+_HEAD_BYTES = _HEAD.size
+_ORIGIN_OFFSET = 10
 """Byte offset of `origin` in the head."""
-READ_CHARS = 16_384
+MAX_READ_CHARACTERS = 16_384
 """Characters at the beginning of a page that passages are cut from."""
 MAX_PASSAGES = 64
 """Passages of a record at most: one bit each of a 64-bit mask."""
-PASSAGE_CHARS = 260
+PASSAGE_CHARACTERS = 260
 """Longest passage in characters."""
-MAX_TITLE = 300
+MAX_TITLE_CHARACTERS = 300
 """Characters of a title that a record holds."""
 
 
-class _Hashes(dict[str, int]):
+class _TermHashes(dict[str, int]):
     """Cache of 16-bit term hashes: few distinct words make most of all text."""
 
     def __missing__(self, term: str) -> int:
@@ -70,43 +79,43 @@ class _Hashes(dict[str, int]):
         return value
 
 
-_HASHES = _Hashes()
-_APART = frozenset(" \t\r\n.!?;:。！？")
+_HASHES = _TermHashes()
+_WORD_BREAKS = frozenset(" \t\r\n.!?;:。！？")
 """Characters after which no word continues."""
-_WOVEN = re.compile("[\u0b80-\u0bff]")
+_TAMIL = re.compile("[\u0b80-\u0bff]")
 """Tamil letters: a text that has one is tokenized differently as a whole (`webemu.index.analysis`)."""
-_ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
+_SENTENCE_ENDS = (". ", "! ", "? ", "。", "！", "？", "; ", ": ")
 """Sentence ends at which a passage may be cut."""
 
 
-def reader_line() -> str:
+def describe_reader() -> str:
     """Return one line for people: which record reader runs, and how to get the faster one."""
     if READER == "compiled":
         return READER
     return f"{READER}: searches take about a third longer; install a C compiler (cc), then install webemu again"
 
 
-def term_hash(term: str) -> int:
+def hash_term(term: str) -> int:
     """Return the 16-bit hash of a term."""
     return _HASHES[term]
 
 
-def passages(text: str) -> list[str]:
+def split_passages(text: str) -> list[str]:
     """Return a text cut into passages of at most `PASSAGE_CHARACTERS`, each at a line, sentence or word end in its
     second half.
     """
-    return [passage for passage, _ in _passages(text)]
+    return [passage for passage, _ in _iter_passages(text)]
 
 
-def _passages(text: str) -> Iterator[tuple[str, int]]:
+def _iter_passages(text: str) -> Iterator[tuple[str, int]]:
     """Yield each passage and the offset in the text at which it ends."""
-    text = text[:READ_CHARS]
+    text = text[:MAX_READ_CHARACTERS]
     start, size, count = 0, len(text), 0
     while start < size and count < MAX_PASSAGES:
-        end = start + PASSAGE_CHARS
+        end = start + PASSAGE_CHARACTERS
         if end < size:
-            half = start + PASSAGE_CHARS // 2
-            cut = text.rfind("\n", half, end) + 1 or max(text.rfind(mark, half, end) for mark in _ENDS) + 1
+            half = start + PASSAGE_CHARACTERS // 2
+            cut = text.rfind("\n", half, end) + 1 or max(text.rfind(mark, half, end) for mark in _SENTENCE_ENDS) + 1
             end = cut or text.rfind(" ", half, end) + 1 or end
         if passage := " ".join(text[start:end].split()):  # blank stretches make no passage
             count += 1
@@ -114,104 +123,106 @@ def _passages(text: str) -> Iterator[tuple[str, int]]:
         start = end
 
 
-class Said(NamedTuple):
+class AnalyzedText(NamedTuple):
     """A text as analyzed terms, for its record and for the index."""
 
     passages: list[str]
     """The text cut into passages."""
     terms: list[list[str]]
     """Terms of each passage."""
-    all: str
+    all_terms: str
     """Terms of the entire text, separated by spaces."""
 
 
-def said(text: str, language: str = "") -> Said:
+def analyze_text(text: str, language: str = "") -> AnalyzedText:
     """Return a text cut into passages and analyzed.
 
     Passages are analyzed once and joined where every cut lies between words; else the text is analyzed again as a
     whole.
     """
-    parts, found, end, is_clean = [], [], 0, not _WOVEN.search(text)
-    for passage, end in _passages(text):
-        parts.append(passage)
-        found.append(analyze(passage, language))
-        is_clean = is_clean and (end == len(text) or text[end].isspace() or text[end - 1] in _APART)
+    passage_texts, passage_terms, end, is_clean = [], [], 0, not _TAMIL.search(text)
+    for passage, end in _iter_passages(text):
+        passage_texts.append(passage)
+        passage_terms.append(analyze(passage, language))
+        is_clean = is_clean and (end == len(text) or text[end].isspace() or text[end - 1] in _WORD_BREAKS)
     if not is_clean:
-        return Said(parts, found, " ".join(analyze(text, language)))
-    rest = analyze(text[end:], language) if end < len(text) else []
-    return Said(parts, found, " ".join(chain(*found, rest)))
+        return AnalyzedText(passage_texts, passage_terms, " ".join(analyze(text, language)))
+    remaining_terms = analyze(text[end:], language) if end < len(text) else []
+    return AnalyzedText(passage_texts, passage_terms, " ".join(chain(*passage_terms, remaining_terms)))
 
 
-def _body(text: str) -> bytes:
+def _json_body(text: str) -> bytes:
     """Return the body of a JSON string: escaped, without its quotes."""
     return orjson.dumps(text)[1:-1]
 
 
-def _origin(language: str, is_published: bool) -> int:
+def _encode_origin(language: str, is_published: bool) -> int:
     """Return the `origin` of a record. A language whose code has not two letters is stored as unknown."""
     code = language.partition("-")[0].lower()
     first, second = (ord(letter) - 96 for letter in code) if re.fullmatch("[a-z]{2}", code) else (0, 0)
     return first | second << 5 | is_published << 15
 
 
-def _language(origin: int) -> str:
+def _decode_language(origin: int) -> str:
     """Return the language code of an `origin`; empty if unknown."""
     return chr(96 + (origin & 31)) + chr(96 + (origin >> 5 & 31)) if origin & 1023 else ""
 
 
-def encode(url: str, title: str, day: int, text: Said, language: str = "", is_published: bool = False) -> bytes:
+def encode_record(
+    url: str, title: str, day: int, text: AnalyzedText, language: str = "", is_published: bool = False
+) -> bytes:
     """Return the record of one page. `is_published` is True if `day` is the publication date that the page states."""
     parts = text.passages
     masks: defaultdict[int, int] = defaultdict(int)
-    for number, found in enumerate(text.terms):
+    for number, passage_terms in enumerate(text.terms):
         bit = 1 << number
-        for key in map(_HASHES.__getitem__, set(found)):
+        for key in map(_HASHES.__getitem__, set(passage_terms)):
             masks[key] |= bit
     hashes = sorted(masks)
-    origin = _origin(language, is_published)
-    bodies = [_body(part) for part in parts]
+    origin = _encode_origin(language, is_published)
+    bodies = [_json_body(part) for part in parts]
     offsets = array("I", [0])
     for body in bodies:
         offsets.append(offsets[-1] + len(body))
-    url_body, title_body = _body(url), _body(title[:MAX_TITLE])
+    url_body, title_body = _json_body(url), _json_body(title[:MAX_TITLE_CHARACTERS])
     # Title terms come last, so that the offsets before them need not know how many there are.
-    named = list(dict.fromkeys(map(_HASHES.__getitem__, analyze(title[:MAX_TITLE], language))))
+    title_hashes = list(dict.fromkeys(map(_HASHES.__getitem__, analyze(title[:MAX_TITLE_CHARACTERS], language))))
     return b"".join(
         (
-            _HEAD.pack(len(hashes), len(bodies), len(url_body), len(title_body), len(named), origin, day),
+            _HEAD.pack(len(hashes), len(bodies), len(url_body), len(title_body), len(title_hashes), origin, day),
             array("H", hashes).tobytes(),
             array("Q", [masks[key] for key in hashes]).tobytes(),
             offsets.tobytes(),
             url_body,
             title_body,
             *bodies,
-            array("H", named).tobytes(),
+            array("H", title_hashes).tobytes(),
         )
     )
 
 
-def hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], within: int = 0) -> Hit:
+def read_hit(record: memoryview, doc: int, score: float, hashes: Sequence[int], passage_mask: int = 0) -> Hit:
     """Return the search result of one record. `hashes` are the query's term hashes, rarest first.
 
     `passage_mask` has a bit for each passage that the snippet is chosen from; 0 allows all.
     """
-    url, title, snippet, day = shown(record, hashes, within)
-    origin = record[_ORIGIN] | record[_ORIGIN + 1] << 8
-    return Hit(doc, score, url, title, snippet, day_text(day), _language(origin), origin >> 15 == 1)
+    url, title, snippet, day = result_fields(record, hashes, passage_mask)
+    origin = record[_ORIGIN_OFFSET] | record[_ORIGIN_OFFSET + 1] << 8
+    return Hit(doc, score, url, title, snippet, format_day(day), _decode_language(origin), origin >> 15 == 1)
 
 
-def texts(record: memoryview) -> tuple[str, str, list[str]]:
+def read_texts(record: memoryview) -> tuple[str, str, list[str]]:
     """Return (url, title, passages) of one record."""
     terms, count, url_bytes, title_bytes, *_ = _HEAD.unpack_from(record)
-    at = _START + 10 * terms
-    offsets = struct.unpack_from(f"<{count + 1}I", record, at)
-    url_at = at + 4 * (count + 1)
+    tables_offset = _HEAD_BYTES + 10 * terms
+    offsets = struct.unpack_from(f"<{count + 1}I", record, tables_offset)
+    url_at = tables_offset + 4 * (count + 1)
     title_at = url_at + url_bytes
     body = record[title_at + title_bytes :]
-    parts = [_text(body[start:end]) for start, end in pairwise(offsets)]
-    return _text(record[url_at:title_at]), _text(record[title_at : title_at + title_bytes]), parts
+    parts = [_decode_text(body[start:end]) for start, end in pairwise(offsets)]
+    return _decode_text(record[url_at:title_at]), _decode_text(record[title_at : title_at + title_bytes]), parts
 
 
-def _text(body: memoryview) -> str:
+def _decode_text(body: memoryview) -> str:
     text: str = orjson.loads(b'"' + bytes(body) + b'"')
     return text

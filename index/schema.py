@@ -12,17 +12,19 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 4
 """Version of the tables; a catalog of another version is not read."""
-MAX_URL = 65_535
-"""Longest URL in bytes of JSON (escaped, without quotes): a result record has no room for more (`webemu.index.records`)."""
+MAX_URL_BYTES = 65_535
+"""Longest URL in bytes of JSON (escaped, without quotes): a result record has no room for more
+(`webemu.index.records`).
+"""
 URL_TOO_LARGE = "url-too-large"
 """Drop reason of a URL above `MAX_URL_BYTES`."""
-MAX_SHOWN = 1000
+MAX_DROP_URL_CHARACTERS = 1000
 """Characters of such a URL that the drop keeps."""
 
 
 def is_url_too_large(url: str) -> bool:
     """True if a result record has no room for the URL."""
-    return len(orjson.dumps(url)) - 2 > MAX_URL
+    return len(orjson.dumps(url)) - 2 > MAX_URL_BYTES
 
 
 CAPTURES = pa.schema(

@@ -21,25 +21,25 @@ from typing import Any
 import duckdb
 import zstandard
 
-from webemu.emulator.dates import day_number
+from webemu.emulator.dates import to_day_number
 from webemu.index.blobs import BlobWriter
-from webemu.index.builders import SHARD, fingerprint
+from webemu.index.builders import SHARD_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
-from webemu.index.digests import digests
-from webemu.index.partitions.partition import WHOLE, Part
+from webemu.index.digests import hash_folder
+from webemu.index.partitions.partition import UNPARTITIONED, Partition
 from webemu.index.rank import Weights
-from webemu.index.records import encode, said
-from webemu.index.signals.anchors import Anchors, anchors_of
-from webemu.index.text import Entry, write_index
+from webemu.index.records import analyze_text, encode_record
+from webemu.index.signals.anchors import LinkTexts, read_anchors
+from webemu.index.text import IndexEntry, write_index
 
 SHARD_PAGES = 100_000
 """Pages of a shard at most."""
-END = 2**62
+END_OFFSET = 2**62
 """An offset beyond the end of every file."""
 
 Span = tuple[int, int, int]
 """(source id, first offset, end offset): the pages of a source whose records begin in that range."""
-Row = dict[str, Any]
+PageRow = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +56,31 @@ class Shard:
     """Hashes of its files by path."""
 
 
-def plan(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, ...]]:
+def group_sources(pages: Mapping[int, int], limit: int = SHARD_PAGES) -> list[tuple[int, ...]]:
     """Return groups of source ids in order, one per shard, given the number of pages of each source."""
 
-    def split(sources: list[int], bit: int) -> list[tuple[int, ...]]:
+    def split_by_bit(sources: list[int], bit: int) -> list[tuple[int, ...]]:
         if len(sources) <= 1 or bit < 0 or sum(pages[s] for s in sources) <= limit:
             return [tuple(sources)] if sources else []
         low = [s for s in sources if not s >> bit & 1]
         high = [s for s in sources if s >> bit & 1]
-        return split(low, bit - 1) + split(high, bit - 1)
+        return split_by_bit(low, bit - 1) + split_by_bit(high, bit - 1)
 
-    return split(sorted(pages), 62)
+    return split_by_bit(sorted(pages), 62)
 
 
-def spanned(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],
+def split_oversized(db: duckdb.DuckDBPyConnection, groups: Sequence[tuple[int, ...]], pages: Mapping[int, int],
            limit: int = SHARD_PAGES) -> list[tuple[Span, ...]]:  # fmt: skip
     """Return the groups as spans; a source with more pages than `limit` is split into several."""
-    found: list[tuple[Span, ...]] = []
+    spans: list[tuple[Span, ...]] = []
     for group in groups:
         if len(group) > 1 or pages[group[0]] <= limit:
-            found.append(tuple([(source, 0, END) for source in group]))
+            spans.append(tuple([(source, 0, END_OFFSET) for source in group]))
             continue
         starts = db.execute(_STARTS, [-(-pages[group[0]] // limit), group[0]]).fetchall()
-        places = [0, *(start for (start,) in starts[1:]), END]
-        found += [((group[0], start, end),) for start, end in pairwise(places)]
-    return found
+        offsets = [0, *(start for (start,) in starts[1:]), END_OFFSET]
+        spans += [((group[0], start, end),) for start, end in pairwise(offsets)]
+    return spans
 
 
 _STARTS = """
@@ -90,18 +90,18 @@ GROUP BY part ORDER BY 1
 """
 
 
-def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights, part: Part = WHOLE) -> str:
+def shard_id(contents: Sequence[tuple[int, ...]], weights: Weights, partition: Partition = UNPARTITIONED) -> str:
     """Return the id of a shard: a hash of its content and of how it is built.
 
     `contents` has for each span its source id, first and end offset, the hash of the source's captures and pages, and
     the hash of the links to them.
     """
-    config: list[object] = [fingerprint(SHARD), weights.title, weights.anchors]
-    config += [] if part == WHOLE else [*part]
+    config: list[object] = [hash_sources(SHARD_SOURCES), weights.title, weights.anchors]
+    config += [] if partition == UNPARTITIONED else [*partition]
     return blake2b(json.dumps([config, contents]).encode(), digest_size=8).hexdigest()
 
 
-def load(folder: Path) -> Shard:
+def load_shard(folder: Path) -> Shard:
     """Return the content of `shard.json`. Raises OSError, ValueError or KeyError if it cannot be read."""
     values = json.loads((folder / "shard.json").read_text())
     spans = tuple([(source, start, end) for source, start, end in values["spans"]])
@@ -117,41 +117,41 @@ ORDER BY p.warc_record_offset
 """
 
 
-def _rows(catalog: Catalog, spans: Sequence[Span], searchable: bool, part: Part) -> Iterator[Row]:
+def _page_rows(catalog: Catalog, spans: Sequence[Span], searchable: bool, partition: Partition) -> Iterator[PageRow]:
     """Yield the pages of the spans that are in the partition, searchable or not, in the order of dense ids."""
-    rows = _ROWS.format(inside=part.sql("p.url"))
+    rows = _ROWS.format(inside=partition.membership_sql("p.url"))
     for span in spans:
         for batch in catalog.db.sql(rows, params=[*span, searchable]).to_arrow_reader(1000):
             yield from batch.to_pylist()
 
 
-def _called(path: Path, spans: Sequence[Span]) -> dict[tuple[int, int], Anchors]:
+def _anchors_by_page(path: Path, spans: Sequence[Span]) -> dict[tuple[int, int], LinkTexts]:
     """Return the link texts of pages by (source id, offset)."""
-    return {(span[0], offset): texts for span in spans for offset, texts in anchors_of(path, *span)}
+    return {(span[0], offset): texts for span in spans for offset, texts in read_anchors(path, *span)}
 
 
-def page_day(row: Row) -> date:
+def page_day(row: PageRow) -> date:
     """Return the date of a page: the day it was published, else the day it was fetched."""
     day = row["published"] or row["fetch_time"].date()
     assert isinstance(day, date)
     return day
 
 
-def view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
+def encode_view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:
     """Return a page view as stored: zstd over title, newline, text. A title has no newline."""
     return compressor.compress(f"{title}\n{text}".encode("utf-8", "replace"))
 
 
-def build(
+def build_shard(
     root: Path, collection: Path, name: str, spans: tuple[Span, ...], anchors: Path, weights: Weights,
-    count: Callable[[], None], part: Part = WHOLE,
+    on_page: Callable[[], None], partition: Partition = UNPARTITIONED,
 ) -> Shard:  # fmt: skip
     """Build a shard under `root` unless it exists, and return it; `on_page` is called for each page that is done.
 
     `anchors` is the file that `webemu.index.signals.anchors` wrote; `partition` is the partition whose pages are taken.
     """
     if (root / name / "shard.json").exists():  # written last, so the shard is complete
-        return load(root / name)
+        return load_shard(root / name)
     folder = root / f".{name}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -163,31 +163,38 @@ def build(
     ):
         catalog.db.execute("SET threads = 1")  # shards are built by several processes at once
 
-        def entries() -> Iterator[Entry]:
-            called = _called(anchors, spans)
-            for row in _rows(catalog, spans, True, part):
+        def entries() -> Iterator[IndexEntry]:
+            link_texts = _anchors_by_page(anchors, spans)
+            for row in _page_rows(catalog, spans, True, partition):
                 day = page_day(row)
                 title, text = row["title"] or "", row["text"]
-                terms = said(text, row["language"] or "")
+                analyzed = analyze_text(text, row["language"] or "")
                 is_published = row["published"] is not None
                 records.add(
-                    encode(row["url"], title or row["url"], day_number(day), terms, row["language"] or "", is_published)
+                    encode_record(
+                        row["url"],
+                        title or row["url"],
+                        to_day_number(day),
+                        analyzed,
+                        row["language"] or "",
+                        is_published,
+                    )
                 )
-                views.add(view(title, text, compressor))
-                count()
-                yield Entry(
-                    row["url"], title, terms.all, row["mime"] or "", row["language"] or "", str(day),
-                    tuple(called.get((row["source_id"], row["warc_record_offset"]), ())),
+                views.add(encode_view(title, text, compressor))
+                on_page()
+                yield IndexEntry(
+                    row["url"], title, analyzed.all_terms, row["mime"] or "", row["language"] or "", str(day),
+                    tuple(link_texts.get((row["source_id"], row["warc_record_offset"]), ())),
                 )  # fmt: skip
 
         documents = write_index(folder / "text", entries(), weights)
         pages = documents
         # Unsearchable pages come after all others: they have a view, but no record and no place in the index.
-        for row in _rows(catalog, spans, False, part):
-            views.add(view(row["title"] or "", row["text"], compressor))
-            count()
+        for row in _page_rows(catalog, spans, False, partition):
+            views.add(encode_view(row["title"] or "", row["text"], compressor))
+            on_page()
             pages += 1
-    shard = Shard(name, spans, documents, pages, digests(folder))
+    shard = Shard(name, spans, documents, pages, hash_folder(folder))
     (folder / "shard.json").write_text(json.dumps(asdict(shard)))
     shutil.rmtree(root / name, ignore_errors=True)
     folder.rename(root / name)

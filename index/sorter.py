@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import duckdb
 import pyarrow as pa
 
-AT_ONCE = 50_000
+BATCH_PAIRS = 50_000
 """Pairs that are held in memory here."""
 
 
-class Sorter:
+class PairSorter:
     """Takes pairs, then yields them once, by key; pairs of one key keep their order."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
@@ -36,7 +36,7 @@ class Sorter:
         self._bytes += len(key) + len(value)
         self._keys.append(key)
         self._values.append(value)
-        if len(self._keys) == AT_ONCE:
+        if len(self._keys) == BATCH_PAIRS:
             self._flush()
 
     def _flush(self) -> None:
@@ -56,6 +56,6 @@ class Sorter:
         """Yield all pairs in order, then close the cursor."""
         self._flush()
         self._db.execute("SELECT key, value FROM pair ORDER BY key, number")
-        while rows := self._db.fetchmany(AT_ONCE):
+        while rows := self._db.fetchmany(BATCH_PAIRS):
             yield from rows
         self._db.close()

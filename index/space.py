@@ -17,13 +17,13 @@ _CAUSES = {
 """Parts of error messages of the operating system and of DuckDB, and their meaning."""
 
 
-def shortage(message: str) -> str:
+def describe_shortage(message: str) -> str:
     """Return what an error message says about missing space, in plain words; empty if it says nothing about it."""
     text = message.lower()
     return next((meaning for words, meaning in _CAUSES.items() if words in text), "")
 
 
-def no_space(folder: Path, meaning: str) -> CatalogError:
+def no_space_error(folder: Path, meaning: str) -> CatalogError:
     """Return the error to raise when nothing more can be written below a folder."""
     return CatalogError(
         f"{folder} cannot be written: {meaning}; what was ingested before is intact",
@@ -32,7 +32,7 @@ def no_space(folder: Path, meaning: str) -> CatalogError:
 
 
 @contextmanager
-def space_watched(folder: Path) -> Iterator[None]:
+def raising_space_errors(folder: Path) -> Iterator[None]:
     """Raise a CatalogError in place of any error inside that is caused by missing space."""
     try:
         yield
@@ -41,7 +41,7 @@ def space_watched(folder: Path) -> Iterator[None]:
     except Exception as error:
         cause: BaseException | None = error
         while cause is not None:
-            if meaning := shortage(str(cause)):
-                raise no_space(folder, meaning) from error
+            if meaning := describe_shortage(str(cause)):
+                raise no_space_error(folder, meaning) from error
             cause = cause.__cause__ or cause.__context__
         raise

@@ -22,22 +22,22 @@ from webemu.index.blobs import Blobs, BlobWriter, map_file
 FOLDER = "titles"
 MAX_TITLES = 1_000_000
 """Titles of a snapshot that are kept, the shortest ones."""
-MAX_TITLE = 100
+MAX_TITLE_CHARACTERS = 100
 """Longest title that completes anything, in characters."""
-MAX_PREFIX = 48
+MAX_PREFIX_CHARACTERS = 48
 """Characters by which titles are ordered."""
-MAX_STARTS = 12
+MAX_WORD_STARTS = 12
 """Words of a title, from its beginning, at which a completion may start."""
-SHARED = 3
+MIN_SHARED_ENDINGS = 3
 """Titles that have to share an ending for it to be the name of a site."""
 _WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ENDING = re.compile(r"(.*\S)\s+[-–—|·•»:]{1,2}\s+(\S.*)")
 _AFTER_WORD = "!"
 """Sorts after the space that ends a word and before every letter and digit."""
-_LAST = "\U0010ffff"
+_LAST_CHARACTER = "\U0010ffff"
 
 
-def plain(text: str) -> str:
+def fold_words(text: str) -> str:
     """Return the words of a text in lower case without accents, separated by one space."""
     if not text.isascii():
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
@@ -47,30 +47,32 @@ def plain(text: str) -> str:
 def write_titles(folder: Path, titles: Sequence[str]) -> None:
     """Write the files of a new folder from the distinct titles of a snapshot. Equal titles give equal files."""
     folder.mkdir()
-    named: dict[str, str] = {}
-    for title in _without_sites(titles):
-        named.setdefault(plain(title), title)
-    named.pop("", None)
-    ranked = sorted(named.items(), key=lambda entry: (len(entry[0]), entry[0]))[:MAX_TITLES]
+    titles_by_words: dict[str, str] = {}
+    for title in _strip_site_names(titles):
+        titles_by_words.setdefault(fold_words(title), title)
+    titles_by_words.pop("", None)
+    ranked = sorted(titles_by_words.items(), key=lambda entry: (len(entry[0]), entry[0]))[:MAX_TITLES]
     with BlobWriter(folder / "titles") as blobs:
         for name, title in ranked:
             blobs.add(f"{name}\n{title}".encode("utf-8", "replace"))
     names = [name for name, _ in ranked]
     with (folder / "places.bin").open("wb") as file:
-        for group in _grouped(names):
-            file.write(array("Q", sorted(group, key=lambda place: (_text(names, place), place))).tobytes())
+        for group in _group_places(names):
+            file.write(
+                array("Q", sorted(group, key=lambda word_place: (_text_at(names, word_place), word_place))).tobytes()
+            )
 
 
-def _without_sites(titles: Sequence[str]) -> Iterator[str]:
+def _strip_site_names(titles: Sequence[str]) -> Iterator[str]:
     """Yield the titles without the names of their sites, except long ones."""
-    endings = Counter(found[2] for _, found in _split(titles) if found)
-    for title, found in _split(titles):
-        shown = found[1] if found and endings[found[2]] >= SHARED else title
-        if len(shown) <= MAX_TITLE:
-            yield shown
+    endings = Counter(match[2] for _, match in _match_endings(titles) if match)
+    for title, match in _match_endings(titles):
+        visible_title = match[1] if match and endings[match[2]] >= MIN_SHARED_ENDINGS else title
+        if len(visible_title) <= MAX_TITLE_CHARACTERS:
+            yield visible_title
 
 
-def _split(titles: Sequence[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
+def _match_endings(titles: Sequence[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
     """Yield each title with its match of a possible site name."""
     for title in titles:
         if len(title) < 1000:
@@ -78,30 +80,30 @@ def _split(titles: Sequence[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
             yield spaced, _ENDING.fullmatch(spaced)
 
 
-def _grouped(names: Sequence[str]) -> Iterator[array[int]]:
+def _group_places(names: Sequence[str]) -> Iterator[array[int]]:
     """Yield places grouped by their first three characters, in order: sorting needs one group in memory at a time."""
     groups: dict[str, array[int]] = {}
     for number, name in enumerate(names):
-        for at in _starts(name):
-            groups.setdefault(name[at : at + 3], array("Q")).append(at << 32 | number)
+        for offset in _word_starts(name):
+            groups.setdefault(name[offset : offset + 3], array("Q")).append(offset << 32 | number)
     for beginning in sorted(groups):
         yield groups.pop(beginning)
 
 
-def _starts(name: str) -> Iterator[int]:
+def _word_starts(name: str) -> Iterator[int]:
     """Yield the offsets at which the first words of a title begin."""
-    at = 0
-    for _ in range(MAX_STARTS):
-        yield at
-        at = name.find(" ", at) + 1
-        if not at:
+    offset = 0
+    for _ in range(MAX_WORD_STARTS):
+        yield offset
+        offset = name.find(" ", offset) + 1
+        if not offset:
             return
 
 
-def _text(names: Sequence[str], place: int) -> str:
+def _text_at(names: Sequence[str], word_place: int) -> str:
     """Return the text at a place."""
-    at = place >> 32
-    return names[place & 0xFFFFFFFF][at : at + MAX_PREFIX]
+    offset = word_place >> 32
+    return names[word_place & 0xFFFFFFFF][offset : offset + MAX_PREFIX_CHARACTERS]
 
 
 class Titles:
@@ -115,27 +117,27 @@ class Titles:
         """Return titles with words that begin like this: whole words before partial ones, early in the title, then
         short.
         """
-        wanted = plain(prefix)[:MAX_PREFIX]
-        if not wanted or not len(self._places):
+        folded_prefix = fold_words(prefix)[:MAX_PREFIX_CHARACTERS]
+        if not folded_prefix or not len(self._places):
             return []
         # Places from `start` to `whole` continue with a complete word, those up to `end` with a part of one.
-        start, whole = self._place(wanted), self._place(wanted + _AFTER_WORD)
-        end = whole if prefix[-1:].isspace() else self._place(wanted + _LAST)
-        found: dict[int, None] = {}
-        for first, last in ((start, whole), (whole, end)):
-            if len(found) < limit:
+        start, word_end = self._find_place(folded_prefix), self._find_place(folded_prefix + _AFTER_WORD)
+        end = word_end if prefix[-1:].isspace() else self._find_place(folded_prefix + _LAST_CHARACTER)
+        title_numbers: dict[int, None] = {}
+        for first, last in ((start, word_end), (word_end, end)):
+            if len(title_numbers) < limit:
                 # A place begins with the character offset, so the smallest ones are earliest in their titles.
                 best = nsmallest(limit * 2, self._places[first:last])
-                found |= dict.fromkeys(place & 0xFFFFFFFF for place in best)
-        return [self._title(number)[1] for number in list(found)[:limit]]
+                title_numbers |= dict.fromkeys(word_place & 0xFFFFFFFF for word_place in best)
+        return [self._title(number)[1] for number in list(title_numbers)[:limit]]
 
-    def _place(self, text: str) -> int:
+    def _find_place(self, text: str) -> int:
         """Return the index of the first place whose text is not before this one."""
-        return bisect_left(self._places, text, key=self._text)
+        return bisect_left(self._places, text, key=self._text_at)
 
-    def _text(self, place: int) -> str:
-        at = place >> 32
-        return self._title(place & 0xFFFFFFFF)[0][at : at + MAX_PREFIX]
+    def _text_at(self, word_place: int) -> str:
+        offset = word_place >> 32
+        return self._title(word_place & 0xFFFFFFFF)[0][offset : offset + MAX_PREFIX_CHARACTERS]
 
     def _title(self, number: int) -> tuple[str, str]:
         """Return (folded words, title) by number."""

@@ -17,17 +17,17 @@ from typing import get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from webemu.emulator.logs import event
+from webemu.emulator.logs import event_extra
 from webemu.emulator.trace import Trace
-from webemu.index.created_folders import maker
+from webemu.index.created_folders import folder_maker
 
 log = logging.getLogger("webemu.traces")
 
-HELD = 50_000
+MAX_WAITING_ROWS = 50_000
 """Rows that may wait to be written."""
-BATCH = 10_000
+BATCH_ROWS = 10_000
 """Rows of one file at most."""
-PERIOD = 1.0
+WRITE_SECONDS = 1.0
 """Seconds between two writes."""
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 _LIST = pa.list_(pa.string())
@@ -38,32 +38,32 @@ SCHEMA = pa.schema([(name, _TYPES.get(of, _LIST)) for name, of in get_type_hints
 class TraceWriter:
     """The port `webemu.emulator.trace.Traces`; its thread starts with the first row."""
 
-    def __init__(self, folder: Path, held: int = HELD) -> None:
+    def __init__(self, folder: Path, max_waiting: int = MAX_WAITING_ROWS) -> None:
         self._folder = folder
-        self._make = maker(folder)
-        self._held = held
+        self._make_folder = folder_maker(folder)
+        self._max_waiting = max_waiting
         self._rows: list[Trace] = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._taken = self._lost = self._told = self._files = 0
+        self._accepted = self._lost = self._reported_lost = self._file_count = 0
 
     def put(self, rows: tuple[Trace, ...]) -> None:
         """Queue rows for writing; drop and count them if too many are waiting or the writer is closed."""
         with self._lock:
-            if len(self._rows) + len(rows) > self._held or self._stop.is_set():
+            if len(self._rows) + len(rows) > self._max_waiting or self._stop.is_set():
                 self._lost += len(rows)
                 return
             self._rows += rows
-            self._taken += len(rows)
+            self._accepted += len(rows)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="webemu-traces", daemon=True)
+                self._thread = threading.Thread(target=self._run_thread, name="webemu-traces", daemon=True)
                 self._thread.start()
 
     def figures(self) -> dict[str, int]:
         """Return how many rows were accepted (`taken`) and dropped (`lost`)."""
         with self._lock:
-            return {"taken": self._taken, "lost": self._lost}
+            return {"taken": self._accepted, "lost": self._lost}
 
     def close(self) -> None:
         """Write the rows that wait, then stop the thread."""
@@ -71,41 +71,41 @@ class TraceWriter:
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self) -> None:
+    def _run_thread(self) -> None:
         while True:
-            is_last = self._stop.wait(PERIOD)
-            while self._write():
+            is_last = self._stop.wait(WRITE_SECONDS)
+            while self._write_batch():
                 pass
             if is_last:
                 return
 
-    def _write(self) -> bool:
+    def _write_batch(self) -> bool:
         """Write one file; return False if there is nothing to write."""
         with self._lock:
-            rows, self._rows = self._rows[:BATCH], self._rows[BATCH:]
-            lost = self._lost - self._told
+            rows, self._rows = self._rows[:BATCH_ROWS], self._rows[BATCH_ROWS:]
+            lost = self._lost - self._reported_lost
         if not rows:
             return False
         try:
-            self._file(rows, lost)
-            self._told += lost
+            self._write_file(rows, lost)
+            self._reported_lost += lost
             if lost:
-                self._log_lost(lost, f"more than {self._held} were waiting to be written")
+                self._log_lost(lost, f"more than {self._max_waiting} were waiting to be written")
         except OSError as error:  # a full disk must not stop serving: the rows are given up
             self._log_lost(len(rows), str(error))
             with self._lock:
                 self._lost += len(rows)
-                self._taken -= len(rows)
+                self._accepted -= len(rows)
         return True
 
     @staticmethod
     def _log_lost(rows: int, why: str) -> None:
-        log.warning("%d trace rows are lost: %s", rows, why, extra=event("traces_lost", rows=rows, why=why))
+        log.warning("%d trace rows are lost: %s", rows, why, extra=event_extra("traces_lost", rows=rows, why=why))
 
-    def _file(self, rows: list[Trace], lost: int) -> None:
-        self._make()
-        self._files += 1
-        name = f"{time.time_ns()}-{os.getpid()}-{self._files}.parquet"
+    def _write_file(self, rows: list[Trace], lost: int) -> None:
+        self._make_folder()
+        self._file_count += 1
+        name = f"{time.time_ns()}-{os.getpid()}-{self._file_count}.parquet"
         columns = {field: list(column) for field, column in zip(Trace._fields, zip(*rows, strict=True), strict=True)}
         table = pa.table(columns, schema=SCHEMA.with_metadata({"lost": str(lost)}))
         temporary = self._folder / f".{name}"  # hidden until complete: readers skip names that begin with a dot
@@ -120,10 +120,10 @@ def read_traces(folder: Path) -> tuple[list[Trace], int]:
     for path in sorted(folder.glob("[!.]*.parquet")):
         table = pq.read_table(path)
         lost += int((table.schema.metadata or {}).get(b"lost", b"0"))
-        rows += _rows(table)
+        rows += _to_traces(table)
     return sorted(rows, key=lambda row: (row.session, row.step)), lost
 
 
-def _rows(table: pa.Table) -> Iterator[Trace]:
+def _to_traces(table: pa.Table) -> Iterator[Trace]:
     for row in table.to_pylist():
         yield Trace(**{**row, "shown": tuple(row["shown"])})

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.folders import existing
-from webemu.index.exports import FORMS
+from webemu.emulator.folders import find_collection
+from webemu.index.exports import FORMATS
 from webemu.index.traces import read_traces
 
 
@@ -27,13 +27,13 @@ def traces(
 
     webemu traces --collection mine --format clickstream
     """
-    if form not in FORMS:
-        raise BadRequest(f"unknown --format {form!r}", action=f"use {', '.join(FORMS)}")
-    config = load({"root": root, "collection": collection})
-    if not config.written.is_dir():  # WEBEMU_STATE may put it elsewhere than the collection
-        existing(config)
-    rows, lost = read_traces(config.written / "traces")
-    for line in FORMS[form](row for row in rows if row.session.startswith(session)):
+    if form not in FORMATS:
+        raise BadRequest(f"unknown --format {form!r}", action=f"use {', '.join(FORMATS)}")
+    config = load_config({"root": root, "collection": collection})
+    if not config.state_folder.is_dir():  # WEBEMU_STATE may put it elsewhere than the collection
+        find_collection(config)
+    rows, lost = read_traces(config.state_folder / "traces")
+    for line in FORMATS[form](row for row in rows if row.session.startswith(session)):
         print(line)
     if lost:
         print(f"webemu: {lost:,} rows were lost while tracing, since too many were waiting", file=sys.stderr)

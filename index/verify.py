@@ -9,72 +9,76 @@ from webemu.emulator.errors import EmulatorError
 from webemu.index import shard as shards
 from webemu.index.blobs import Blobs
 from webemu.index.catalog import Catalog
-from webemu.index.digests import changed, fingerprint
+from webemu.index.digests import find_damage, hash_file
 from webemu.index.manifest import Manifest, read_manifest
-from webemu.index.open import Pages, open_snapshot
-from webemu.index.records import hit
+from webemu.index.open import SnapshotPageStore, open_snapshot
+from webemu.index.records import read_hit
 
 
-def verify_snapshot(collection: Path, snapshot: str, fault: Callable[[str], None]) -> dict[str, int]:
+def verify_snapshot(collection: Path, snapshot: str, on_fault: Callable[[str], None]) -> dict[str, int]:
     """Check everything and call `on_fault` with one line for each problem. Return the number of items read, by kind."""
     folder = collection / "snapshots" / snapshot
     try:
         manifest = read_manifest(folder)
-        damaged = list(_damaged(collection, folder, manifest))
+        damaged = list(_find_damage(collection, folder, manifest))
         for line in damaged:
-            fault(line)
+            on_fault(line)
         if damaged:
             return {"files": len(damaged)}
         open_snapshot(collection, snapshot)
     except EmulatorError as error:
-        fault(str(error))
+        on_fault(str(error))
         return {}
-    pages = Pages(folder, collection, manifest)
-    views = sum(1 for doc in range(manifest.pages) if _reads(lambda doc=doc: pages.text(doc), f"view {doc}", fault))  # type: ignore[misc]
-    records = sum(_records(collection, manifest, fault))
+    pages = SnapshotPageStore(folder, collection, manifest)
+    views = sum(
+        1 for doc in range(manifest.pages) if _can_read(lambda doc=doc: pages.text(doc), f"view {doc}", on_fault)
+    )  # type: ignore[misc]
+    records = sum(_check_records(collection, manifest, on_fault))
     captures, payloads = 0, 0
-    for url in pages.urls():
+    for url in pages.iter_urls():
         for capture in pages.exact(url):
             captures += 1
             if capture.length:
-                payloads += _reads(lambda c=capture: pages.payload(c), f"{url} ({capture.time})", fault)  # type: ignore[misc]
+                payloads += _can_read(lambda c=capture: pages.payload(c), f"{url} ({capture.time})", on_fault)  # type: ignore[misc]
     if captures != manifest.captures:
-        fault(f"{captures} captures can be looked up, {manifest.captures} were built")
+        on_fault(f"{captures} captures can be looked up, {manifest.captures} were built")
     return {"views": views, "records": records, "captures": captures, "payloads": payloads}
 
 
-def _damaged(collection: Path, folder: Path, manifest: Manifest) -> Iterator[str]:
+def _find_damage(collection: Path, folder: Path, manifest: Manifest) -> Iterator[str]:
     """Yield a line for each file that changed since it was built or ingested; if any did, contents are not read."""
-    yield from changed(folder, manifest.hashes)
+    yield from find_damage(folder, manifest.hashes)
     for name in manifest.shards:
         shard = collection / "shards" / name
         try:
-            yield from changed(shard, shards.load(shard).hashes)
+            yield from find_damage(shard, shards.load_shard(shard).hashes)
         except (OSError, ValueError, KeyError) as error:
             yield f"{shard}/shard.json: {error}"
     with Catalog(collection, read_only=True) as catalog:
         sources = catalog.db.execute("SELECT source_id, path FROM sources WHERE copy IS NULL").fetchall()
     for source, path in sources:
-        if path in manifest.files and Path(path).exists() and fingerprint(Path(path)) != source:
+        if path in manifest.files and Path(path).exists() and hash_file(Path(path)) != source:
             yield f"{path} is not the file that was ingested"
 
 
-def _reads(read: Callable[[], object], name: str, fault: Callable[[str], None]) -> bool:
+def _can_read(read: Callable[[], object], name: str, on_fault: Callable[[str], None]) -> bool:
     """Call `read`; return True if it succeeds, else report the error under this name."""
     try:
         read()
     except Exception as error:  # damage shows as any kind of error
-        fault(f"{name}: {error}")
+        on_fault(f"{name}: {error}")
         return False
     return True
 
 
-def _records(collection: Path, manifest: Manifest, fault: Callable[[str], None]) -> Iterator[int]:
+def _check_records(collection: Path, manifest: Manifest, on_fault: Callable[[str], None]) -> Iterator[int]:
     """Yield for each record of each shard whether it can be read; report shards with a wrong number of records."""
     for name in manifest.shards:
-        shard = shards.load(collection / "shards" / name)
+        shard = shards.load_shard(collection / "shards" / name)
         blobs = Blobs(collection / "shards" / name / "records")
         if len(blobs) != shard.documents:
-            fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")
+            on_fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")
         for number in range(len(blobs)):
-            yield _reads(lambda n=number, b=blobs: hit(b[n], n, 0.0, ()).url, f"record {number} of {name}", fault)  # type: ignore[misc]
+            yield _can_read(
+                lambda n=number, b=blobs: read_hit(b[n], n, 0.0, ()).url, f"record {number} of {name}", on_fault
+            )  # type: ignore[misc]

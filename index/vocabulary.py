@@ -24,30 +24,30 @@ FILE = "words.txt"
 """Name of the file in a snapshot folder."""
 MAX_WORDS = 50_000
 """Words that are kept, the most frequent ones."""
-SAMPLE, CHARS = 20_000, 4000
+SAMPLE_TEXTS, SAMPLE_CHARACTERS = 20_000, 4000
 """Texts that are sampled, and characters that are read of each."""
-LEAST = 2
+MIN_TEXTS = 2
 """Texts that must have a word for it to be kept; one title counts as this many."""
 _WORD = re.compile(r"[^\W\d_]{3,30}")
 
 
-def lower(text: str) -> str:
+def normalize_word(text: str) -> str:
     """Return the text in the form in which words are compared: NFKC, lower case."""
     return unicodedata.normalize("NFKC", text).lower()
 
 
-def sampled(shards: Sequence[tuple[Path, int]]) -> Iterator[str]:
+def sample_texts(shards: Sequence[tuple[Path, int]]) -> Iterator[str]:
     """Yield the beginnings of evenly sampled texts of a snapshot. `shards` has (folder, searchable pages) of each."""
     total, base = sum(documents for _, documents in shards), 0
-    count = min(SAMPLE, total)
+    count = min(SAMPLE_TEXTS, total)
     decompressor = zstandard.ZstdDecompressor()
     for folder, documents in shards:
         views = Blobs(folder / "views")
         for number in range(-(-base * count // total), -(-(base + documents) * count // total)) if count else ():
             # The same evenly spaced dense ids over all shards, whichever shard holds them.
             blob = views[number * total // count - base]
-            beginning = decompressor.stream_reader(blob).read(4 * CHARS).decode(errors="ignore")
-            yield beginning.partition("\n")[2][:CHARS]
+            beginning = decompressor.stream_reader(blob).read(4 * SAMPLE_CHARACTERS).decode(errors="ignore")
+            yield beginning.partition("\n")[2][:SAMPLE_CHARACTERS]
         base += documents
 
 
@@ -55,11 +55,13 @@ def write_words(file: Path, titles: Iterable[str], texts: Iterable[str]) -> None
     """Write the words in a reproducible order: by frequency, then alphabetically."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(set(_WORD.findall(lower(text))))
-    for word in {word for title in titles for word in _WORD.findall(lower(title))}:
-        counts[word] += LEAST
-    known = sorted((word for word, count in counts.items() if count >= LEAST), key=lambda word: (-counts[word], word))
-    file.write_text("\n".join(known[:MAX_WORDS]), encoding="utf-8")
+        counts.update(set(_WORD.findall(normalize_word(text))))
+    for word in {word for title in titles for word in _WORD.findall(normalize_word(title))}:
+        counts[word] += MIN_TEXTS
+    frequent_words = sorted(
+        (word for word, count in counts.items() if count >= MIN_TEXTS), key=lambda word: (-counts[word], word)
+    )
+    file.write_text("\n".join(frequent_words[:MAX_WORDS]), encoding="utf-8")
 
 
 class Vocabulary:
@@ -72,10 +74,10 @@ class Vocabulary:
     def _words(self) -> dict[int, tuple[list[str], list[int]]]:
         """Words and their frequency ranks, by length."""
         by_length: dict[int, tuple[list[str], list[int]]] = {}
-        for place, word in enumerate(self._file.read_text(encoding="utf-8").split()):
+        for frequency_rank, word in enumerate(self._file.read_text(encoding="utf-8").split()):
             words, places = by_length.setdefault(len(word), ([], []))
             words.append(word)
-            places.append(place)
+            places.append(frequency_rank)
         return by_length
 
     def nearest(self, word: str) -> list[str]:
@@ -83,11 +85,15 @@ class Vocabulary:
 
         Ties are broken by the same first letter, then by frequency. The word itself is not returned.
         """
-        word = lower(word)
-        far = 1 if len(word) < 6 else 2  # two edits of a short word make another word
-        found: list[tuple[float, bool, int, str]] = []
-        for length in range(max(1, len(word) - far), len(word) + far + 1):
+        word = normalize_word(word)
+        max_distance = 1 if len(word) < 6 else 2  # two edits of a short word make another word
+        neighbours: list[tuple[float, bool, int, str]] = []
+        for length in range(max(1, len(word) - max_distance), len(word) + max_distance + 1):
             words, places = self._words.get(length, ([], []))
-            near = process.extract(word, words, scorer=OSA.distance, score_cutoff=far, limit=None)
-            found += [(distance, one[0] != word[:1], places[at], one) for one, distance, at in near if distance]
-        return [one for *_, one in sorted(found)]
+            close_words = process.extract(word, words, scorer=OSA.distance, score_cutoff=max_distance, limit=None)
+            neighbours += [
+                (distance, neighbour[0] != word[:1], places[index], neighbour)
+                for neighbour, distance, index in close_words
+                if distance
+            ]
+        return [neighbour for *_, neighbour in sorted(neighbours)]

@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from webemu.emulator.cluster import joined
+from webemu.emulator.cluster import connect_to_ray
 from webemu.ingest import pool
-from webemu.ingest.pool import Done
-from webemu.ingest.worker import At, Job
+from webemu.ingest.pool import JobResult
+from webemu.ingest.worker import Job, WorkerProgress
 
-LOST = 5
+MAX_LOST_MACHINES = 5
 """Retries of a source whose machine is lost, before it is given up."""
-AHEAD = 2
+TASKS_PER_CPU = 2
 """Tasks submitted per processor of the cluster."""
-PERIOD = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks for finished tasks."""
-PATIENCE = 2.0
+PROGRESS_TIMEOUT_SECONDS = 2.0
 """Seconds that the progress bar waits for the progress actor."""
 
 Files = dict[str, bytes]
@@ -37,119 +37,134 @@ They are those of the staging folder, and the copy of a source if there is one.
 """
 
 
-class Progress:
+class ProgressActor:
     """Ray actor that collects the progress of each source."""
 
     def __init__(self) -> None:
-        self._at: dict[int, At] = {}
+        self._progress_by_source: dict[int, WorkerProgress] = {}
 
-    def tell(self, source: int, at: At) -> None:
+    def report(self, source: int, progress: WorkerProgress) -> None:
         """Set the progress of a source."""
-        self._at[source] = at
+        self._progress_by_source[source] = progress
 
-    def read(self) -> dict[int, At]:
+    def read(self) -> dict[int, WorkerProgress]:
         """Return the progress of all sources that are being read."""
-        return self._at
+        return self._progress_by_source
 
     def forget(self, source: int) -> None:
         """Remove a source that has ended."""
-        self._at.pop(source, None)
+        self._progress_by_source.pop(source, None)
 
 
-def work(job: Job, tell: Callable[[At], None]) -> tuple[Done, Files]:
+def ingest_job(job: Job, on_progress: Callable[[WorkerProgress], None]) -> tuple[JobResult, Files]:
     """Ingest one source in a temporary folder of this machine and return its result and files."""
     with tempfile.TemporaryDirectory(prefix="webemu-") as name:
         folder = Path(name)
 
-        def tick(busy: list[tuple[Job, At]]) -> None:
+        def tick(busy: list[tuple[Job, WorkerProgress]]) -> None:
             if busy:  # a large source is read in several pieces, and reported as one
-                offsets, pages, drops = zip(*(at for _, at in busy), strict=True)
-                tell(At(max(offsets), sum(pages), sum(drops)))
+                offsets, pages, drops = zip(*(progress for _, progress in busy), strict=True)
+                on_progress(WorkerProgress(max(offsets), sum(pages), sum(drops)))
 
-        for done in pool.run_jobs([job], folder, 1, tick):
-            if done.staging is None:
-                return Done(done.job, None, f"{done.error} (on {socket.gethostname()})"), {}
+        for result in pool.run_jobs([job], folder, 1, tick):
+            if result.staging_folder is None:
+                return JobResult(result.job, None, f"{result.error} (on {socket.gethostname()})"), {}
             copies = (folder / "warc").glob("*.warc.gz")
-            found = {f"warc/{copy.name}": copy.read_bytes() for copy in copies}
-            found |= {f"staging/{job.source_id}/{one.name}": one.read_bytes() for one in done.staging.iterdir()}
-            return Done(done.job, Path("staging") / str(job.source_id)), found
+            files = {f"warc/{copy.name}": copy.read_bytes() for copy in copies}
+            files |= {
+                f"staging/{job.source_id}/{path.name}": path.read_bytes() for path in result.staging_folder.iterdir()
+            }
+            return JobResult(result.job, Path("staging") / str(job.source_id)), files
     raise RuntimeError(f"the worker pool returned no result for {job.name}")
 
 
 def run_jobs(
-    jobs: Sequence[Job], collection: Path, address: str, tick: Callable[[list[tuple[Job, At]]], None]
-) -> Iterator[Done]:
-    """Work on all jobs with the cluster at `address` and yield each result as it ends, as `webemu.ingest.pool.run_jobs` does.
+    jobs: Sequence[Job], collection: Path, address: str, on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None]
+) -> Iterator[JobResult]:
+    """Work on all jobs with the cluster at `address` and yield each result as it ends, as
+    `webemu.ingest.pool.run_jobs` does.
 
     Raises EmulatorError if there is no such cluster.
     """
-    with joined(address) as ray:
-        yield from _Cluster(ray, collection).run(jobs, tick)
+    with connect_to_ray(address) as ray:
+        yield from _RayJobRunner(ray, collection).run(jobs, on_progress)
 
 
-class _Cluster:
+class _RayJobRunner:
     """Runner of jobs on a cluster that is already connected."""
 
     def __init__(self, ray: Any, collection: Path) -> None:
         self._ray = ray
         self._collection = collection
-        self._progress = ray.remote(num_cpus=0, max_restarts=-1)(Progress).remote()
-        self._task = ray.remote(num_cpus=1, max_retries=LOST, scheduling_strategy="SPREAD")(_task)
-        self._busy: dict[Any, Job] = {}
+        self._progress = ray.remote(num_cpus=0, max_restarts=-1)(ProgressActor).remote()
+        self._task = ray.remote(num_cpus=1, max_retries=MAX_LOST_MACHINES, scheduling_strategy="SPREAD")(_run_task)
+        self._running_tasks: dict[Any, Job] = {}
 
-    def run(self, jobs: Sequence[Job], tick: Callable[[list[tuple[Job, At]]], None]) -> Iterator[Done]:
+    def run(
+        self, jobs: Sequence[Job], on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None]
+    ) -> Iterator[JobResult]:
         """Submit the jobs, a bounded number at a time, and yield each result as it ends."""
-        waiting = deque(jobs)
-        staging = pool.sweep(self._collection)
+        waiting_jobs = deque(jobs)
+        staging = pool.remove_stale_staging(self._collection)
         try:
-            while waiting or self._busy:
-                while waiting and len(self._busy) < self._room():
-                    job = waiting.popleft()
-                    self._busy[self._task.remote(job, self._progress)] = job
-                ready, _ = self._ray.wait(list(self._busy), timeout=PERIOD)
-                for one in ready:
-                    yield self._collect(one, staging)
-                at = self._at()
-                tick([(job, at[job.source_id]) for job in self._busy.values() if job.source_id in at])
+            while waiting_jobs or self._running_tasks:
+                while waiting_jobs and len(self._running_tasks) < self._count_submittable_tasks():
+                    job = waiting_jobs.popleft()
+                    self._running_tasks[self._task.remote(job, self._progress)] = job
+                finished_tasks, _ = self._ray.wait(list(self._running_tasks), timeout=POLL_SECONDS)
+                for task in finished_tasks:
+                    yield self._collect(task, staging)
+                progress = self._read_progress()
+                on_progress(
+                    [
+                        (job, progress[job.source_id])
+                        for job in self._running_tasks.values()
+                        if job.source_id in progress
+                    ]
+                )
         finally:
-            for one in self._busy:
-                self._ray.cancel(one, force=True)
+            for task in self._running_tasks:
+                self._ray.cancel(task, force=True)
             shutil.rmtree(staging, ignore_errors=True)
 
-    def _room(self) -> int:
+    def _count_submittable_tasks(self) -> int:
         """Return the number of tasks to submit: more than can run at once, so that an autoscaler sees demand."""
-        return max(AHEAD, AHEAD * int(self._ray.cluster_resources().get("CPU", 1)))
+        return max(TASKS_PER_CPU, TASKS_PER_CPU * int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def _at(self) -> dict[int, At]:
+    def _read_progress(self) -> dict[int, WorkerProgress]:
         """Return the progress by source; empty while the machine of the progress actor is lost."""
         try:
-            told: dict[int, At] = self._ray.get(self._progress.read.remote(), timeout=PATIENCE)
-            return told
+            progress: dict[int, WorkerProgress] = self._ray.get(
+                self._progress.read.remote(), timeout=PROGRESS_TIMEOUT_SECONDS
+            )
+            return progress
         except self._ray.exceptions.RayError:
             return {}
 
-    def _collect(self, one: Any, staging: Path) -> Done:
+    def _collect(self, task: Any, staging: Path) -> JobResult:
         """Write the files of a finished task. A failed task, or one whose machines were lost, gives its source up."""
-        job = self._busy.pop(one)
+        job = self._running_tasks.pop(task)
         self._progress.forget.remote(job.source_id)
         try:
-            done, made = self._ray.get(one)
+            result, files = self._ray.get(task)
         except self._ray.exceptions.RayError as error:
-            return Done(job, None, str(error).strip().splitlines()[-1])
-        if done.staging is None:
-            return Done(job, None, done.error)
-        for name, content in made.items():
-            kind, _, rest = name.partition("/")
-            _write((staging if kind == "staging" else self._collection / kind) / rest, content)
-        return Done(job, staging / str(job.source_id))
+            return JobResult(job, None, str(error).strip().splitlines()[-1])
+        if result.staging is None:
+            return JobResult(job, None, result.error)
+        for name, content in files.items():
+            folder_name, _, relative_path = name.partition("/")
+            _write_file(
+                (staging if folder_name == "staging" else self._collection / folder_name) / relative_path, content
+            )
+        return JobResult(job, staging / str(job.source_id))
 
 
-def _task(job: Job, progress: Any) -> tuple[Done, Files]:
+def _run_task(job: Job, progress: Any) -> tuple[JobResult, Files]:
     """Ingest one source. Entry point on a machine of the cluster."""
-    return work(job, lambda at: progress.tell.remote(job.source_id, at))
+    return ingest_job(job, lambda worker_progress: progress.report.remote(job.source_id, worker_progress))
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")

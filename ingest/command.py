@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from webemu.emulator.config import Config, load
+from webemu.emulator.config import Config, load_config
 from webemu.emulator.errors import SourceError
-from webemu.ingest.run import Report, default_workers, run
-from webemu.ingest.sources import Found, expand
+from webemu.ingest.run import Report, count_default_workers, run
+from webemu.ingest.sources import SourceList, expand_sources
 
 _MAX_NAMES = 20
 """Files without a record that are named in the report; the others are only counted."""
@@ -80,18 +80,18 @@ def ingest(
 
     webemu ingest /mnt/crawl/*.warc.gz --collection mine --ray auto
     """
-    config = load({"root": root, "collection": collection})
-    found = expand(sources, paths_root, base_url)
-    if not found.sources:
+    config = load_config({"root": root, "collection": collection})
+    source_list = expand_sources(sources, paths_root, base_url)
+    if not source_list.sources:
         raise SourceError(
             "the sources hold no archive",
             action="name WARC, ARC, WET, WACZ, JSONL or Parquet files, or a folder of archives",
         )
     try:
         report = run(
-            found.sources,
-            config.folder,
-            workers or default_workers(),
+            source_list.sources,
+            config.collection_folder,
+            workers or count_default_workers(),
             snapshot=snapshot,
             quiet=quiet,
             host_ranks=host_ranks,
@@ -103,25 +103,27 @@ def ingest(
             raise
         print("\nStopped. Ingested sources are kept; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
-    _show(report, config, found, root)
+    _show(report, config, source_list, root)
     if snapshot and not report.snapshot:
         print("snapshot  none: the collection holds no capture, so there is nothing to serve")
-    if report.failed or report.is_in_vain:
+    if report.failed or report.has_no_records:
         raise typer.Exit(1)
 
 
-def _show(report: Report, config: Config, found: Found, root: Path | None) -> None:
+def _show(report: Report, config: Config, source_list: SourceList, root: Path | None) -> None:
     """Print the report."""
     rate = report.pages / report.seconds if report.seconds else 0.0
-    print(f"sources   {report.added:,} added, {report.known:,} already in, {len(report.failed):,} failed")
-    if found.ignored:
-        print(f"ignored   {found.ignored:,} files whose names are not those of archives")
-    if found.missing:
-        print(f"missing   {len(found.missing):,} lines of path lists, the first: {found.missing[0]}")
+    print(f"sources   {report.added:,} added, {report.already_ingested:,} already in, {len(report.failed):,} failed")
+    if source_list.ignored_count:
+        print(f"ignored   {source_list.ignored_count:,} files whose names are not those of archives")
+    if source_list.missing_lines:
+        print(
+            f"missing   {len(source_list.missing_lines):,} lines of path lists, the first: {source_list.missing_lines[0]}"
+        )
     print(f"captures  {report.captures:,}")
     print(f"pages     {report.pages:,} ({rate:,.0f}/s, {report.bytes / 1e6:,.1f} MB in {report.seconds:,.1f} s)")
-    if report.ranked is not None:
-        print(f"hosts     {report.ranked:,} with ranks")
+    if report.hosts_with_ranks is not None:
+        print(f"hosts     {report.hosts_with_ranks:,} with ranks")
     for reason, count in report.drops.items():
         print(f"dropped   {count:,} {reason}")
     for name, reasons in report.without_records[:_MAX_NAMES]:
@@ -132,5 +134,5 @@ def _show(report: Report, config: Config, found: Found, root: Path | None) -> No
         print(f"failed    {name}: {why}")
     if report.snapshot:
         print(f"snapshot  {report.snapshot}")
-        place = ["--collection", config.collection] + (["--root", str(config.root)] if root else [])
-        print(f"next      webemu serve {shlex.join(place)}")
+        serve_options = ["--collection", config.collection] + (["--root", str(config.root)] if root else [])
+        print(f"next      webemu serve {shlex.join(serve_options)}")

@@ -26,7 +26,7 @@ _BULLETS = tuple(f"\n{mark} " for mark in "•-*–")
 _ELLIPSES = ("...\n", "…\n")
 
 
-class Measures(NamedTuple):
+class QualityFeatures(NamedTuple):
     """Ranking features of a text. Names and order are those of columns of the table `pages`."""
 
     signature: bytes | None
@@ -47,37 +47,43 @@ class Measures(NamedTuple):
     """Share of lines that repeat an earlier one."""
 
 
-def measured(text: str, words: int) -> Measures:
+def measure_quality(text: str, word_count: int) -> QualityFeatures:
     """Measure a text; `word_count` is the word count from `webemu.ingest.extract.html.count_words`."""
     head = text[:HEAD]
-    lower = head.lower().replace(" | ", " ").split()  # extraction separates table cells with bars
+    lower_words = head.lower().replace(" | ", " ").split()  # extraction separates table cells with bars
     lines = head.split("\n")
-    count, rows, kinds = max(1, len(lower)), max(1, len(lines) - lines.count("")), len(set(lines) - {""})
-    letters = "".join(lower)
+    head_word_count, line_count, distinct_lines = (
+        max(1, len(lower_words)),
+        max(1, len(lines) - lines.count("")),
+        len(set(lines) - {""}),
+    )
+    letters = "".join(lower_words)
     # `words` counts ideographs too, `count` only blanks: the two differ much where words are not spaced.
-    spaced = words * len(head) < 2 * count * len(text)
-    ended = f"\n{head}\n"
-    return Measures(
-        signature=_signature(lower if spaced else list(letters), spaced) if words >= MIN_WORDS else None,
-        word_length=len(letters) / count if spaced else None,
-        alphabetic=_lettered(lower) / count if spaced else None,
-        symbols=(head.count("#") + head.count("...") + head.count("…")) / count,
-        stop_words=len(_STOP_WORDS.intersection(lower)),
-        bullets=sum(map(ended.count, _BULLETS)) / rows,
-        ellipses=sum(map(ended.count, _ELLIPSES)) / rows,
-        repeated=1 - kinds / rows if kinds else 0.0,
+    is_spaced = word_count * len(head) < 2 * head_word_count * len(text)
+    padded_head = f"\n{head}\n"
+    return QualityFeatures(
+        signature=_minhash_signature(lower_words if is_spaced else list(letters), is_spaced)
+        if word_count >= MIN_WORDS
+        else None,
+        word_length=len(letters) / head_word_count if is_spaced else None,
+        alphabetic=_count_words_with_letters(lower_words) / head_word_count if is_spaced else None,
+        symbols=(head.count("#") + head.count("...") + head.count("…")) / head_word_count,
+        stop_words=len(_STOP_WORDS.intersection(lower_words)),
+        bullets=sum(map(padded_head.count, _BULLETS)) / line_count,
+        ellipses=sum(map(padded_head.count, _ELLIPSES)) / line_count,
+        repeated=1 - distinct_lines / line_count if distinct_lines else 0.0,
     )
 
 
-def _lettered(words: list[str]) -> int:
+def _count_words_with_letters(words: list[str]) -> int:
     """Return the number of words that contain a letter."""
     mixed = [word for word in words if not word.isalpha()]
     return len(words) - len(mixed) + sum([word.upper() != word or any(map(str.isalpha, word)) for word in mixed])
 
 
-def _signature(units: list[str], spaced: bool) -> bytes:
+def _minhash_signature(units: list[str], is_spaced: bool) -> bytes:
     """Return the MinHash signature of words, or of characters if words are not spaced."""
-    size, glue = (SHINGLE, " ") if spaced else (2 * SHINGLE, "")
+    size, glue = (SHINGLE, " ") if is_spaced else (2 * SHINGLE, "")
     hashes = RMinHash(LANES, SEED)
     hashes.update(list(map(glue.join, zip(*(units[start:] for start in range(size)), strict=False))))
     # The low byte of each hash suffices to compare signatures.

@@ -19,73 +19,73 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.index.schema import DROPS, MARKER, SOURCES
-from webemu.ingest.capture import warc_fields
-from webemu.ingest.readers import read
-from webemu.ingest.readers.gzip_members import next_member
-from webemu.ingest.readers.plain_records import next_record
+from webemu.ingest.capture import parse_warc_fields
+from webemu.ingest.readers import read_records
+from webemu.ingest.readers.gzip_members import find_next_member
+from webemu.ingest.readers.plain_records import find_next_record
 from webemu.ingest.records import Record
 from webemu.ingest.times import FLAWS
-from webemu.ingest.worker import Job, signed, write_marker
+from webemu.ingest.worker import Job, to_signed_64, write_marker
 
 PIECE_BYTES = 64 << 20
 """Approximate size of a piece, in bytes of the file. A source of less than one and a half pieces is not divided."""
-_LOOKED_AT = 64
+_MAX_RECORDS_SEARCHED = 64
 """Records after a possible cut that are searched for a change of URL."""
 
 
-def split(job: Job, path: Path, size: int = PIECE_BYTES) -> list[Job]:
+def split_source(job: Job, path: Path, piece_bytes: int = PIECE_BYTES) -> list[Job]:
     """Return the pieces of a source that is read from `path`, in order; the job itself if it is too small."""
-    places = _cuts(path, size)
-    if not places:
+    cuts = _find_cuts(path, piece_bytes)
+    if not cuts:
         return [job]
-    whole = path.stat().st_size
+    file_size = path.stat().st_size
     # Later pieces do not see the warcinfo record at the beginning of the file, so they are told its content.
-    first = next(read(path), None)
-    crawl, crawl_time = _crawl(first) if isinstance(first, Record) and first.type == "warcinfo" else (None, None)
+    first = next(read_records(path), None)
+    crawl, crawl_time = _read_crawl(first) if isinstance(first, Record) and first.type == "warcinfo" else (None, None)
     return [
         replace(
-            job, part=number, start=start, end=end, bytes=job.bytes * (end - start) // whole,
+            job, piece_number=number, start=start, end=end, bytes=job.bytes * (end - start) // file_size,
             crawl=crawl if number else None, crawl_time=crawl_time if number else None,
-            skipped=() if number else job.skipped,
+            skipped_ranges=() if number else job.skipped_ranges,
         )
-        for number, (start, end) in enumerate(zip([0, *places], [*places, whole], strict=True))
+        for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, file_size], strict=True))
     ]  # fmt: skip
 
 
-def _crawl(record: Record) -> tuple[str | None, str | None]:
+def _read_crawl(record: Record) -> tuple[str | None, str | None]:
     """Return (name of the crawl, WARC-Date) of a warcinfo record."""
-    return warc_fields(record.block).get("ispartof"), record.get("WARC-Date")
+    return parse_warc_fields(record.block).get("ispartof"), record.get("WARC-Date")
 
 
-def _cuts(path: Path, size: int) -> list[int]:
+def _find_cuts(path: Path, piece_bytes: int) -> list[int]:
     """Return the offsets at which pieces begin, except the first."""
-    found: list[int] = []
+    cuts: list[int] = []
     with path.open("rb", buffering=0) as file:
         fd, end = file.fileno(), os.fstat(file.fileno()).st_size
-        following = next_member if os.pread(fd, 2, 0) == b"\x1f\x8b" else next_record
-        at = size
-        while at < end - size // 2:
-            place = _parted(path, following(fd, at, end))
+        find_next = find_next_member if os.pread(fd, 2, 0) == b"\x1f\x8b" else find_next_record
+        offset = piece_bytes
+        while offset < end - piece_bytes // 2:
+            cut = _find_cut(path, find_next(fd, offset, end))
             # A short remainder stays with the piece before.
-            if place is None or place >= end - size // 2:
+            if cut is None or cut >= end - piece_bytes // 2:
                 break
-            found.append(place)
-            at = place + size
-    return found
+            cuts.append(cut)
+            offset = cut + piece_bytes
+    return cuts
 
 
-def _parted(path: Path, at: int) -> int | None:
+def _find_cut(path: Path, offset: int) -> int | None:
     """Return the offset of the first record from `offset` on whose URL differs from the previous one, or None."""
     urls: list[str | None] = []
-    for one in islice(read(path, start=at), _LOOKED_AT):
-        if isinstance(one, Record):
-            urls.append(one.get("WARC-Target-URI"))
+    for record in islice(read_records(path, start=offset), _MAX_RECORDS_SEARCHED):
+        if isinstance(record, Record):
+            urls.append(record.get("WARC-Target-URI"))
             if len(urls) > 1 and urls[-1] != urls[-2]:
-                return one.offset
+                return record.offset
     return None
 
 
-class Gathered:
+class PieceCollector:
     """Collector of the finished pieces of one source."""
 
     def __init__(self, job: Job, pieces: Sequence[Job]) -> None:
@@ -93,53 +93,55 @@ class Gathered:
         """Job of the whole source."""
         self.pieces = pieces
         """Jobs of all its pieces, in order."""
-        self.done: dict[int, Path] = {}
+        self.staging_folders: dict[int, Path] = {}
         """Staging folders of the finished pieces, by number."""
 
-    def take(self, piece: Job, staging: Path) -> bool:
+    def add_piece(self, piece: Job, staging: Path) -> bool:
         """Add a finished piece. Return True if all are finished."""
-        assert piece.part is not None
-        self.done[piece.part] = staging
-        return len(self.done) == len(self.pieces)
+        assert piece.piece_number is not None
+        self.staging_folders[piece.piece_number] = staging
+        return len(self.staging_folders) == len(self.pieces)
 
-    def joined(self, into: Path) -> bool:
+    def join_pieces(self, target: Path) -> bool:
         """Join the pieces in the staging folder `target`. Return False if a later piece was read under the wrong crawl.
 
         Pieces are read under the crawl of the first warcinfo record. The time of the crawl matters only if a record
         has no readable date and may have got it.
         """
-        parts = [self.done[number] for number in range(len(self.pieces))]
-        told = [json.loads((part / MARKER).read_text()) for part in parts]
-        drops = _drops(parts)
+        folders = [self.staging_folders[number] for number in range(len(self.pieces))]
+        markers = [json.loads((folder / MARKER).read_text()) for folder in folders]
+        drops = _sum_drops(folders)
         names = ("crawl", "crawl_time") if any(drop["reason"] in FLAWS for drop in drops) else ("crawl",)
-        if any(one[name] != getattr(self.pieces[1], name) for one in told[:-1] for name in names):
+        if any(entry[name] != getattr(self.pieces[1], name) for entry in markers[:-1] for name in names):
             return False
-        into.mkdir()
-        for number, part in enumerate(parts):
+        target.mkdir()
+        for number, folder in enumerate(folders):
             for name in ("captures", "pages", "links"):
                 # Moved, not merged: the catalog reads all numbered files of a table.
-                (part / f"{name}.parquet").rename(into / f"{name}.{number:05}.parquet")
-        sources = [pq.read_table(part / "sources.parquet").to_pylist()[0] for part in parts]
-        counts = {name: sum(one[name] for one in sources) for name in ("records", "captures", "pages")}
-        content = signed(sum(one["content_hash"] for one in sources))
+                (folder / f"{name}.parquet").rename(target / f"{name}.{number:05}.parquet")
+        sources = [pq.read_table(folder / "sources.parquet").to_pylist()[0] for folder in folders]
+        counts = {name: sum(entry[name] for entry in sources) for name in ("records", "captures", "pages")}
+        content = to_signed_64(sum(entry["content_hash"] for entry in sources))
         row = {**sources[0], **counts, "bytes": self.job.bytes, "content_hash": content}
-        pq.write_table(pa.Table.from_pylist([row], SOURCES), into / "sources.parquet")
-        pq.write_table(pa.Table.from_pylist(drops, DROPS), into / "drops.parquet")
-        write_marker(into, {**counts, "drops": sum(one["drops"] for one in told), "crawl": told[-1]["crawl"]})
-        self.forget()
+        pq.write_table(pa.Table.from_pylist([row], SOURCES), target / "sources.parquet")
+        pq.write_table(pa.Table.from_pylist(drops, DROPS), target / "drops.parquet")
+        write_marker(
+            target, {**counts, "drops": sum(entry["drops"] for entry in markers), "crawl": markers[-1]["crawl"]}
+        )
+        self.remove_pieces()
         return True
 
-    def forget(self) -> None:
+    def remove_pieces(self) -> None:
         """Remove the staging folders of the pieces."""
-        for part in self.done.values():
-            shutil.rmtree(part, ignore_errors=True)
+        for folder in self.staging_folders.values():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def _drops(parts: Sequence[Path]) -> list[dict[str, int | str]]:
+def _sum_drops(folders: Sequence[Path]) -> list[dict[str, int | str]]:
     """Return the drops of all pieces summed up by reason, each with its first occurrence."""
-    found: dict[str, dict[str, int | str]] = {}
-    for row in (row for part in parts for row in pq.read_table(part / "drops.parquet").to_pylist()):
-        first = found.setdefault(row["reason"], {**row, "records": 0, "bytes": 0})
+    drops_by_reason: dict[str, dict[str, int | str]] = {}
+    for row in (row for folder in folders for row in pq.read_table(folder / "drops.parquet").to_pylist()):
+        first = drops_by_reason.setdefault(row["reason"], {**row, "records": 0, "bytes": 0})
         first["records"] += row["records"]
         first["bytes"] += row["bytes"]
-    return [found[reason] for reason in sorted(found)]
+    return [drops_by_reason[reason] for reason in sorted(drops_by_reason)]

@@ -2,7 +2,8 @@
 
 Each process takes one job at a time over a pipe and keeps its progress in shared memory, so that the parent knows
 which record was being read when a process died. Workers exit when their parent does. A job is a source. The worker
-that gets a large one first answers with the pieces to read it in (`webemu.ingest.pieces`), and each of them is a job again.
+that gets a large one first answers with the pieces to read it in (`webemu.ingest.pieces`), and each of them is a job
+again.
 """
 
 from __future__ import annotations
@@ -19,54 +20,66 @@ from multiprocessing.sharedctypes import SynchronizedArray
 from pathlib import Path
 
 from webemu.emulator.errors import SourceError
-from webemu.index.parent import leave_with, without_interrupts
-from webemu.ingest.pieces import PIECE_BYTES, Gathered, split
-from webemu.ingest.readers import Torn
+from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
+from webemu.ingest.pieces import PIECE_BYTES, PieceCollector, split_source
+from webemu.ingest.readers import RecordCrossesPiece
 from webemu.ingest.records import Skip
-from webemu.ingest.repack import detect, readable
-from webemu.ingest.worker import At, Job, Shared, work
+from webemu.ingest.repack import detect_format, make_seekable
+from webemu.ingest.worker import Job, RecordsShareMember, WorkerProgress, ingest_job
 
 MAX_CRASHES = 20
 """Crashes after which a source is given up."""
-_WIDTH = len(At._fields)
+_STATE_WIDTH = len(WorkerProgress._fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JobResult:
     """Result of a job: a staging folder, an error, pieces to read instead, or a record that crosses the piece."""
 
     job: Job
-    staging: Path | None
+    staging_folder: Path | None
     """Staging folder with the rows; None if there is none."""
     error: str = ""
     """Reason why the source was given up; empty otherwise."""
-    is_torn: bool = False
+    crosses_piece: bool = False
     """True if a record reaches over the end of the piece: the source must be read in one go."""
     pieces: tuple[Job, ...] = ()
     """Jobs to do instead of this one, which was too large."""
 
 
-def _prepare(job: Job, collection: Path, kind: str = "") -> Job:
+def _prepare_job(job: Job, collection: Path, container_format: str = "") -> Job:
     """Make the per-record copy if the file needs one. `container_format` is detected if empty."""
     path = Path(job.path)
-    kind = kind or detect(path)
+    container_format = container_format or detect_format(path)
     copy = Path("warc") / f"{job.source_id}.warc.gz"
     (collection / "warc").mkdir(parents=True, exist_ok=True)
     try:
-        read_from, skips = readable(path, kind, collection / copy)
+        read_from, skips = make_seekable(path, container_format, collection / copy)
     except SourceError as error:
-        return replace(job, kind="unreadable", skipped=(Skip("unreadable-source", 0, job.bytes, str(error)),))
-    return replace(job, kind=kind, copy=None if read_from == path else str(copy), skipped=tuple(skips))
+        return replace(
+            job, container_format="unreadable", skipped_ranges=(Skip("unreadable-source", 0, job.bytes, str(error)),)
+        )
+    return replace(
+        job,
+        container_format=container_format,
+        copy=None if read_from == path else str(copy),
+        skipped_ranges=tuple(skips),
+    )
 
 
-def _serve(
-    pipe: Connection, folders: tuple[Path, Path], state: SynchronizedArray[int], slot: int, parent: int, piece: int
+def _serve_jobs(
+    pipe: Connection,
+    folders: tuple[Path, Path],
+    state: SynchronizedArray[int],
+    slot: int,
+    parent: int,
+    piece_bytes: int,
 ) -> None:
     """Work on the jobs that come through the pipe until the parent closes it. Entry point of a worker process."""
-    leave_with(parent)
+    exit_with_parent(parent)
 
-    def at(now: At) -> None:
-        state[_WIDTH * slot : _WIDTH * (slot + 1)] = now
+    def on_progress(progress: WorkerProgress) -> None:
+        state[_STATE_WIDTH * slot : _STATE_WIDTH * (slot + 1)] = progress
 
     while True:
         try:
@@ -74,103 +87,116 @@ def _serve(
         except EOFError:
             return
         try:
-            done = _work(job, *folders, at, piece)
+            result = _run_job(job, *folders, on_progress, piece_bytes)
         except OSError as error:
-            done = Done(job, None, str(error))
+            result = JobResult(job, None, str(error))
         try:
-            pipe.send(done)
+            pipe.send(result)
         except BrokenPipeError:
             return
 
 
-def _work(job: Job, collection: Path, staging: Path, at: Callable[[At], None], piece: int) -> Done:
+def _run_job(
+    job: Job, collection: Path, staging: Path, on_progress: Callable[[WorkerProgress], None], piece_bytes: int
+) -> JobResult:
     """Divide a large source into pieces, or ingest a source or piece into a staging folder."""
     if job.end is None:
-        job = _prepare(job, collection)
+        job = _prepare_job(job, collection)
         path = collection / job.copy if job.copy else Path(job.path)
-        if job.kind != "unreadable" and len(pieces := split(job, path, piece)) > 1:
-            return Done(job, None, pieces=tuple(pieces))
-    name = str(job.source_id) if job.part is None else f"{job.source_id}.{job.part}"
+        if job.container_format != "unreadable" and len(pieces := split_source(job, path, piece_bytes)) > 1:
+            return JobResult(job, None, pieces=tuple(pieces))
+    name = str(job.source_id) if job.piece_number is None else f"{job.source_id}.{job.piece_number}"
     # Fill a folder of this process's own, then rename it: a folder under the final name is always complete.
-    own = staging / f"{name}.{os.getpid()}"
+    own_staging = staging / f"{name}.{os.getpid()}"
     try:
-        work(job, collection, own, at)
-        return Done(job, own.rename(staging / name))
-    except Shared:
+        ingest_job(job, collection, own_staging, on_progress)
+        return JobResult(job, own_staging.rename(staging / name))
+    except RecordsShareMember:
         # Only a copy of the whole source can be read, so a piece cannot go on by itself.
-        shutil.rmtree(own, ignore_errors=True)
-        if job.part is not None:
-            return Done(job, None, is_torn=True)
-        work(job := _prepare(replace(job, end=None), collection, "warc.gz-one-member"), collection, own, at)
-        return Done(job, own.rename(staging / name))
-    except Torn:
-        shutil.rmtree(own, ignore_errors=True)
-        return Done(job, None, is_torn=True)
+        shutil.rmtree(own_staging, ignore_errors=True)
+        if job.piece_number is not None:
+            return JobResult(job, None, crosses_piece=True)
+        ingest_job(
+            job := _prepare_job(replace(job, end=None), collection, "warc.gz-one-member"),
+            collection,
+            own_staging,
+            on_progress,
+        )
+        return JobResult(job, own_staging.rename(staging / name))
+    except RecordCrossesPiece:
+        shutil.rmtree(own_staging, ignore_errors=True)
+        return JobResult(job, None, crosses_piece=True)
     except OSError:
-        shutil.rmtree(own, ignore_errors=True)
+        shutil.rmtree(own_staging, ignore_errors=True)
         raise
 
 
-class _Slot:
+class _WorkerSlot:
     """One worker process and its current job."""
 
-    def __init__(self, number: int, folders: tuple[Path, Path], state: SynchronizedArray[int], piece: int) -> None:
-        self._number, self._folders, self._state, self._piece = number, folders, state, piece
+    def __init__(
+        self, number: int, folders: tuple[Path, Path], state: SynchronizedArray[int], piece_bytes: int
+    ) -> None:
+        self._number, self._folders, self._state, self._piece = number, folders, state, piece_bytes
         self.job: Job | None = None
         self.start()
 
     def start(self) -> None:
         """Start the process, also in place of one that died."""
         context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
+        self.pipe, child_end = context.Pipe()
         self.process = context.Process(
-            target=_serve,
-            args=(theirs, self._folders, self._state, self._number, os.getpid(), self._piece),
+            target=_serve_jobs,
+            args=(child_end, self._folders, self._state, self._number, os.getpid(), self._piece),
             daemon=True,
         )
-        with without_interrupts():
+        with ignore_sigint_in_children():
             self.process.start()
-        theirs.close()  # else the parent would not see the end of the pipe when the child dies
+        child_end.close()  # else the parent would not see the end of the pipe when the child dies
 
-    def give(self, job: Job) -> None:
+    def send_job(self, job: Job) -> None:
         """Send a job to the process and reset its progress."""
-        self._state[_WIDTH * self._number : _WIDTH * (self._number + 1)] = At(-1, 0, 0)
+        self._state[_STATE_WIDTH * self._number : _STATE_WIDTH * (self._number + 1)] = WorkerProgress(-1, 0, 0)
         self.job = job
         self.pipe.send(job)
 
-    def at(self) -> At:
+    def progress(self) -> WorkerProgress:
         """Return the progress that the process wrote last."""
-        return At(*self._state[_WIDTH * self._number : _WIDTH * (self._number + 1)])
+        return WorkerProgress(*self._state[_STATE_WIDTH * self._number : _STATE_WIDTH * (self._number + 1)])
 
 
 def run_jobs(
-    jobs: Sequence[Job], collection: Path, workers: int, tick: Callable[[list[tuple[Job, At]]], None],
-    piece: int = PIECE_BYTES,
-) -> Iterator[Done]:  # fmt: skip
+    jobs: Sequence[Job], collection: Path, workers: int, on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None],
+    piece_bytes: int = PIECE_BYTES,
+) -> Iterator[JobResult]:  # fmt: skip
     """Work on all jobs and yield the result of each source as it ends.
 
     `on_progress` is called about twice a second with the progress of all sources that are being read. `piece_bytes` is
     the approximate number of bytes that one worker reads of a large source. The staging folders are removed at the
     end, so import each of them before asking for the next result.
     """
-    staging = sweep(collection)
-    board = _Board(jobs, staging)
+    staging = remove_stale_staging(collection)
+    queue = _JobQueue(jobs, staging)
     # Shared memory, not the pipe: it still holds the last progress after a worker has died.
-    state: SynchronizedArray[int] = get_context("spawn").Array("q", _WIDTH * workers)
+    state: SynchronizedArray[int] = get_context("spawn").Array("q", _STATE_WIDTH * workers)
     # No more processes than there can be pieces.
-    wanted = min(workers, sum(1 + job.bytes // piece for job in jobs))
-    slots = [_Slot(number, (collection, staging), state, piece) for number in range(wanted)]
+    process_count = min(workers, sum(1 + job.bytes // piece_bytes for job in jobs))
+    slots = [_WorkerSlot(number, (collection, staging), state, piece_bytes) for number in range(process_count)]
     try:
-        while board.waiting or any(slot.job for slot in slots):
+        while queue.waiting_jobs or any(slot.job for slot in slots):
             for slot in slots:
-                if slot.job is None and board.waiting:
-                    slot.give(board.waiting.popleft())
+                if slot.job is None and queue.waiting_jobs:
+                    slot.send_job(queue.waiting_jobs.popleft())
             busy = [slot for slot in slots if slot.job]
             ready = wait([slot.pipe for slot in busy], timeout=0.5)
             for slot in busy:
-                if slot.pipe in ready and (done := _collect(slot)) and (ended := board.take(done, slot.at())):
-                    yield ended
-            tick([*board.parked(), *((slot.job, slot.at()) for slot in slots if slot.job)])
+                if (
+                    slot.pipe in ready
+                    and (result := _collect_result(slot))
+                    and (source_result := queue.add_result(result, slot.progress()))
+                ):
+                    yield source_result
+            on_progress([*queue.finished_pieces(), *((slot.job, slot.progress()) for slot in slots if slot.job)])
     finally:
         for slot in slots:
             slot.process.terminate()
@@ -179,60 +205,60 @@ def run_jobs(
         shutil.rmtree(staging, ignore_errors=True)
 
 
-class _Board:
+class _JobQueue:
     """Queue of jobs, and the results so far of sources in pieces."""
 
     def __init__(self, jobs: Sequence[Job], staging: Path) -> None:
-        self.waiting = deque(jobs)
+        self.waiting_jobs = deque(jobs)
         self._staging = staging
-        self._gathered: dict[int, Gathered] = {}
-        self._ended: dict[int, list[tuple[Job, At]]] = {}
+        self._collectors: dict[int, PieceCollector] = {}
+        self._finished_pieces: dict[int, list[tuple[Job, WorkerProgress]]] = {}
 
-    def parked(self) -> list[tuple[Job, At]]:
+    def finished_pieces(self) -> list[tuple[Job, WorkerProgress]]:
         """Return the finished pieces of sources that are not finished."""
-        return [one for ended in self._ended.values() for one in ended]
+        return [piece for finished in self._finished_pieces.values() for piece in finished]
 
-    def take(self, done: Done, at: At) -> Done | None:
+    def add_result(self, result: JobResult, progress: WorkerProgress) -> JobResult | None:
         """Take the result of a job; return the result of its source if that has ended, else None."""
-        source = done.job.source_id
-        if done.pieces:
-            self._gathered[source] = Gathered(done.job, done.pieces)
-            self._ended[source] = []
+        source = result.job.source_id
+        if result.pieces:
+            self._collectors[source] = PieceCollector(result.job, result.pieces)
+            self._finished_pieces[source] = []
             # In front of other sources, so that few sources are in pieces at a time.
-            self.waiting.extendleft(reversed(done.pieces))
+            self.waiting_jobs.extendleft(reversed(result.pieces))
             return None
-        if done.job.part is None:
-            return done
-        if (gathered := self._gathered.get(source)) is None:  # another piece failed, and the source was given up
-            if done.staging:
-                shutil.rmtree(done.staging)
+        if result.job.piece_number is None:
+            return result
+        if (collector := self._collectors.get(source)) is None:  # another piece failed, and the source was given up
+            if result.staging_folder:
+                shutil.rmtree(result.staging_folder)
             return None
-        if done.staging is None:
-            return self._given_up(done, gathered)
-        self._ended[source].append((done.job, at._replace(offset=done.job.end or 0)))
-        if not gathered.take(done.job, done.staging):
+        if result.staging_folder is None:
+            return self._give_up(result, collector)
+        self._finished_pieces[source].append((result.job, progress._replace(offset=result.job.end or 0)))
+        if not collector.add_piece(result.job, result.staging_folder):
             return None
-        if not gathered.joined(into := self._staging / str(source)):
-            return self._given_up(replace(done, is_torn=True), gathered)
-        self._forget(source)
-        return Done(gathered.job, into)
+        if not collector.join_pieces(joined_folder := self._staging / str(source)):
+            return self._give_up(replace(result, crosses_piece=True), collector)
+        self._forget_source(source)
+        return JobResult(collector.job, joined_folder)
 
-    def _given_up(self, done: Done, gathered: Gathered) -> Done | None:
+    def _give_up(self, result: JobResult, collector: PieceCollector) -> JobResult | None:
         """Drop all pieces of a source. Return its failed result, or None if it is queued again to be read in one go."""
-        self._forget(done.job.source_id)
-        gathered.forget()
-        self.waiting = deque(job for job in self.waiting if job.source_id != done.job.source_id)
-        if not done.is_torn:
-            return replace(done, job=gathered.job)
+        self._forget_source(result.job.source_id)
+        collector.remove_pieces()
+        self.waiting_jobs = deque(job for job in self.waiting_jobs if job.source_id != result.job.source_id)
+        if not result.crosses_piece:
+            return replace(result, job=collector.job)
         # An `end` marks the job as divided already, so that it is read in one go.
-        self.waiting.appendleft(replace(gathered.job, end=gathered.pieces[-1].end))
+        self.waiting_jobs.appendleft(replace(collector.job, end=collector.pieces[-1].end))
         return None
 
-    def _forget(self, source: int) -> None:
-        del self._gathered[source], self._ended[source]
+    def _forget_source(self, source: int) -> None:
+        del self._collectors[source], self._finished_pieces[source]
 
 
-def sweep(collection: Path) -> Path:
+def remove_stale_staging(collection: Path) -> Path:
     """Remove what killed runs left behind and return a new staging folder for this run alone.
 
     Workers outlive a killed parent by half a second. What they then finish must not mix with this run's files.
@@ -246,20 +272,20 @@ def sweep(collection: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=collection / "staging"))
 
 
-def _collect(slot: _Slot) -> Done | None:
+def _collect_result(slot: _WorkerSlot) -> JobResult | None:
     """Return the result of a slot's job; None after a crash that is retried."""
     job = slot.job
     assert job is not None
     slot.job = None
     try:
-        done: Done = slot.pipe.recv()
-        return done
+        result: JobResult = slot.pipe.recv()
+        return result
     except (EOFError, ConnectionResetError):
         slot.process.join()
-        code, offset = slot.process.exitcode, slot.at().offset
+        code, offset = slot.process.exitcode, slot.progress().offset
         slot.start()
         # A crash without a record, or at one already read without its text, would only repeat itself.
-        if offset < 0 or offset in job.textless or len(job.textless) >= MAX_CRASHES:
-            return Done(job, None, f"its worker process ended with status {code} at offset {offset}")
-        slot.give(replace(job, textless=job.textless | {offset}))
+        if offset < 0 or offset in job.without_text_offsets or len(job.without_text_offsets) >= MAX_CRASHES:
+            return JobResult(job, None, f"its worker process ended with status {code} at offset {offset}")
+        slot.send_job(replace(job, without_text_offsets=job.without_text_offsets | {offset}))
         return None

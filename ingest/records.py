@@ -41,18 +41,18 @@ class Record:
     """Everything after the WARC head: for a response the HTTP head and body. Empty if oversized."""
     declared_length: int
     """Content-Length. It equals the length of `block` unless the record is oversized or cut."""
-    oversized: bool = False
+    is_oversized: bool = False
     """True if the block is larger than the reader's limit and was not kept."""
     has_other_length: bool = False
     """True if the head in the file states another length: a copy must state `declared_length`."""
-    missing: int = 0
+    missing_bytes: int = 0
     """Bytes of the block that are missing because the file ends early; `block` is the part that is there."""
 
     def get(self, name: str) -> str | None:
         """Return the first value of a header, whatever its case; None if there is none."""
-        wanted = name.lower()
+        lower_name = name.lower()
         for key, value in self.headers:
-            if key.lower() == wanted:
+            if key.lower() == lower_name:
                 return value
         return None
 
@@ -68,5 +68,5 @@ class Skip:
     detail: str = ""
     records: int = 1
     """Number of such ranges, if several are summed up; `offset` is that of the first."""
-    lost: int = 0
+    lost_bytes: int = 0
     """Bytes lost in addition to those of the range: those that a cut record no longer has."""

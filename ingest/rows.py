@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.ingest.records import MAX_BLOCK, Skip
-from webemu.ingest.unpack import parts
+from webemu.ingest.unpack import iter_unpacked
 
-KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "parquet")
+DUMP_FORMATS = ("jsonl", "jsonl.gz", "jsonl.zst", "parquet")
 """Container formats of dumps."""
-_BATCH = 256
-_STEP = 1 << 18
+_BATCH_ROWS = 256
+_STEP_BYTES = 1 << 18
 
 
 class Row(NamedTuple):
@@ -32,53 +32,57 @@ class Row(NamedTuple):
     """Values by column name."""
 
 
-def rows(path: Path, kind: str, columns: frozenset[str]) -> Iterator[Row | Skip]:
+def iter_rows(path: Path, container_format: str, columns: frozenset[str]) -> Iterator[Row | Skip]:
     """Yield every row, and skips for what cannot be read. Of Parquet only `columns` are read, if they are there."""
-    return _of_parquet(path, columns) if kind == "parquet" else _of_lines(_parts(path, kind))
+    return (
+        _read_parquet(path, columns)
+        if container_format == "parquet"
+        else _parse_lines(_iter_content(path, container_format))
+    )
 
 
-def _parts(path: Path, kind: str) -> Iterator[bytes | Skip]:
+def _iter_content(path: Path, container_format: str) -> Iterator[bytes | Skip]:
     """Yield the unpacked bytes of a JSONL file in parts."""
-    if kind != "jsonl":
-        yield from parts(path, kind)
+    if container_format != "jsonl":
+        yield from iter_unpacked(path, container_format)
         return
     with path.open("rb") as file:
-        while part := file.read(_STEP):
-            yield part
+        while chunk := file.read(_STEP_BYTES):
+            yield chunk
 
 
-def _of_lines(found: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
+def _parse_lines(chunks: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
     """Yield the rows of JSON lines that come in parts of any size.
 
     A line that is too long is not kept. Damage ends a line, and another begins after it.
     """
-    held: list[bytes] = []
+    line_pieces: list[bytes] = []
     start = size = 0
-    for part in found:
-        if isinstance(part, Skip):
-            yield from _row(start, size, held)
-            yield part
-            start, size, held = start + size, 0, []
+    for chunk in chunks:
+        if isinstance(chunk, Skip):
+            yield from _parse_row(start, size, line_pieces)
+            yield chunk
+            start, size, line_pieces = start + size, 0, []
             continue
-        *ends, rest = part.split(b"\n")
-        for end in ends:
-            yield from _row(start, size + len(end) + 1, [*held, end])
-            start, size, held = start + size + len(end) + 1, 0, []
-        size += len(rest)
-        held = [*held, rest] if size <= MAX_BLOCK else []
-    yield from _row(start, size, held)
+        *line_ends, line_start = chunk.split(b"\n")
+        for line_end in line_ends:
+            yield from _parse_row(start, size + len(line_end) + 1, [*line_pieces, line_end])
+            start, size, line_pieces = start + size + len(line_end) + 1, 0, []
+        size += len(line_start)
+        line_pieces = [*line_pieces, line_start] if size <= MAX_BLOCK else []
+    yield from _parse_row(start, size, line_pieces)
 
 
-def _row(start: int, size: int, pieces: list[bytes]) -> Iterator[Row | Skip]:
+def _parse_row(start: int, size: int, pieces: list[bytes]) -> Iterator[Row | Skip]:
     """Yield the row of one line, a skip if it is unreadable, or nothing if the line is empty."""
     if size > MAX_BLOCK:
         yield Skip("oversized-record", start, size)
     elif line := b"".join(pieces).removeprefix(b"\xef\xbb\xbf").strip():
-        value = _read(line)
+        value = _parse_json(line)
         yield Row(start, value) if isinstance(value, dict) else Skip("bad-json", start, size)
 
 
-def _read(line: bytes) -> Any:
+def _parse_json(line: bytes) -> Any:
     """Return the value of a line, or None if it is not JSON. Python's parser accepts NaN and lone surrogates."""
     try:
         return orjson.loads(line)
@@ -90,7 +94,7 @@ def _read(line: bytes) -> Any:
         return None
 
 
-def _of_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
+def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
     """Yield the rows of all row groups.
 
     Damage costs the rest of its own group; without its footer a file is unreadable.
@@ -101,7 +105,7 @@ def _of_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
             names = [name for name in file.schema_arrow.names if name in columns]
             for group in range(file.metadata.num_row_groups):
                 end = number + file.metadata.row_group(group).num_rows
-                for value in _of_group(file, group, names):
+                for value in _read_row_group(file, group, names):
                     yield Row(number, value) if value is not None else Skip("damaged-parquet", number, 0, "not UTF-8")
                     number += 1
                 if number < end:
@@ -113,29 +117,29 @@ def _of_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
         yield Skip("damaged-parquet", number, path.stat().st_size, str(error)[:200])
 
 
-def _of_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, Any] | None]:
+def _read_row_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, Any] | None]:
     """Yield the rows of a row group up to where it is damaged; None for a row whose texts are not UTF-8."""
     try:
-        for batch in file.iter_batches(_BATCH, row_groups=[group], columns=names):
+        for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=names):
             try:
                 values = batch.to_pylist()
             except (ValueError, OverflowError):
-                values = [_values(batch.slice(number, 1)) for number in range(batch.num_rows)]
+                values = [_convert_row(batch.slice(number, 1)) for number in range(batch.num_rows)]
             yield from values
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
 
 
-def _values(row: pa.RecordBatch) -> dict[str, Any] | None:
+def _convert_row(row: pa.RecordBatch) -> dict[str, Any] | None:
     """Return a row as Python values, or None if its texts are not UTF-8."""
     try:
-        return {name: _value(row[name][0]) for name in row.schema.names}
+        return {name: _convert_cell(row[name][0]) for name in row.schema.names}
     except UnicodeDecodeError:
         return None
 
 
-def _value(scalar: pa.Scalar) -> Any:
+def _convert_cell(scalar: pa.Scalar) -> Any:
     """Return a cell as a Python value.
 
     A value that Python cannot represent, such as a date beyond the year 9999, becomes a text that says so.

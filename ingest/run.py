@@ -19,24 +19,24 @@ from tqdm import tqdm
 from webemu.emulator import urls
 from webemu.emulator.errors import CatalogError, SourceError
 from webemu.index.catalog import Catalog
-from webemu.index.digests import fingerprint
-from webemu.index.lock import only_one
-from webemu.index.signals.hosts import ranks_columns, read_ranks
-from webemu.index.snapshot import build
-from webemu.index.space import no_space, shortage, space_watched
+from webemu.index.digests import hash_file
+from webemu.index.lock import exclusive_lock
+from webemu.index.signals.hosts import import_ranks, read_ranks_columns
+from webemu.index.snapshot import build_snapshot
+from webemu.index.space import describe_shortage, no_space_error, raising_space_errors
 from webemu.ingest.cluster import run_jobs as run_on_cluster
 from webemu.ingest.download import fetch
 from webemu.ingest.pieces import PIECE_BYTES
-from webemu.ingest.pool import Done, run_jobs
+from webemu.ingest.pool import JobResult, run_jobs
 from webemu.ingest.sources import Source
-from webemu.ingest.worker import At, Job
+from webemu.ingest.worker import Job, WorkerProgress
 
-Tick = Callable[[list[tuple[Job, At]]], None]
+ProgressCallback = Callable[[list[tuple[Job, WorkerProgress]]], None]
 """Callback that receives the progress of all sources being read."""
-Workers = Callable[[list[Job], Path, Tick], Iterator[Done]]
+JobRunner = Callable[[list[Job], Path, ProgressCallback], Iterator[JobResult]]
 """Function that works on jobs for a collection and reports progress."""
 
-PATIENCE = 3
+MAX_HOST_FAILURES = 3
 """Consecutive failed files of one host after which its other files are not tried."""
 
 
@@ -46,7 +46,7 @@ class Report:
 
     added: int = 0
     """Sources that were ingested by this run."""
-    known: int = 0
+    already_ingested: int = 0
     """Sources that were in the catalog before, or twice in the list."""
     bytes: int = 0
     """Size of the added sources."""
@@ -62,7 +62,7 @@ class Report:
     """Ids of the named sources that could be opened."""
     without_records: list[tuple[str, str]] = field(default_factory=list)
     """Named sources that gave no record, as (name, reasons): no archives, or damaged from their beginning."""
-    ranked: int | None = None
+    hosts_with_ranks: int | None = None
     """Hosts of the crawl that occur in the given host ranks; None if no ranks were given."""
     seconds: float = 0.0
     """Wall time of the run."""
@@ -70,7 +70,7 @@ class Report:
     """Name of the new snapshot; empty if none was wanted or the collection holds no capture."""
 
     @property
-    def is_in_vain(self) -> bool:
+    def has_no_records(self) -> bool:
         """True if there are sources and none of them gave a record."""
         return 0 < len(self.sources) == len(self.without_records)
 
@@ -83,7 +83,7 @@ def run(
     snapshot: bool = True,
     quiet: bool = False,
     host_ranks: Path | None = None,
-    piece: int = PIECE_BYTES,
+    piece_bytes: int = PIECE_BYTES,
     cluster: str | None = None,
 ) -> Report:
     """Ingest the sources into the collection at `folder`, build its snapshot and return a report.
@@ -102,22 +102,22 @@ def run(
     started = time.monotonic()
     report = Report()
     if host_ranks:
-        ranks_columns(host_ranks)  # fails on a wrong file now, not after hours of work
-    busy = CatalogError(
+        read_ranks_columns(host_ranks)  # fails on a wrong file now, not after hours of work
+    lock_error = CatalogError(
         f"another ingest is writing to {folder}", action="wait until it ends, or ingest into another --collection"
     )
-    with space_watched(folder), only_one(folder / "ingest.lock", busy):
+    with raising_space_errors(folder), exclusive_lock(folder / "ingest.lock", lock_error):
         with Catalog(folder) as catalog:
-            jobs = list(_new_jobs(sources, folder, catalog, report, quiet))
-            _ingest(jobs, folder, _workers(workers, piece, cluster), catalog, report, quiet)
+            jobs = list(_find_new_jobs(sources, folder, catalog, report, quiet))
+            _run_workers(jobs, folder, _choose_runner(workers, piece_bytes, cluster), catalog, report, quiet)
             if host_ranks:
-                report.ranked = read_ranks(catalog.db, host_ranks)
+                report.hosts_with_ranks = import_ranks(catalog.db, host_ranks)
             rows = catalog.db.execute("SELECT reason, records FROM drop_reasons").fetchall()
             report.drops = dict(rows)
             report.without_records = _without_records(catalog, report.sources)
             has_captures = catalog.db.execute("SELECT 1 FROM captures LIMIT 1").fetchone() is not None
         if snapshot and has_captures:
-            report.snapshot = _build(folder, workers, quiet)
+            report.snapshot = _build_snapshot(folder, workers, quiet)
     report.seconds = time.monotonic() - started
     return report
 
@@ -134,38 +134,40 @@ def _without_records(catalog: Catalog, sources: set[int]) -> list[tuple[str, str
     return [(name, reasons) for source, name, reasons in rows if source in sources]
 
 
-def _new_jobs(sources: Sequence[Source], folder: Path, catalog: Catalog, report: Report, quiet: bool) -> Iterator[Job]:
+def _find_new_jobs(
+    sources: Sequence[Source], folder: Path, catalog: Catalog, report: Report, quiet: bool
+) -> Iterator[Job]:
     """Yield a job for each source that is not in the catalog, downloading it first if needed.
 
     Failures go to the report.
     """
-    known = catalog.known()
-    lost: Counter[str] = Counter()
+    known_ids = catalog.source_ids()
+    failures_by_host: Counter[str] = Counter()
     for source in tqdm(sources, desc="checking", unit="file", disable=quiet or len(sources) < 3, leave=False):
-        host = urls.host(source.url) if source.url else ""
-        if lost[host] >= PATIENCE:
-            report.failed.append((source.name, f"not tried: {PATIENCE} files of {host} in a row failed"))
+        host = urls.host_of(source.url) if source.url else ""
+        if failures_by_host[host] >= MAX_HOST_FAILURES:
+            report.failed.append((source.name, f"not tried: {MAX_HOST_FAILURES} files of {host} in a row failed"))
             continue
         try:
-            path = _at_hand(source, folder)
-            number = fingerprint(path)
+            path = _fetch_source(source, folder)
+            source_id = hash_file(path)
         except (SourceError, OSError) as error:
-            if meaning := shortage(str(error)):
-                raise no_space(folder, meaning) from error  # every other source would fail, too
+            if shortage_text := describe_shortage(str(error)):
+                raise no_space_error(folder, shortage_text) from error  # every other source would fail, too
             report.failed.append((source.name, str(error)))
-            lost[host] += bool(host)  # local files have no host, and are always tried
+            failures_by_host[host] += bool(host)  # local files have no host, and are always tried
             continue
-        lost[host] = 0
-        report.sources.add(number)
-        if number in known:
-            report.known += 1
-            catalog.moved(number, path.resolve())
+        failures_by_host[host] = 0
+        report.sources.add(source_id)
+        if source_id in known_ids:
+            report.already_ingested += 1
+            catalog.update_path(source_id, path.resolve())
             continue
-        known.add(number)
-        yield Job(number, source.name, str(path.resolve()), None, "", path.stat().st_size)
+        known_ids.add(source_id)
+        yield Job(source_id, source.name, str(path.resolve()), None, "", path.stat().st_size)
 
 
-def _at_hand(source: Source, folder: Path) -> Path:
+def _fetch_source(source: Source, folder: Path) -> Path:
     """Return the source as a local file, downloaded if needed."""
     if source.url is None:
         try:
@@ -186,49 +188,51 @@ FROM sources s WHERE source_id = ?
 """
 
 
-def _ingest(jobs: list[Job], folder: Path, workers: Workers, catalog: Catalog, report: Report, quiet: bool) -> None:
+def _run_workers(
+    jobs: list[Job], folder: Path, runner: JobRunner, catalog: Catalog, report: Report, quiet: bool
+) -> None:
     """Work on the jobs, add each result to the catalog, and show the progress."""
     total = sum(job.bytes for job in jobs)
     with tqdm(total=total, unit="B", unit_scale=True, desc="ingesting", disable=quiet, file=sys.stderr) as bar:
-        started, drops = time.monotonic(), 0
+        started, dropped_records = time.monotonic(), 0
 
-        def tick(busy: list[tuple[Job, At]]) -> None:
-            read = report.bytes + sum(_read(job, at) for job, at in busy)
-            pages = report.pages + sum(at.pages for _, at in busy)
-            dropped = drops + sum(at.drops for _, at in busy)
+        def tick(running: list[tuple[Job, WorkerProgress]]) -> None:
+            bytes_done = report.bytes + sum(_count_bytes_read(job, progress) for job, progress in running)
+            pages = report.pages + sum(progress.pages for _, progress in running)
+            dropped = dropped_records + sum(progress.drops for _, progress in running)
             rate = pages / (time.monotonic() - started + 1e-9)
             bar.set_postfix_str(f"{pages:,} pages, {rate:,.0f}/s, {dropped:,} dropped", refresh=False)
-            bar.update(max(0, read - bar.n))
+            bar.update(max(0, bytes_done - bar.n))
 
-        for done in workers(jobs, folder, tick):
-            if done.staging is None and (meaning := shortage(done.error)):
-                raise no_space(folder, meaning)
-            if done.staging is None:
-                report.failed.append((done.job.name, done.error))
+        for result in runner(jobs, folder, tick):
+            if result.staging_folder is None and (shortage_text := describe_shortage(result.error)):
+                raise no_space_error(folder, shortage_text)
+            if result.staging_folder is None:
+                report.failed.append((result.job.name, result.error))
                 continue
-            catalog.add(done.staging)
-            row = catalog.db.execute(_COUNTS, [done.job.source_id]).fetchone() or (0, 0, 0)
+            catalog.import_staging(result.staging_folder)
+            row = catalog.db.execute(_COUNTS, [result.job.source_id]).fetchone() or (0, 0, 0)
             report.added += 1
-            report.bytes += done.job.bytes
+            report.bytes += result.job.bytes
             report.captures += row[0]
             report.pages += row[1]
-            drops += row[2]
+            dropped_records += row[2]
 
 
-def _read(job: Job, at: At) -> int:
+def _count_bytes_read(job: Job, progress: WorkerProgress) -> int:
     """Return the bytes of its source that a worker has read."""
-    done = max(at.offset - job.start, 0)
+    done = max(progress.offset - job.start, 0)
     return min(done, job.bytes) if job.end is None else job.bytes * done // (job.end - job.start)
 
 
-def _workers(workers: int, piece: int, cluster: str | None) -> Workers:
+def _choose_runner(workers: int, piece_bytes: int, cluster: str | None) -> JobRunner:
     """Return the function that runs jobs: in local processes, or on the cluster at an address."""
     if cluster is None:
-        return lambda jobs, folder, tick: run_jobs(jobs, folder, workers, tick, piece)
-    return lambda jobs, folder, tick: run_on_cluster(jobs, folder, cluster, tick) if jobs else iter(())
+        return lambda jobs, folder, on_progress: run_jobs(jobs, folder, workers, on_progress, piece_bytes)
+    return lambda jobs, folder, on_progress: run_on_cluster(jobs, folder, cluster, on_progress) if jobs else iter(())
 
 
-def _build(folder: Path, workers: int, quiet: bool) -> str:
+def _build_snapshot(folder: Path, workers: int, quiet: bool) -> str:
     """Build the snapshot and return its name, showing a progress bar."""
     with tqdm(unit="page", desc="indexing", disable=quiet, file=sys.stderr) as bar:
 
@@ -237,9 +241,9 @@ def _build(folder: Path, workers: int, quiet: bool) -> str:
             bar.total = total
             bar.update(done - bar.n)
 
-        return build(folder, workers, progress)
+        return build_snapshot(folder, workers, progress)
 
 
-def default_workers() -> int:
+def count_default_workers() -> int:
     """Return the number of processors that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))

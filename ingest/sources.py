@@ -17,18 +17,18 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urljoin, urlsplit
 
 from webemu.emulator.errors import SourceError
-from webemu.ingest.container_format import detect
+from webemu.ingest.container_format import detect_format
 from webemu.ingest.download import fetch
 
-SUFFIX = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORECASE)
+ARCHIVE_NAME = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORECASE)
 """Names that are taken for archives inside folders and globs."""
-DUMP = re.compile(r"\.(jsonl|ndjson|parquet|json\.(gz|zst))(\.(gz|zst))?$", re.IGNORECASE)
+DUMP_NAME = re.compile(r"\.(jsonl|ndjson|parquet|json\.(gz|zst))(\.(gz|zst))?$", re.IGNORECASE)
 """Names that are taken for dumps of texts.
 
 They are taken only if the glob ends like one: other files next to archives have such names.
 """
-_LIST = re.compile(r"\.paths(\.gz)?$")
-_KINDS = (
+_LIST_NAME = re.compile(r"\.paths(\.gz)?$")
+_ACCEPTED = (
     "WARC, ARC, WET, WAT or WACZ files, folders and globs of these, JSONL or Parquet files, *.paths(.gz) lists, or URLs"
     " of these"
 )
@@ -50,18 +50,18 @@ class Source:
 
 
 @dataclass(slots=True)
-class Found:
+class SourceList:
     """Archives that were named, and what was passed over."""
 
     sources: list[Source] = field(default_factory=list)
     """Archives in order, each once."""
-    ignored: int = 0
+    ignored_count: int = 0
     """Number of files inside folders and globs whose names are not those of archives."""
-    missing: list[str] = field(default_factory=list)
+    missing_lines: list[str] = field(default_factory=list)
     """Lines of path lists that are not below their root: a mirror may hold a part of a crawl."""
 
 
-def expand(arguments: Sequence[str], root: Path | None = None, base_url: str | None = None) -> Found:
+def expand_sources(arguments: Sequence[str], root: Path | None = None, base_url: str | None = None) -> SourceList:
     """Return every archive that the arguments name, in order, each once.
 
     Lines of a path list are files below `root`; those not there are downloaded from `base_url` if it is given. Raises
@@ -69,37 +69,39 @@ def expand(arguments: Sequence[str], root: Path | None = None, base_url: str | N
 
         expand_sources(["crawl/*.warc.gz"]).sources
     """
-    found = Found()
-    unique: dict[str, Source] = {}
+    source_list = SourceList()
+    sources_by_location: dict[str, Source] = {}
     for argument in arguments:
-        for source in _expand(argument, root, base_url, found):
-            unique.setdefault(source.url or os.path.realpath(source.path), source)
-    found.sources = list(unique.values())
-    return found
+        for source in _expand_argument(argument, root, base_url, source_list):
+            sources_by_location.setdefault(source.url or os.path.realpath(source.path), source)
+    source_list.sources = list(sources_by_location.values())
+    return source_list
 
 
-def _expand(argument: str, root: Path | None, base_url: str | None, found: Found) -> Iterator[Source]:
+def _expand_argument(
+    argument: str, root: Path | None, base_url: str | None, source_list: SourceList
+) -> Iterator[Source]:
     """Yield the archives that one argument names."""
     path = Path(argument)
     if is_url(argument):
-        if _LIST.search(urlsplit(argument).path):
+        if _LIST_NAME.search(urlsplit(argument).path):
             base = base_url or (None if root else urljoin(argument, "/"))
-            yield from _listed(_lines_at(argument), argument, root, base, found)
+            yield from _iter_listed_sources(_download_list(argument), argument, root, base, source_list)
         else:
-            yield from_url(argument)
+            yield source_from_url(argument)
     elif path.is_dir():
-        yield from _inside(path, found)
+        yield from _find_archives_below(path, source_list)
     elif path.is_file():
-        if _LIST.search(path.name):
-            lines = _lines(path.read_bytes(), argument)
-            below = root or (None if base_url else _guess_root(path, lines))
-            yield from _listed(lines, argument, below, base_url, found)
+        if _LIST_NAME.search(path.name):
+            lines = _read_list(path.read_bytes(), argument)
+            list_root = root or (None if base_url else _guess_root(path, lines))
+            yield from _iter_listed_sources(lines, argument, list_root, base_url, source_list)
         else:
-            yield _named(path)
+            yield _check_named_source(path)
     elif glob.has_magic(argument):
-        yield from _matching(argument, found)
+        yield from _find_archives_matching(argument, source_list)
     else:
-        raise SourceError(f"{argument} does not exist", action=f"name {_KINDS}")
+        raise SourceError(f"{argument} does not exist", action=f"name {_ACCEPTED}")
 
 
 def is_url(text: str) -> bool:
@@ -107,60 +109,60 @@ def is_url(text: str) -> bool:
     return text.lower().startswith(("http://", "https://"))
 
 
-def from_url(url: str) -> Source:
+def source_from_url(url: str) -> Source:
     """Return the file at a URL.
 
     Its name has host and path, so that files of the same name on several hosts stay apart.
     """
     parts = urlsplit(url)
-    name = _safe(f"{parts.netloc.rpartition('@')[2]}/{parts.path.lstrip('/')}".replace(":", "_"), url)
+    name = _require_safe_path(f"{parts.netloc.rpartition('@')[2]}/{parts.path.lstrip('/')}".replace(":", "_"), url)
     if parts.query:
         name = f"{name}.{blake2b(parts.query.encode(), digest_size=4).hexdigest()}"
     return Source(Path(name), name, url)
 
 
-def _safe(name: str, where: str) -> str:
+def _require_safe_path(name: str, list_name: str) -> str:
     """Return a name as a relative path below its folder. Raises SourceError if it leads out of it."""
     path = PurePosixPath(name.strip().lstrip("/"))
     if ".." in path.parts or not path.parts or "\0" in name:
-        raise SourceError(f"{where}: {name!r} leads out of its folder", action="correct the list or the URL")
+        raise SourceError(f"{list_name}: {name!r} leads out of its folder", action="correct the list or the URL")
     return str(path)
 
 
-def _named(path: Path) -> Source:
+def _check_named_source(path: Path) -> Source:
     """Return a file that was named itself.
 
     Raises SourceError if neither its name nor its bytes are those of an archive.
     """
-    if not SUFFIX.search(path.name) and detect(path) == "unknown":
-        raise SourceError(f"{path} is not an archive in a known format", action=f"name {_KINDS}")
+    if not ARCHIVE_NAME.search(path.name) and detect_format(path) == "unknown":
+        raise SourceError(f"{path} is not an archive in a known format", action=f"name {_ACCEPTED}")
     return Source(path, path.name)
 
 
-def _inside(folder: Path, found: Found) -> Iterator[Source]:
+def _find_archives_below(folder: Path, source_list: SourceList) -> Iterator[Source]:
     """Yield the archives below a folder, sorted. Raises SourceError if a folder cannot be read."""
 
     def refuse(error: OSError) -> None:
         raise SourceError(f"folder {error.filename} cannot be read: {error.strerror}", action="check its permissions")
 
-    for where, folders, files in os.walk(folder, onerror=refuse):
+    for parent, folders, files in os.walk(folder, onerror=refuse):
         folders.sort()
-        paths = [Path(where, name) for name in sorted(files)]
-        yield from _archives([path for path in paths if path.is_file()], folder, found)
+        paths = [Path(parent, name) for name in sorted(files)]
+        yield from _select_archives([path for path in paths if path.is_file()], folder, source_list)
 
 
-def _matching(pattern: str, found: Found) -> Iterator[Source]:
+def _find_archives_matching(pattern: str, source_list: SourceList) -> Iterator[Source]:
     """Yield the archives that a glob matches, sorted. Raises SourceError if nothing matches."""
-    fixed = Path(*_before_magic(Path(pattern).parts))
+    base_folder = Path(*_take_fixed_parts(Path(pattern).parts))
     # Path.glob refuses absolute patterns.
     matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     if not matches:
         raise SourceError(f"no file matches {pattern}", action="check the pattern, and quote it so that ** works")
-    wanted = DUMP if DUMP.search(pattern.rstrip("*")) else SUFFIX
-    yield from _archives([match for match in matches if match.is_file()], fixed, found, wanted)
+    name_pattern = DUMP_NAME if DUMP_NAME.search(pattern.rstrip("*")) else ARCHIVE_NAME
+    yield from _select_archives([match for match in matches if match.is_file()], base_folder, source_list, name_pattern)
 
 
-def _before_magic(parts: Sequence[str]) -> Iterator[str]:
+def _take_fixed_parts(parts: Sequence[str]) -> Iterator[str]:
     """Yield the leading parts of a pattern that hold no wildcard."""
     for part in parts[:-1]:
         if glob.has_magic(part):
@@ -168,31 +170,33 @@ def _before_magic(parts: Sequence[str]) -> Iterator[str]:
         yield part
 
 
-def _archives(files: Sequence[Path], folder: Path, found: Found, wanted: re.Pattern[str] = SUFFIX) -> Iterator[Source]:
+def _select_archives(
+    files: Sequence[Path], folder: Path, source_list: SourceList, name_pattern: re.Pattern[str] = ARCHIVE_NAME
+) -> Iterator[Source]:
     """Yield the files whose names match `name_pattern`, and count the others as ignored."""
     for file in files:
-        if wanted.search(file.name):
+        if name_pattern.search(file.name):
             yield Source(file, file.relative_to(folder).as_posix())
         else:
-            found.ignored += 1
+            source_list.ignored_count += 1
 
 
-def _lines_at(url: str) -> list[str]:
+def _download_list(url: str) -> list[str]:
     """Return the lines of a path list at a URL."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "list")
         fetch(url, path, None)
-        return _lines(path.read_bytes(), url)
+        return _read_list(path.read_bytes(), url)
 
 
-def _lines(packed: bytes, where: str) -> list[str]:
+def _read_list(content: bytes, list_name: str) -> list[str]:
     """Return the non-empty lines of a path list, plain or gzip. Raises SourceError if it is not text."""
     try:
-        text = zlib.decompress(packed, 31) if packed.startswith(b"\x1f\x8b") else packed
+        text = zlib.decompress(content, 31) if content.startswith(b"\x1f\x8b") else content
         return [line for line in map(str.strip, text.decode("utf-8").splitlines()) if line]
     except (zlib.error, UnicodeDecodeError) as error:
         raise SourceError(
-            f"{where} is not a list of paths (UTF-8 text, plain or gzip): {error}", action="download it again"
+            f"{list_name} is not a list of paths (UTF-8 text, plain or gzip): {error}", action="download it again"
         ) from error
 
 
@@ -203,38 +207,40 @@ def _guess_root(path: Path, lines: list[str]) -> Path | None:
     lines.
     """
     for folder in (Path(), *path.absolute().parents):
-        if any((folder / _relative(line)).is_file() for line in lines[:100]):
+        if any((folder / _strip_bucket(line)).is_file() for line in lines[:100]):
             return folder
     return None
 
 
-def _relative(line: str) -> str:
+def _strip_bucket(line: str) -> str:
     """Return a line of a path list without Common Crawl's bucket."""
     return line.removeprefix("s3://commoncrawl/").lstrip("/")
 
 
-def _listed(lines: list[str], where: str, root: Path | None, base_url: str | None, found: Found) -> Iterator[Source]:
+def _iter_listed_sources(
+    lines: list[str], list_name: str, root: Path | None, base_url: str | None, source_list: SourceList
+) -> Iterator[Source]:
     """Yield the files that a path list names. Raises SourceError if its root is unknown or none of them exists."""
     if root is None and base_url is None:
         raise SourceError(
-            f"{where}: the location of its files is not known",
+            f"{list_name}: the location of its files is not known",
             action="give --paths-root (a folder) or --base-url (such as https://data.commoncrawl.org/)",
         )
     missing = 0
     for line in lines:
         if is_url(line):
-            yield from_url(line)
+            yield source_from_url(line)
             continue
-        name = _safe(_relative(line), where)
+        name = _require_safe_path(_strip_bucket(line), list_name)
         if root is not None and (root / name).is_file():
             yield Source(root / name, name)
         elif base_url is not None:
             yield Source(Path(name), name, urljoin(base_url.rstrip("/") + "/", name))
         else:
-            found.missing.append(name)
+            source_list.missing_lines.append(name)
             missing += 1
     if lines and missing == len(lines):
         raise SourceError(
-            f"{where}: none of its {missing} files exists below {root}",
+            f"{list_name}: none of its {missing} files exists below {root}",
             action="point --paths-root at the folder that the lines are relative to, or give --base-url",
         )

@@ -26,7 +26,7 @@ _ZONE = re.compile(r"([+-])(\d\d):?(\d\d)?", re.ASCII)
 _DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{2,3})(T.*)", re.ASCII)
 
 
-def warc_time(text: str | None) -> datetime | None:
+def parse_warc_time(text: str | None) -> datetime | None:
     """Return a WARC-Date as naive UTC, or None if it is not an ISO 8601 time.
 
     Accepts any precision of WARC/1.1 and what writers make of it: 14 digits, fractions of any length, leap seconds,
@@ -34,64 +34,70 @@ def warc_time(text: str | None) -> datetime | None:
 
         warc_time("2020-03-01T12:00:00Z")  # datetime(2020, 3, 1, 12, 0)
     """
-    found = _DATE.fullmatch((text or "").strip().upper())
-    if not found:
+    match = _DATE.fullmatch((text or "").strip().upper())
+    if not match:
         return None
-    year, month, day, hour, minute, second = (int(found[n] or (n in (2, 3))) for n in range(1, 7))
+    year, month, day, hour, minute, second = (int(match[n] or (n in (2, 3))) for n in range(1, 7))
     # Hour 24 and leap seconds are legal, and datetime() accepts neither: add them as a timedelta.
     seconds = 3600 * hour + 60 * minute + second
     if minute > 59 or second > 60 or seconds > 86_400:
         return None
-    fraction = int((found[7] or found[8] or "")[:6].ljust(6, "0"))
+    fraction = int((match[7] or match[8] or "")[:6].ljust(6, "0"))
     try:
-        return datetime(year, month, day) + timedelta(seconds=seconds, microseconds=fraction) - _offset(found[9] or "Z")
+        return (
+            datetime(year, month, day)
+            + timedelta(seconds=seconds, microseconds=fraction)
+            - _parse_utc_offset(match[9] or "Z")
+        )
     except (ValueError, OverflowError):
         return None
 
 
-def _offset(zone: str) -> timedelta:
+def _parse_utc_offset(zone: str) -> timedelta:
     """Return how far a zone is ahead of UTC. Raises ValueError if the text is not a zone."""
     if zone[0] not in "+-":
         return timedelta()
-    found = _ZONE.fullmatch(zone)
-    if not found or int(found[2]) > 23 or int(found[3] or 0) > 59:
+    match = _ZONE.fullmatch(zone)
+    if not match or int(match[2]) > 23 or int(match[3] or 0) > 59:
         raise ValueError(zone)
-    return timedelta(hours=int(found[2]), minutes=int(found[3] or 0)) * (-1 if found[1] == "-" else 1)
+    return timedelta(hours=int(match[2]), minutes=int(match[3] or 0)) * (-1 if match[1] == "-" else 1)
 
 
-def capture_time(stated: str | None, http_date: str, crawl_time: datetime | None) -> tuple[datetime, str | None]:
+def determine_capture_time(
+    warc_date: str | None, http_date: str, crawl_time: datetime | None
+) -> tuple[datetime, str | None]:
     """Return (time of the capture, drop reason or None if the WARC-Date is sound).
 
     The reason is `no-date` if there is no WARC-Date, `bad-date` if it is not an ISO 8601 time. The time is then the
     first of these that can be read: WARC-Date in ClueWeb's or HTTP's notation, the HTTP header `Date`, the day that
-    WARC-Date names, the time of the warcinfo record, `UNKNOWN`. The capture is kept in every case.
+    WARC-Date names, the time of the warcinfo record, `HOST_NOT_CAPTURED`. The capture is kept in every case.
     """
-    if time := warc_time(stated):
+    if time := parse_warc_time(warc_date):
         return time, None
-    text = (stated or "").strip()[:_MAX_DATE]
-    time = read_time(text) or _http_time(http_date[:_MAX_DATE]) or _day(text) or crawl_time or UNKNOWN
+    text = (warc_date or "").strip()[:_MAX_DATE]
+    time = read_time(text) or _parse_http_time(http_date[:_MAX_DATE]) or _parse_day_start(text) or crawl_time or UNKNOWN
     return time, FLAWS[not text]
 
 
 def read_time(text: str | None) -> datetime | None:
     """Return a WARC-Date as naive UTC, also one in ClueWeb's or HTTP's notation; None if it is not a time."""
     text = (text or "").strip()[:_MAX_DATE]
-    return warc_time(text) or _clueweb_time(text) or _http_time(text)
+    return parse_warc_time(text) or _parse_clueweb_time(text) or _parse_http_time(text)
 
 
-def _clueweb_time(text: str) -> datetime | None:
+def _parse_clueweb_time(text: str) -> datetime | None:
     """Return a time whose day is that of the year (`2008-10-294T05:21:46-0700`), if it lies in the month next to it."""
     # Up to 31 the number may be a plain day of the month, which is read elsewhere.
-    if not (found := _DAY_OF_YEAR.fullmatch(text)) or not 31 < int(found[3]) < 367:
+    if not (match := _DAY_OF_YEAR.fullmatch(text)) or not 31 < int(match[3]) < 367:
         return None
     try:
-        day = date(int(found[1]), 1, 1) + timedelta(days=int(found[3]) - 1)
+        day = date(int(match[1]), 1, 1) + timedelta(days=int(match[3]) - 1)
     except (ValueError, OverflowError):
         return None
-    return warc_time(f"{day}{found[4]}") if day.month == int(found[2]) else None
+    return parse_warc_time(f"{day}{match[4]}") if day.month == int(match[2]) else None
 
 
-def _http_time(text: str) -> datetime | None:
+def _parse_http_time(text: str) -> datetime | None:
     """Return an HTTP date, in any of its three forms or as mail writes it; None if it is before the Web."""
     try:
         time = parsedate_to_datetime(text)
@@ -101,7 +107,7 @@ def _http_time(text: str) -> datetime | None:
     return time if time.date() >= EARLIEST else None
 
 
-def _day(text: str) -> datetime | None:
+def _parse_day_start(text: str) -> datetime | None:
     """Return the start of the day that a text names, or None."""
     day = parse_day(text)
     return datetime(day.year, day.month, day.day) if day else None

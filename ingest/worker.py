@@ -1,8 +1,8 @@
 """Conversion of one source file, or a piece of it, to one staging folder. Runs in a process of its own.
 
 The result depends on the file alone: request and metadata records are joined to the response they belong to, and every
-record without a capture and every skipped byte is counted. Importing into the catalog is in `webemu.ingest.run`, scheduling
-in `webemu.ingest.pool`.
+record without a capture and every skipped byte is counted. Importing into the catalog is in `webemu.ingest.run`,
+scheduling in `webemu.ingest.pool`.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.index.schema import MARKER, TABLES
-from webemu.ingest.capture import Joined, Read, joined_from, read_capture, warc_fields
-from webemu.ingest.readers import SHARED, read
+from webemu.ingest.capture import CaptureRows, RequestMetadata, parse_request_metadata, parse_warc_fields, read_capture
+from webemu.ingest.readers import SHARED_MEMBER, read_records
 from webemu.ingest.records import Record, Skip
 from webemu.ingest.times import read_time
 
 CPU_SECONDS = 60
 """CPU seconds for one record. A slower one kills its worker (SIGPROF) and is then ingested without its text."""
-_EARLY = 4096
+_MAX_EARLY_RECORDS = 4096
 """Request and metadata records that are remembered until their response comes; the oldest is forgotten first."""
-_ROW_BYTES = 8 << 20
+_MAX_ROW_BYTES = 8 << 20
 """Approximate bytes of rows held in memory before they are written."""
-_ROWS = 2000
+_ROWS_UNIT = 2000
 """A fiftieth of the rows of one table that are held in memory before they are written."""
 
 
-class Shared(Exception):
+class RecordsShareMember(Exception):
     """Raised if a gzip member holds several records: such a file can be read only through a copy."""
 
 
-class At(NamedTuple):
+class WorkerProgress(NamedTuple):
     """Progress of a worker in its source."""
 
     offset: int
@@ -67,15 +67,15 @@ class Job:
 
     Relative to the collection folder.
     """
-    kind: str
+    container_format: str
     """Container format (`webemu.ingest.container_format`), `unreadable`, or empty if not yet detected."""
     bytes: int
     """Size of the source, or the share of it that falls to the piece."""
-    textless: frozenset[int] = frozenset()
+    without_text_offsets: frozenset[int] = frozenset()
     """Offsets of records whose extraction killed an earlier worker; they are ingested without text."""
-    skipped: tuple[Skip, ...] = ()
+    skipped_ranges: tuple[Skip, ...] = ()
     """Ranges that were lost when the copy was made."""
-    part: int | None = None
+    piece_number: int | None = None
     """Number of the piece, from 0; None if the job is the whole source."""
     start: int = 0
     """Offset at which the piece begins, in the file that is read."""
@@ -87,7 +87,7 @@ class Job:
     """WARC-Date of the warcinfo record before the piece."""
 
 
-class Tables:
+class StagingTables:
     """Parquet files of a staging folder, written in batches of bounded size."""
 
     def __init__(self, folder: Path) -> None:
@@ -106,7 +106,7 @@ class Tables:
         """Add a row, columns in the order of the table's schema; `size` is its approximate number of bytes."""
         self._rows[table].append(row)
         self._bytes += size
-        if self._bytes > _ROW_BYTES or len(self._rows[table]) >= 50 * _ROWS:
+        if self._bytes > _MAX_ROW_BYTES or len(self._rows[table]) >= 50 * _ROWS_UNIT:
             self.flush()
 
     def flush(self) -> None:
@@ -136,13 +136,13 @@ class Tables:
             writer.close()
 
 
-class Drops:
+class DropCounter:
     """Counters of dropped records, by reason."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[Any]] = {}
         """Values of (records, bytes, first offset, first URL) by reason."""
-        self.total = 0
+        self.total_records = 0
         """Dropped records of all reasons."""
 
     def count(self, reason: str, offset: int, size: int = 0, url: str | None = None, records: int = 1) -> None:
@@ -150,30 +150,30 @@ class Drops:
         row = self.rows.setdefault(reason, [0, 0, offset, url])
         row[0] += records
         row[1] += size
-        self.total += records
+        self.total_records += records
 
 
 class Worker:
     """Reader of one source. Calls `on_progress` before every record."""
 
-    def __init__(self, job: Job, staging: Path, at: Callable[[At], None]) -> None:
+    def __init__(self, job: Job, staging: Path, on_progress: Callable[[WorkerProgress], None]) -> None:
         self._job = job
-        self._at = at
-        self._drops = Drops()
-        self._tables = Tables(staging)
+        self._on_progress = on_progress
+        self._drop_counter = DropCounter()
+        self._tables = StagingTables(staging)
         self.crawl = job.crawl
         """Name of the crawl that the last warcinfo record states."""
         self.crawl_time = job.crawl_time
         """WARC-Date of the last warcinfo record."""
-        self._early: OrderedDict[str, Joined] = OrderedDict()
-        self._waiting: tuple[Record, Joined] | None = None
-        self._content = 0
+        self._early_metadata: OrderedDict[str, RequestMetadata] = OrderedDict()
+        self._pending_response: tuple[Record, RequestMetadata] | None = None
+        self._content_hash = 0
         self.records = self.captures = self.pages = 0
 
     @property
-    def dropped(self) -> int:
+    def dropped_records(self) -> int:
         """Dropped records so far."""
-        return self._drops.total
+        return self._drop_counter.total_records
 
     def run(self, path: Path) -> None:
         """Read the file at `path` into the staging folder.
@@ -181,153 +181,158 @@ class Worker:
         Raises RecordsShareMember if the file can be read only through a copy, and RecordCrossesPiece.
         """
         try:
-            self._run(path)
+            self._read_records(path)
         except BaseException:
             self._tables.abandon()
             raise
 
-    def _run(self, path: Path) -> None:
+    def _read_records(self, path: Path) -> None:
         job = self._job
-        for skip in job.skipped:
-            self._drops.count(skip.reason, skip.offset, skip.bytes + skip.lost, records=skip.records)
-        for record in read(path, start=job.start, end=job.end) if job.kind != "unreadable" else ():
+        for skip in job.skipped_ranges:
+            self._drop_counter.count(skip.reason, skip.offset, skip.bytes + skip.lost_bytes, records=skip.records)
+        for record in read_records(path, start=job.start, end=job.end) if job.container_format != "unreadable" else ():
             if isinstance(record, Skip):
-                self._skip(record)
+                self._count_skip(record)
                 continue
             self.records += 1
-            self._at(At(record.offset, self.pages, self._drops.total))
-            self._sort(record)
-        self._release()
-        for reason, (count, size, offset, url) in sorted(self._drops.rows.items()):
+            self._on_progress(WorkerProgress(record.offset, self.pages, self._drop_counter.total_records))
+            self._handle_record(record)
+        self._write_pending()
+        for reason, (count, size, offset, url) in sorted(self._drop_counter.rows.items()):
             self._tables.add("drops", (job.source_id, reason, count, size, offset, url))
         row = (
             job.source_id,
             job.name,
             job.path,
             job.copy,
-            job.kind,
+            job.container_format,
             job.bytes,
             self.records,
             self.captures,
             self.pages,
-            signed(self._content),
+            to_signed_64(self._content_hash),
         )
         self._tables.add("sources", row)
         self._tables.close()
 
-    def _skip(self, skip: Skip) -> None:
+    def _count_skip(self, skip: Skip) -> None:
         """Count a skip.
 
         Raises RecordsShareMember if the source itself is read and a member of it holds several records.
         """
-        if skip.reason == SHARED and self._job.copy is None:
-            raise Shared
+        if skip.reason == SHARED_MEMBER and self._job.copy is None:
+            raise RecordsShareMember
         if (
             skip.reason != "empty-file" or self._job.bytes == 0
         ):  # a copy is empty if nothing of its source could be read
-            self._drops.count(skip.reason, skip.offset, skip.bytes + skip.lost)
+            self._drop_counter.count(skip.reason, skip.offset, skip.bytes + skip.lost_bytes)
 
-    def _sort(self, record: Record) -> None:
+    def _handle_record(self, record: Record) -> None:
         """Keep, join or count a record, depending on its type."""
         if record.type in ("response", "revisit", "resource", "conversion"):
-            self._release()
-            self._waiting = (record, self._joined(record))
+            self._write_pending()
+            self._pending_response = (record, self._collect_metadata(record))
         elif record.type in ("request", "metadata"):
-            self._join(record)
+            self._attach_metadata(record)
         elif record.type == "warcinfo":
-            self._release()  # the pending response belongs to the crawl before
-            fields = warc_fields(record.block)
+            self._write_pending()  # the pending response belongs to the crawl before
+            fields = parse_warc_fields(record.block)
             self.crawl = fields.get("ispartof", self.crawl)
             self.crawl_time = record.get("WARC-Date") or self.crawl_time
         else:
-            self._drops.count(f"record-type-{record.type}"[:40], record.offset, record.declared_length)
+            self._drop_counter.count(f"record-type-{record.type}"[:40], record.offset, record.declared_length)
 
-    def _joined(self, record: Record) -> Joined:
+    def _collect_metadata(self, record: Record) -> RequestMetadata:
         """Return the metadata that came before the response and belongs to it."""
-        joined = Joined(crawl_time=read_time(self.crawl_time))
-        own, concurrent = record.get("WARC-Record-ID") or "", record.get("WARC-Concurrent-To") or ""
+        metadata = RequestMetadata(crawl_time=read_time(self.crawl_time))
+        record_id, concurrent = record.get("WARC-Record-ID") or "", record.get("WARC-Concurrent-To") or ""
         # Metadata is stored under the id that it refers to (`of ID`), or under its own id if it refers to none.
-        for name in (f"of {own}", concurrent):
-            if earlier := self._early.pop(name, None):
-                joined = joined | earlier
-        return joined
+        for name in (f"of {record_id}", concurrent):
+            if earlier := self._early_metadata.pop(name, None):
+                metadata = metadata | earlier
+        return metadata
 
-    def _join(self, record: Record) -> None:
+    def _attach_metadata(self, record: Record) -> None:
         """Add a request or metadata record to its response, or keep it until the response comes."""
-        belongs = record.get("WARC-Concurrent-To") or record.get("WARC-Refers-To")
-        if self._waiting is not None:
-            waiting, joined = self._waiting
-            ids = (waiting.get("WARC-Record-ID"), waiting.get("WARC-Concurrent-To"))
-            if (belongs and belongs in ids) or record.get("WARC-Record-ID") == ids[1]:
-                self._waiting = (waiting, joined | joined_from(record))
+        referred_id = record.get("WARC-Concurrent-To") or record.get("WARC-Refers-To")
+        if self._pending_response is not None:
+            response, metadata = self._pending_response
+            response_ids = (response.get("WARC-Record-ID"), response.get("WARC-Concurrent-To"))
+            if (referred_id and referred_id in response_ids) or record.get("WARC-Record-ID") == response_ids[1]:
+                self._pending_response = (response, metadata | parse_request_metadata(record))
                 return
-        name = f"of {belongs}" if belongs else record.get("WARC-Record-ID") or ""
-        self._early[name] = self._early.get(name, Joined()) | joined_from(record)
-        if len(self._early) > _EARLY:
-            self._early.popitem(last=False)
+        name = f"of {referred_id}" if referred_id else record.get("WARC-Record-ID") or ""
+        self._early_metadata[name] = self._early_metadata.get(name, RequestMetadata()) | parse_request_metadata(record)
+        if len(self._early_metadata) > _MAX_EARLY_RECORDS:
+            self._early_metadata.popitem(last=False)
 
-    def _release(self) -> None:
+    def _write_pending(self) -> None:
         """Turn the pending response into rows. It waits because metadata records may follow it."""
-        if self._waiting is None:
+        if self._pending_response is None:
             return
-        record, joined = self._waiting
-        self._waiting = None
+        record, metadata = self._pending_response
+        self._pending_response = None
         # The default action of SIGPROF ends the process, which also stops loops inside C libraries.
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
-        self._at(At(record.offset, self.pages, self._drops.total))
-        capture = self._capture(record, joined)
+        self._on_progress(WorkerProgress(record.offset, self.pages, self._drop_counter.total_records))
+        capture = self._read_capture(record, metadata)
         signal.setitimer(signal.ITIMER_PROF, 0)
         for reason, size in capture.drops:
-            self._drops.count(reason, record.offset, size, capture.url)
+            self._drop_counter.count(reason, record.offset, size, capture.url)
         if capture.row is None:
             return
-        said = repr((capture.row, capture.page, capture.links)).encode("utf-8", "surrogatepass")
+        row_bytes = repr((capture.row, capture.page, capture.links)).encode("utf-8", "surrogatepass")
         # A sum, so that it is the same for one piece and for many. Order counts all the same: rows hold their offsets.
-        self._content += int.from_bytes(blake2b(said, digest_size=8).digest(), "big")
+        self._content_hash += int.from_bytes(blake2b(row_bytes, digest_size=8).digest(), "big")
         source = self._job.source_id
         self.captures += 1
-        self._tables.add("captures", (source, *_named(capture.row, self._job.name)), 500)
+        self._tables.add("captures", (source, *_order_columns(capture.row, self._job.name)), 500)
         if capture.page is not None:
             self.pages += 1
             self._tables.add("pages", (source, record.offset, *capture.page), 2 * len(capture.page[2]))
             for link in capture.links:
                 self._tables.add("links", (source, record.offset, *link), 150)
 
-    def _capture(self, record: Record, joined: Joined) -> Read:
+    def _read_capture(self, record: Record, metadata: RequestMetadata) -> CaptureRows:
         """Read a record: without its text if extraction fails, and as a drop if everything fails."""
-        for textless in (True,) if record.offset in self._job.textless else (False, True):
+        for without_text in (True,) if record.offset in self._job.without_text_offsets else (False, True):
             with suppress(Exception):
-                return read_capture(record, joined, self.crawl, textless=textless)
-        return Read("", None, None, [], [("record-crashed", record.declared_length)])
+                return read_capture(record, metadata, self.crawl, without_text=without_text)
+        return CaptureRows("", None, None, [], [("record-crashed", record.declared_length)])
 
 
-def _named(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+def _order_columns(row: Mapping[str, Any], name: str) -> tuple[Any, ...]:
     """Return the columns of `captures` after source_id, in the order of the schema; `name` is the source's."""
     return tuple(name if column == "warc_filename" else row.get(column) for column in TABLES["captures"].names[1:])
 
 
-def signed(number: int) -> int:
+def to_signed_64(number: int) -> int:
     """Return the lower 64 bits as a signed integer."""
     number &= (1 << 64) - 1  # DuckDB's and Arrow's int64 cannot hold an unsigned hash
     return number - (number >> 63 << 64)
 
 
-def work(job: Job, collection: Path, staging: Path, at: Callable[[At], None]) -> None:
+def ingest_job(job: Job, collection: Path, staging: Path, on_progress: Callable[[WorkerProgress], None]) -> None:
     """Fill the staging folder of one source or piece; the marker is written last.
 
     Raises RecordCrossesPiece if the piece ends inside a record, and RecordsShareMember if the source needs a copy.
     """
     staging.mkdir(parents=True, exist_ok=True)
-    worker = Worker(job, staging, at)
+    worker = Worker(job, staging, on_progress)
     worker.run(collection / job.copy if job.copy else Path(job.path))
-    told = {"pages": worker.pages, "captures": worker.captures, "drops": worker.dropped, "crawl": worker.crawl}
-    told["crawl_time"] = worker.crawl_time
-    write_marker(staging, told)
+    summary = {
+        "pages": worker.pages,
+        "captures": worker.captures,
+        "drops": worker.dropped_records,
+        "crawl": worker.crawl,
+    }
+    summary["crawl_time"] = worker.crawl_time
+    write_marker(staging, summary)
 
 
-def write_marker(staging: Path, told: Mapping[str, Any]) -> None:
+def write_marker(staging: Path, summary: Mapping[str, Any]) -> None:
     """Write the marker that tells that a staging folder is complete, with a summary of its content."""
     with (staging / MARKER).open("w") as marker:
-        json.dump(told, marker)
+        json.dump(summary, marker)
         marker.flush()
         os.fsync(marker.fileno())

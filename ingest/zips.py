@@ -16,30 +16,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-_HEAD = struct.Struct("<4sHHHHHIIIHH")
+_LOCAL_HEADER = struct.Struct("<4sHHHHHIIIHH")
 """Local file header (APPNOTE 4.3.7): signature, version, flags, method, time, date, CRC, sizes, lengths."""
-_LOCAL = b"PK\x03\x04"
-_SIZES = b"PK\x07\x08"
+_LOCAL_SIGNATURE = b"PK\x03\x04"
+_SIZES_SIGNATURE = b"PK\x07\x08"
 """Signature of the sizes that may follow a file (APPNOTE 4.3.9)."""
-_DIRECTORY = re.compile(rb"PK(?:\x01\x02|\x05\x06|\x06\x06)")
+_DIRECTORY_SIGNATURE = re.compile(rb"PK(?:\x01\x02|\x05\x06|\x06\x06)")
 """Signatures of the parts of the directory."""
-_SIGNATURE = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06|\x06\x06)")
+_ANY_SIGNATURE = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06|\x06\x06)")
 """Signatures of all parts of a zip."""
-_ENCRYPTED, _SIZES_FOLLOW = 0x1, 0x8
-_UNKNOWN = 0xFFFFFFFF
+_ENCRYPTED_FLAG, _SIZES_FOLLOW_FLAG = 0x1, 0x8
+_UNKNOWN_SIZE = 0xFFFFFFFF
 """Size in a local header that says that the real one is elsewhere (zip64)."""
-_WINDOW = 1 << 20
-_STEP = 1 << 16
+_WINDOW_BYTES = 1 << 20
+_STEP_BYTES = 1 << 16
 _MAX_ENTRIES = 100_000
 """Files that are read of a zip without a directory."""
 
 
-class Damaged(Exception):
+class DamagedEntry(Exception):
     """Raised for a file of the zip that cannot be read, or not to its end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ZipEntry:
     """One file of a zip."""
 
     name: str
@@ -58,13 +58,13 @@ class Entry:
     """True if the zip ends before this file does."""
 
 
-class Contents(NamedTuple):
+class ZipContents(NamedTuple):
     """List of the files of a zip."""
 
-    entries: list[Entry]
+    entries: list[ZipEntry]
     is_whole: bool
     """True if the directory of the zip could be read and led to all files."""
-    lost: tuple[str, ...]
+    missing_names: tuple[str, ...]
     """Names in the directory for which there is no file."""
 
 
@@ -73,25 +73,27 @@ def is_archive(name: str) -> bool:
     return name.startswith("archive/") and bool(re.search(r"\.(warc|wet|wat)(\.|$)", name.lower()))
 
 
-def read_zip(path: Path) -> Contents:
+def read_zip(path: Path) -> ZipContents:
     """Return the files of a zip in the order of their names; none if it is not a zip.
 
     [entry.name for entry in read_zip(Path("crawl.wacz")).entries]
     """
-    listed = _listed(path)
+    directory = _read_directory(path)
     with path.open("rb", buffering=0) as file:
         fd, size = file.fileno(), os.fstat(file.fileno()).st_size
-        found = {info.header_offset: _entry(fd, size, info.header_offset, info) for info in listed}
-        sound = {offset: entry for offset, entry in found.items() if entry}
-        is_whole = bool(listed) and len(sound) == len(found)
+        entries_by_offset = {info.header_offset: _read_entry(fd, size, info.header_offset, info) for info in directory}
+        sound_entries = {offset: entry for offset, entry in entries_by_offset.items() if entry}
+        is_whole = bool(directory) and len(sound_entries) == len(entries_by_offset)
         if not is_whole:
-            sound |= {entry.offset: entry for entry in _scanned(fd, size)}
-    named = {entry.name for entry in sound.values()}
-    lost = tuple(info.filename for info in listed if info.filename not in named)
-    return Contents(sorted(sound.values(), key=lambda entry: (entry.name, entry.offset)), is_whole, lost)
+            sound_entries |= {entry.offset: entry for entry in _scan_entries(fd, size)}
+    names = {entry.name for entry in sound_entries.values()}
+    missing_names = tuple(info.filename for info in directory if info.filename not in names)
+    return ZipContents(
+        sorted(sound_entries.values(), key=lambda entry: (entry.name, entry.offset)), is_whole, missing_names
+    )
 
 
-def _listed(path: Path) -> list[zipfile.ZipInfo]:
+def _read_directory(path: Path) -> list[zipfile.ZipInfo]:
     """Return the directory of a zip; empty if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -100,109 +102,109 @@ def _listed(path: Path) -> list[zipfile.ZipInfo]:
         return []
 
 
-def _entry(fd: int, size: int, offset: int, info: zipfile.ZipInfo | None) -> Entry | None:
+def _read_entry(fd: int, size: int, offset: int, info: zipfile.ZipInfo | None) -> ZipEntry | None:
     """Return the file whose local header is at `offset`, or None if none is there.
 
     Sizes, checksum and name are those of the directory if `info` is its entry.
     """
-    head = os.pread(fd, _HEAD.size, offset) if offset >= 0 else b""
-    if len(head) < _HEAD.size or not head.startswith(_LOCAL):
+    head = os.pread(fd, _LOCAL_HEADER.size, offset) if offset >= 0 else b""
+    if len(head) < _LOCAL_HEADER.size or not head.startswith(_LOCAL_SIGNATURE):
         return None
-    _, _, flags, method, _, _, crc, packed, _, name_length, extra_length = _HEAD.unpack(head)
-    name = os.pread(fd, name_length, offset + _HEAD.size).decode("utf-8", "replace")
-    start = offset + _HEAD.size + name_length + extra_length
+    _, _, flags, method, _, _, crc, packed_size, _, name_length, extra_length = _LOCAL_HEADER.unpack(head)
+    name = os.pread(fd, name_length, offset + _LOCAL_HEADER.size).decode("utf-8", "replace")
+    start = offset + _LOCAL_HEADER.size + name_length + extra_length
     if info is not None:
-        packed, crc, method, name = info.compress_size, info.CRC, info.compress_type, info.filename
-    elif flags & _SIZES_FOLLOW or packed == _UNKNOWN:
-        packed, crc = -1, -1  # written behind the file, or in an extra field: find the end by searching
-    end = _end(fd, start, start + packed if packed >= 0 else -1, size, is_listed=info is not None)
-    is_encrypted = bool(flags & _ENCRYPTED)
-    return Entry(
+        packed_size, crc, method, name = info.compress_size, info.CRC, info.compress_type, info.filename
+    elif flags & _SIZES_FOLLOW_FLAG or packed_size == _UNKNOWN_SIZE:
+        packed_size, crc = -1, -1  # written behind the file, or in an extra field: find the end by searching
+    end = _find_end(fd, start, start + packed_size if packed_size >= 0 else -1, size, is_listed=info is not None)
+    is_encrypted = bool(flags & _ENCRYPTED_FLAG)
+    return ZipEntry(
         name, offset, start, min(end, size), method, is_encrypted, crc if crc >= 0 else None, is_cut=end >= size
     )
 
 
-def _end(fd: int, start: int, stated: int, size: int, *, is_listed: bool) -> int:
+def _find_end(fd: int, start: int, stated_end: int, size: int, *, is_listed: bool) -> int:
     """Return the end of a file: as stated if the next part of the zip begins there, else the start of the next part."""
-    if stated >= 0 and (is_listed or _is_border(fd, stated)):
-        return stated
-    at = min(start, size)
-    while at < size:
-        window = os.pread(fd, _WINDOW, at)
-        for found in _SIGNATURE.finditer(window):
-            if _is_border(fd, at + found.start()):
-                return at + found.start()
-        at += max(1, len(window) - 3)
+    if stated_end >= 0 and (is_listed or _is_border(fd, stated_end)):
+        return stated_end
+    offset = min(start, size)
+    while offset < size:
+        window = os.pread(fd, _WINDOW_BYTES, offset)
+        for match in _ANY_SIGNATURE.finditer(window):
+            if _is_border(fd, offset + match.start()):
+                return offset + match.start()
+        offset += max(1, len(window) - 3)
     return size
 
 
-def _is_border(fd: int, at: int) -> bool:
+def _is_border(fd: int, offset: int) -> bool:
     """True if a part of the zip begins here; the sizes of the file before may come first (APPNOTE 4.3.9)."""
-    if os.pread(fd, 4, at) == _SIZES:
-        return any(_is_part(fd, at + length) for length in (16, 24))
-    return _is_part(fd, at)
+    if os.pread(fd, 4, offset) == _SIZES_SIGNATURE:
+        return any(_is_part(fd, offset + length) for length in (16, 24))
+    return _is_part(fd, offset)
 
 
-def _is_part(fd: int, at: int) -> bool:
+def _is_part(fd: int, offset: int) -> bool:
     """True if a local header with a printable name, or a part of the directory, begins here."""
-    head = os.pread(fd, _HEAD.size, at)
-    if head.startswith(_LOCAL) and len(head) == _HEAD.size:
-        name = os.pread(fd, _HEAD.unpack(head)[9], at + _HEAD.size)
+    head = os.pread(fd, _LOCAL_HEADER.size, offset)
+    if head.startswith(_LOCAL_SIGNATURE) and len(head) == _LOCAL_HEADER.size:
+        name = os.pread(fd, _LOCAL_HEADER.unpack(head)[9], offset + _LOCAL_HEADER.size)
         return bool(name) and name.isascii() and name.decode().isprintable()
-    return bool(_DIRECTORY.match(head))
+    return bool(_DIRECTORY_SIGNATURE.match(head))
 
 
-def _scanned(fd: int, size: int) -> Iterator[Entry]:
+def _scan_entries(fd: int, size: int) -> Iterator[ZipEntry]:
     """Yield the files found by their local headers, in the order of the zip."""
-    at, count = 0, 0
-    while at < size and count < _MAX_ENTRIES:
-        window = os.pread(fd, _WINDOW, at)
-        place = window.find(_LOCAL)
-        if place < 0:
-            at += max(1, len(window) - 3)
+    offset, count = 0, 0
+    while offset < size and count < _MAX_ENTRIES:
+        window = os.pread(fd, _WINDOW_BYTES, offset)
+        position = window.find(_LOCAL_SIGNATURE)
+        if position < 0:
+            offset += max(1, len(window) - 3)
             continue
-        at += place
-        entry = _entry(fd, size, at, None) if _is_part(fd, at) else None
+        offset += position
+        entry = _read_entry(fd, size, offset, None) if _is_part(fd, offset) else None
         if entry:
             count += 1
             yield entry
-        at = max(at + 4, entry.end if entry else 0)
+        offset = max(offset + 4, entry.end if entry else 0)
 
 
-def unpacked(path: Path, entry: Entry) -> Iterator[bytes]:
+def iter_content(path: Path, entry: ZipEntry) -> Iterator[bytes]:
     """Yield the content of a file in parts, as far as it goes. Raises DamagedEntry after the last of them."""
     if entry.is_encrypted:
-        raise Damaged("encrypted")
+        raise DamagedEntry("encrypted")
     if entry.method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise Damaged(f"compression method {entry.method} is not supported (only stored and deflate)")
+        raise DamagedEntry(f"compression method {entry.method} is not supported (only stored and deflate)")
     checksum = 0
-    for part in _parts(path, entry):
-        checksum = zlib.crc32(part, checksum)
-        yield part
+    for chunk in _iter_unchecked(path, entry):
+        checksum = zlib.crc32(chunk, checksum)
+        yield chunk
     if entry.is_cut:
-        raise Damaged("the zip ends inside this file")
+        raise DamagedEntry("the zip ends inside this file")
     if entry.crc is not None and checksum != entry.crc:
-        raise Damaged("the checksum does not match")
+        raise DamagedEntry("the checksum does not match")
 
 
-def _parts(path: Path, entry: Entry) -> Iterator[bytes]:
+def _iter_unchecked(path: Path, entry: ZipEntry) -> Iterator[bytes]:
     """Yield the unpacked content of a file without checking it. Raises DamagedEntry."""
     # A negative window size means raw deflate, without zlib's header.
-    inflate = zlib.decompressobj(-15) if entry.method == zipfile.ZIP_DEFLATED else None
+    decompressor = zlib.decompressobj(-15) if entry.method == zipfile.ZIP_DEFLATED else None
     with path.open("rb") as file:
         file.seek(entry.start)
-        left = entry.end - entry.start
-        while left > 0 and (packed := file.read(min(_STEP, left))):
-            left -= len(packed)
-            if inflate is None:
-                yield packed
+        remaining = entry.end - entry.start
+        while remaining > 0 and (packed_bytes := file.read(min(_STEP_BYTES, remaining))):
+            remaining -= len(packed_bytes)
+            if decompressor is None:
+                yield packed_bytes
                 continue
-            while packed and not inflate.eof:
+            while packed_bytes and not decompressor.eof:
                 try:
-                    part = inflate.decompress(packed, _STEP)
+                    chunk = decompressor.decompress(packed_bytes, _STEP_BYTES)
                 except zlib.error as error:
-                    raise Damaged(str(error)) from error
-                packed = inflate.unconsumed_tail
-                yield part
-    if inflate is not None and not inflate.eof:
-        raise Damaged("its compressed content has no end")
+                    raise DamagedEntry(str(error)) from error
+                packed_bytes = decompressor.unconsumed_tail
+                yield chunk
+    if decompressor is not None and not decompressor.eof:
+        raise DamagedEntry("its compressed content has no end")

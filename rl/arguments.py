@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from webemu.agent_client.tools import Misuse, function_tool
+from webemu.agent_client.tools import InvalidToolCall, function_tool
 
-MOST_ANSWER, MOST_CITED = 20_000, 100
+MAX_ANSWER_CHARACTERS, MAX_CITATIONS = 20_000, 100
 """Longest `answer` of `finish` in characters, and the largest number of its `citations`."""
 
 TOOLS: tuple[dict[str, Any], ...] = (
@@ -40,8 +40,8 @@ TOOLS: tuple[dict[str, Any], ...] = (
         "finish",
         "Give the one answer and the pages it stands on. This ends the work.",
         ["answer", "citations"],
-        answer={"type": "string", "description": "The answer alone.", "maxLength": MOST_ANSWER},
-        citations={"type": "array", "items": {"type": "string"}, "maxItems": MOST_CITED,
+        answer={"type": "string", "description": "The answer alone.", "maxLength": MAX_ANSWER_CHARACTERS},
+        citations={"type": "array", "items": {"type": "string"}, "maxItems": MAX_CITATIONS,
                    "description": "Addresses or ids of pages that were opened and hold the answer; p1 is the first."},
     ),
 )  # fmt: skip
@@ -53,7 +53,7 @@ ASK_USER = function_tool(
     question={"type": "string", "description": "One question.", "maxLength": 1000},
 )
 """Schema of the extra tool for tasks that have a simulated user."""
-_LAWS: dict[str, dict[str, Any]] = {
+_SCHEMAS: dict[str, dict[str, Any]] = {
     tool["function"]["name"]: tool["function"]["parameters"] for tool in (*TOOLS, ASK_USER)
 }
 """JSON Schema of the parameters of each tool, by tool name."""
@@ -61,7 +61,7 @@ _EXAMPLES = {"string": '"text"', "integer": "2", "array": '["https://example.org
 """Example value of each JSON type, for messages to the model."""
 
 
-def tools(has_user: bool) -> tuple[dict[str, Any], ...]:
+def list_tools(has_user: bool) -> tuple[dict[str, Any], ...]:
     """Return the tool schemas of an episode in OpenAI's function format; `ask_user` is included only if `has_user`.
 
     names = [tool["function"]["name"] for tool in list_tools(has_user=False)]
@@ -70,7 +70,7 @@ def tools(has_user: bool) -> tuple[dict[str, Any], ...]:
     return (*TOOLS, ASK_USER) if has_user else TOOLS
 
 
-def read(name: object, arguments: object, has_user: bool = False) -> dict[str, Any]:
+def parse_arguments(name: object, arguments: object, has_user: bool = False) -> dict[str, Any]:
     """Return the validated arguments of a tool call. `arguments` is JSON text or an object; optional arguments that
     are null are left out.
 
@@ -79,50 +79,56 @@ def read(name: object, arguments: object, has_user: bool = False) -> dict[str, A
     Raises: InvalidToolCall if the tool does not exist, the JSON is invalid, or an argument is unknown, missing or of
     the wrong type, length or range.
     """
-    offered = [tool["function"]["name"] for tool in tools(has_user)]
-    if not isinstance(name, str) or name not in offered:
-        raise Misuse(f"There is no tool {str(name)[:80]!r}. The tools are: {', '.join(offered)}.")
-    told, law = _object(name, arguments), _LAWS[name]
+    tool_names = [tool["function"]["name"] for tool in list_tools(has_user)]
+    if not isinstance(name, str) or name not in tool_names:
+        raise InvalidToolCall(f"There is no tool {str(name)[:80]!r}. The tools are: {', '.join(tool_names)}.")
+    raw_arguments, schema = _parse_object(name, arguments), _SCHEMAS[name]
     # Models often write null for an argument that they mean to leave out.
-    given = {key: value for key, value in told.items() if value is not None}
-    if unknown := sorted(str(key)[:80] for key in given.keys() - law["properties"].keys()):
-        raise Misuse(f"{name} does not take {', '.join(unknown[:5])}. {usage(name)}")
-    if missing := [key for key in law["required"] if key not in given]:
-        raise Misuse(f"{name} needs {', '.join(missing)}. {usage(name)}")
-    for key, value in given.items():
-        if wrong := _breach(value, law["properties"][key]):
-            raise Misuse(f"{key} of {name} must be {wrong}. {usage(name)}")
-    return given
+    call_arguments = {key: value for key, value in raw_arguments.items() if value is not None}
+    if unknown := sorted(str(key)[:80] for key in call_arguments.keys() - schema["properties"].keys()):
+        raise InvalidToolCall(f"{name} does not take {', '.join(unknown[:5])}. {describe_usage(name)}")
+    if missing := [key for key in schema["required"] if key not in call_arguments]:
+        raise InvalidToolCall(f"{name} needs {', '.join(missing)}. {describe_usage(name)}")
+    for key, value in call_arguments.items():
+        if requirement := _unmet_requirement(value, schema["properties"][key]):
+            raise InvalidToolCall(f"{key} of {name} must be {requirement}. {describe_usage(name)}")
+    return call_arguments
 
 
-def usage(name: str) -> str:
+def describe_usage(name: str) -> str:
     """Return one sentence that shows how to call a tool, with an example of each required argument."""
-    law = _LAWS[name]
-    shown = [f'"{key}": {_EXAMPLES[law["properties"][key]["type"]]}' for key in law["required"]]
-    others = [key for key in law["properties"] if key not in law["required"]]
-    return f"Call {name} with {{{', '.join(shown)}}}" + (f"; it also takes {', '.join(others)}." if others else ".")
+    schema = _SCHEMAS[name]
+    examples = [f'"{key}": {_EXAMPLES[schema["properties"][key]["type"]]}' for key in schema["required"]]
+    optional = [key for key in schema["properties"] if key not in schema["required"]]
+    return f"Call {name} with {{{', '.join(examples)}}}" + (
+        f"; it also takes {', '.join(optional)}." if optional else "."
+    )
 
 
-def _object(name: str, arguments: object) -> Mapping[str, Any]:
+def _parse_object(name: str, arguments: object) -> Mapping[str, Any]:
     """Return the arguments as a mapping. Raises: InvalidToolCall if they are not a JSON object."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
         except (ValueError, RecursionError):
-            raise Misuse(f"The arguments of {name} are not valid JSON. {usage(name)}") from None
+            raise InvalidToolCall(f"The arguments of {name} are not valid JSON. {describe_usage(name)}") from None
     if not isinstance(arguments, Mapping):
-        raise Misuse(f"The arguments of {name} must be a JSON object. {usage(name)}")
+        raise InvalidToolCall(f"The arguments of {name} must be a JSON object. {describe_usage(name)}")
     return arguments
 
 
-def _breach(value: Any, law: Mapping[str, Any]) -> str:
+def _unmet_requirement(value: Any, schema: Mapping[str, Any]) -> str:
     """Return a description of the value that the schema requires, or an empty string if `value` is valid."""
-    if law["type"] == "integer":
+    if schema["type"] == "integer":
         # bool is a subclass of int in Python, but not an integer in JSON.
-        ok = isinstance(value, int) and not isinstance(value, bool) and law["minimum"] <= value <= law["maximum"]
-        return "" if ok else f"a whole number of {law['minimum']} to {law['maximum']}, not in quotes"
-    if law["type"] == "string":
-        ok = isinstance(value, str) and len(value) <= law["maxLength"] and bool(value.strip())
-        return "" if ok else f"one text of 1 to {law['maxLength']} characters"
-    ok = isinstance(value, list) and len(value) <= law["maxItems"] and all(isinstance(one, str) for one in value)
-    return "" if ok else f"a list of at most {law['maxItems']} texts"
+        is_valid = (
+            isinstance(value, int) and not isinstance(value, bool) and schema["minimum"] <= value <= schema["maximum"]
+        )
+        return "" if is_valid else f"a whole number of {schema['minimum']} to {schema['maximum']}, not in quotes"
+    if schema["type"] == "string":
+        is_valid = isinstance(value, str) and len(value) <= schema["maxLength"] and bool(value.strip())
+        return "" if is_valid else f"one text of 1 to {schema['maxLength']} characters"
+    is_valid = (
+        isinstance(value, list) and len(value) <= schema["maxItems"] and all(isinstance(one, str) for one in value)
+    )
+    return "" if is_valid else f"a list of at most {schema['maxItems']} texts"

@@ -1,6 +1,6 @@
-"""System prompts, and the two protocols in which a model calls tools. `NATIVE` uses the endpoint's tool calls, `REACT`
-plain text (`webemu.rl.react`). Only text that the model itself wrote is parsed for calls, so that no web page can forge one.
-Pure: requests are sent by `webemu.rl.endpoint`.
+"""System prompts, and the two protocols in which a model calls tools. `NATIVE_RESPONDER` uses the endpoint's tool
+calls, `REACT` plain text (`webemu.rl.react`). Only text that the model itself wrote is parsed for calls, so that no
+web page can forge one. Pure: requests are sent by `webemu.rl.endpoint`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ RULES = """You answer a question by searching a web. You do not know the answer:
 - When a page says the answer, call finish at once.
 """
 """System prompt for all tasks. `SHORT_ANSWER_RULES` or `REPORT_RULES` follows it."""
-SHORT = """- `answer` is the answer alone: one name, number, date or address. No sentence, no second guess.
+SHORT_ANSWER_RULES = """- `answer` is the answer alone: one name, number, date or address. No sentence, no second guess.
 - `citations` are the pages that say it. Cite only pages that you opened, one is enough.
 - If the web does not say it, search once more in other words. Then the answer is "not found", with the page where it
   would stand as its citation, or with none.
 """
 """System prompt for tasks with a short answer."""
-REPORT = """- `answer` is a report in short sentences of facts: names, numbers and dates as the pages have them. Behind
+REPORT_RULES = """- `answer` is a report in short sentences of facts: names, numbers and dates as the pages have them. Behind
   each sentence stands the number of its source, such as [1] for the first of `citations`.
 - Say nothing that no page says.
 - `citations` are the pages in that order. Cite only pages that you opened.
 """
 """System prompt for tasks whose answer is a report with citations."""
-NUDGE = "Nothing was called. Call one of the tools; once you know the answer, call finish with it."
+NO_CALL_MESSAGE = "Nothing was called. Call one of the tools; once you know the answer, call finish with it."
 """User message after a turn without a tool call."""
-CUT = "Your words were cut off by the limit on their length. Be brief, and call one of the tools."
+CUT_OFF_MESSAGE = "Your words were cut off by the limit on their length. Be brief, and call one of the tools."
 """User message after a turn without a tool call that was cut off by the token limit."""
 
 
@@ -46,43 +46,43 @@ class Protocol:
     """Encoding of tool calls and observations in a conversation."""
 
     name: str
-    system: Callable[[str, Tools], str]
+    system_prompt: Callable[[str, Tools], str]
     """Function from (rules, tool schemas) to the system prompt."""
-    tools: Callable[[Tools], Tools | None]
+    request_tools: Callable[[Tools], Tools | None]
     """Function from the tool schemas to those sent with the request; None if the prompt describes them instead."""
-    read: Callable[[Reply], tuple[str, tuple[ToolCall, ...], Message]]
+    parse_reply: Callable[[Reply], tuple[str, tuple[ToolCall, ...], Message]]
     """Function from a reply to (thought, tool calls, message to append to the conversation)."""
-    told: Callable[[ToolCall, str], Message]
+    observation_message: Callable[[ToolCall, str], Message]
     """Function from a call and its observation to the message that reports the observation."""
     stop: tuple[str, ...] = ()
     """Stop sequences of the request."""
 
 
-def rules(answer_type: AnswerType) -> str:
+def answer_rules(answer_type: AnswerType) -> str:
     """Return the system prompt for an answer type, without the description of the tools."""
-    return RULES + (REPORT if answer_type == "report" else SHORT)
+    return RULES + (REPORT_RULES if answer_type == "report" else SHORT_ANSWER_RULES)
 
 
-def opening(protocol: Protocol, answer_type: AnswerType, question: str, tools: Tools) -> list[Message]:
+def start_conversation(protocol: Protocol, answer_type: AnswerType, question: str, tools: Tools) -> list[Message]:
     """Return the first two messages of a conversation: the system prompt and the question.
 
     messages = start_conversation(NATIVE, "name", "Which river flows through Arlen?", list_tools(has_user=False))
     """
-    system = protocol.system(rules(answer_type), tools)
+    system = protocol.system_prompt(answer_rules(answer_type), tools)
     return [{"role": "system", "content": system}, {"role": "user", "content": question}]
 
 
-def _tool(call: ToolCall, observation: str) -> Message:
+def _tool_message(call: ToolCall, observation: str) -> Message:
     return {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": observation}
 
 
-def _react(reply: Reply) -> tuple[str, tuple[ToolCall, ...], Message]:
+def _parse_react_reply(reply: Reply) -> tuple[str, tuple[ToolCall, ...], Message]:
     """Return thought, calls and the message to keep. Text after the first action is dropped, because the model wrote
     it without having seen the observation.
     """
-    read = react.read(reply.text)
-    calls = () if read.name is None else (ToolCall("", read.name, read.arguments),)
-    return read.thought, calls, {"role": "assistant", "content": read.kept}
+    step = react.parse_step(reply.text)
+    calls = () if step.name is None else (ToolCall("", step.name, step.arguments),)
+    return step.thought, calls, {"role": "assistant", "content": step.consumed_text}
 
 
 NATIVE = Protocol(
@@ -90,13 +90,13 @@ NATIVE = Protocol(
     lambda rules, tools: rules,
     lambda tools: tools,
     lambda reply: (reply.text, reply.calls, reply.message),
-    _tool,
+    _tool_message,
 )
 REACT = Protocol(
     "react",
-    lambda rules, tools: rules + react.manual(tools),
+    lambda rules, tools: rules + react.describe_tools(tools),
     lambda tools: None,
-    _react,
+    _parse_react_reply,
     lambda call, observation: {"role": "user", "content": f"Observation: {observation}"},
     # The stop sequence keeps the model from inventing its own observations.
     ("\nObservation:",),

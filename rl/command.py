@@ -13,16 +13,16 @@ import typer
 
 from webemu.agent_client import Client, ClientError, Trajectory, run
 from webemu.agent_client.client import DEFAULT_URL
-from webemu.agent_client.scripted import MAX_STEPS, scripted
+from webemu.agent_client.scripted import MAX_STEPS, scripted_policy
 from webemu.rl.tasks import Task, TaskError, load
-from webemu.rl.verify import exact
+from webemu.rl.verify import is_exact_match
 
-SHOWN_LINES, SHOWN_WIDTH = 14, 110
+MAX_TRANSCRIPT_LINES, MAX_TRANSCRIPT_COLUMNS = 14, 110
 """Lines of an observation that a transcript prints, and characters of each line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class GradedTask:
     """A task with the agent's trajectory and its grade."""
 
     task: Task
@@ -53,31 +53,31 @@ def quiz(
       webemu quiz webemu-data/demo/tasks.jsonl --limit 12
     """
     try:
-        chosen = load(tasks)[:limit]
-        if not chosen:
+        selected_tasks = load(tasks)[:limit]
+        if not selected_tasks:
             raise TaskError(f"{tasks} contains no tasks")
         with Client(server) as client:
             client.health()
-            marked = [_marked(client, task, number < show) for number, task in enumerate(chosen)]
+            graded_tasks = [_grade_task(client, task, number < show) for number, task in enumerate(selected_tasks)]
     except (ClientError, TaskError, ValueError) as error:
-        _stop(error)
-    _print_table(marked)
-    correct = sum(one.correct for one in marked)
-    typer.echo(f"score: {correct} / {len(marked)}")
-    if correct < min_score:
+        _exit_with_error(error)
+    _print_table(graded_tasks)
+    score = sum(one.correct for one in graded_tasks)
+    typer.echo(f"score: {score} / {len(graded_tasks)}")
+    if score < min_score:
         raise typer.Exit(1)
 
 
-def _marked(client: Client, task: Task, shown: bool) -> Marked:
+def _grade_task(client: Client, task: Task, prints_transcript: bool) -> GradedTask:
     """Run the scripted agent on a task and grade its answer; print the transcript if asked to."""
-    trajectory = run(scripted, client, task.question, MAX_STEPS)
-    marked = Marked(task, trajectory, exact(trajectory.answer, task.answers))
-    if shown:
-        _print_transcript(marked)
-    return marked
+    trajectory = run(scripted_policy, client, task.question, MAX_STEPS)
+    graded = GradedTask(task, trajectory, is_exact_match(trajectory.answer, task.answers))
+    if prints_transcript:
+        _print_transcript(graded)
+    return graded
 
 
-def _stop(error: Exception) -> None:
+def _exit_with_error(error: Exception) -> None:
     """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
     if isinstance(error, ClientError):
@@ -87,30 +87,33 @@ def _stop(error: Exception) -> None:
     raise typer.Exit(1) from None
 
 
-def _print_transcript(marked: Marked) -> None:
-    typer.secho(f"Question: {marked.task.question}", bold=True)
-    for number, step in enumerate(marked.trajectory.steps, 1):
+def _print_transcript(graded: GradedTask) -> None:
+    typer.secho(f"Question: {graded.task.question}", bold=True)
+    for number, step in enumerate(graded.trajectory.steps, 1):
         arguments = ", ".join(f"{name}={value!r}" for name, value in step.arguments.items())
         typer.secho(f"\n{number}. {step.tool}({arguments})", fg="cyan")
         typer.echo(_excerpt(step.observation))
-    verdict = "correct" if marked.correct else f"wrong, accepted: {' | '.join(marked.task.answers)}"
-    typer.secho(f"\nAnswer: {marked.trajectory.answer or '(none)'}  [{verdict}]\n", bold=True)
+    verdict = "correct" if graded.correct else f"wrong, accepted: {' | '.join(graded.task.answers)}"
+    typer.secho(f"\nAnswer: {graded.trajectory.answer or '(none)'}  [{verdict}]\n", bold=True)
 
 
 def _excerpt(observation: str) -> str:
     """Return the first lines of an observation, shortened and indented."""
     lines = [line for line in observation.splitlines() if line.strip()]
-    shown = [f"   | {line[:SHOWN_WIDTH]}{'…' if len(line) > SHOWN_WIDTH else ''}" for line in lines[:SHOWN_LINES]]
-    if len(lines) > SHOWN_LINES:
-        shown.append(f"   | … {len(lines) - SHOWN_LINES} more lines")
-    return "\n".join(shown)
+    excerpt = [
+        f"   | {line[:MAX_TRANSCRIPT_COLUMNS]}{'…' if len(line) > MAX_TRANSCRIPT_COLUMNS else ''}"
+        for line in lines[:MAX_TRANSCRIPT_LINES]
+    ]
+    if len(lines) > MAX_TRANSCRIPT_LINES:
+        excerpt.append(f"   | … {len(lines) - MAX_TRANSCRIPT_LINES} more lines")
+    return "\n".join(excerpt)
 
 
-def _print_table(marked: Sequence[Marked]) -> None:
-    width = max((len(one.task.id) for one in marked), default=2)
+def _print_table(graded_tasks: Sequence[GradedTask]) -> None:
+    width = max((len(graded.task.id) for graded in graded_tasks), default=2)
     typer.secho(f"{'id':<{width}}  hops  correct  steps  answer", bold=True)
-    for one in marked:
-        correct = "yes" if one.correct else "no"
-        steps = len(one.trajectory.steps)
-        answer = one.trajectory.answer or "(none)"
-        typer.echo(f"{one.task.id:<{width}}  {one.task.hops:>4}  {correct:<7}  {steps:>5}  {answer[:80]}")
+    for graded in graded_tasks:
+        correct = "yes" if graded.correct else "no"
+        steps = len(graded.trajectory.steps)
+        answer = graded.trajectory.answer or "(none)"
+        typer.echo(f"{graded.task.id:<{width}}  {graded.task.hops:>4}  {correct:<7}  {steps:>5}  {answer[:80]}")

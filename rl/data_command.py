@@ -1,4 +1,6 @@
-"""Command `webemu data`: turn recorded episodes into training data. The selection and the format are in `webemu.rl.sft`."""
+"""Command `webemu data`: turn recorded episodes into training data. The selection and the format are in
+`webemu.rl.sft`.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,25 @@ import typer
 
 from webemu.agent_client.errors import BadRequest
 from webemu.rl import sft
-from webemu.rl.outputs import writable
-from webemu.rl.sft import EpisodesError, Wanted
+from webemu.rl.outputs import check_writable
+from webemu.rl.sft import EpisodesError, SelectionCriteria
 from webemu.rl.tasks import TaskError, load
 
 data = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
 
 @data.callback()
-def _data() -> None:
+def describe_group() -> None:
     """Make training data from episodes."""
 
 
 @data.command("sft")
-def of_episodes(
+def export_sft(
     episodes: Annotated[list[Path], typer.Argument(help="Output folders of `webemu eval`, or their episodes.jsonl.")],
     out: Annotated[Path, typer.Option(help="File to write: JSON Lines with messages and tools.")],
-    min_reward: Annotated[float, typer.Option(min=0, max=1, help="Least reward of an attempt.")] = Wanted().min_reward,
+    min_reward: Annotated[
+        float, typer.Option(min=0, max=1, help="Least reward of an attempt.")
+    ] = SelectionCriteria().min_reward,
     grounded: Annotated[
         bool, typer.Option("--grounded", help="Only attempts whose every citation is supported.")
     ] = False,
@@ -46,22 +50,22 @@ def of_episodes(
       webemu data sft teacher/ --out sft.jsonl --min-reward 0.9 --grounded --per-task 2 --split train
     """
     try:
-        writable(out)
+        check_writable(out)
         ids = frozenset(task.id for task in load(tasks)) if tasks else None
-        told = (one for path in episodes for one in sft.episodes(path))
-        wanted = Wanted(min_reward, grounded, max_turns, per_task, slips, split, ids, thoughts)
-        chosen = sft.choose(told, wanted)
+        attempts = (one for path in episodes for one in sft.read_episodes(path))
+        criteria = SelectionCriteria(min_reward, grounded, max_turns, per_task, slips, split, ids, thoughts)
+        selection = sft.select(attempts, criteria)
     except BadRequest as error:
-        _stop(error.message, error.action)
+        _exit_with_error(error.message, error.action)
     except (EpisodesError, TaskError) as error:
-        _stop(str(error), "name an output folder of `webemu eval`, or its episodes.jsonl")
-    sft.save(out, chosen.conversations)
-    typer.echo(f"written  {len(chosen.conversations):,} conversations to {out}")
-    for reason, count in chosen.dropped.most_common():
+        _exit_with_error(str(error), "name an output folder of `webemu eval`, or its episodes.jsonl")
+    sft.save_conversations(out, selection.conversations)
+    typer.echo(f"written  {len(selection.conversations):,} conversations to {out}")
+    for reason, count in selection.dropped.most_common():
         typer.echo(f"dropped  {count:,} {reason}")
 
 
-def _stop(message: str, action: str) -> NoReturn:
+def _exit_with_error(message: str, action: str) -> NoReturn:
     """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)

@@ -15,15 +15,15 @@ from typing import Any, Self
 import openai
 
 from webemu.agent_client.errors import InfrastructureError
-from webemu.rl.reply import Reply, ToolCall, message
+from webemu.rl.reply import Reply, ToolCall, assistant_message
 
-PATIENCE = 300.0
+TIMEOUT_SECONDS = 300.0
 """Seconds to wait for one answer."""
-RETRIES = 4
+MAX_RETRIES = 4
 """Retries of one request, made by the `openai` package."""
-_LASTING = {401: "refused", 403: "refused", 404: "absent", 405: "absent"}
+_PERMANENT_REASONS = {401: "refused", 403: "refused", 404: "absent", 405: "absent"}
 """Reason by status code, for errors that every further request would meet as well."""
-_TOO_LONG = (
+_TOO_LONG_PHRASES = (
     "context_length",
     "context length",
     "maximum context",
@@ -60,8 +60,8 @@ class Endpoint:
         model: str,
         api_key: str = "none",
         *,
-        timeout: float = PATIENCE,
-        retries: int = RETRIES,
+        timeout: float = TIMEOUT_SECONDS,
+        retries: int = MAX_RETRIES,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         """Prepare a client; no request is sent. `extra` holds members for the body of every request, such as vLLM's
@@ -94,15 +94,15 @@ class Endpoint:
 
         Raises: EndpointError if the request fails or the answer is not a chat completion.
         """
-        given = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
-        body: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        options = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
+        body: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         body |= {name: list(value) for name, value in {"tools": tools, "stop": stop}.items() if value}
         body |= {"model": self.model, "messages": list(messages), "extra_body": self._extra or None}
         try:
-            raw = await self._asking().chat.completions.with_raw_response.create(**body)
-            return _read(json.loads(raw.content))
+            response = await self._client_of_loop().chat.completions.with_raw_response.create(**body)
+            return _parse_completion(json.loads(response.content))
         except openai.OpenAIError as error:
-            raise self._told(error) from error
+            raise self._to_endpoint_error(error) from error
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise EndpointError(
                 f"the answer of {self.base_url} is not a chat completion ({type(error).__name__}: {error})",
@@ -124,7 +124,7 @@ class Endpoint:
     ) -> None:
         await self.close()
 
-    def _asking(self) -> openai.AsyncOpenAI:
+    def _client_of_loop(self) -> openai.AsyncOpenAI:
         """Return the client of the running event loop, creating it if necessary."""
         loop = asyncio.get_running_loop()
         # aiohttp connections cannot move between event loops.
@@ -139,25 +139,27 @@ class Endpoint:
             )
         return self._client
 
-    def _told(self, error: openai.OpenAIError) -> EndpointError:
+    def _to_endpoint_error(self, error: openai.OpenAIError) -> EndpointError:
         """Return the error of the `openai` package as an `EndpointError` with a reason and an action."""
         status = error.status_code if isinstance(error, openai.APIStatusError) else 0
-        reason = _reason(status, str(error))
-        said = " ".join(str(error).split())[:300]
+        reason = _classify_error(status, str(error))
+        error_text = " ".join(str(error).split())[:300]
         action = _ACTIONS[reason].format(url=self.base_url, model=self.model)
-        return EndpointError(f"{self.model} at {self.base_url}: {said}", status=status, reason=reason, action=action)
+        return EndpointError(
+            f"{self.model} at {self.base_url}: {error_text}", status=status, reason=reason, action=action
+        )
 
 
-def _reason(status: int, said: str) -> str:
+def _classify_error(status: int, error_text: str) -> str:
     """Return the reason for a status code (0 if there was no answer) and an error message."""
     if not status:
         return "unreachable"
     # Servers report a conversation that is too long as a bad request; only the wording tells it apart.
-    if status in (400, 413, 422) and any(words in said.lower() for words in _TOO_LONG):
+    if status in (400, 413, 422) and any(phrase in error_text.lower() for phrase in _TOO_LONG_PHRASES):
         return "too-long"
     if status >= 500 or status in (408, 409, 429):
         return "busy" if status in (429, 503) else "failed"
-    return _LASTING.get(status, "bad-request")
+    return _PERMANENT_REASONS.get(status, "bad-request")
 
 
 _ACTIONS = {
@@ -172,31 +174,40 @@ _ACTIONS = {
 """Suggested remedy by reason; `{url}` and `{model}` are filled in."""
 
 
-def _read(answer: Mapping[str, Any]) -> Reply:
+def _parse_completion(answer: Mapping[str, Any]) -> Reply:
     """Return the first choice of a chat completion. Raises: KeyError, TypeError or similar if it has another shape."""
     choice, usage = answer["choices"][0], answer.get("usage") or {}
-    said = choice["message"]
-    text = said.get("content") or ""
-    calls = tuple(_call(number, one) for number, one in enumerate(said.get("tool_calls") or ()))
+    message_fields = choice["message"]
+    text = message_fields.get("content") or ""
+    calls = tuple(_parse_tool_call(number, one) for number, one in enumerate(message_fields.get("tool_calls") or ()))
     # Servers differ in the name of this field.
-    thought = said.get("reasoning_content") or said.get("reasoning") or ""
+    thought = message_fields.get("reasoning_content") or message_fields.get("reasoning") or ""
     tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
     if not isinstance(text, str):
         raise TypeError(f"`content` of the message must be a string, got {type(text).__name__}")
-    text = _whole(text)
+    text = _replace_surrogates(text)
     return Reply(
-        text, calls, message(text, calls), *tokens, _whole(str(thought)), choice.get("finish_reason") == "length"
+        text,
+        calls,
+        assistant_message(text, calls),
+        *tokens,
+        _replace_surrogates(str(thought)),
+        choice.get("finish_reason") == "length",
     )
 
 
-def _call(number: int, told: Mapping[str, Any]) -> ToolCall:
-    function = told["function"]
+def _parse_tool_call(number: int, tool_call: Mapping[str, Any]) -> ToolCall:
+    function = tool_call["function"]
     arguments = function.get("arguments") or ""
-    given = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(str(told.get("id") or f"call-{number}"), _whole(str(function.get("name") or "")), _whole(given))
+    argument_text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(
+        str(tool_call.get("id") or f"call-{number}"),
+        _replace_surrogates(str(function.get("name") or "")),
+        _replace_surrogates(argument_text),
+    )
 
 
-def _whole(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Return the text with lone surrogates replaced by question marks. Models produce them, but UTF-8 cannot encode
     them.
     """

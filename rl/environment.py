@@ -1,6 +1,7 @@
 """One episode over the emulated web, for threads (`Episode`) and for an event loop (`AsyncEpisode`).
 
-Independent of models, chat templates and trainers. The logic is in `webemu.rl.episode`; this module only sends its requests.
+Independent of models, chat templates and trainers. The logic is in `webemu.rl.episode`; this module only sends its
+requests.
 """
 
 from __future__ import annotations
@@ -13,65 +14,65 @@ from typing import Any, TypeVar
 from webemu.agent_client import AsyncClient, Client
 from webemu.agent_client.errors import ClientError
 from webemu.rl import arguments
-from webemu.rl.episode import Play
-from webemu.rl.record import Record
-from webemu.rl.session_client import Ask, Pause, Steps
+from webemu.rl.episode import EpisodeLogic
+from webemu.rl.record import EpisodeRecord
+from webemu.rl.session_client import Delay, Effect, Steps
 from webemu.rl.state import Limits, Observation
-from webemu.rl.swap import Swap
+from webemu.rl.swap import WordSwap
 from webemu.rl.tasks import Task
 
 T = TypeVar("T")
 
-_NONE = Task("", "", ("",))
+_NO_TASK = Task("", "", ("",))
 """Task of an episode before its first `reset`."""
 
 
-class _Episode:
+class _BaseEpisode:
     """State and properties shared by `Episode` and `AsyncEpisode`."""
 
     def __init__(self, limits: Limits | None, policy: Mapping[str, Any] | None, swap: Mapping[str, str] | None) -> None:
-        self._rules = (limits or Limits(), dict(policy or {}), Swap(dict(swap or {})))
-        self._play = self._new(_NONE, 0)
+        self._settings = (limits or Limits(), dict(policy or {}), WordSwap(dict(swap or {})))
+        self._logic = self._create_logic(_NO_TASK, 0)
         # An episode that was never reset counts as ended, so that a call answers instead of failing.
-        self._play.state.end = "finished"
+        self._logic.state.end = "finished"
 
-    def _new(self, task: Task, seed: int) -> Play:
-        return Play(*self._rules, task, seed)
+    def _create_logic(self, task: Task, seed: int) -> EpisodeLogic:
+        return EpisodeLogic(*self._settings, task, seed)
 
     @property
     def done(self) -> bool:
         """True if the episode has ended, or has not been reset yet."""
-        return bool(self._play.state.end)
+        return bool(self._logic.state.end)
 
     @property
     def masked(self) -> bool:
         """True if an outage ended the episode, so that it says nothing about the agent policy."""
-        return bool(self._play.state.mask)
+        return bool(self._logic.state.mask)
 
     @property
-    def reason(self) -> str:
+    def mask_reason(self) -> str:
         """Reason why the episode is masked; empty if it is not."""
-        return self._play.state.mask
+        return self._logic.state.mask
 
     @property
     def tools(self) -> tuple[dict[str, Any], ...]:
         """Schemas of the tools of this task, in OpenAI's function format."""
-        return arguments.tools(bool(self._play.state.task.user))
+        return arguments.list_tools(bool(self._logic.state.task.user))
 
     @property
     def links(self) -> dict[str, str]:
         """URL by link id: `r3` of the last results, `8` of the open page. Models never see the URLs behind numbers."""
-        state = self._play.state
+        state = self._logic.state
         results = {f"r{number}": url for number, url in enumerate(state.results, 1)}
         return results | dict(state.open_page.links if state.open_page else {})
 
     @property
     def calls_left(self) -> int:
         """Number of searches and page views that the limits still allow."""
-        return self._rules[0].calls - self._play.state.calls
+        return self._settings[0].calls - self._logic.state.calls
 
 
-class Episode(_Episode):
+class Episode(_BaseEpisode):
     """Blocking episode. It may be reset any number of times, and one client with `retries=0` may serve episodes in
     many threads.
 
@@ -95,38 +96,38 @@ class Episode(_Episode):
 
     def reset(self, task: Task, seed: int = 0) -> Observation:
         """Open a new session and return the question. Raises: BadRequest if the session policy is invalid."""
-        self._play = self._new(task, seed)
-        return self._drive(self._play.begin())
+        self._logic = self._create_logic(task, seed)
+        return self._drive(self._logic.begin())
 
-    def call(self, name: object, given: object) -> Observation:
+    def call(self, name: object, tool_arguments: object) -> Observation:
         """Execute one tool call of the model; its arguments are JSON text or an object. Invalid calls never raise: the
         observation explains what is wrong.
         """
-        return self._drive(self._play.call(name, given))
+        return self._drive(self._logic.call(name, tool_arguments))
 
-    def record(self) -> Record:
+    def record(self) -> EpisodeRecord:
         """Return the episode as rewards read it, with the server's ledger."""
-        return self._drive(self._play.record())
+        return self._drive(self._logic.record())
 
     def _drive(self, steps: Steps[T]) -> T:
         """Run a generator of requests to its end: send its requests, and pass it their answers or errors."""
         try:
-            ask = next(steps)
+            effect = next(steps)
             while True:
                 try:
-                    answer = self._do(ask)
+                    answer = self._perform(effect)
                 except ClientError as error:
-                    ask = steps.throw(error)
+                    effect = steps.throw(error)
                 else:
-                    ask = steps.send(answer)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+                    effect = steps.send(answer)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
 
-    def _do(self, ask: Ask) -> Any:
-        return time.sleep(ask.seconds) if isinstance(ask, Pause) else self._client.perform(ask)
+    def _perform(self, effect: Effect) -> Any:
+        return time.sleep(effect.seconds) if isinstance(effect, Delay) else self._client.request(effect)
 
 
-class AsyncEpisode(_Episode):
+class AsyncEpisode(_BaseEpisode):
     """Asynchronous episode. One client with `retries=0` may serve thousands of episodes on one event loop."""
 
     def __init__(
@@ -142,32 +143,32 @@ class AsyncEpisode(_Episode):
 
     async def reset(self, task: Task, seed: int = 0) -> Observation:
         """Open a new session and return the question. Raises: BadRequest if the session policy is invalid."""
-        self._play = self._new(task, seed)
-        return await self._drive(self._play.begin())
+        self._logic = self._create_logic(task, seed)
+        return await self._drive(self._logic.begin())
 
-    async def call(self, name: object, given: object) -> Observation:
+    async def call(self, name: object, tool_arguments: object) -> Observation:
         """Execute one tool call of the model; its arguments are JSON text or an object. Invalid calls never raise: the
         observation explains what is wrong.
         """
-        return await self._drive(self._play.call(name, given))
+        return await self._drive(self._logic.call(name, tool_arguments))
 
-    async def record(self) -> Record:
+    async def record(self) -> EpisodeRecord:
         """Return the episode as rewards read it, with the server's ledger."""
-        return await self._drive(self._play.record())
+        return await self._drive(self._logic.record())
 
     async def _drive(self, steps: Steps[T]) -> T:
         """Run a generator of requests to its end: send its requests, and pass it their answers or errors."""
         try:
-            ask = next(steps)
+            effect = next(steps)
             while True:
                 try:
-                    answer = await self._do(ask)
+                    answer = await self._perform(effect)
                 except ClientError as error:
-                    ask = steps.throw(error)
+                    effect = steps.throw(error)
                 else:
-                    ask = steps.send(answer)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+                    effect = steps.send(answer)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
 
-    async def _do(self, ask: Ask) -> Any:
-        return await (asyncio.sleep(ask.seconds) if isinstance(ask, Pause) else self._client.perform(ask))
+    async def _perform(self, effect: Effect) -> Any:
+        return await (asyncio.sleep(effect.seconds) if isinstance(effect, Delay) else self._client.request(effect))

@@ -18,14 +18,14 @@ import typer
 from tqdm import tqdm
 
 from webemu.agent_client import ClientError
-from webemu.rl.evaluation.agents import Model, Name, NobodyError, Spoken, with_model, without_model
+from webemu.rl.evaluation.agents import BaselineName, ModelSpec, NoAgentError, ProtocolName, baseline_agent, model_agent
 from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.folder import FolderError
-from webemu.rl.evaluation.rows import Row
-from webemu.rl.evaluation.run import Setting
-from webemu.rl.evaluation.table import table
-from webemu.rl.serving import serving
-from webemu.rl.state import Limits, limits_of
+from webemu.rl.evaluation.rows import AttemptRow
+from webemu.rl.evaluation.run import RunSettings
+from webemu.rl.evaluation.table import format_table
+from webemu.rl.serving import run_server
+from webemu.rl.state import Limits, parse_limits
 from webemu.rl.tasks import Task, TaskError, load
 
 INTERRUPTED = 130
@@ -38,10 +38,10 @@ def evaluation(
     base_url: Annotated[str, typer.Option(help="Address of an OpenAI-compatible endpoint, ending in /v1.")] = "",
     api_key_env: Annotated[str, typer.Option(help="Environment variable that holds the endpoint's API key.")] = "",
     protocol: Annotated[
-        Spoken, typer.Option(help="Protocol of tool calls: native, or ReAct in plain text.")
-    ] = Spoken.native,
+        ProtocolName, typer.Option(help="Protocol of tool calls: native, or ReAct in plain text.")
+    ] = ProtocolName.native,
     policy: Annotated[
-        Name | None,
+        BaselineName | None,
         typer.Option(help="Baseline that answers instead of a model; `rag` and `closed-book` may also use one."),
     ] = None,
     server: Annotated[
@@ -90,24 +90,26 @@ def evaluation(
       webemu eval --tasks tasks.jsonl --policy oracle --collection mine --out oracle
       webemu eval --tasks tasks.jsonl --model Qwen/Qwen3-8B --base-url http://127.0.0.1:8000/v1 --samples 4
     """
-    session = _object(policy_json, "--policy-json")
-    setting = Setting(samples, concurrency, seed, _limits(max_turns, max_calls, limits_json), session, probe)
-    sampled = (protocol, temperature, max_tokens, _object(extra_json, "--extra-json"))
-    asked_for = Model(model, base_url, _key(api_key_env), *sampled)
+    session = _parse_json_option(policy_json, "--policy-json")
+    setting = RunSettings(
+        samples, concurrency, seed, _parse_limits_option(max_turns, max_calls, limits_json), session, probe
+    )
+    sampling_options = (protocol, temperature, max_tokens, _parse_json_option(extra_json, "--extra-json"))
+    model_spec = ModelSpec(model, base_url, _read_api_key(api_key_env), *sampling_options)
     try:
-        known = load(tasks)
-        chosen = _chosen(known, split, limit)
-        told = {"tasks": blake2b(tasks.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
-        answers = with_model(asked_for, policy) if model else without_model(policy, known)
-        asked = Evaluation(chosen, told, answers, setting, out)
-        with serving(server or None, root, collection) as address:
-            figures, mask = _evaluated(asked, address, quiet)
-    except (ClientError, FolderError, NobodyError) as error:
-        _stop(error.message, error.action or "start the server with `webemu serve`")
+        all_tasks = load(tasks)
+        selected_tasks = _select_tasks(all_tasks, split, limit)
+        task_source = {"tasks": blake2b(tasks.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
+        agent_spec = model_agent(model_spec, policy) if model else baseline_agent(policy, all_tasks)
+        run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
+        with run_server(server or None, root, collection) as address:
+            figures, mask = _run_evaluation(run_spec, address, quiet)
+    except (ClientError, FolderError, NoAgentError) as error:
+        _exit_with_error(error.message, error.action or "start the server with `webemu serve`")
     except TaskError as error:
-        _stop(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
-    typer.echo(table(figures))
-    _tell(figures, out)
+        _exit_with_error(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
+    typer.echo(format_table(figures))
+    _print_outputs(figures, out)
     _fail_if_masked(figures["overall"]["masked"], figures["overall"]["attempts"], mask)
     verdicts = {name: count for name, count in figures["probe"].items() if name not in ("share_reads", "not probed")}
     _fail_if_masked(verdicts.get("masked", 0), sum(verdicts.values()), "see probes.jsonl")
@@ -116,20 +118,23 @@ def evaluation(
 def _fail_if_masked(masked: int, attempts: int, mask: str) -> None:
     """Exit with an error if an outage masked more than half of the attempts, since the rest says little."""
     if 2 * masked > attempts:
-        _stop(
+        _exit_with_error(
             f"an outage masked {masked} of {attempts} attempts; the last: {mask or 'see the report'}",
             "repair the endpoint or the server, then run the same command again: it repeats them",
         )
 
 
-def _evaluated(asked: Evaluation, address: str, quiet: bool) -> tuple[dict[str, Any], str]:
+def _run_evaluation(run_spec: Evaluation, address: str, quiet: bool) -> tuple[dict[str, Any], str]:
     """Return the figures, and the reason why the last masked attempt was masked (empty if none was)."""
-    progress = _Progress(len(asked.tasks) * asked.setting.samples, quiet)
+    progress = _Progress(len(run_spec.tasks) * run_spec.settings.samples, quiet)
     try:
-        return asyncio.run(evaluate(asked, address, progress.ended)), progress.mask
+        return asyncio.run(evaluate(run_spec, address, progress.on_attempt)), progress.last_mask
     except KeyboardInterrupt:
         progress.bar.close()
-        typer.echo(f"webemu: stopped; {progress.made:,} of {progress.total:,} attempts are in {asked.out}", err=True)
+        typer.echo(
+            f"webemu: stopped; {progress.finished_count:,} of {progress.total:,} attempts are in {run_spec.out}",
+            err=True,
+        )
         typer.echo("  -> run the same command again to continue", err=True)
         raise typer.Exit(INTERRUPTED) from None
     finally:
@@ -140,28 +145,28 @@ class _Progress:
     """Progress bar on stderr: finished attempts, running means, and the remaining time."""
 
     def __init__(self, total: int, quiet: bool) -> None:
-        self.total, self.made, self.mask = total, 0, ""
+        self.total, self.finished_count, self.last_mask = total, 0, ""
         self.bar = tqdm(total=total, unit="attempt", disable=quiet, smoothing=0.05)
         self._sums: Counter[str] = Counter()
 
-    def ended(self, told: Row | None) -> None:
+    def on_attempt(self, row: AttemptRow | None) -> None:
         """Count an attempt. None stands for one that an earlier run finished; it does not count towards the rate."""
-        self.made += 1
-        self.mask = (told or {}).get("mask") or self.mask
+        self.finished_count += 1
+        self.last_mask = (row or {}).get("mask") or self.last_mask
         if self.bar.disable:
             return
-        if told is None:
+        if row is None:
             # tqdm leaves `initial` out of the rate.
             self.bar.initial += 1
         else:
-            self.bar.set_postfix_str(self._means(told), refresh=False)
+            self.bar.set_postfix_str(self._format_means(row), refresh=False)
         self.bar.update()
 
-    def _means(self, told: Row) -> str:
+    def _format_means(self, row: AttemptRow) -> str:
         """Return the running means of exact match and reward, and the number of masked attempts."""
-        self._sums["masked"] += bool(told["mask"])
+        self._sums["masked"] += bool(row["mask"])
         means = []
-        for name, value in (("EM", told["terms"].get("correct")), ("reward", told["reward"])):
+        for name, value in (("EM", row["terms"].get("correct")), ("reward", row["reward"])):
             if value is not None:
                 self._sums.update({f"{name} of": 1, name: value})
             if self._sums[f"{name} of"]:
@@ -169,56 +174,58 @@ class _Progress:
         return ", ".join([*means, f"masked {self._sums['masked']}"])
 
 
-def _chosen(known: Sequence[Task], split: str, limit: int | None) -> tuple[Task, ...]:
+def _select_tasks(tasks: Sequence[Task], split: str, limit: int | None) -> tuple[Task, ...]:
     """Return the tasks of a split, at most `limit`. Raises: TaskError if there are none, or if two have the same id."""
-    chosen = tuple(task for task in known if not split or task.split == split)[:limit]
-    if not chosen:
+    selected_tasks = tuple(task for task in tasks if not split or task.split == split)[:limit]
+    if not selected_tasks:
         raise TaskError(f"the task file contains no tasks{f' of the split {split!r}' if split else ''}")
-    twice = [name for name, count in Counter(task.id for task in chosen).items() if count > 1]
-    if twice:
-        raise TaskError(f"the id {twice[0]!r} occurs twice in the task file; ids must be unique")
-    return chosen
+    duplicate_ids = [name for name, count in Counter(task.id for task in selected_tasks).items() if count > 1]
+    if duplicate_ids:
+        raise TaskError(f"the id {duplicate_ids[0]!r} occurs twice in the task file; ids must be unique")
+    return selected_tasks
 
 
-def _key(variable: str) -> str:
+def _read_api_key(variable: str) -> str:
     """Return the API key in an environment variable; `none` if no variable is named. Exits if it is not set."""
     if variable and not os.environ.get(variable):
-        _stop(
+        _exit_with_error(
             f"the environment variable {variable} is not set (from --api-key-env)",
             f"export {variable}=…, or leave out --api-key-env",
         )
     return os.environ[variable] if variable else "none"
 
 
-def _object(text: str, option: str) -> dict[str, Any]:
+def _parse_json_option(text: str, option: str) -> dict[str, Any]:
     """Return the JSON object that an option holds. Exits with an error if it is not one."""
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError) as error:
-        _stop(
+        _exit_with_error(
             f"{option} must be a JSON object, got {text!r} ({error})", f"""write it as {option} '{{"name": "value"}}'"""
         )
 
 
-def _limits(turns: int, calls: int, text: str) -> Limits:
+def _parse_limits_option(turns: int, calls: int, text: str) -> Limits:
     try:
-        return limits_of({"turns": turns, "calls": calls} | _object(text, "--limits-json"))
+        return parse_limits({"turns": turns, "calls": calls} | _parse_json_option(text, "--limits-json"))
     except ValueError as error:
-        _stop(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
+        _exit_with_error(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
 
 
-def _tell(figures: Mapping[str, Any], out: Path) -> None:
+def _print_outputs(figures: Mapping[str, Any], out: Path) -> None:
     """Print where the results are, and how many attempts were masked and why."""
     if figures["probe"]:
-        told = ", ".join(f"{name} {count}" for name, count in figures["probe"].items() if name != "share_reads")
-        typer.echo(f"probe     {told}")
+        verdict_counts = ", ".join(
+            f"{name} {count}" for name, count in figures["probe"].items() if name != "share_reads"
+        )
+        typer.echo(f"probe     {verdict_counts}")
     typer.echo(f"report    {out / 'report.html'}")
     if masked := figures["overall"]["masked"]:
         reasons = ", ".join(f"{reason} {count}" for reason, count in figures["masks"].items())
         typer.echo(f"masked    {masked} ({reasons}); the same command repeats them")
 
 
-def _stop(message: str, action: str) -> NoReturn:
+def _exit_with_error(message: str, action: str) -> NoReturn:
     """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from webemu.agent_client.calls import Call
+from webemu.agent_client.calls import ApiCall
 
 FAULTS = frozenset({"timeout", "error", "rate-limit", "reset", "truncated"})
 """Kinds of weather that replace the whole answer of a request (emulator/weather.py)."""
@@ -37,7 +37,7 @@ class Request:
     """True if the server itself was at fault."""
 
     @property
-    def is_struck(self) -> bool:
+    def had_fault(self) -> bool:
         """True if injected weather replaced the whole answer."""
         return not self.failed and bool(self.weather & FAULTS)
 
@@ -49,48 +49,48 @@ class Request:
         return not self.failed and bool(self.weather & FAULTS - {"rate-limit"})
 
     @property
-    def is_shown(self) -> bool:
+    def reached_agent(self) -> bool:
         """True if the answer reached the agent in full."""
-        return self.status == 200 and not self.failed and not self.is_struck
+        return self.status == 200 and not self.failed and not self.had_fault
 
 
-class Opening(Call[str]):
+class OpenSessionCall(ApiCall[str]):
     """API call `POST /v1/sessions`, whose success has status 201."""
 
-    def answer(self, response: Any) -> str:
+    def parse_response(self, response: Any) -> str:
         """Return the id of the new session. Raises like every `ApiCall` on other statuses."""
         if response.status_code == 201:
             return str(json.loads(response.content)["session"])
-        return Call.answer(self, response)
+        return ApiCall.parse_response(self, response)
 
 
-def opening(policy: Mapping[str, Any]) -> Call[str]:
+def open_session_call(policy: Mapping[str, Any]) -> ApiCall[str]:
     """Return the API call that opens a session under a policy; its result is the session id."""
-    return Opening("/v1/sessions", _no_session, json.dumps(policy).encode())
+    return OpenSessionCall("/v1/sessions", _raise_no_session, json.dumps(policy).encode())
 
 
-def account(session: str) -> Call[tuple[Request, ...]]:
+def session_report_call(session: str) -> ApiCall[tuple[Request, ...]]:
     """Return the API call that reads the ledger of a session; its result is the requests so far, in order."""
-    return Call(f"/v1/sessions/{session}", lambda response: _requests(json.loads(response.content)))
+    return ApiCall(f"/v1/sessions/{session}", lambda response: _parse_requests(json.loads(response.content)))
 
 
-def repeats(requests: tuple[Request, ...]) -> int:
+def count_repeats(requests: tuple[Request, ...]) -> int:
     """Return how many requests repeated one that had been answered. A retry after a fault does not count."""
     # The first retry after a fault also has attempt > 0, so each fault excuses one repetition.
-    answered = sum(request.attempt > 0 and not request.is_struck for request in requests)
-    return max(0, answered - sum(request.is_struck or request.failed for request in requests))
+    answered = sum(request.attempt > 0 and not request.had_fault for request in requests)
+    return max(0, answered - sum(request.had_fault or request.failed for request in requests))
 
 
-def opened(requests: tuple[Request, ...]) -> frozenset[str]:
+def find_opened_urls(requests: tuple[Request, ...]) -> frozenset[str]:
     """Return the URLs whose pages reached the agent."""
-    return frozenset(url for request in requests if request.is_shown for url in request.opened)
+    return frozenset(url for request in requests if request.reached_agent for url in request.opened)
 
 
-def _no_session(response: Any) -> str:
+def _raise_no_session(response: Any) -> str:
     raise ValueError(f"POST /v1/sessions must answer 201, got HTTP {response.status_code}")
 
 
-def _requests(told: Mapping[str, Any]) -> tuple[Request, ...]:
+def _parse_requests(report: Mapping[str, Any]) -> tuple[Request, ...]:
     return tuple(
         Request(
             *(int(row["step"]), int(row["status"]), int(row["attempt"]), int(row["bytes"])),
@@ -99,5 +99,5 @@ def _requests(told: Mapping[str, Any]) -> tuple[Request, ...]:
             frozenset(row["weather"]),
             bool(row["failed"]),
         )
-        for row in told["requests"]
+        for row in report["requests"]
     )

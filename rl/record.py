@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from webemu.rl.ledger import Request, opened
+from webemu.rl.ledger import Request, find_opened_urls
 from webemu.rl.tasks import Task
 
 End = Literal["", "finished", "turns", "masked"]
@@ -15,7 +15,7 @@ End = Literal["", "finished", "turns", "masked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EpisodeRecord:
     """Finished episode, read-only."""
 
     task: Task
@@ -25,7 +25,7 @@ class Record:
     """Cited pages as URLs. A citation that is neither a URL nor a known link id is kept as it is."""
     requests: tuple[Request, ...] = ()
     """Requests of the session in order, from the server's ledger."""
-    shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts_by_page: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Texts that each page showed in this episode, by `url_key` of its final URL."""
     redirects: Mapping[str, str] = field(default_factory=dict)
     """Mapping from `url_key` of each requested URL to that of its final URL."""
@@ -35,7 +35,7 @@ class Record:
     """Reason why the episode says nothing about the agent policy; empty if it does."""
     turns: int = 0
     """Tool calls of the model."""
-    misuses: int = 0
+    invalid_calls: int = 0
     """Tool calls that were invalid."""
 
     @property
@@ -43,16 +43,16 @@ class Record:
         """True if the episode says nothing about the agent policy and must not be learned from."""
         return bool(self.mask)
 
-    def page(self, citation: str) -> tuple[str, ...]:
+    def shown_parts_of(self, citation: str) -> tuple[str, ...]:
         """Return the texts that the cited page showed; empty if the ledger does not confirm its opening."""
-        cited = key(citation)
-        reached = {key(url) for url in opened(self.requests)}
+        cited_key = url_key(citation)
+        opened_keys = {url_key(url) for url in find_opened_urls(self.requests)}
         # A citation may name the URL before or after its redirects.
-        final = self.redirects.get(cited, cited)
-        return self.shown.get(final, ()) if final in reached else ()
+        final_key = self.redirects.get(cited_key, cited_key)
+        return self.parts_by_page.get(final_key, ()) if final_key in opened_keys else ()
 
 
-def key(url: str) -> str:
+def url_key(url: str) -> str:
     """Return one spelling of a URL: without scheme, fragment and trailing slash, with the host in lower case. A text
     that is not a URL is returned as it is.
 

@@ -30,31 +30,35 @@ class Reply:
     completion_tokens: int
     thought: str = ""
     """Reasoning before the text, if the server reports it separately."""
-    cut: bool = False
+    was_cut_off: bool = False
     """True if the token limit ended the text."""
 
 
-def message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+def assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
     """Return the assistant message for the conversation.
 
     Servers parse arguments as JSON when they render the conversation, so invalid arguments are wrapped into an object.
     The episode still receives what the model wrote.
     """
-    said: dict[str, Any] = {"role": "assistant", "content": text}
+    fields: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
-        said["tool_calls"] = [
-            {"id": one.id, "type": "function", "function": {"name": _name(one), "arguments": _json(one.arguments)}}
+        fields["tool_calls"] = [
+            {
+                "id": one.id,
+                "type": "function",
+                "function": {"name": _sanitize_name(one), "arguments": _to_json_object(one.arguments)},
+            }
             for one in calls
         ]
-    return said
+    return fields
 
 
-def _name(call: ToolCall) -> str:
+def _sanitize_name(call: ToolCall) -> str:
     """Return a tool name that servers accept: they refuse an empty name, and other characters."""
     return re.sub(r"[^\w-]", "_", call.name, flags=re.ASCII)[:64] or "none"
 
 
-def _json(arguments: str) -> str:
+def _to_json_object(arguments: str) -> str:
     try:
         return arguments if isinstance(json.loads(arguments), dict) else json.dumps({"unreadable": arguments})
     except (ValueError, RecursionError):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from webemu.rl.record import Record
+from webemu.rl.record import EpisodeRecord
 
-Kind = Literal["gate", "factor", "metric"]
+TermKind = Literal["gate", "factor", "metric"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class Term:
     """Measurement of an episode."""
 
     name: str
-    kind: Kind
+    kind: TermKind
     """Role of the term. A gate is 0 or 1, a factor in [0, 1]. They are multiplied and never added, so that none can be
     earned without the others.
     """
-    measure: Callable[[Record], float]
+    measure: Callable[[EpisodeRecord], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Rubric:
 
     terms: tuple[Term, ...]
 
-    def score(self, record: Record) -> Score:
+    def score(self, record: EpisodeRecord) -> Score:
         """Return the reward of an episode. Pure: the same record always gives the same score.
 
         score = SHORT.score(record)
@@ -52,5 +52,5 @@ class Rubric:
         """
         if record.masked:
             return Score(None, {term.name: None for term in self.terms}, record.mask)
-        found = {term.name: float(term.measure(record)) for term in self.terms}
-        return Score(prod(found[term.name] for term in self.terms if term.kind != "metric"), dict(found))
+        values = {term.name: float(term.measure(record)) for term in self.terms}
+        return Score(prod(values[term.name] for term in self.terms if term.kind != "metric"), dict(values))

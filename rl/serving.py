@@ -12,14 +12,14 @@ from pathlib import Path
 from webemu.agent_client import Client
 from webemu.agent_client.errors import BadRequest, InfrastructureError
 
-OPENING = 8
+OPENING_RETRIES = 8
 """Retries of the first request while a new server opens its snapshot; about a minute in all."""
-PATIENCE = 30.0
+STOP_TIMEOUT_SECONDS = 30.0
 """Seconds that a server has to stop before it is killed."""
 
 
 @contextmanager
-def serving(
+def run_server(
     url: str | None = None, root: Path | None = None, collection: str | None = None, workers: int = 1
 ) -> Iterator[str]:
     """Yield the address of a running server. Without `url`, a server is started and stopped at the end.
@@ -37,7 +37,7 @@ def serving(
             )
         yield url
         return
-    place = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]
+    location_options = [*(("--root", str(root)) if root else ()), *(("--collection", collection) if collection else ())]
     # -P keeps the working directory out of sys.path: a folder `api` there must not shadow our package of that name.
     command = [
         sys.executable,
@@ -45,7 +45,7 @@ def serving(
         "-m",
         "webemu.emulator.cli",
         "serve",
-        *place,
+        *location_options,
         "--port",
         "0",
         "--workers",
@@ -54,32 +54,32 @@ def serving(
     command += ["--parent", str(os.getpid())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        address = _address(process)
-        with Client(address, retries=OPENING) as client:
+        address = _read_address(process)
+        with Client(address, retries=OPENING_RETRIES) as client:
             client.health()
         yield address
     finally:
         process.terminate()
         try:
-            process.wait(PATIENCE)
+            process.wait(STOP_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
 
-def _address(process: subprocess.Popen[str]) -> str:
+def _read_address(process: subprocess.Popen[str]) -> str:
     """Return the address in the first line that a new server prints.
 
     Raises: InfrastructureError if the server ended, or serves no collection.
     """
     assert process.stdout is not None
-    said = process.stdout.readline()
-    _, found, rest = said.partition("http://")
-    if found and "nothing is served" in said:
-        raise InfrastructureError(said.removeprefix("webemu: ").strip(), action="read its message above")
-    if not found:
+    first_line = process.stdout.readline()
+    _, scheme, address = first_line.partition("http://")
+    if scheme and "nothing is served" in first_line:
+        raise InfrastructureError(first_line.removeprefix("webemu: ").strip(), action="read its message above")
+    if not scheme:
         raise InfrastructureError(
             f"no server could be started (exit status {process.wait()})",
             action="read its message above, or start one with `webemu serve` and name it with --server URL",
         )
-    return f"http://{rest.partition(' ')[0].strip()}"
+    return f"http://{address.partition(' ')[0].strip()}"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webemu.rl import arguments
-from webemu.rl.chat import rules
-from webemu.rl.gates import holds
+from webemu.rl.chat import answer_rules
+from webemu.rl.gates import contains_phrase
 from webemu.rl.verify import normalise
 
 if TYPE_CHECKING:
@@ -31,29 +31,29 @@ class EpisodesError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SelectionCriteria:
     """Criteria that an attempt must meet to be copied."""
 
     min_reward: float = 0.9
     """Least reward, in [0, 1]."""
-    grounded: bool = False
+    require_grounded: bool = False
     """True if every citation must be supported; for reports, every sentence."""
     max_turns: int | None = None
     """Largest number of turns; None for no limit."""
     per_task: int = 1
     """Largest number of attempts for each task: those with the highest reward, then the shortest."""
-    slips: int = 0
+    max_slips: int = 0
     """Largest number of invalid calls and turns without a call."""
     split: str = ""
     """Split of the tasks; empty for all."""
-    tasks: frozenset[str] | None = None
+    task_ids: frozenset[str] | None = None
     """Ids of the tasks; None for all."""
-    thoughts: bool = False
+    keep_thoughts: bool = False
     """True to export the reasoning of models as `reasoning_content`."""
 
 
 @dataclass(slots=True)
-class Chosen:
+class SelectedConversations:
     """Exported conversations, and what was dropped."""
 
     conversations: list[dict[str, Any]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Chosen:
     """Number of dropped attempts by reason."""
 
 
-def episodes(path: Path) -> Iterator[dict[str, Any]]:
+def read_episodes(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the attempts in an evaluation's folder or file. If several lines describe one attempt, the last one
     counts.
 
@@ -77,9 +77,9 @@ def episodes(path: Path) -> Iterator[dict[str, Any]]:
         raise EpisodesError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from error
     for number, line in enumerate(filter(None, lines), 1):
         try:
-            told = json.loads(line)
+            row = json.loads(line)
             # A repeated attempt is appended, so the last line of a sample is the valid one.
-            last[told["task"], told["sample"]] = told
+            last[row["task"], row["sample"]] = row
         except (ValueError, KeyError, TypeError) as error:
             raise EpisodesError(
                 f"{path}, line {number}: not an episode of `webemu eval` ({type(error).__name__}: {error})"
@@ -87,89 +87,100 @@ def episodes(path: Path) -> Iterator[dict[str, Any]]:
     yield from last.values()
 
 
-def choose(told: Iterable[Row], wanted: Wanted) -> Chosen:
+def select(attempts: Iterable[Row], criteria: SelectionCriteria) -> SelectedConversations:
     """Return the conversations that are worth copying, ordered by task. Attempts of a task with the same actions count
     once.
 
         selection = select(read_episodes(Path("oracle")), SelectionCriteria(grounded=True))
     """
-    chosen, by_task = Chosen(), defaultdict[str, list[Row]](list)
-    for one in told:
-        if reason := refused(one, wanted):
-            chosen.dropped[reason] += 1
+    selection, by_task = SelectedConversations(), defaultdict[str, list[Row]](list)
+    for attempt in attempts:
+        if reason := rejection_reason(attempt, criteria):
+            selection.dropped[reason] += 1
         else:
-            by_task[one["task"]].append(one)
+            by_task[attempt["task"]].append(attempt)
     for task in sorted(by_task):
-        kept: dict[str, Row] = {}
-        for one in sorted(by_task[task], key=_worst_last):
-            kept.setdefault(_actions(one), one)
-        best = list(kept.values())[: wanted.per_task]
-        chosen.dropped["the same actions"] += len(by_task[task]) - len(kept)
-        chosen.dropped["better ones of the task"] += len(kept) - len(best)
-        chosen.conversations += [conversation(one, wanted.thoughts) for one in best]
-    chosen.dropped = +chosen.dropped  # drops reasons with a count of 0
-    return chosen
+        distinct_attempts: dict[str, Row] = {}
+        for attempt in sorted(by_task[task], key=_sort_key):
+            distinct_attempts.setdefault(_actions_key(attempt), attempt)
+        best_attempts = list(distinct_attempts.values())[: criteria.per_task]
+        selection.dropped["the same actions"] += len(by_task[task]) - len(distinct_attempts)
+        selection.dropped["better ones of the task"] += len(distinct_attempts) - len(best_attempts)
+        selection.conversations += [to_conversation(attempt, criteria.keep_thoughts) for attempt in best_attempts]
+    selection.dropped = +selection.dropped  # drops reasons with a count of 0
+    return selection
 
 
-def refused(one: Row, wanted: Wanted) -> str:
+def rejection_reason(attempt: Row, criteria: SelectionCriteria) -> str:
     """Return why an attempt is not copied; empty if it meets the criteria."""
-    steps = [step for turn in one["turns"] for step in turn.get("steps", ())]
-    slips = sum(step["kind"] == "misuse" for step in steps) + sum("told" in turn for turn in one["turns"])
+    steps = [step for turn in attempt["turns"] for step in turn.get("steps", ())]
+    slips = sum(step["kind"] == "misuse" for step in steps) + sum("told" in turn for turn in attempt["turns"])
     reasons = (
-        ("masked", bool(one["mask"])),
-        ("another split", bool(wanted.split) and one["split"] != wanted.split),
-        ("another task", wanted.tasks is not None and one["task"] not in wanted.tasks),
-        ("not finished", one["end"] != "finished"),
-        ("reward too low", (one["reward"] or 0) < wanted.min_reward),
-        ("not grounded", wanted.grounded and (_grounding(one) or 0) < 1),
-        ("too many turns", wanted.max_turns is not None and len(one["turns"]) > wanted.max_turns),
-        ("slips", slips > wanted.slips or any(_object(step["arguments"]) is None for step in steps)),
+        ("masked", bool(attempt["mask"])),
+        ("another split", bool(criteria.split) and attempt["split"] != criteria.split),
+        ("another task", criteria.task_ids is not None and attempt["task"] not in criteria.task_ids),
+        ("not finished", attempt["end"] != "finished"),
+        ("reward too low", (attempt["reward"] or 0) < criteria.min_reward),
+        ("not grounded", criteria.require_grounded and (_grounding_of(attempt) or 0) < 1),
+        ("too many turns", criteria.max_turns is not None and len(attempt["turns"]) > criteria.max_turns),
+        ("slips", slips > criteria.max_slips or any(_parse_arguments(step["arguments"]) is None for step in steps)),
     )
-    return next((reason for reason, holds in reasons if holds), "") or ("foreknown" if is_foreknown(one) else "")
+    return next((reason for reason, applies in reasons if applies), "") or (
+        "foreknown" if uses_unseen_answer(attempt) else ""
+    )
 
 
-def is_foreknown(one: Row) -> bool:
+def uses_unseen_answer(attempt: Row) -> bool:
     """True if a call names the answer, or opens a URL, before anything had shown it. Only the gold answer could tell
     it that.
     """
-    shown = one["question"]
-    for turn in one["turns"]:
+    visible_text = attempt["question"]
+    for turn in attempt["turns"]:
         for step in turn.get("steps", ()):
-            for value in (_object(step["arguments"]) or {}).values():
-                if step["tool"] != "finish" and isinstance(value, str) and _knows(value, shown, one["answers"]):
+            for value in (_parse_arguments(step["arguments"]) or {}).values():
+                if (
+                    step["tool"] != "finish"
+                    and isinstance(value, str)
+                    and _names_unseen_answer(value, visible_text, attempt["answers"])
+                ):
                     return True
-        shown = "\n".join([shown, *(step["observation"] for step in turn.get("steps", ()))])
+        visible_text = "\n".join([visible_text, *(step["observation"] for step in turn.get("steps", ()))])
     return False
 
 
-def conversation(one: Row, thoughts: bool = False) -> dict[str, Any]:
+def to_conversation(attempt: Row, thoughts: bool = False) -> dict[str, Any]:
     """Return an attempt as messages and tools, up to the call that ended it.
 
     The arguments of calls are objects without nulls. Every row has the same keys, since table readers fill in missing
     ones.
     """
     messages: list[dict[str, Any]] = [
-        {"role": "system", "content": rules(one["answer_type"])},
-        {"role": "user", "content": one["question"]},
+        {"role": "system", "content": answer_rules(attempt["answer_type"])},
+        {"role": "user", "content": attempt["question"]},
     ]
-    for turn in one["turns"]:
+    for turn in attempt["turns"]:
         steps = turn.get("steps", ())
-        calls = [_call(step, f"call{len(messages) + number:05}") for number, step in enumerate(steps)]
+        calls = [_to_tool_call(step, f"call{len(messages) + number:05}") for number, step in enumerate(steps)]
         thought = {"reasoning_content": turn["thought"]} if thoughts and turn.get("thought") else {}
-        said = {"role": "assistant", "content": turn.get("text", ""), **thought}
-        messages.append(said | ({"tool_calls": calls} if calls else {}))
+        assistant_fields = {"role": "assistant", "content": turn.get("text", ""), **thought}
+        messages.append(assistant_fields | ({"tool_calls": calls} if calls else {}))
         for call, step in zip(calls, steps, strict=True):
-            told = {"role": "tool", "tool_call_id": call["id"], "name": step["tool"], "content": step["observation"]}
-            messages.append(told)
+            tool_message = {
+                "role": "tool",
+                "tool_call_id": call["id"],
+                "name": step["tool"],
+                "content": step["observation"],
+            }
+            messages.append(tool_message)
         if "told" in turn:
             messages.append({"role": "user", "content": turn["told"]})
     # Loss is on the assistant's tokens, so messages after its last turn teach nothing.
     while messages[-1]["role"] != "assistant":
         messages.pop()
-    return {"messages": messages, "tools": list(arguments.tools(one["user"])), "task": one["task"]}
+    return {"messages": messages, "tools": list(arguments.list_tools(attempt["user"])), "task": attempt["task"]}
 
 
-def save(path: Path, conversations: Iterable[Row]) -> None:
+def save_conversations(path: Path, conversations: Iterable[Row]) -> None:
     """Write conversations as JSON Lines. The file only gets its name when it is complete."""
     # Renaming is atomic: a reader never sees half a file.
     unfinished = path.with_name(f"{path.name}.unfinished")
@@ -177,57 +188,61 @@ def save(path: Path, conversations: Iterable[Row]) -> None:
     unfinished.replace(path)
 
 
-def rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_conversations(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the conversations of a file."""
     with path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
-def dataset(path: Path) -> Dataset:
+def load_dataset(path: Path) -> Dataset:
     """Return the conversations of a file as a Hugging Face dataset, with messages and tools stored as JSON. As Arrow
     structs, each call would get the arguments of every other call as nulls, and a model would learn to write them.
     """
     from datasets import Dataset  # slow to import, and only installed with trainers
 
-    return Dataset.from_list(list(rows(path)), on_mixed_types="use_json")
+    return Dataset.from_list(list(read_conversations(path)), on_mixed_types="use_json")
 
 
-def _worst_last(one: Row) -> tuple[float, int, int, int]:
+def _sort_key(attempt: Row) -> tuple[float, int, int, int]:
     """Return the sort key of an attempt: highest reward first, then fewest calls, then fewest tokens."""
-    calls = sum(len(turn.get("steps", ())) for turn in one["turns"])
-    return -one["reward"], calls, one["prompt_tokens"] + one["completion_tokens"], one["sample"]
+    calls = sum(len(turn.get("steps", ())) for turn in attempt["turns"])
+    return -attempt["reward"], calls, attempt["prompt_tokens"] + attempt["completion_tokens"], attempt["sample"]
 
 
-def _actions(one: Row) -> str:
+def _actions_key(attempt: Row) -> str:
     """Return the calls of an attempt in one spelling, to find attempts that did the same."""
-    steps = [step for turn in one["turns"] for step in turn.get("steps", ())]
-    return json.dumps([[step["tool"], _object(step["arguments"])] for step in steps], sort_keys=True)
+    steps = [step for turn in attempt["turns"] for step in turn.get("steps", ())]
+    return json.dumps([[step["tool"], _parse_arguments(step["arguments"])] for step in steps], sort_keys=True)
 
 
-def _call(step: Row, name: str) -> dict[str, Any]:
-    given = _object(step["arguments"]) or {}
-    return {"id": name, "type": "function", "function": {"name": step["tool"], "arguments": given}}
+def _to_tool_call(step: Row, call_id: str) -> dict[str, Any]:
+    call_arguments = _parse_arguments(step["arguments"]) or {}
+    return {"id": call_id, "type": "function", "function": {"name": step["tool"], "arguments": call_arguments}}
 
 
-def _object(given: str | Mapping[str, Any]) -> dict[str, Any] | None:
+def _parse_arguments(raw_arguments: str | Mapping[str, Any]) -> dict[str, Any] | None:
     """Return arguments as an object without nulls; None if they are not a JSON object."""
-    if isinstance(given, str):
+    if isinstance(raw_arguments, str):
         try:
-            given = json.loads(given or "{}")
+            raw_arguments = json.loads(raw_arguments or "{}")
         except (ValueError, RecursionError):
             return None
-    return {name: value for name, value in given.items() if value is not None} if isinstance(given, Mapping) else None
+    return (
+        {name: value for name, value in raw_arguments.items() if value is not None}
+        if isinstance(raw_arguments, Mapping)
+        else None
+    )
 
 
-def _grounding(one: Row) -> float | None:
-    terms: Mapping[str, float | None] = one["terms"]
+def _grounding_of(attempt: Row) -> float | None:
+    terms: Mapping[str, float | None] = attempt["terms"]
     return terms.get("grounding", terms.get("precision"))
 
 
-def _knows(value: str, shown: str, answers: Sequence[str]) -> bool:
+def _names_unseen_answer(value: str, visible_text: str, answers: Sequence[str]) -> bool:
     """True if an argument contains an answer, or is a URL, that does not occur in the visible text."""
     if "://" in value:
-        return value not in shown
-    said = normalise(value)
-    named = [normalise(answer) for answer in answers if holds(said, normalise(answer))]
-    return bool(named) and not any(holds(normalise(shown), answer) for answer in named)
+        return value not in visible_text
+    normal_value = normalise(value)
+    named_answers = [normalise(answer) for answer in answers if contains_phrase(normal_value, normalise(answer))]
+    return bool(named_answers) and not any(contains_phrase(normalise(visible_text), answer) for answer in named_answers)

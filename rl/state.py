@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from webemu.rl.record import End
-from webemu.rl.session_client import SessionWeb
+from webemu.rl.session_client import SessionClient
 from webemu.rl.tasks import Task
-from webemu.rl.views import Leaf
+from webemu.rl.views import OpenPage
 
-Kind = Literal["task", "results", "page", "matches", "user", "misuse", "refusal", "weather", "limit", "over"]
+ObservationKind = Literal["task", "results", "page", "matches", "user", "misuse", "refusal", "weather", "limit", "over"]
 """Kind of an observation: what was shown, or why nothing was."""
 
 
@@ -38,7 +38,7 @@ class Limits:
     """Retries of a request that failed because of an outage, before the episode is masked."""
 
 
-def limits_of(told: Mapping[str, Any]) -> Limits:
+def parse_limits(config: Mapping[str, Any]) -> Limits:
     """Return the limits in a configuration; names that are left out keep their default.
 
         parse_limits({"turns": 8, "brief": True})
@@ -46,9 +46,9 @@ def limits_of(told: Mapping[str, Any]) -> Limits:
     Raises: ValueError if a name is unknown.
     """
     names = [one.name for one in fields(Limits)]
-    if unknown := sorted(set(told) - set(names)):
+    if unknown := sorted(set(config) - set(names)):
         raise ValueError(f"unknown limit {unknown[0]!r}; known limits: {', '.join(names)}")
-    return Limits(**told)
+    return Limits(**config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,34 +56,34 @@ class Observation:
     """Text that the model reads next."""
 
     text: str
-    kind: Kind
+    kind: ObservationKind
     done: bool = False
     """True if the episode has ended."""
 
 
 @dataclass(slots=True)
-class State:
+class EpisodeState:
     """Mutable state of an episode; `reset` replaces it as a whole."""
 
     task: Task
     seed: int
-    web: SessionWeb | None = None
+    session: SessionClient | None = None
     """Client of the session; None before it is opened."""
     turns: int = 0
     calls: int = 0
-    misuses: int = 0
+    invalid_calls: int = 0
     answer: str = ""
     citations: tuple[str, ...] = ()
     end: End = ""
     mask: str = ""
     results: tuple[str, ...] = ()
     """URLs of the last search, so that `r1` is the first."""
-    open_page: Leaf | None = None
+    open_page: OpenPage | None = None
     opened: dict[str, None] = field(default_factory=dict)
     """URLs of the pages in the order in which they were first opened, so that `p1` is the first. The values are
     unused.
     """
-    shown: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parts_by_page: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Texts that each page showed, by `webemu.rl.record.url_key` of its final URL."""
     redirects: dict[str, str] = field(default_factory=dict)
     """Mapping from `url_key` of each requested URL to that of its final URL."""

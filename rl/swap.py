@@ -6,31 +6,31 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from webemu.rl.views import Leaf
+from webemu.rl.views import OpenPage
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
+class WordSwap:
     """Mapping from words to their replacements. Only whole words are replaced, ignoring case, the longest first. URLs
     stay as they are, so that links keep working.
     """
 
     words: Mapping[str, str] = field(default_factory=dict)
 
-    def results(self, text: str) -> str:
+    def swap_in_results(self, text: str) -> str:
         """Return a list of results with the words replaced; lines that contain a URL stay as they are."""
         if not self.words:
             return text
-        return "\n".join(line if "://" in line else self._said(line) for line in text.split("\n"))
+        return "\n".join(line if "://" in line else self._replace_words(line) for line in text.split("\n"))
 
-    def leaf(self, page: Leaf) -> Leaf:
+    def swap_in_page(self, page: OpenPage) -> OpenPage:
         """Return a page with the words replaced in its title and text."""
         if not self.words:
             return page
-        return replace(page, title=self._said(page.title), text=self._said(page.text))
+        return replace(page, title=self._replace_words(page.title), text=self._replace_words(page.text))
 
-    def _said(self, text: str) -> str:
-        said = {word.casefold(): other for word, other in self.words.items()}
+    def _replace_words(self, text: str) -> str:
+        replacements = {word.casefold(): other for word, other in self.words.items()}
         longest = sorted(map(re.escape, self.words), key=len, reverse=True)
         pattern = rf"(?<!\w)(?:{'|'.join(longest)})(?!\w)"
-        return re.sub(pattern, lambda m: said.get(m[0].casefold(), m[0]), text, flags=re.IGNORECASE)
+        return re.sub(pattern, lambda m: replacements.get(m[0].casefold(), m[0]), text, flags=re.IGNORECASE)

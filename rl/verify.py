@@ -39,18 +39,18 @@ stay.
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
-def exact(answer: str, accepted: Iterable[str]) -> bool:
+def is_exact_match(answer: str, accepted: Iterable[str]) -> bool:
     """True if the answer equals an accepted one after normalisation.
 
     is_exact_match("The 12th of March, 2004", ["2004-03-12"])  # True
     """
-    given = normalise(answer)
-    return any(given == normalise(gold) for gold in accepted)
+    normal_answer = normalise(answer)
+    return any(normal_answer == normalise(gold) for gold in accepted)
 
 
 def f1(answer: str, accepted: Iterable[str]) -> float:
     """Return the best F1 score between the answer's tokens and those of an accepted answer, in [0, 1]."""
-    return max((_overlap(normalise(answer).split(), normalise(gold).split()) for gold in accepted), default=0.0)
+    return max((_token_f1(normalise(answer).split(), normalise(gold).split()) for gold in accepted), default=0.0)
 
 
 def normalise(text: str) -> str:
@@ -59,24 +59,24 @@ def normalise(text: str) -> str:
 
         normalise("The 1.2 million people!")  # "1200000 people"
     """
-    text = " ".join(folded(text).split())
+    text = " ".join(fold_text(text).split())
     # The date patterns are slow, and most texts have no digit.
-    text = _dated(text) if _DIGIT.search(text) else text
-    text = _NUMBER.sub(_number, _WORD.sub(lambda m: str(_WORDS.index(m[0])), text))
-    text = _SIGNS.sub(_unpunctuated, text)
+    text = _normalise_dates(text) if _DIGIT.search(text) else text
+    text = _NUMBER.sub(_normalise_number, _WORD.sub(lambda m: str(_WORDS.index(m[0])), text))
+    text = _SIGNS.sub(_strip_punctuation, text)
     return " ".join(_ARTICLES.sub(" ", text).split())
 
 
-def _dated(text: str) -> str:
+def _normalise_dates(text: str) -> str:
     """Replace dates and months by tokens such as `date20040312`."""
-    text = _ISO.sub(lambda m: _date(m[1], int(m[2]), m[3]), text)
-    text = _DAY_FIRST.sub(lambda m: _date(m[3], _month(m[2]), m[1]), text)
-    text = _MONTH_FIRST.sub(lambda m: _date(m[3], _month(m[1]), m[2]), text)
-    text = _MONTH_YEAR.sub(lambda m: f"date{m[2]}{_month(m[1]):02}", text)
+    text = _ISO.sub(lambda m: _date_token(m[1], int(m[2]), m[3]), text)
+    text = _DAY_FIRST.sub(lambda m: _date_token(m[3], _month_number(m[2]), m[1]), text)
+    text = _MONTH_FIRST.sub(lambda m: _date_token(m[3], _month_number(m[1]), m[2]), text)
+    text = _MONTH_YEAR.sub(lambda m: f"date{m[2]}{_month_number(m[1]):02}", text)
     return _ISO_MONTH.sub(r"date\1\2", text)
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return the text in lower case, with look-alikes and digits of any script in their plain form, and without
     invisible characters.
     """
@@ -84,49 +84,49 @@ def folded(text: str) -> str:
         return text.casefold()
     # Case folding may undo the normalisation, hence NFKC twice.
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return _FOREIGN.sub(_plain, text)
+    return _FOREIGN.sub(_fold_character, text)
 
 
-def _plain(found: re.Match[str]) -> str:
-    c = found[0]
+def _fold_character(match: re.Match[str]) -> str:
+    c = match[0]
     kind = unicodedata.category(c)
     return "" if kind == "Cf" else str(unicodedata.decimal(c)) if kind == "Nd" else c
 
 
-def _unpunctuated(found: re.Match[str]) -> str:
+def _strip_punctuation(match: re.Match[str]) -> str:
     """Return the symbols of a run of signs. Punctuation between digits becomes a space, so that a range or a list
     never turns into another number.
     """
-    kept = "".join(c for c in found[0] if c not in string.punctuation and unicodedata.category(c)[0] != "P")
-    if kept:
-        return kept
-    start, end = found.span()
-    return " " if found.string[start - 1 : start].isdigit() and found.string[end : end + 1].isdigit() else ""
+    symbols = "".join(c for c in match[0] if c not in string.punctuation and unicodedata.category(c)[0] != "P")
+    if symbols:
+        return symbols
+    start, end = match.span()
+    return " " if match.string[start - 1 : start].isdigit() and match.string[end : end + 1].isdigit() else ""
 
 
-def _overlap(given: list[str], gold: list[str]) -> float:
+def _token_f1(answer_tokens: list[str], gold_tokens: list[str]) -> float:
     """Return the F1 score of two token lists; 1 if both are empty."""
-    if not given or not gold:
-        return float(given == gold)
-    common = sum((Counter(given) & Counter(gold)).values())
-    return 2 * common / (len(given) + len(gold))
+    if not answer_tokens or not gold_tokens:
+        return float(answer_tokens == gold_tokens)
+    common = sum((Counter(answer_tokens) & Counter(gold_tokens)).values())
+    return 2 * common / (len(answer_tokens) + len(gold_tokens))
 
 
-def _month(name: str) -> int:
+def _month_number(name: str) -> int:
     return _MONTHS.index(name[:3]) + 1
 
 
-def _date(year: str, month: int, day: str) -> str:
+def _date_token(year: str, month: int, day: str) -> str:
     """Return a date as one token that survives the removal of punctuation and is not a number."""
     return f"date{year}{month:02}{int(day):02}"
 
 
-def _number(found: re.Match[str]) -> str:
+def _normalise_number(match: re.Match[str]) -> str:
     """Return a number without separators and with its scale applied; `minus` and `point` survive the removal of
     punctuation.
     """
-    sign, whole, fraction, scale = (part or "" for part in found.groups())
-    digits = re.sub(r"\D", "", whole)
+    sign, integer_part, fraction, scale = (part or "" for part in match.groups())
+    digits = re.sub(r"\D", "", integer_part)
     # Integers stay strings: `Decimal.normalize` would round long ones and drop leading zeros.
     if not fraction and not scale:
         return ("minus" if sign else "") + digits

@@ -9,7 +9,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from webemu.ingest.run import Report, run
-from webemu.ingest.sources import expand
+from webemu.ingest.sources import expand_sources
 
 
 @dataclass(frozen=True)
@@ -59,4 +59,4 @@ def write(path: Path, records: Sequence[Seen]) -> Path:
 
 
 def ingest(folder: Path, *paths: Path, snapshot: bool = True) -> Report:
-    return run(expand([str(path) for path in paths]).sources, folder, 1, snapshot=snapshot, quiet=True)
+    return run(expand_sources([str(path) for path in paths]).sources, folder, 1, snapshot=snapshot, quiet=True)

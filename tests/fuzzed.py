@@ -20,9 +20,9 @@ from urllib.parse import quote, quote_from_bytes
 
 from webemu.api import archives, mcp, pages, wiki
 from webemu.api.dialects import DIALECTS
-from webemu.api.mcp.endpoint import ENDPOINTS, TOOLSETS
+from webemu.api.mcp.endpoint import ENDPOINTS, TOOLSETS_BY_PATH
 from webemu.api.services import native
-from webemu.api.services.registry import services
+from webemu.api.services.registry import build_services
 from webemu.emulator.policy import Blocked, Budget, Policy
 from webemu.emulator.weather import Latency, Weather
 
@@ -172,11 +172,11 @@ def places() -> list[Place]:
     """Return all places of all doors."""
     of_policy = tuple(field.name for part in (Policy, Blocked, Budget, Weather, Latency) for field in fields(part))
     found = [
-        Place(("GET", "HEAD"), ("/v1/search",), native.SEARCH, plain={"q": "ships"}),
-        Place(("GET",), ("/v1/fetch",), native.FETCH, plain={"url": URL}),
-        Place(("GET",), ("/v1/find",), native.FIND, plain={"url": URL, "pattern": "ships"}),
-        Place(("POST",), ("/v1/search",), native.SEARCHES, plain={"queries": ["ships"]}),
-        Place(("POST",), ("/v1/fetch",), native.FETCHES, plain={"urls": [URL]}),
+        Place(("GET", "HEAD"), ("/v1/search",), native.SEARCH_PARAMS, plain={"q": "ships"}),
+        Place(("GET",), ("/v1/fetch",), native.FETCH_PARAMS, plain={"url": URL}),
+        Place(("GET",), ("/v1/find",), native.FIND_PARAMS, plain={"url": URL, "pattern": "ships"}),
+        Place(("POST",), ("/v1/search",), native.SEARCH_BATCH_PARAMS, plain={"queries": ["ships"]}),
+        Place(("POST",), ("/v1/fetch",), native.FETCH_BATCH_PARAMS, plain={"urls": [URL]}),
         Place(("POST",), ("/v1/sessions",), of_policy),
         Place(("GET",), ("/v1/sessions/ws-nobody", "/v1/sessions/", "/v1/sessions/wp-e30"), ("from", "limit")),
         Place(
@@ -185,18 +185,18 @@ def places() -> list[Place]:
         Place(
             ("GET",),
             ("/s/ws-nobody/v1/search", "/s//v1/fetch", "/s/wp-e30/serper/search", "/s/wp-e30/v1/fetch"),
-            native.FETCH,
+            native.FETCH_PARAMS,
         ),
     ]
     for dialect in DIALECTS:
         for route in dialect.routes:
             paths = paths_of(route.path)
             below = tuple(f"/{dialect.name}{path}" for path in paths)
-            found.append(Place(route.methods, (*below, *paths), _own(route.answer), plain=PLAIN))
+            found.append(Place(route.methods, (*below, *paths), _own(route.endpoint), plain=PLAIN))
             if dialect.hosts:
-                found.append(Place(route.methods, paths, _own(route.answer), dialect.hosts, PLAIN))
+                found.append(Place(route.methods, paths, _own(route.endpoint), dialect.hosts, PLAIN))
     of_mcp = _of_module(mcp)
-    for end in TOOLSETS:
+    for end in TOOLSETS_BY_PATH:
         found.append(
             Place(
                 ("POST", "GET", "OPTIONS"),
@@ -205,8 +205,8 @@ def places() -> list[Place]:
                 plain={"jsonrpc": "2.0", "id": 1, "method": "tools/call"},
             )
         )
-    assert len(ENDPOINTS) == len(TOOLSETS)
-    for pattern, _ in services(frozenset()).paths[len(DIALECTS) :]:
+    assert len(ENDPOINTS) == len(TOOLSETS_BY_PATH)
+    for pattern, _ in build_services(frozenset()).paths[len(DIALECTS) :]:
         names = _of_module(archives) if re.search("cdx|web|crawl|coll|CC", pattern.pattern) else _of_module(pages)
         found.append(Place(("GET", "POST"), paths_of(pattern.pattern), names, plain=PLAIN))
     archive_hosts = ("web.archive.org", "index.commoncrawl.org", "data.commoncrawl.org")

@@ -17,14 +17,14 @@ import yaml
 from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
-from webemu.api.proxy.command import BUNDLE
-from webemu.api.services.own_hosts import is_own
+from webemu.api.proxy.command import CA_VARIABLES
+from webemu.api.services.own_hosts import is_own_host
 from webemu.emulator.cli import COMMANDS, app
 from webemu.emulator.config import Config
 
 HOUSE = Path(__file__).parent.parent
 VALIDATOR = Draft7Validator(json.loads((Path(__file__).parent / "data" / "compose_spec.json").read_text()))
-ENVIRONMENT = {f"WEBEMU_{field.name.upper()}" for field in fields(Config)} | {"WEBEMU_SERVER", *BUNDLE}
+ENVIRONMENT = {f"WEBEMU_{field.name.upper()}" for field in fields(Config)} | {"WEBEMU_SERVER", *CA_VARIABLES}
 
 
 def read(name: str) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_the_agent_has_the_certificate_and_no_key(compose: dict[str, Any], tmp_p
     assert "PRIVATE" not in place.read_text()
     assert place.stat().st_mode & 0o044 == 0o044, "readable by an agent that runs as somebody else"
     agent = services["agent"]
-    assert {name for name, value in agent["environment"].items() if value == exported} == set(BUNDLE)
+    assert {name for name, value in agent["environment"].items() if value == exported} == set(CA_VARIABLES)
     assert [name for name in agent["volumes"] if not name.endswith(":ro") or name.startswith("data:")] == []
 
 
@@ -179,8 +179,8 @@ def test_only_the_balancer_is_reached_from_outside_and_from_this_machine_alone(c
 
 
 def test_the_balancer_has_the_name_that_a_server_knows_itself_by(copies: dict[str, Any]) -> None:
-    assert all(is_own(alias) for alias in copies["services"]["balancer"]["networks"]["copies"]["aliases"])
-    assert not is_own("balancer")
+    assert all(is_own_host(alias) for alias in copies["services"]["balancer"]["networks"]["copies"]["aliases"])
+    assert not is_own_host("balancer")
 
 
 def test_copies_write_nothing_but_what_sessions_did(copies: dict[str, Any], dockerfile: dict[str, list[str]]) -> None:

@@ -49,7 +49,7 @@ def test_the_command_reference_is_what_help_says(request: pytest.FixtureRequest)
 
 def row(dialect: Dialect) -> str:
     addresses = ", ".join(f"`{address}`" for address in (*dialect.hosts, f"/{dialect.name}/"))
-    return f"| {dialect.service} | {addresses} | {dialect.pointed} | {', '.join(dialect.clients)} |\n"
+    return f"| {dialect.service} | {addresses} | {dialect.setup_hint} | {', '.join(dialect.clients)} |\n"
 
 
 def test_the_table_of_services_is_that_of_the_dialects(request: pytest.FixtureRequest) -> None:

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from webemu.api.services.own_hosts import is_own
+from webemu.api.services.own_hosts import is_own_host
 from webemu.emulator.cli import app
-from webemu.emulator.config import Config, load
+from webemu.emulator.config import Config, load_config
 
 FOLDER = Path(__file__).parent.parent / "deploy" / "kubernetes"
 VERSIONS = ("1.30", "1.33", "1.37")
@@ -102,7 +102,7 @@ def test_pods_call_commands_with_options_and_settings_there_are(pod: Document) -
         given = {one["name"]: one["value"] for one in container["env"]}
         assert given.keys() <= {f"WEBEMU_{field.name.upper()}" for field in fields(Config)}
         mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
-        config = load({}, given)
+        config = load_config({}, given)
         assert str(config.root) in mounted
         assert config.state == "none" or config.state in mounted
         assert "/tmp" in mounted, "the root is read-only"
@@ -159,6 +159,6 @@ def test_nothing_leaves_the_namespace() -> None:
 
 def test_a_server_knows_itself_by_the_names_that_services_have() -> None:
     for name in ("webemu.webemu.svc", "webemu-0.copies.webemu.svc", "webemu-2.copies.webemu.svc.cluster.local"):
-        assert is_own(name)
+        assert is_own_host(name)
     for name in ("svc", "svc.example", "cluster.local", "a.svc.example"):
-        assert not is_own(name)
+        assert not is_own_host(name)

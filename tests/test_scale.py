@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.scale import size
-from benchmarks.scale_model import fitted, report
-from benchmarks.scale_queries import drop, resident
+from benchmarks.scale import measure_size
+from benchmarks.scale_model import build_report, fit_power_law
+from benchmarks.scale_queries import count_resident_bytes, drop_from_cache
 
 
 def test_a_power_is_found_again() -> None:
     pages = [1e4, 1e5, 1e6]
-    factor, exponent = fitted(pages, [3 * one**0.5 for one in pages])
+    factor, exponent = fit_power_law(pages, [3 * one**0.5 for one in pages])
     assert (factor, exponent) == pytest.approx((3, 0.5))
 
 
@@ -20,19 +20,19 @@ def test_a_power_is_found_again() -> None:
 def test_what_is_in_the_page_cache_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 20))
-    assert resident(file) == 1 << 20
-    drop(file)
-    assert resident(file) in (0, 1 << 20), "a file system of memory keeps it"
+    assert count_resident_bytes(file) == 1 << 20
+    drop_from_cache(file)
+    assert count_resident_bytes(file) in (0, 1 << 20), "a file system of memory keeps it"
 
 
 @pytest.mark.slow
 def test_a_small_web_is_measured_from_generation_to_cold_reads(tmp_path: Path) -> None:
-    found = size(400, tmp_path, 2)
+    found = measure_size(400, tmp_path, 2)
     assert found["pages"] > 300
     assert all(found[step]["core_s"] > 0 and found[step]["rss"] > 1e7 for step in ("generate", "ingest", "build"))
     assert all(found["disk"].values())
     assert len({one["bytes"] for one in found["cold"]}) == 1
     assert all(one["search"]["asked"] == 40 and one["own"] > 1e7 for one in found["cold"])
-    table = report([found, {**found, "pages": 10 * found["pages"]}])
+    table = build_report([found, {**found, "pages": 10 * found["pages"]}])
     assert "| search, warm, core-us |" in table
     assert "exponent" in table.splitlines()[0]

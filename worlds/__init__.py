@@ -12,19 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from webemu.worlds.crawl import visits
-from webemu.worlds.folder import TASKS, writing
-from webemu.worlds.invent import invent
-from webemu.worlds.site_directory import draw_atlas
-from webemu.worlds.sites import all_sites
-from webemu.worlds.tasks import graph_lines, task_lines
+from webemu.worlds.crawl import list_fetches
+from webemu.worlds.folder import TASKS_FILE, open_output_folder
+from webemu.worlds.invent import invent_graph
+from webemu.worlds.site_directory import assign_addresses
+from webemu.worlds.sites import list_sites
+from webemu.worlds.tasks import list_graph_lines, list_task_lines
 from webemu.worlds.warcs import write_crawl
 
-GRAPH = "graph.jsonl"
+GRAPH_FILE = "graph.jsonl"
 """Name of the file with all entities and facts, one JSON object a line."""
-STORIES = 0.18
+STORIES_PER_PAGE = 0.18
 """News stories per page of the web."""
-DENSITY = 0.87
+GRAPH_DENSITY = 0.87
 """Size of the graph relative to the requested pages, chosen so that entities, sites and stories together make that
 many.
 """
@@ -38,7 +38,7 @@ class Summary:
     """Hosts with a site of their own."""
     pages: int
     """HTML pages of all sites, each counted once."""
-    visits: int
+    captures: int
     """Recorded captures: pages, robots.txt, sitemaps, feeds, redirects, errors and revisits."""
     tasks: int
     """Questions in `tasks.jsonl`."""
@@ -60,23 +60,23 @@ def generate(
     The folder appears under its name only when it is complete, and replaces an earlier web. `progress` is called with
     (captures written, all captures). Raises SourceError if `out` exists and is not a generated web.
     """
-    atlas = draw_atlas(invent(seed, round(pages * DENSITY)), round(pages * STORIES))
-    sites = all_sites(atlas)
-    crawl = list(visits(seed, sites))
+    directory = assign_addresses(invent_graph(seed, round(pages * GRAPH_DENSITY)), round(pages * STORIES_PER_PAGE))
+    sites = list_sites(directory)
+    fetches = list(list_fetches(seed, sites))
     done = 0
 
-    def tick(count: int) -> None:
+    def tick(new_captures: int) -> None:
         nonlocal done
-        done += count
+        done += new_captures
         if progress:
-            progress(done, len(crawl))
+            progress(done, len(fetches))
 
-    with writing(out) as folder:
-        files = write_crawl(folder, seed, crawl, tick)
-        tasks = list(task_lines(atlas))
-        (folder / GRAPH).write_text("".join(graph_lines(atlas)), encoding="utf-8")
-        (folder / TASKS).write_text("".join(tasks), encoding="utf-8")
+    with open_output_folder(out) as folder:
+        files = write_crawl(folder, seed, fetches, tick)
+        tasks = list(list_task_lines(directory))
+        (folder / GRAPH_FILE).write_text("".join(list_graph_lines(directory)), encoding="utf-8")
+        (folder / TASKS_FILE).write_text("".join(tasks), encoding="utf-8")
         size = sum(path.stat().st_size for path in files)
     # Sites yield their pages lazily, so they are counted by listing them once more; nothing is rendered.
-    found = sum(len(list(site.leaves(site))) for site in sites)
-    return Summary(len(sites), found, len(crawl), len(tasks), len(files), size)
+    page_count = sum(len(list(site.list_pages(site))) for site in sites)
+    return Summary(len(sites), page_count, len(fetches), len(tasks), len(files), size)

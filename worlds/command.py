@@ -10,7 +10,7 @@ import typer
 from tqdm import tqdm
 
 from webemu.worlds import generate as write_web
-from webemu.worlds.folder import TASKS
+from webemu.worlds.folder import TASKS_FILE
 from webemu.worlds.toy_web import generate_toy
 
 
@@ -39,14 +39,14 @@ def generate(
     """
     with tqdm(unit="record", desc="writing", disable=quiet, file=sys.stderr, leave=False) as bar:
 
-        def show(done: int, total: int) -> None:
+        def show_progress(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
         if toy:
-            print(f"tasks     {generate_toy(out, seed, pages, show):,} in {out / TASKS}")
+            print(f"tasks     {generate_toy(out, seed, pages, show_progress):,} in {out / TASKS_FILE}")
             return
-        made = write_web(out, seed, pages, show)
-    print(f"web       {made.pages:,} pages of {made.hosts} hosts, {made.visits:,} captures")
-    print(f"files     {made.files:,} WARC files, {made.bytes / 1e6:,.1f} MB, below {out}")
-    print(f"tasks     {made.tasks:,} in {out / TASKS}")
+        summary = write_web(out, seed, pages, show_progress)
+    print(f"web       {summary.pages:,} pages of {summary.hosts} hosts, {summary.captures:,} captures")
+    print(f"files     {summary.files:,} WARC files, {summary.bytes / 1e6:,.1f} MB, below {out}")
+    print(f"tasks     {summary.tasks:,} in {out / TASKS_FILE}")

@@ -14,186 +14,231 @@ from html import escape
 from typing import Literal
 from urllib.parse import urljoin
 
-from webemu.worlds.seeded_random import dice
-from webemu.worlds.templates import page
-from webemu.worlds.web import Answer, Leaf, Site
+from webemu.worlds.seeded_random import seeded_rng
+from webemu.worlds.templates import render_page
+from webemu.worlds.web import HttpResponse, Site, SitePage
 
 Subset = Literal["warc", "crawldiagnostics", "robotstxt"]
 """Folder of Common Crawl that a fetch is written to."""
-NAME = "WEBEMU-2024-49"
+CRAWL_NAME = "WEBEMU-2024-49"
 """Name of the crawl, in Common Crawl's form."""
-BEGIN, END = datetime(2024, 11, 30, tzinfo=UTC), datetime(2024, 12, 12, tzinfo=UTC)
-SECOND = datetime(2024, 12, 3, tzinfo=UTC)
+CRAWL_START, CRAWL_END = datetime(2024, 11, 30, tzinfo=UTC), datetime(2024, 12, 12, tzinfo=UTC)
+SECOND_PASS_START = datetime(2024, 12, 3, tzinfo=UTC)
 """Start of the second pass. Pages that changed at the turn of the month, and pages to be revisited, are fetched again
 from here on; the first pass ends a day earlier.
 """
-AGAIN = 24
+DUPLICATE_ONE_IN = 24
 """One page in this many is captured twice, for each of the four kinds of duplicate."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class CrawlFetch:
     """One request of the crawler and the response to it."""
 
     site: Site
     url: str
-    moment: datetime
+    captured_at: datetime
     """UTC time of the capture."""
-    fetch: Callable[[], Answer]
+    get_response: Callable[[], HttpResponse]
     """Callable that renders the response."""
     subset: Subset = "warc"
     language: str = "en"
     """Language that the crawler detects, ISO 639-1."""
     charset: str = "utf-8"
     """Encoding that the crawler detects."""
-    repeats: Visit | None = None
+    original: CrawlFetch | None = None
     """Fetch whose payload a revisit repeats, or None. `fetch` of a revisit gives status and headers; its body is not
     recorded.
     """
 
 
-def visits(seed: int, sites: list[Site]) -> Iterator[Visit]:
+def list_fetches(seed: int, sites: list[Site]) -> Iterator[CrawlFetch]:
     """Yield every fetch of the crawl, site by site."""
     for site in sites:
-        leaves = list(site.leaves(site))
-        yield from _visit_doors(seed, site, leaves)
-        for number, leaf in enumerate(leaves):
-            yield from _visit_leaf(seed, site, leaf, number)
-        yield from _visit_odds(seed, site)
+        site_pages = list(site.list_pages(site))
+        yield from _fetch_entry_points(seed, site, site_pages)
+        for number, site_page in enumerate(site_pages):
+            yield from _fetch_page(seed, site, site_page, number)
+        yield from _fetch_failures(seed, site)
 
 
-def _moment(seed: int, url: str, *, first: bool = False) -> datetime:
+def _draw_capture_time(seed: int, url: str, *, is_first_pass: bool = False) -> datetime:
     """Draw the time at which a URL is fetched; `first` selects the pass before the turn of the month."""
-    start, end = (BEGIN, SECOND - timedelta(days=1)) if first else (SECOND, END)
+    start, end = (
+        (CRAWL_START, SECOND_PASS_START - timedelta(days=1)) if is_first_pass else (SECOND_PASS_START, CRAWL_END)
+    )
     seconds = int((end - start).total_seconds())
-    return start + timedelta(seconds=dice(seed, "moment", url, first).randrange(seconds))
+    return start + timedelta(seconds=seeded_rng(seed, "moment", url, is_first_pass).randrange(seconds))
 
 
-def _visit_leaf(seed: int, site: Site, leaf: Leaf, number: int) -> Iterator[Visit]:
+def _fetch_page(seed: int, site: Site, site_page: SitePage, number: int) -> Iterator[CrawlFetch]:
     """Yield the fetches of one page: two if it changed or is revisited, and perhaps one under a second URL."""
-    url = site.base + leaf.path
-    now = Visit(site, url, _moment(seed, url), partial(_html, leaf), "warc", leaf.language, leaf.charset)
+    url = site.base_url + site_page.path
+    fetch = CrawlFetch(
+        site,
+        url,
+        _draw_capture_time(seed, url),
+        partial(_html_response, site_page),
+        "warc",
+        site_page.language,
+        site_page.charset,
+    )
     # 0 and 1: a revisit without change, by status 304 or by equal digest; 2 and 3: a second URL of the same page.
-    way = dice(seed, "visits", url).randrange(AGAIN)
-    if leaf.before:
-        yield Visit(site, url, _moment(seed, url, first=True), partial(_html, leaf, early=True))
-        yield now
-    elif way < 2:
-        first = Visit(site, url, _moment(seed, url, first=True), now.fetch, "warc", leaf.language, leaf.charset)
-        yield first
-        yield _unchanged(now, first) if way == 0 else _same(now, first)
+    duplicate_kind = seeded_rng(seed, "visits", url).randrange(DUPLICATE_ONE_IN)
+    if site_page.render_before:
+        yield CrawlFetch(
+            site, url, _draw_capture_time(seed, url, is_first_pass=True), partial(_html_response, site_page, early=True)
+        )
+        yield fetch
+    elif duplicate_kind < 2:
+        first_fetch = CrawlFetch(
+            site,
+            url,
+            _draw_capture_time(seed, url, is_first_pass=True),
+            fetch.get_response,
+            "warc",
+            site_page.language,
+            site_page.charset,
+        )
+        yield first_fetch
+        yield (
+            _as_not_modified_revisit(fetch, first_fetch)
+            if duplicate_kind == 0
+            else _as_identical_revisit(fetch, first_fetch)
+        )
     else:
-        yield now
-    if way == 2:
-        yield _same(_at(seed, now, f"{url}{'&' if '?' in url else '?'}utm_source=letter"), now)
-    elif way == 3:
-        yield _at(seed, now, f"{url}{'&' if '?' in url else '?'}ref=front")
+        yield fetch
+    if duplicate_kind == 2:
+        yield _as_identical_revisit(
+            _with_url(seed, fetch, f"{url}{'&' if '?' in url else '?'}utm_source=letter"), fetch
+        )
+    elif duplicate_kind == 3:
+        yield _with_url(seed, fetch, f"{url}{'&' if '?' in url else '?'}ref=front")
 
 
-def _at(seed: int, visit: Visit, url: str) -> Visit:
+def _with_url(seed: int, fetch: CrawlFetch, url: str) -> CrawlFetch:
     """Return a fetch of the same page under another URL."""
-    return Visit(visit.site, url, _moment(seed, url), visit.fetch, "warc", visit.language, visit.charset)
+    return CrawlFetch(
+        fetch.site, url, _draw_capture_time(seed, url), fetch.get_response, "warc", fetch.language, fetch.charset
+    )
 
 
-def _same(visit: Visit, first: Visit) -> Visit:
+def _as_identical_revisit(fetch: CrawlFetch, original: CrawlFetch) -> CrawlFetch:
     """Return the fetch as a revisit: the crawler noticed that it already had this payload."""
-    return Visit(visit.site, visit.url, visit.moment, visit.fetch, "warc", visit.language, visit.charset, repeats=first)
+    return CrawlFetch(
+        fetch.site,
+        fetch.url,
+        fetch.captured_at,
+        fetch.get_response,
+        "warc",
+        fetch.language,
+        fetch.charset,
+        original=original,
+    )
 
 
-def _unchanged(visit: Visit, first: Visit) -> Visit:
+def _as_not_modified_revisit(fetch: CrawlFetch, original: CrawlFetch) -> CrawlFetch:
     """Return the fetch as a revisit that the server answered with 304."""
-    answer = partial(Answer, b"", 304, "")
-    return Visit(visit.site, visit.url, visit.moment, answer, "crawldiagnostics", repeats=first)
+    get_response = partial(HttpResponse, b"", 304, "")
+    return CrawlFetch(fetch.site, fetch.url, fetch.captured_at, get_response, "crawldiagnostics", original=original)
 
 
-def _html(leaf: Leaf, *, early: bool = False) -> Answer:
-    render = leaf.before if early and leaf.before else leaf.render
-    body = render().encode(leaf.charset, "xmlcharrefreplace")
-    declared = "text/html" if leaf.quiet else f"text/html; charset={leaf.charset.upper()}"
-    return Answer(body, 200, declared, modified="2024-06-01" if early else leaf.modified)
+def _html_response(site_page: SitePage, *, early: bool = False) -> HttpResponse:
+    render = site_page.render_before if early and site_page.render_before else site_page.render
+    body = render().encode(site_page.charset, "xmlcharrefreplace")
+    content_type = "text/html" if site_page.omits_charset else f"text/html; charset={site_page.charset.upper()}"
+    return HttpResponse(body, 200, content_type, last_modified="2024-06-01" if early else site_page.last_modified)
 
 
-def _visit_doors(seed: int, site: Site, leaves: list[Leaf]) -> Iterator[Visit]:
+def _fetch_entry_points(seed: int, site: Site, site_pages: list[SitePage]) -> Iterator[CrawlFetch]:
     """Yield the fetches of robots.txt, sitemap and feed, and of the URLs that redirect to the site's home page."""
 
-    def to(path: str, fetch: Callable[[], Answer], subset: Subset = "warc") -> Visit:
-        return Visit(site, site.base + path, _moment(seed, site.base + path), fetch, subset)
+    def fetch_path(path: str, get_response: Callable[[], HttpResponse], subset: Subset = "warc") -> CrawlFetch:
+        return CrawlFetch(
+            site, site.base_url + path, _draw_capture_time(seed, site.base_url + path), get_response, subset
+        )
 
-    yield to("/robots.txt", partial(_robots, site), "robotstxt")
-    yield to("/sitemap.xml", partial(_sitemap, site, leaves))
-    if site.feed:
-        yield to(site.feed, partial(_feed, site, leaves))
-    fronts = [f"http://{site.host}/"] + ([f"https://{site.host[4:]}/"] if site.host.startswith("www.") else [])
-    for front in fronts:
-        moved = partial(_moved, site, f"{site.base}/", 301)
-        yield Visit(site, front, _moment(seed, front), moved, "crawldiagnostics")
+    yield fetch_path("/robots.txt", partial(_robots_response, site), "robotstxt")
+    yield fetch_path("/sitemap.xml", partial(_sitemap_response, site, site_pages))
+    if site.feed_path:
+        yield fetch_path(site.feed_path, partial(_feed_response, site, site_pages))
+    front_urls = [f"http://{site.host}/"] + ([f"https://{site.host[4:]}/"] if site.host.startswith("www.") else [])
+    for front_url in front_urls:
+        get_response = partial(_redirect_response, site, f"{site.base_url}/", 301)
+        yield CrawlFetch(site, front_url, _draw_capture_time(seed, front_url), get_response, "crawldiagnostics")
 
 
-def _visit_odds(seed: int, site: Site) -> Iterator[Visit]:
+def _fetch_failures(seed: int, site: Site) -> Iterator[CrawlFetch]:
     """Yield the fetches of redirects, dead links, removed pages and server errors."""
-    answers: list[tuple[str, Callable[[], Answer]]] = [
-        (old, partial(_moved, site, new, status)) for old, new, status in site.moved
+    responses: list[tuple[str, Callable[[], HttpResponse]]] = [
+        (old, partial(_redirect_response, site, new, status)) for old, new, status in site.redirects
     ]
-    answers += [(path, partial(_error, site, 404)) for path in site.dead]
-    answers += [(path, partial(_error, site, 410)) for path in site.gone]
-    answers += [(path, partial(_error, site, status)) for path, status in site.broken]
-    for path, fetch in answers:
-        url = site.base + path
-        yield Visit(site, url, _moment(seed, url), fetch, "crawldiagnostics")
+    responses += [(path, partial(_error_response, site, 404)) for path in site.not_found_paths]
+    responses += [(path, partial(_error_response, site, 410)) for path in site.gone_paths]
+    responses += [(path, partial(_error_response, site, status)) for path, status in site.failing_paths]
+    for path, get_response in responses:
+        url = site.base_url + path
+        yield CrawlFetch(site, url, _draw_capture_time(seed, url), get_response, "crawldiagnostics")
 
 
-REASONS = {
+REASON_PHRASES = {
     301: "Moved Permanently", 302: "Found", 304: "Not Modified", 404: "Not Found", 410: "Gone", 500: "Internal Server Error",
     502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
 }  # fmt: skip
 """Reason phrases by status code; 200 is always `OK`."""
 
 
-def _moved(site: Site, target: str, status: int) -> Answer:
+def _redirect_response(site: Site, target: str, status: int) -> HttpResponse:
     """Return a redirect. nginx sends the target as it was configured; the other servers make it an absolute URL."""
-    where = target if site.server == "nginx" else urljoin(site.base, target)
-    reason = REASONS[status]
+    location = target if site.server == "nginx" else urljoin(site.base_url, target)
+    reason = REASON_PHRASES[status]
     body = f"<html><head><title>{status} {reason}</title></head><body><h1>{reason}</h1></body></html>\n"
-    return Answer(body.encode(), status, "text/html", location=where)
+    return HttpResponse(body.encode(), status, "text/html", location=location)
 
 
-def _error(site: Site, status: int) -> Answer:
-    reason = REASONS[status]
+def _error_response(site: Site, status: int) -> HttpResponse:
+    reason = REASON_PHRASES[status]
     hint = "The page you were looking for is not here." if status < 500 else "Please try again in a few minutes."
-    body = page(site, f"{status} {reason} - {site.name}", f"<h1>{status} {reason}</h1>\n<p>{hint}</p>\n")
-    return Answer(body.encode(), status)
+    body = render_page(site, f"{status} {reason} - {site.name}", f"<h1>{status} {reason}</h1>\n<p>{hint}</p>\n")
+    return HttpResponse(body.encode(), status)
 
 
-def _robots(site: Site) -> Answer:
-    lines = ["User-agent: *", *(f"Disallow: {path}" for path in site.disallow)] + ["Disallow:"] * (not site.disallow)
+def _robots_response(site: Site) -> HttpResponse:
+    lines = ["User-agent: *", *(f"Disallow: {path}" for path in site.disallowed_prefixes)] + ["Disallow:"] * (
+        not site.disallowed_prefixes
+    )
     if site.kind == "shop":
         lines.append("Crawl-delay: 5")
-    lines += ["", f"Sitemap: {site.base}/sitemap.xml", ""]
-    return Answer("\n".join(lines).encode(), 200, "text/plain")
+    lines += ["", f"Sitemap: {site.base_url}/sitemap.xml", ""]
+    return HttpResponse("\n".join(lines).encode(), 200, "text/plain")
 
 
-def _sitemap(site: Site, leaves: list[Leaf]) -> Answer:
+def _sitemap_response(site: Site, site_pages: list[SitePage]) -> HttpResponse:
     entries = "".join(
-        f"<url><loc>{escape(site.base + leaf.path)}</loc><lastmod>{leaf.modified}</lastmod></url>\n" for leaf in leaves
+        f"<url><loc>{escape(site.base_url + site_page.path)}</loc><lastmod>{site_page.last_modified}</lastmod></url>\n"
+        for site_page in site_pages
     )
     text = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
         f"{entries}</urlset>\n"
     )
-    return Answer(text.encode(), 200, "application/xml")
+    return HttpResponse(text.encode(), 200, "application/xml")
 
 
-def _feed(site: Site, leaves: list[Leaf]) -> Answer:
+def _feed_response(site: Site, site_pages: list[SitePage]) -> HttpResponse:
     """Return an RSS 2.0 feed of the 15 dated pages (those with a digit in their path) that changed last."""
-    dated = sorted((leaf for leaf in leaves if any(c.isdigit() for c in leaf.path)), key=lambda leaf: leaf.modified)
+    dated = sorted(
+        (site_page for site_page in site_pages if any(c.isdigit() for c in site_page.path)),
+        key=lambda site_page: site_page.last_modified,
+    )
     items = ""
-    for leaf in dated[:-16:-1]:  # the last 15, newest first
-        title = leaf.render().partition("<title>")[2].partition("</title>")[0]
-        day = datetime.fromisoformat(leaf.modified).strftime("%a, %d %b %Y 08:00:00 +0100")
-        link = escape(site.base + leaf.path)
+    for site_page in dated[:-16:-1]:  # the last 15, newest first
+        title = site_page.render().partition("<title>")[2].partition("</title>")[0]
+        day = datetime.fromisoformat(site_page.last_modified).strftime("%a, %d %b %Y 08:00:00 +0100")
+        link = escape(site.base_url + site_page.path)
         items += f"<item><title>{title}</title><link>{link}</link><guid>{link}</guid><pubDate>{day}</pubDate></item>\n"
     text = (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel><title>{escape(site.name)}</title>'
-        f"<link>{site.base}/</link><description>{escape(site.tagline)}</description>\n{items}</channel></rss>\n"
+        f"<link>{site.base_url}/</link><description>{escape(site.tagline)}</description>\n{items}</channel></rss>\n"
     )
-    return Answer(text.encode(), 200, "application/rss+xml")
+    return HttpResponse(text.encode(), 200, "application/rss+xml")

@@ -11,19 +11,19 @@ from pathlib import Path
 
 from webemu.emulator.errors import SourceError
 
-TASKS = "tasks.jsonl"
+TASKS_FILE = "tasks.jsonl"
 """Name of the file of tasks; its presence marks a folder as a generated web."""
 
 
 @contextmanager
-def writing(out: Path) -> Iterator[Path]:
+def open_output_folder(out: Path) -> Iterator[Path]:
     """Yield a temporary folder to write to; it becomes `out` when the block ends without an error.
 
     Raises SourceError if `out` exists, is not empty, and is not a generated web.
     """
-    if out.exists() and not (out / TASKS).exists() and (not out.is_dir() or any(out.iterdir())):
+    if out.exists() and not (out / TASKS_FILE).exists() and (not out.is_dir() or any(out.iterdir())):
         raise SourceError(
-            f"{out} exists and is not a generated web (it has no {TASKS})",
+            f"{out} exists and is not a generated web (it has no {TASKS_FILE})",
             action="name a folder that is empty or does not exist yet",
         )
     # Written beside `out`, on the same file system, so that the last step is a rename.

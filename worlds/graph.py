@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-YEARS = (1991, 2001, 2011, 2021)
+CENSUS_YEARS = (1991, 2001, 2011, 2021)
 """Census years."""
 PRIZE_YEARS = range(2012, 2025)
 """Years in which every prize was awarded."""
@@ -40,7 +40,7 @@ class Country(Entity):
     president: int
     currency: str
     population: int
-    founded: int
+    founding_year: int
     """Year of independence."""
 
 
@@ -82,7 +82,7 @@ class Town(Entity):
     """Inhabitants in each of `CENSUS_YEARS`."""
     area: float
     """Square kilometres."""
-    mentioned: int
+    first_mention_year: int
     """Year in which it was first mentioned."""
     mayor: int
     mayor_since: int
@@ -98,11 +98,11 @@ class Town(Entity):
 class Person(Entity):
     """A person. `birthplace` and `university` are positions."""
 
-    woman: bool
+    is_woman: bool
     occupation: str
-    born: str
+    birth_date: str
     """ISO date of birth."""
-    died: int
+    death_year: int
     """Year of death, or 0 while alive."""
     birthplace: int
     university: int
@@ -115,21 +115,21 @@ class Person(Entity):
         return self.name.rpartition(" ")[2]
 
     @property
-    def he(self) -> str:
+    def subject_pronoun(self) -> str:
         """Pronoun `he` or `she`."""
-        return "she" if self.woman else "he"
+        return "she" if self.is_woman else "he"
 
     @property
-    def his(self) -> str:
+    def possessive_pronoun(self) -> str:
         """Pronoun `his` or `her`."""
-        return "her" if self.woman else "his"
+        return "her" if self.is_woman else "his"
 
 
 @dataclass(frozen=True, slots=True)
 class Company(Entity):
     """A company. `founder` is a position of a person, `town` of its headquarters."""
 
-    founded: int
+    founding_year: int
     """Year of foundation."""
     founder: int
     town: int
@@ -142,9 +142,9 @@ class Product(Entity):
     """A product of a company."""
 
     company: int
-    introduced: int
+    introduction_year: int
     """Year."""
-    what: str
+    product_type: str
     """Type of product in lower case, such as `fountain pen`."""
     price: int
     """Euros."""
@@ -155,7 +155,7 @@ class University(Entity):
     """A university. `rector` is a position of a person."""
 
     town: int
-    established: int
+    founding_year: int
     """Year."""
     rector: int
     students: int
@@ -167,11 +167,11 @@ class University(Entity):
 class Work(Entity):
     """A novel or a film."""
 
-    maker: int
+    creator: int
     """Position of the author or director."""
     year: int
     """Year of publication or release."""
-    house: str
+    publisher: str
     """Publisher or studio."""
     theme: str
     """Noun phrase for what it is about."""
@@ -189,7 +189,7 @@ class Prize(Entity):
 
     field: str
     """`novel` or `film`."""
-    established: int
+    founding_year: int
     """Year."""
     town: int
     winners: tuple[int, ...]
@@ -201,9 +201,9 @@ class Landmark(Entity):
     """A building in a town. `architect` is a position of a person."""
 
     town: int
-    what: str
+    building_type: str
     """Type of building in lower case, such as `concert hall`."""
-    opened: str
+    opening_date: str
     """ISO date."""
     architect: int
 
@@ -213,11 +213,11 @@ class Festival(Entity):
     """A yearly festival in a town."""
 
     town: int
-    since: int
+    first_year: int
     """Year in which it was first held."""
     month: int
     """Month in which it is held, 1 to 12."""
-    what: str
+    short_name: str
     """Name without that of the town, such as `Jazz Days`."""
     visitors: tuple[int, ...]
     """Visitors of each year from 2018 to 2024."""
@@ -245,7 +245,7 @@ class Graph:
     festivals: list[Festival] = field(default_factory=list)
 
     @cached_property
-    def wet(self) -> list[int]:
+    def towns_on_rivers(self) -> list[int]:
         """Positions of the towns on a river."""
         return [n for n, town in enumerate(self.towns) if town.river >= 0]
 
@@ -263,9 +263,9 @@ class Graph:
     def artists(self) -> list[int]:
         """Positions of the living people with a trade whose work is shown or performed."""
         trades = ("novelist", "film director", "cellist", "painter", "singer", "poet", "photographer", "pianist")
-        return [n for n, person in enumerate(self.people) if person.occupation in trades and not person.died]
+        return [n for n, person in enumerate(self.people) if person.occupation in trades and not person.death_year]
 
-    def groups(self) -> dict[str, list[Entity]]:
+    def group_by_kind(self) -> dict[str, list[Entity]]:
         """Return all entities by kind, in a fixed order of kinds."""
         return {
             "country": [*self.countries], "region": [*self.regions], "river": [*self.rivers], "town": [*self.towns],
@@ -274,11 +274,11 @@ class Graph:
             "prize": [*self.prizes], "landmark": [*self.landmarks], "festival": [*self.festivals],
         }  # fmt: skip
 
-    def entities(self) -> list[Entity]:
+    def list_entities(self) -> list[Entity]:
         """Return every entity, in a fixed order."""
-        return [entity for group in self.groups().values() for entity in group]
+        return [entity for group in self.group_by_kind().values() for entity in group]
 
-    def employer(self, person: Person) -> Company | University:
+    def find_employer(self, person: Person) -> Company | University:
         """Return the company or university that a person works for; the person must have an employer."""
         kind, _, position = person.employer.partition("/")
         return self.companies[int(position)] if kind == "company" else self.universities[int(position)]

@@ -8,8 +8,8 @@ from functools import partial
 from random import Random
 
 from webemu.worlds.graph import Country, Graph, Region, River, Town
-from webemu.worlds.names import TONGUES, Register, Tongue, place
-from webemu.worlds.seeded_random import dice
+from webemu.worlds.names import SYLLABLE_SETS, NameRegistry, SyllableSet, invent_place_name
+from webemu.worlds.seeded_random import seeded_rng
 
 COUNTRY_NAMES = (
     ("Velmora", "Kaldria", "Ostvara", "Brennia", "Skelda", "Thulmara"),
@@ -45,132 +45,140 @@ SIGHTS = (
 """Values of `Town.sight`."""
 
 
-def invent_places(graph: Graph, towns: int, rivers: int, regions: int, countries: int, register: Register) -> None:
+def invent_places(
+    graph: Graph, town_count: int, river_count: int, region_count: int, country_count: int, registry: NameRegistry
+) -> None:
     """Fill the rivers, towns, regions and countries of `graph`.
 
     Offices refer to people that are invented later, by position: person n is the mayor of town n.
     """
-    names = _town_names(graph.seed, towns, regions, countries, register)
-    shared = Counter(names)
-    region_names = [_region_name(graph.seed, n, n % countries, register) for n in range(regions)]
-    graph.rivers = [_river(graph.seed, n, n % countries, register) for n in range(rivers)]
+    names = _invent_town_names(graph.seed, town_count, region_count, country_count, registry)
+    name_counts = Counter(names)
+    region_names = [_invent_region_name(graph.seed, n, n % country_count, registry) for n in range(region_count)]
+    graph.rivers = [_invent_river(graph.seed, n, n % country_count, registry) for n in range(river_count)]
     for n, name in enumerate(names):
-        region = n % regions
-        title = f"{name} ({region_names[region]})" if shared[name] > 1 else name
-        country = region % countries
-        graph.towns.append(_town(graph, n, name, title, region, country, range(country, rivers, countries)))
+        region = n % region_count
+        title = f"{name} ({region_names[region]})" if name_counts[name] > 1 else name
+        country = region % country_count
+        graph.towns.append(
+            _invent_town(graph, n, name, title, region, country, range(country, river_count, country_count))
+        )
     _attach_rivers(graph)
     for n, name in enumerate(region_names):
-        graph.regions.append(_region(graph, n, name, n % countries))
-    for n in range(countries):
-        graph.countries.append(_country(graph, n, register))
+        graph.regions.append(_invent_region(graph, n, name, n % country_count))
+    for n in range(country_count):
+        graph.countries.append(_invent_country(graph, n, registry))
 
 
-def tongue_of(country: int) -> Tongue:
+def syllable_set_of(country: int) -> SyllableSet:
     """Return the syllables of a country, given its position."""
-    return TONGUES[country % 3]
+    return SYLLABLE_SETS[country % 3]
 
 
-def _town_names(seed: int, towns: int, regions: int, countries: int, register: Register) -> list[str]:
+def _invent_town_names(
+    seed: int, town_count: int, region_count: int, country_count: int, registry: NameRegistry
+) -> list[str]:
     """Return the names of all towns; every 23rd repeats one, and some are variants such as `Upper X` of an earlier
     town.
     """
     names: list[str] = []
-    for n in range(towns):
-        rng = dice(seed, "town name", n)
-        tongue = tongue_of(n % regions % countries)
+    for n in range(town_count):
+        rng = seeded_rng(seed, "town name", n)
+        syllables = syllable_set_of(n % region_count % country_count)
         # Towns take their regions in turn, so the town `regions` positions earlier is in the same region.
-        elder = n - regions if n >= regions else -1
+        neighbour = n - region_count if n >= region_count else -1
         if n % 23 == 22:
             # A namesake of a town in another region: only the region tells the two apart.
-            names.append(names[n - (4 if regions == 5 else 5)])
-        elif elder >= 0 and n % 7 == 3 and " " not in names[elder]:
-            names.append(register.take(partial(_sibling, rng, names[elder]), _numbered))
+            names.append(names[n - (4 if region_count == 5 else 5)])
+        elif neighbour >= 0 and n % 7 == 3 and " " not in names[neighbour]:
+            names.append(registry.draw_unique(partial(_invent_sibling_name, rng, names[neighbour]), _numbered_variant))
         else:
-            names.append(register.take(partial(place, rng, tongue), _numbered))
+            names.append(registry.draw_unique(partial(invent_place_name, rng, syllables), _numbered_variant))
     return names
 
 
-def _sibling(rng: Random, name: str) -> str:
+def _invent_sibling_name(rng: Random, name: str) -> str:
     """Return a variant of a town name that is easily confused with it."""
     return rng.choice(("Upper {}", "Nether {}", "New {}", "{} Regis", "Little {}", "{} Marsh", "Old {}")).format(name)
 
 
-def _numbered(name: str, n: int) -> str:
+def _numbered_variant(name: str, n: int) -> str:
     """Return the nth variant of a name that is in use. Variants of different n differ."""
-    parts = ("Upper", "Nether", "East", "West", "North", "South", "Great", "Little", "High", "Long", "Old", "New")
+    prefixes = ("Upper", "Nether", "East", "West", "North", "South", "Great", "Little", "High", "Long", "Old", "New")
     if n >= 60:  # the 60 variants below are in use
-        name, n = _numbered(name, n // 60), n % 60
-    return f"{parts[n % 12]} {name}" + ("" if n < 12 else f" {('Cross', 'Green', 'Marsh', 'Quay')[n // 12 % 4]}")
+        name, n = _numbered_variant(name, n // 60), n % 60
+    return f"{prefixes[n % 12]} {name}" + ("" if n < 12 else f" {('Cross', 'Green', 'Marsh', 'Quay')[n // 12 % 4]}")
 
 
-def _region_name(seed: int, n: int, country: int, register: Register) -> str:
-    rng, tongue = dice(seed, "region name", n), tongue_of(country)
+def _invent_region_name(seed: int, n: int, country: int, registry: NameRegistry) -> str:
+    rng, syllables = seeded_rng(seed, "region name", n), syllable_set_of(country)
 
-    def draw() -> str:
-        return rng.choice(tongue.places).rstrip("aeo") + rng.choice(REGION_ENDINGS[country % 3])
+    def draw_name() -> str:
+        return rng.choice(syllables.place_stems).rstrip("aeo") + rng.choice(REGION_ENDINGS[country % 3])
 
-    return register.take(draw, _numbered)
+    return registry.draw_unique(draw_name, _numbered_variant)
 
 
-def _river(seed: int, n: int, country: int, register: Register) -> River:
-    rng, tongue = dice(seed, "river", n), tongue_of(country)
+def _invent_river(seed: int, n: int, country: int, registry: NameRegistry) -> River:
+    rng, syllables = seeded_rng(seed, "river", n), syllable_set_of(country)
 
-    def draw() -> str:
-        made = rng.choice(tongue.families) + rng.choice(("a", "ea", "ra", "na", "va", "sa", "ine"))
-        return made if rng.random() < 0.4 else rng.choice(tongue.rivers)
+    def draw_name() -> str:
+        name = rng.choice(syllables.family_stems) + rng.choice(("a", "ea", "ra", "na", "va", "sa", "ine"))
+        return name if rng.random() < 0.4 else rng.choice(syllables.river_names)
 
-    name = register.take(draw, _numbered)
+    name = registry.draw_unique(draw_name, _numbered_variant)
     source = rng.choice(("the {} Fells", "Lake {}", "the {} Plateau", "the {} Springs", "the {} Glacier"))
     mouth = rng.choice(("the Bay of {}", "the {} Sound", "the {} Lagoon", "Lake {}"))
     return River(
         f"river/{n}", name, f"River {name}", country, rng.randint(38, 640),
-        source.format(place(rng, tongue)), mouth.format(place(rng, tongue)), (),
+        source.format(invent_place_name(rng, syllables)), mouth.format(invent_place_name(rng, syllables)), (),
     )  # fmt: skip
 
 
-def _town(graph: Graph, n: int, name: str, title: str, region: int, country: int, rivers: Sequence[int]) -> Town:
-    rng = dice(graph.seed, "town", n)
-    size = int(10 ** rng.uniform(3.3, 5.2) * (2.2 if n < 12 else 1))
+def _invent_town(graph: Graph, n: int, name: str, title: str, region: int, country: int, rivers: Sequence[int]) -> Town:
+    rng = seeded_rng(graph.seed, "town", n)
+    base_population = int(10 ** rng.uniform(3.3, 5.2) * (2.2 if n < 12 else 1))
     growth = rng.uniform(-0.08, 0.16)
-    population = [round(size * (1 + growth) ** k * rng.uniform(0.985, 1.015)) for k in range(4)]
+    population = [round(base_population * (1 + growth) ** k * rng.uniform(0.985, 1.015)) for k in range(4)]
     river = rng.choice(rivers) if rivers and rng.random() < 0.8 else -1
-    changed = n % 40 == 17  # the mayor changes between the two passes of the crawl
+    has_new_mayor = n % 40 == 17  # the mayor changes between the two passes of the crawl
     return Town(
         f"town/{n}", name, title, region, country, river, tuple(population), round(rng.uniform(8, 190), 1),
-        rng.randint(870, 1640), n, 2024 if changed else rng.randint(2011, 2023), n if changed else -1,
+        rng.randint(870, 1640), n, 2024 if has_new_mayor else rng.randint(2011, 2023), n if has_new_mayor else -1,
         rng.choice(TRADES), rng.choice(SIGHTS),
     )  # fmt: skip
 
 
 def _attach_rivers(graph: Graph) -> None:
     """Give each river the list of its towns, which were drawn after it."""
-    along: dict[int, list[int]] = {}
+    towns_by_river: dict[int, list[int]] = {}
     for n, town in enumerate(graph.towns):
-        along.setdefault(town.river, []).append(n)
+        towns_by_river.setdefault(town.river, []).append(n)
     for n, river in enumerate(graph.rivers):
         graph.rivers[n] = River(
             river.key, river.name, river.title, river.country, river.length, river.source, river.mouth,
-            tuple(along.get(n, ())),
+            tuple(towns_by_river.get(n, ())),
         )  # fmt: skip
 
 
-def _region(graph: Graph, n: int, name: str, country: int) -> Region:
-    rng = dice(graph.seed, "region", n)
-    mine = [k for k, town in enumerate(graph.towns) if town.region == n]
-    capital = max(mine, key=lambda k: graph.towns[k].population[3])
-    people = sum(graph.towns[k].population[3] for k in mine)
-    area, population = rng.randint(1800, 21000), round(people * rng.uniform(1.3, 1.9))
+def _invent_region(graph: Graph, n: int, name: str, country: int) -> Region:
+    rng = seeded_rng(graph.seed, "region", n)
+    town_positions = [k for k, town in enumerate(graph.towns) if town.region == n]
+    capital = max(town_positions, key=lambda k: graph.towns[k].population[3])
+    town_population = sum(graph.towns[k].population[3] for k in town_positions)
+    area, population = rng.randint(1800, 21000), round(town_population * rng.uniform(1.3, 1.9))
     return Region(f"region/{n}", name, name, country, capital, area, population, rng.choice(TRAITS))
 
 
-def _country(graph: Graph, n: int, register: Register) -> Country:
-    rng = dice(graph.seed, "country", n)
-    stock = COUNTRY_NAMES[n % 3]
-    name = register.take(lambda: rng.choice(stock), lambda name, k: f"{('East', 'West', 'North', 'New')[k % 4]} {name}")
-    mine = [k for k, town in enumerate(graph.towns) if town.country == n]
-    capital = max(mine, key=lambda k: graph.towns[k].population[3])
-    people = sum(region.population for region in graph.regions if region.country == n)
+def _invent_country(graph: Graph, n: int, registry: NameRegistry) -> Country:
+    rng = seeded_rng(graph.seed, "country", n)
+    names = COUNTRY_NAMES[n % 3]
+    name = registry.draw_unique(
+        lambda: rng.choice(names), lambda name, number: f"{('East', 'West', 'North', 'New')[number % 4]} {name}"
+    )
+    town_positions = [number for number, town in enumerate(graph.towns) if town.country == n]
+    capital = max(town_positions, key=lambda number: graph.towns[number].population[3])
+    population = sum(region.population for region in graph.regions if region.country == n)
     return Country(
-        f"country/{n}", name, name, name + "n", capital, -1, rng.choice(CURRENCIES), people, rng.randint(1806, 1921)
+        f"country/{n}", name, name, name + "n", capital, -1, rng.choice(CURRENCIES), population, rng.randint(1806, 1921)
     )

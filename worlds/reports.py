@@ -10,15 +10,15 @@ from datetime import date
 from html import escape
 
 from webemu.worlds.graph import PRIZE_YEARS, Entity, Town
-from webemu.worlds.names import family
-from webemu.worlds.places import tongue_of
-from webemu.worlds.prose import Voice, long_date, paragraph
-from webemu.worlds.seeded_random import dice
-from webemu.worlds.site_directory import Atlas, anchor
-from webemu.worlds.stories import PLANS, TOPICS, Story
-from webemu.worlds.works_and_products import YEARS_OF_FESTIVALS
+from webemu.worlds.names import invent_family_name
+from webemu.worlds.places import syllable_set_of
+from webemu.worlds.prose import SentencePicker, format_long_date, render_paragraph
+from webemu.worlds.seeded_random import seeded_rng
+from webemu.worlds.site_directory import SiteDirectory, render_link
+from webemu.worlds.stories import COUNCIL_PLANS, RESEARCH_TOPICS, Story
+from webemu.worlds.works_and_products import FESTIVAL_YEARS
 
-LEADS: dict[str, tuple[str, ...]] = {
+LEAD_TEMPLATES: dict[str, tuple[str, ...]] = {
     "launch": ("{company} has [presented|introduced] a new {what}, the {product}.", "With the {product}, {company} brings a new {what} to the shops this {season}.",
                "The {product} is here: {company} showed its new {what} to dealers in {town} on {weekday}."),
     "award": ("The {prize} {year} has been awarded to “{work}” by {maker}.", "{maker} has won the {year} {prize} for “{work}”.",
@@ -41,7 +41,7 @@ LEADS: dict[str, tuple[str, ...]] = {
     "census": ("{town} has {population} inhabitants, according to the 2021 census.", "The 2021 census counted {population} people in {town}."),
     "exhibition": ("{person} was the guest of honour in {town} on {weekday}.", "The {occ} {person} filled the [town hall|old granary|assembly rooms] of {town} on {weekday}."),
 }  # fmt: skip
-DETAILS: dict[str, tuple[str, ...]] = {
+DETAIL_TEMPLATES: dict[str, tuple[str, ...]] = {
     "launch": ("It will cost about {price} euros.", "The firm, based in {town}, has [kept the old motor|redrawn the housing|cut the number of screws from 31 to 12].",
                "Dealers can order from [Monday|the first of next month].", "Spare parts are promised for ten years.", "A [cheaper|lighter] version is planned."),
     "award": ("The jury praised its [patience|humour|clear eye].", "It was one of [six|eight] works on the shortlist.", "The award will be handed over in {town}.",
@@ -72,7 +72,7 @@ DETAILS: dict[str, tuple[str, ...]] = {
     "exhibition": ("Tickets had been sold out for [days|weeks].", "Afterwards there was [soup|a long queue for signatures|a debate about parking].", "{surname} was born in {home}.", "The evening closed with [an old song|questions from pupils].",
                    "The proceeds go to the [town library|music school]."),
 }  # fmt: skip
-QUOTES = (
+QUOTE_TEMPLATES = (
     "“{q},” said {speaker}.", "“{q},” {speaker} told this newspaper.", "{speaker} was more cautious: “{q}.”", "“{q},” {speaker} said [on the telephone|outside|afterwards].",
     "Asked for a comment, {speaker} replied: “{q}.”",
 )  # fmt: skip
@@ -97,10 +97,10 @@ SPEAKERS = (
 WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
 
-def body(atlas: Atlas, story: Story) -> str:
+def render_story(directory: SiteDirectory, story: Story) -> str:
     """Return the paragraphs of a story as HTML. The same story always has the same text."""
-    voice = Voice(dice(atlas.graph.seed, "report", story.path))
-    rng = voice.rng
+    picker = SentencePicker(seeded_rng(directory.graph.seed, "report", story.path))
+    rng = picker.rng
     slots: dict[str, object] = {
         "weekday": WEEKDAYS[(date.fromisoformat(story.day).weekday() - rng.randint(0, 1)) % 7], "share": rng.randint(51, 74), "crowd": rng.randint(3, 18) * 50 + rng.randint(1, 40), "price": rng.randint(12, 490),
         "percent": rng.randint(12, 68), "turnout": rng.randint(41, 79), "goals": f"{rng.randint(9, 17)}–{rng.randint(3, 8)}",
@@ -109,170 +109,180 @@ def body(atlas: Atlas, story: Story) -> str:
     slots.update(
         {
             name: value if isinstance(value, int) else escape(str(value))
-            for name, value in _SLOTS[story.kind](atlas, story).items()
+            for name, value in _SLOT_BUILDERS[story.kind](directory, story).items()
         }
     )
-    lead = voice.say(LEADS[story.kind], **slots)
-    details = voice.some(DETAILS[story.kind], 3, 5, **slots)
-    country = atlas.papers[story.paper].country
-    named = f"{rng.choice(tongue_of(country).women)} {family(rng, tongue_of(country))}, {rng.choice(('who lives nearby', 'a commuter', 'one of the organisers', 'a nurse'))},"
-    sayings = [_quote(voice, story.section, who) for who in (escape(named), rng.choice(SPEAKERS))]
-    text = paragraph(lead, details[0]) + paragraph(*details[1:3]) + paragraph(sayings[0])
-    return text + paragraph(*details[3:], sayings[1]) + _links(atlas, story)
+    lead = picker.pick(LEAD_TEMPLATES[story.kind], **slots)
+    details = picker.pick_several(DETAIL_TEMPLATES[story.kind], 3, 5, **slots)
+    country = directory.papers[story.paper].country
+    bystander = f"{rng.choice(syllable_set_of(country).female_names)} {invent_family_name(rng, syllable_set_of(country))}, {rng.choice(('who lives nearby', 'a commuter', 'one of the organisers', 'a nurse'))},"
+    sayings = [_render_quote(picker, story.section, speaker) for speaker in (escape(bystander), rng.choice(SPEAKERS))]
+    text = render_paragraph(lead, details[0]) + render_paragraph(*details[1:3]) + render_paragraph(sayings[0])
+    return text + render_paragraph(*details[3:], sayings[1]) + _render_links(directory, story)
 
 
-def _quote(voice: Voice, section: str, who: str) -> str:
+def _render_quote(picker: SentencePicker, section: str, speaker: str) -> str:
     """Return a quote with its speaker; `speaker` is HTML."""
-    text = voice.say(QUOTES, q=voice.say(SAYINGS[section]), speaker=who).replace(",.", ".").replace(",:", ":")
+    text = (
+        picker.pick(QUOTE_TEMPLATES, q=picker.pick(SAYINGS[section]), speaker=speaker)
+        .replace(",.", ".")
+        .replace(",:", ":")
+    )
     return text[0].upper() + text[1:]
 
 
-def _links(atlas: Atlas, story: Story) -> str:
+def _render_links(directory: SiteDirectory, story: Story) -> str:
     """Return a line of links to the entities that the story is about, for those with a site; empty if none has one."""
-    links = [_home(atlas, key) for key in story.about]
+    links = [_render_site_link(directory, key) for key in story.entity_keys]
     links = [link for link in links if link]
     return f'<p class="more">On the web: {", ".join(links)}</p>\n' if links else ""
 
 
-def _home(atlas: Atlas, key: str) -> str:
+def _render_site_link(directory: SiteDirectory, key: str) -> str:
     kind, _, position = key.partition("/")
     entity: Entity
     if kind == "town":
-        entity = atlas.graph.towns[int(position)]
-        base = atlas.council(entity)
+        entity = directory.graph.towns[int(position)]
+        base = directory.council_url(entity)
     elif kind == "company":
-        entity = atlas.graph.companies[int(position)]
-        base = atlas.firm(entity)
+        entity = directory.graph.companies[int(position)]
+        base = directory.company_url(entity)
     elif kind in ("novel", "film"):
-        entity = (atlas.graph.novels if kind == "novel" else atlas.graph.films)[int(position)]
-        return anchor(atlas.catalogue(entity), entity.name)
+        entity = (directory.graph.novels if kind == "novel" else directory.graph.films)[int(position)]
+        return render_link(directory.catalogue_url(entity), entity.name)
     else:
         return ""
-    return anchor(base + "/", entity.name) if base else ""
+    return render_link(base + "/", entity.name) if base else ""
 
 
-def _launch(atlas: Atlas, story: Story) -> dict[str, object]:
-    product = atlas.graph.products[story.subject[0]]
-    company = atlas.graph.companies[product.company]
+def _launch_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    product = directory.graph.products[story.details[0]]
+    company = directory.graph.companies[product.company]
     return {
         "company": company.name,
         "product": product.name,
-        "what": product.what,
-        "town": atlas.graph.towns[company.town].name,
+        "what": product.product_type,
+        "town": directory.graph.towns[company.town].name,
         "price": product.price,
     }
 
 
-def _award(atlas: Atlas, story: Story) -> dict[str, object]:
-    prize = atlas.graph.prizes[story.subject[0]]
-    work = (atlas.graph.novels if prize.field == "novel" else atlas.graph.films)[prize.winners[story.subject[1]]]
-    maker = atlas.graph.people[work.maker]
+def _award_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    prize = directory.graph.prizes[story.details[0]]
+    work = (directory.graph.novels if prize.field == "novel" else directory.graph.films)[
+        prize.winners[story.details[1]]
+    ]
+    maker = directory.graph.people[work.creator]
     return {"prize": prize.name, "work": work.name, "maker": maker.name, "surname": maker.surname, "theme": work.theme,
-            "year": PRIZE_YEARS[story.subject[1]], "town": atlas.graph.towns[prize.town].name}  # fmt: skip
+            "year": PRIZE_YEARS[story.details[1]], "town": directory.graph.towns[prize.town].name}  # fmt: skip
 
 
-def _opening(atlas: Atlas, story: Story) -> dict[str, object]:
-    mark = atlas.graph.landmarks[story.subject[0]]
+def _opening_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    landmark = directory.graph.landmarks[story.details[0]]
     return {
-        "mark": mark.name,
-        "town": atlas.graph.towns[mark.town].name,
-        "date": long_date(mark.opened),
-        "architect": atlas.graph.people[mark.architect].name,
+        "mark": landmark.name,
+        "town": directory.graph.towns[landmark.town].name,
+        "date": format_long_date(landmark.opening_date),
+        "architect": directory.graph.people[landmark.architect].name,
     }
 
 
-def _election(atlas: Atlas, story: Story) -> dict[str, object]:
-    town = atlas.graph.towns[story.subject[0]]
-    mayor = atlas.graph.people[town.mayor]
+def _election_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    town = directory.graph.towns[story.details[0]]
+    mayor = directory.graph.people[town.mayor]
     handover = "The new mayor takes office in the coming weeks."
     if town.former_mayor >= 0:
         handover = (
-            f"{mayor.surname} succeeds {atlas.graph.people[town.former_mayor].name} at the beginning of December."
+            f"{mayor.surname} succeeds {directory.graph.people[town.former_mayor].name} at the beginning of December."
         )
     return {"town": town.name, "mayor": mayor.name, "surname": mayor.surname, "handover": handover}
 
 
-def _festival(atlas: Atlas, story: Story) -> dict[str, object]:
-    festival = atlas.graph.festivals[story.subject[0]]
-    return {"festival": festival.name, "town": atlas.graph.towns[festival.town].name, "since": festival.since,
-            "visitors": f"{festival.visitors[story.subject[1]]:,}", "year": YEARS_OF_FESTIVALS[story.subject[1]]}  # fmt: skip
+def _festival_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    festival = directory.graph.festivals[story.details[0]]
+    return {"festival": festival.name, "town": directory.graph.towns[festival.town].name, "since": festival.first_year,
+            "visitors": f"{festival.visitors[story.details[1]]:,}", "year": FESTIVAL_YEARS[story.details[1]]}  # fmt: skip
 
 
-def _council(atlas: Atlas, story: Story) -> dict[str, object]:
-    plan = PLANS[story.subject[1]]
-    return {"town": atlas.graph.towns[story.subject[0]].name, "plan": plan, "plan_cap": plan[0].upper() + plan[1:]}
+def _council_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    plan = COUNCIL_PLANS[story.details[1]]
+    return {"town": directory.graph.towns[story.details[0]].name, "plan": plan, "plan_cap": plan[0].upper() + plan[1:]}
 
 
-def _results(atlas: Atlas, story: Story) -> dict[str, object]:
-    n, percent, up = story.subject
-    company = atlas.graph.companies[n]
-    return {"company": company.name, "town": atlas.graph.towns[company.town].name, "percent": percent, "direction": ("down", "up")[up],
+def _results_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    n, percent, is_up = story.details
+    company = directory.graph.companies[n]
+    return {"company": company.name, "town": directory.graph.towns[company.town].name, "percent": percent, "direction": ("down", "up")[is_up],
             "employees": f"{company.employees:,}"}  # fmt: skip
 
 
-def _flood(atlas: Atlas, story: Story) -> dict[str, object]:
-    town = atlas.graph.towns[story.subject[0]]
-    return {"town": town.name, "river": atlas.graph.rivers[town.river].title}
+def _flood_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    town = directory.graph.towns[story.details[0]]
+    return {"town": town.name, "river": directory.graph.rivers[town.river].title}
 
 
-def _research(atlas: Atlas, story: Story) -> dict[str, object]:
-    person = atlas.graph.people[story.subject[0]]
+def _research_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    person = directory.graph.people[story.details[0]]
     return {
         "person": person.name,
         "occ": person.occupation,
-        "school": atlas.graph.employer(person).name,
-        "topic": TOPICS[story.subject[1]],
+        "school": directory.graph.find_employer(person).name,
+        "topic": RESEARCH_TOPICS[story.details[1]],
     }
 
 
-def _match(atlas: Atlas, story: Story) -> dict[str, object]:
-    n, other, win, lose = story.subject
-    return {"town": _name(atlas, n), "other": _name(atlas, other), "goals": f"{win}–{lose}"}
+def _match_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    n, other, goals_for, goals_against = story.details
+    return {
+        "town": _town_name(directory, n),
+        "other": _town_name(directory, other),
+        "goals": f"{goals_for}–{goals_against}",
+    }
 
 
-def _road(atlas: Atlas, story: Story) -> dict[str, object]:
-    return {"town": _name(atlas, story.subject[0]), "other": _name(atlas, story.subject[1])}
+def _road_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    return {"town": _town_name(directory, story.details[0]), "other": _town_name(directory, story.details[1])}
 
 
-def _name(atlas: Atlas, n: int) -> str:
-    return atlas.graph.towns[n].name
+def _town_name(directory: SiteDirectory, n: int) -> str:
+    return directory.graph.towns[n].name
 
 
-def _weather(atlas: Atlas, story: Story) -> dict[str, object]:
-    name = atlas.graph.regions[story.subject[0]].name
+def _weather_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    name = directory.graph.regions[story.details[0]].name
     return {"region": name, "Region": name}
 
 
-def _plant(atlas: Atlas, story: Story) -> dict[str, object]:
-    n, town, jobs = story.subject
-    company = atlas.graph.companies[n]
+def _plant_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    n, town, jobs = story.details
+    company = directory.graph.companies[n]
     return {
         "company": company.name,
-        "town": _name(atlas, town),
+        "town": _town_name(directory, town),
         "jobs": jobs,
-        "founded": company.founded,
-        "seat": _name(atlas, company.town),
+        "founded": company.founding_year,
+        "seat": _town_name(directory, company.town),
     }
 
 
-def _census(atlas: Atlas, story: Story) -> dict[str, object]:
-    town: Town = atlas.graph.towns[story.subject[0]]
+def _census_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    town: Town = directory.graph.towns[story.details[0]]
     return {"town": town.name, "population": f"{town.population[3]:,}", "before": f"{town.population[1]:,}"}
 
 
-def _exhibition(atlas: Atlas, story: Story) -> dict[str, object]:
-    person = atlas.graph.people[story.subject[0]]
+def _exhibition_slots(directory: SiteDirectory, story: Story) -> dict[str, object]:
+    person = directory.graph.people[story.details[0]]
     return {
         "person": person.name,
         "surname": person.surname,
         "occ": person.occupation,
-        "town": _name(atlas, story.subject[1]),
-        "home": _name(atlas, person.birthplace),
+        "town": _town_name(directory, story.details[1]),
+        "home": _town_name(directory, person.birthplace),
     }
 
 
-_SLOTS: dict[str, Callable[[Atlas, Story], dict[str, object]]] = {
-    "launch": _launch, "award": _award, "opening": _opening, "election": _election, "festival": _festival, "council": _council,
-    "results": _results, "flood": _flood, "research": _research, "match": _match, "road": _road, "weather": _weather,
-    "plant": _plant, "census": _census, "exhibition": _exhibition,
+_SLOT_BUILDERS: dict[str, Callable[[SiteDirectory, Story], dict[str, object]]] = {
+    "launch": _launch_slots, "award": _award_slots, "opening": _opening_slots, "election": _election_slots, "festival": _festival_slots, "council": _council_slots,
+    "results": _results_slots, "flood": _flood_slots, "research": _research_slots, "match": _match_slots, "road": _road_slots, "weather": _weather_slots,
+    "plant": _plant_slots, "census": _census_slots, "exhibition": _exhibition_slots,
 }  # fmt: skip

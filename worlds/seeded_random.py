@@ -9,12 +9,12 @@ import hashlib
 from random import Random
 
 
-def number(*about: object) -> int:
+def stable_hash(*parts: object) -> int:
     """Return a 64-bit hash that depends on the text of the arguments alone, in every process."""
-    text = "\x1f".join(map(str, about)).encode()
+    text = "\x1f".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
-def dice(*about: object) -> Random:
+def seeded_rng(*parts: object) -> Random:
     """Return a generator seeded by the arguments: by convention the web's seed first, then the purpose."""
-    return Random(number(*about))
+    return Random(stable_hash(*parts))

@@ -11,26 +11,26 @@ from datetime import date, timedelta
 from random import Random
 
 from webemu.worlds.graph import PRIZE_YEARS, Entity, Graph
-from webemu.worlds.names import slug
-from webemu.worlds.prose import expand
-from webemu.worlds.seeded_random import dice
-from webemu.worlds.works_and_products import YEARS_OF_FESTIVALS
+from webemu.worlds.names import slugify
+from webemu.worlds.prose import expand_template
+from webemu.worlds.seeded_random import seeded_rng
+from webemu.worlds.works_and_products import FESTIVAL_YEARS
 
 SECTIONS = ("politics", "business", "culture", "region", "sport", "science")
 """Sections that every newspaper has."""
-FIRST_DAY, DAYS = date(2019, 1, 3), 2145
+FIRST_NEWS_DAY, NEWS_DAYS = date(2019, 1, 3), 2145
 """First day of the news and the number of days, to 17 November 2024; elections of that November are on the 25th."""
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Newspaper:
     """A newspaper of one country."""
 
     host: str
     name: str
     country: int
     """Position of the country."""
-    style: int
+    scheme: int
     """Number of its URL scheme and look, 0 to 2."""
 
 
@@ -47,44 +47,44 @@ class Story:
     headline: str
     path: str
     section: str
-    about: tuple[str, ...]
+    entity_keys: tuple[str, ...]
     """Keys of entities, the main one first."""
-    subject: tuple[int, ...]
+    details: tuple[int, ...]
     """Positions and figures that the text is written from; their meaning depends on `kind`."""
     syndicated: int = -1
     """Position of another newspaper that printed it word for word, or -1."""
 
 
-def papers_of(graph: Graph) -> tuple[Paper, ...]:
+def list_papers(graph: Graph) -> tuple[Newspaper, ...]:
     """Return the newspapers, for each country in turn."""
     count = max(3, round(3 * (graph.pages / 2000) ** 0.5))
-    papers: list[Paper] = []
+    papers: list[Newspaper] = []
     for n in range(count):
         country = n % len(graph.countries)
-        mine = sorted(
+        country_towns = sorted(
             (town for town in graph.towns if town.country == country and "(" not in town.title),
             key=lambda town: -town.population[3],
         )
-        town = mine[n // len(graph.countries) % len(mine)].name
-        label, style, end = (
+        town = country_towns[n // len(graph.countries) % len(country_towns)].name
+        label, host_template, top_level_domain = (
             ("Gazette", "{}-gazette", "com"),
             ("Courier", "{}courier", "net"),
             ("Wire", "the{}wire", "com"),
         )[n % 3]
-        host = f"www.{style.format(slug(town))}.{end}"
-        papers.append(Paper(host, f"The {town} {label}", country, n % 3))
+        host = f"www.{host_template.format(slugify(town))}.{top_level_domain}"
+        papers.append(Newspaper(host, f"The {town} {label}", country, n % 3))
     return tuple(papers)
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _StoryDraft:
     """A story before it has a newspaper, a headline and a path."""
 
     kind: str
     day: str
     country: int
-    about: tuple[str, ...]
-    subject: tuple[int, ...]
+    entity_keys: tuple[str, ...]
+    details: tuple[int, ...]
     slots: dict[str, str]
     """Values for the slots of the headline."""
 
@@ -122,18 +122,18 @@ HEADLINES: dict[str, tuple[str, ...]] = {
                    "An evening with {person} in {town}"),
 }  # fmt: skip
 """Templates of headlines by kind of event."""
-SECTION_OF = {
+SECTION_BY_KIND = {
     "launch": "business", "results": "business", "plant": "business", "award": "culture", "festival": "culture",
     "exhibition": "culture", "election": "politics", "council": "politics", "research": "science", "match": "sport",
 }  # fmt: skip
 """Section by kind of event; every other kind is in `region`."""
-PLANS = (
+COUNCIL_PLANS = (
     "a car-free market square", "the new primary school", "higher parking fees", "a second footbridge", "the swimming pool repairs",
     "a wind farm on the ridge", "night buses", "the sale of the old dairy", "free library cards", "a cycle lane along the quay",
     "new rules for market stalls", "the library's longer opening hours", "LED street lamps", "the renaming of Station Road",
 )  # fmt: skip
 """Matters that councils argue over; a story refers to them by position."""
-TOPICS = (
+RESEARCH_TOPICS = (
     "the slow retreat of river ice", "why swifts return to the same chimneys", "a forgotten dialect of raftsmen",
     "the chemistry of old bell metal", "moss as a gauge of clean air", "medieval salt roads", "eels and small dams",
     "clay that mends its own cracks", "the night sky above villages", "how orchards survive late frost",
@@ -142,200 +142,225 @@ TOPICS = (
 """Topics of research; a story refers to them by position."""
 
 
-def chronicle(graph: Graph, papers: tuple[Paper, ...], count: int) -> list[Story]:
+def list_stories(graph: Graph, papers: tuple[Newspaper, ...], count: int) -> list[Story]:
     """Return `count` stories in order of publication.
 
     All elections of the crawl's own weeks are among them; a little more than half are events, the others small news.
     """
-    events = _events(graph)
-    dice(graph.seed, "events").shuffle(events)
+    events = _list_events(graph)
+    seeded_rng(graph.seed, "events").shuffle(events)
     events.sort(key=lambda draft: not (draft.kind == "election" and draft.day >= "2024-11"))
     drafts = events[: max(count * 11 // 20, 3)]
-    drafts += [_small(graph, n) for n in range(max(0, count - len(drafts)))]
-    drafts.sort(key=lambda draft: (draft.day, draft.kind, draft.subject))
+    drafts += [_draft_small_news(graph, n) for n in range(max(0, count - len(drafts)))]
+    drafts.sort(key=lambda draft: (draft.day, draft.kind, draft.details))
     return [_publish(graph, papers, n, draft) for n, draft in enumerate(drafts)]
 
 
-def _publish(graph: Graph, papers: tuple[Paper, ...], n: int, draft: _Draft) -> Story:
+def _publish(graph: Graph, papers: tuple[Newspaper, ...], n: int, draft: _StoryDraft) -> Story:
     """Give a draft its newspaper, headline and path. Every 29th story is syndicated too."""
-    rng = dice(graph.seed, "story", n)
+    rng = seeded_rng(graph.seed, "story", n)
     paper = rng.choice([k for k, paper in enumerate(papers) if paper.country == draft.country % len(papers)])
-    headline = expand(rng, rng.choice(HEADLINES[draft.kind]), draft.slots)
+    headline = expand_template(rng, rng.choice(HEADLINES[draft.kind]), draft.slots)
     headline = headline[0].upper() + headline[1:]
-    day, words = draft.day, slug(headline)[:70].rstrip("-")
-    section = SECTION_OF.get(draft.kind, "region")
+    day, headline_slug = draft.day, slugify(headline)[:70].rstrip("-")
+    section = SECTION_BY_KIND.get(draft.kind, "region")
     path = (
-        f"/{day[:4]}/{day[5:7]}/{day[8:]}/{words}-{n}/",
-        f"/{section}/{words}-a{10000 + n}.html",
-        f"/story/{day.replace('-', '')}/{n:05d}/{words}",
-    )[papers[paper].style]
-    story = Story(draft.kind, paper, day, headline, path, section, draft.about, draft.subject)
+        f"/{day[:4]}/{day[5:7]}/{day[8:]}/{headline_slug}-{n}/",
+        f"/{section}/{headline_slug}-a{10000 + n}.html",
+        f"/story/{day.replace('-', '')}/{n:05d}/{headline_slug}",
+    )[papers[paper].scheme]
+    story = Story(draft.kind, paper, day, headline, path, section, draft.entity_keys, draft.details)
     return replace(story, syndicated=(paper + 1) % len(papers)) if n % 29 == 11 else story
 
 
-def _day(rng: Random, year: int = 0) -> str:
+def _draw_day(rng: Random, year: int = 0) -> str:
     """Draw an ISO date in the year, or among all days of the news if it is 0."""
     if year:
         return f"{year}-{rng.randint(1, 10 if year == 2024 else 12):02d}-{rng.randint(1, 28):02d}"
-    return (FIRST_DAY + timedelta(days=rng.randrange(DAYS))).isoformat()
+    return (FIRST_NEWS_DAY + timedelta(days=rng.randrange(NEWS_DAYS))).isoformat()
 
 
-def _keys(*entities: Entity) -> tuple[str, ...]:
+def _entity_keys(*entities: Entity) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entity.key for entity in entities))
 
 
-def _events(graph: Graph) -> list[_Draft]:
-    return [*_launches(graph), *_awards(graph), *_openings(graph), *_elections(graph), *_festivals(graph)]
+def _list_events(graph: Graph) -> list[_StoryDraft]:
+    return [
+        *_draft_launches(graph),
+        *_draft_awards(graph),
+        *_draft_openings(graph),
+        *_draft_elections(graph),
+        *_draft_festivals(graph),
+    ]
 
 
-def _launches(graph: Graph) -> list[_Draft]:
+def _draft_launches(graph: Graph) -> list[_StoryDraft]:
     drafts = []
     for n, product in enumerate(graph.products):
-        if product.introduced >= 2019:
-            rng, company = dice(graph.seed, "launch", n), graph.companies[product.company]
-            slots = {"company": company.name, "what": product.what, "product": product.name}
+        if product.introduction_year >= 2019:
+            rng, company = seeded_rng(graph.seed, "launch", n), graph.companies[product.company]
+            slots = {"company": company.name, "what": product.product_type, "product": product.name}
             country = graph.towns[company.town].country
-            day = _day(rng, product.introduced)
-            drafts.append(_Draft("launch", day, country, _keys(product, company), (n,), slots))
+            day = _draw_day(rng, product.introduction_year)
+            drafts.append(_StoryDraft("launch", day, country, _entity_keys(product, company), (n,), slots))
     return drafts
 
 
-def _awards(graph: Graph) -> list[_Draft]:
+def _draft_awards(graph: Graph) -> list[_StoryDraft]:
     drafts = []
     for n, prize in enumerate(graph.prizes):
         for k, year in enumerate(PRIZE_YEARS):
             if year >= 2019:
-                rng = dice(graph.seed, "award", n, year)
+                rng = seeded_rng(graph.seed, "award", n, year)
                 work = (graph.novels if prize.field == "novel" else graph.films)[prize.winners[k]]
-                maker, town = graph.people[work.maker], graph.towns[prize.town]
+                maker, town = graph.people[work.creator], graph.towns[prize.town]
                 slots = {"prize": prize.name, "year": str(year), "work": work.name, "maker": maker.name}
                 day = f"{year}-{rng.randint(9, 10):02d}-{rng.randint(1, 28):02d}"
-                drafts.append(_Draft("award", day, town.country, _keys(work, prize, maker), (n, k), slots))
+                drafts.append(_StoryDraft("award", day, town.country, _entity_keys(work, prize, maker), (n, k), slots))
     return drafts
 
 
-def _openings(graph: Graph) -> list[_Draft]:
+def _draft_openings(graph: Graph) -> list[_StoryDraft]:
     drafts = []
-    for n, mark in enumerate(graph.landmarks):
-        if mark.opened >= "2019":
-            town = graph.towns[mark.town]
-            slots = {"mark": mark.name, "town": town.name}
-            drafts.append(_Draft("opening", mark.opened, town.country, _keys(mark, town), (n,), slots))
+    for n, landmark in enumerate(graph.landmarks):
+        if landmark.opening_date >= "2019":
+            town = graph.towns[landmark.town]
+            slots = {"mark": landmark.name, "town": town.name}
+            drafts.append(
+                _StoryDraft("opening", landmark.opening_date, town.country, _entity_keys(landmark, town), (n,), slots)
+            )
     return drafts
 
 
-def _elections(graph: Graph) -> list[_Draft]:
+def _draft_elections(graph: Graph) -> list[_StoryDraft]:
     drafts = []
     for n, town in enumerate(graph.towns):
         if town.mayor_since >= 2019:
-            rng, mayor = dice(graph.seed, "election", n), graph.people[town.mayor]
-            day = "2024-11-25" if town.former_mayor >= 0 else _day(rng, town.mayor_since)
+            rng, mayor = seeded_rng(graph.seed, "election", n), graph.people[town.mayor]
+            day = "2024-11-25" if town.former_mayor >= 0 else _draw_day(rng, town.mayor_since)
             slots = {"mayor": mayor.name, "town": town.name}
-            drafts.append(_Draft("election", day, town.country, _keys(town, mayor), (n,), slots))
+            drafts.append(_StoryDraft("election", day, town.country, _entity_keys(town, mayor), (n,), slots))
     return drafts
 
 
-def _festivals(graph: Graph) -> list[_Draft]:
+def _draft_festivals(graph: Graph) -> list[_StoryDraft]:
     drafts = []
     for n, festival in enumerate(graph.festivals):
-        for k, year in enumerate(YEARS_OF_FESTIVALS):
-            if year >= 2019 and dice(graph.seed, "covered", n, year).random() < 0.5:
+        for k, year in enumerate(FESTIVAL_YEARS):
+            if year >= 2019 and seeded_rng(graph.seed, "covered", n, year).random() < 0.5:
                 town = graph.towns[festival.town]
                 visitors = f"{festival.visitors[k]:,}"
                 slots = {"festival": festival.name, "year": str(year), "visitors": visitors, "town": town.name}
-                day = f"{year}-{festival.month:02d}-{dice(graph.seed, 'last day', n, year).randint(5, 28):02d}"
-                drafts.append(_Draft("festival", day, town.country, _keys(festival, town), (n, k), slots))
+                day = f"{year}-{festival.month:02d}-{seeded_rng(graph.seed, 'last day', n, year).randint(5, 28):02d}"
+                drafts.append(_StoryDraft("festival", day, town.country, _entity_keys(festival, town), (n, k), slots))
     return drafts
 
 
-def _small(graph: Graph, n: int) -> _Draft:
-    rng = dice(graph.seed, "small news", n)
-    return rng.choice(_SMALL)(graph, rng)
+def _draft_small_news(graph: Graph, n: int) -> _StoryDraft:
+    rng = seeded_rng(graph.seed, "small news", n)
+    return rng.choice(_SMALL_NEWS)(graph, rng)
 
 
-def _council(graph: Graph, rng: Random) -> _Draft:
-    n, plan = rng.randrange(len(graph.towns)), rng.randrange(len(PLANS))
-    town, text = graph.towns[n], PLANS[plan]
+def _draft_council(graph: Graph, rng: Random) -> _StoryDraft:
+    n, plan = rng.randrange(len(graph.towns)), rng.randrange(len(COUNCIL_PLANS))
+    town, text = graph.towns[n], COUNCIL_PLANS[plan]
     slots = {"town": town.name, "plan": text, "plan_cap": text[0].upper() + text[1:]}
-    return _Draft("council", _day(rng), town.country, _keys(town), (n, plan), slots)
+    return _StoryDraft("council", _draw_day(rng), town.country, _entity_keys(town), (n, plan), slots)
 
 
-def _results(graph: Graph, rng: Random) -> _Draft:
-    n, percent, up = rng.randrange(len(graph.companies)), rng.randint(2, 19), rng.randrange(2)
-    company, day = graph.companies[n], _day(rng)
+def _draft_results(graph: Graph, rng: Random) -> _StoryDraft:
+    n, percent, is_up = rng.randrange(len(graph.companies)), rng.randint(2, 19), rng.randrange(2)
+    company, day = graph.companies[n], _draw_day(rng)
     quarter = ("fourth", "first", "second", "third")[(int(day[5:7]) - 1) // 3]
-    slots = {"company": company.name, "quarter": quarter, "direction": ("down", "up")[up], "percent": str(percent)}
+    slots = {"company": company.name, "quarter": quarter, "direction": ("down", "up")[is_up], "percent": str(percent)}
     country = graph.towns[company.town].country
-    return _Draft("results", day, country, _keys(company), (n, percent, up), slots)
+    return _StoryDraft("results", day, country, _entity_keys(company), (n, percent, is_up), slots)
 
 
-def _flood(graph: Graph, rng: Random) -> _Draft:
-    n = rng.choice(graph.wet)
+def _draft_flood(graph: Graph, rng: Random) -> _StoryDraft:
+    n = rng.choice(graph.towns_on_rivers)
     town = graph.towns[n]
     river = graph.rivers[town.river]
     slots = {"river": river.title, "town": town.name}
-    return _Draft("flood", _day(rng), town.country, _keys(town, river), (n,), slots)
+    return _StoryDraft("flood", _draw_day(rng), town.country, _entity_keys(town, river), (n,), slots)
 
 
-def _research(graph: Graph, rng: Random) -> _Draft:
-    n, topic = rng.choice(graph.scholars), rng.randrange(len(TOPICS))
+def _draft_research(graph: Graph, rng: Random) -> _StoryDraft:
+    n, topic = rng.choice(graph.scholars), rng.randrange(len(RESEARCH_TOPICS))
     person = graph.people[n]
-    school = graph.employer(person)
-    slots = {"person": person.name, "school": school.name, "topic": TOPICS[topic]}
-    return _Draft("research", _day(rng), graph.towns[school.town].country, _keys(person, school), (n, topic), slots)
+    employer = graph.find_employer(person)
+    slots = {"person": person.name, "school": employer.name, "topic": RESEARCH_TOPICS[topic]}
+    return _StoryDraft(
+        "research",
+        _draw_day(rng),
+        graph.towns[employer.town].country,
+        _entity_keys(person, employer),
+        (n, topic),
+        slots,
+    )
 
 
-def _match(graph: Graph, rng: Random) -> _Draft:
-    n, other = _neighbours(graph, rng)
-    win = rng.randint(1, 5)
-    lose = rng.randrange(win)
-    slots = {"town": graph.towns[n].name, "other": graph.towns[other].name, "goals": f"{win}–{lose}"}
-    about = _keys(graph.towns[n], graph.towns[other])
-    return _Draft("match", _day(rng), graph.towns[n].country, about, (n, other, win, lose), slots)
+def _draft_match(graph: Graph, rng: Random) -> _StoryDraft:
+    n, other = _draw_neighbours(graph, rng)
+    goals_for = rng.randint(1, 5)
+    goals_against = rng.randrange(goals_for)
+    slots = {"town": graph.towns[n].name, "other": graph.towns[other].name, "goals": f"{goals_for}–{goals_against}"}
+    about = _entity_keys(graph.towns[n], graph.towns[other])
+    return _StoryDraft(
+        "match", _draw_day(rng), graph.towns[n].country, about, (n, other, goals_for, goals_against), slots
+    )
 
 
-def _road(graph: Graph, rng: Random) -> _Draft:
-    n, other = _neighbours(graph, rng)
+def _draft_road(graph: Graph, rng: Random) -> _StoryDraft:
+    n, other = _draw_neighbours(graph, rng)
     slots = {"town": graph.towns[n].name, "other": graph.towns[other].name}
-    about = _keys(graph.towns[n], graph.towns[other])
-    return _Draft("road", _day(rng), graph.towns[n].country, about, (n, other), slots)
+    about = _entity_keys(graph.towns[n], graph.towns[other])
+    return _StoryDraft("road", _draw_day(rng), graph.towns[n].country, about, (n, other), slots)
 
 
-def _neighbours(graph: Graph, rng: Random) -> tuple[int, int]:
+def _draw_neighbours(graph: Graph, rng: Random) -> tuple[int, int]:
     """Return the positions of two towns of one region with different names."""
     n, step = rng.randrange(len(graph.towns)), len(graph.regions)
     near = [k for k in range(n % step, len(graph.towns), step) if graph.towns[k].name != graph.towns[n].name]
     return n, rng.choice(near)
 
 
-def _weather(graph: Graph, rng: Random) -> _Draft:
+def _draft_weather(graph: Graph, rng: Random) -> _StoryDraft:
     n = rng.randrange(len(graph.regions))
     region = graph.regions[n]
-    return _Draft("weather", _day(rng), region.country, _keys(region), (n,), {"region": region.name})
+    return _StoryDraft("weather", _draw_day(rng), region.country, _entity_keys(region), (n,), {"region": region.name})
 
 
-def _plant(graph: Graph, rng: Random) -> _Draft:
-    n, t, jobs = rng.randrange(len(graph.companies)), rng.randrange(len(graph.towns)), rng.randrange(30, 600, 10)
-    company, town = graph.companies[n], graph.towns[t]
+def _draft_plant(graph: Graph, rng: Random) -> _StoryDraft:
+    n, town_position, jobs = (
+        rng.randrange(len(graph.companies)),
+        rng.randrange(len(graph.towns)),
+        rng.randrange(30, 600, 10),
+    )
+    company, town = graph.companies[n], graph.towns[town_position]
     slots = {"company": company.name, "town": town.name, "jobs": str(jobs)}
-    return _Draft("plant", _day(rng), town.country, _keys(company, town), (n, t, jobs), slots)
+    return _StoryDraft(
+        "plant", _draw_day(rng), town.country, _entity_keys(company, town), (n, town_position, jobs), slots
+    )
 
 
-def _census(graph: Graph, rng: Random) -> _Draft:
+def _draft_census(graph: Graph, rng: Random) -> _StoryDraft:
     n = rng.randrange(len(graph.towns))
     town = graph.towns[n]
     slots = {"town": town.name, "population": f"{town.population[3]:,}"}
-    return _Draft("census", _day(rng, 2022), town.country, _keys(town), (n,), slots)
+    return _StoryDraft("census", _draw_day(rng, 2022), town.country, _entity_keys(town), (n,), slots)
 
 
-def _exhibition(graph: Graph, rng: Random) -> _Draft:
+def _draft_exhibition(graph: Graph, rng: Random) -> _StoryDraft:
     n = rng.choice(graph.artists)
-    t = rng.randrange(len(graph.towns))
-    person, town = graph.people[n], graph.towns[t]
+    town_position = rng.randrange(len(graph.towns))
+    person, town = graph.people[n], graph.towns[town_position]
     slots = {"person": person.name, "town": town.name}
-    return _Draft("exhibition", _day(rng), town.country, _keys(person, town), (n, t), slots)
+    return _StoryDraft(
+        "exhibition", _draw_day(rng), town.country, _entity_keys(person, town), (n, town_position), slots
+    )
 
 
-_SMALL: tuple[Callable[[Graph, Random], _Draft], ...] = (
-    _council, _council, _results, _flood, _research, _match, _road, _weather, _plant, _census, _exhibition,
+_SMALL_NEWS: tuple[Callable[[Graph, Random], _StoryDraft], ...] = (
+    _draft_council, _draft_council, _draft_results, _draft_flood, _draft_research, _draft_match, _draft_road, _draft_weather, _draft_plant, _draft_census, _draft_exhibition,
 )  # fmt: skip

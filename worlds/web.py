@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """One HTTP response."""
 
     body: bytes
@@ -17,27 +17,27 @@ class Answer:
     """Content-Type header as the server sends it; empty for none."""
     location: str = ""
     """Location header; empty for none."""
-    modified: str = ""
+    last_modified: str = ""
     """ISO date for the Last-Modified header; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class SitePage:
     """One page of a site, rendered only when it is written."""
 
     path: str
     """Path and query below the site's base URL."""
     render: Callable[[], str]
     """Callable that returns the whole HTML document."""
-    modified: str = ""
+    last_modified: str = ""
     """ISO date of the last change; empty for unknown."""
     language: str = "en"
     """ISO 639-1 code of the text."""
     charset: str = "utf-8"
     """Encoding of the bytes; declared in the header unless `omits_charset`."""
-    quiet: bool = False
+    omits_charset: bool = False
     """True if the header names no charset and only the page itself declares it."""
-    before: Callable[[], str] | None = None
+    render_before: Callable[[], str] | None = None
     """Callable that renders the page as it was at its first capture, if it changed between two captures."""
 
 
@@ -50,7 +50,7 @@ class Site:
     kind: str
     """Layout of the pages: a key of `templates.LAYOUTS`."""
     tagline: str
-    leaves: Callable[[Site], Iterator[Leaf]]
+    list_pages: Callable[[Site], Iterator[SitePage]]
     """Callable that yields the pages of the site it is given."""
     nav: tuple[tuple[str, str], ...] = ()
     """Main navigation as (path, label) pairs."""
@@ -58,21 +58,21 @@ class Site:
     """CSS colour of the layout."""
     server: str = "nginx"
     """Server header; it also decides some details of the responses, such as redirect targets."""
-    feed: str = ""
+    feed_path: str = ""
     """Path of an RSS feed of the pages changed last; empty for none."""
-    dead: tuple[str, ...] = ()
+    not_found_paths: tuple[str, ...] = ()
     """Paths that pages link to and that answer 404."""
-    gone: tuple[str, ...] = ()
+    gone_paths: tuple[str, ...] = ()
     """Paths that answer 410."""
-    broken: tuple[tuple[str, int], ...] = ()
+    failing_paths: tuple[tuple[str, int], ...] = ()
     """Paths that fail, as (path, status 5xx) pairs."""
-    moved: tuple[tuple[str, str, int], ...] = ()
+    redirects: tuple[tuple[str, str, int], ...] = ()
     """Redirects, as (old path, new path or URL, status 301 or 302)."""
-    disallow: tuple[str, ...] = ()
+    disallowed_prefixes: tuple[str, ...] = ()
     """Path prefixes that robots.txt disallows."""
     language: str = "en"
 
     @property
-    def base(self) -> str:
+    def base_url(self) -> str:
         """Base URL of the site, without a slash at the end."""
         return f"https://{self.host}"

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-from webemu.api.archives.crawls import crawls_of
-from webemu.api.archives.responses import plain, reply
+from webemu.api.archives.crawls import find_crawls
+from webemu.api.archives.responses import make_response, text_response
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Reply
+from webemu.api.services.origin import Headers, Response
 from webemu.emulator.types import Archive
 from webemu.emulator.world import World
 
@@ -22,69 +22,71 @@ MAX_PIECE = 256 << 20
 """Largest body of one response, in bytes."""
 _PATHS = re.compile(r"crawl-data/(CC-MAIN-[\d-]+)/warc\.paths\.gz")
 _RANGE = re.compile(rb"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
-_LARGEST = 1 << 50
+_MAX_FILE_SIZE = 1 << 50
 """Upper bound of a file's size in bytes, where the search for its end begins."""
 
 
-def answer(world: World, request: Request) -> Reply:
+def answer(world: World, request: Request) -> Response:
     """Answer with a file of the bucket, a range of it (RFC 9110, section 14), or S3's 404 if there is none."""
     name = unquote(request.path).lstrip("/")
     if path := _PATHS.fullmatch(name):
-        return _list(world, path[1])
-    if (archive := crawls_of(world).files.get(name)) is None:
-        return _no_such_key(name)
-    return _part(world, archive, request)
+        return _paths_file(world, path[1])
+    if (archive := find_crawls(world).archive_by_name.get(name)) is None:
+        return _no_such_key_error(name)
+    return _file_response(world, archive, request)
 
 
-def _list(world: World, crawl: str) -> Reply:
+def _paths_file(world: World, crawl: str) -> Response:
     """Return `warc.paths.gz`: the bucket paths of a crawl's files, one a line."""
-    crawls = crawls_of(world)
-    names = sorted(crawls.names[path] for path, of in crawls.of.items() if of == crawl)
+    crawls = find_crawls(world)
+    names = sorted(crawls.name_by_path[path] for path, crawl_id in crawls.crawl_by_path.items() if crawl_id == crawl)
     if not names:
-        return _no_such_key(f"crawl-data/{crawl}/warc.paths.gz")
+        return _no_such_key_error(f"crawl-data/{crawl}/warc.paths.gz")
     lines = "".join(f"{name}\n" for name in names)
-    return reply(200, gzip.compress(lines.encode("utf-8", "replace"), mtime=0), "application/gzip")
+    return make_response(200, gzip.compress(lines.encode("utf-8", "replace"), mtime=0), "application/gzip")
 
 
-def _no_such_key(name: str) -> Reply:
-    told = f"<Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>{escape(name[:1000])}</Key>"
-    return reply(404, f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{told}</Error>', "application/xml")
+def _no_such_key_error(name: str) -> Response:
+    details = (
+        f"<Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>{escape(name[:1000])}</Key>"
+    )
+    return make_response(404, f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{details}</Error>', "application/xml")
 
 
-def _part(world: World, archive: Archive, request: Request) -> Reply:
+def _file_response(world: World, archive: Archive, request: Request) -> Response:
     """Return the requested range of a file; 416 if it lies outside, 403 if it is larger than `MAX_PIECE`."""
-    size = _size(world, archive)
-    takes: Headers = [(b"Accept-Ranges", b"bytes")]
-    start, end, is_range = _span(request.headers.get(b"range", b""), size)
+    size = _find_size(world, archive)
+    range_headers: Headers = [(b"Accept-Ranges", b"bytes")]
+    start, end, is_range = _parse_range(request.headers.get(b"range", b""), size)
     if is_range and start >= end:
-        return plain(416, "Range Not Satisfiable\n", [*takes, (b"Content-Range", b"bytes */%d" % size)])
+        return text_response(416, "Range Not Satisfiable\n", [*range_headers, (b"Content-Range", b"bytes */%d" % size)])
     if request.method == "HEAD":  # answered before the size limit, so that clients can plan their ranges
-        return _head(size, takes)
+        return _head_response(size, range_headers)
     if end - start > MAX_PIECE:
-        return plain(
+        return text_response(
             403,
             f"{end - start:,} bytes exceed the {MAX_PIECE:,} bytes of one response: request smaller ranges.\n",
-            takes,
+            range_headers,
         )
     body = b"".join(world.bytes_of(archive, start, end - start))
     if is_range:
-        takes.append((b"Content-Range", b"bytes %d-%d/%d" % (start, end - 1, size)))
-    return reply(206 if is_range else 200, body, "application/octet-stream", takes)
+        range_headers.append((b"Content-Range", b"bytes %d-%d/%d" % (start, end - 1, size)))
+    return make_response(206 if is_range else 200, body, "application/octet-stream", range_headers)
 
 
-def _head(size: int, takes: Headers) -> Reply:
-    told: Headers = [(b"Content-Type", b"application/octet-stream"), (b"Content-Length", b"%d" % size)]
-    return Reply(200, b"OK", [*told, *takes], b"")
+def _head_response(size: int, range_headers: Headers) -> Response:
+    content_headers: Headers = [(b"Content-Type", b"application/octet-stream"), (b"Content-Length", b"%d" % size)]
+    return Response(200, b"OK", [*content_headers, *range_headers], b"")
 
 
-def _span(asked: bytes, size: int) -> tuple[int, int, bool]:
+def _parse_range(header_value: bytes, size: int) -> tuple[int, int, bool]:
     """Parse a `Range` header into first byte, end (exclusive), and whether it is a range; an unreadable one means the
     whole.
     """
-    found = _RANGE.fullmatch(asked)
-    if found is None or not any(found.groups()):
+    match = _RANGE.fullmatch(header_value)
+    if match is None or not any(match.groups()):
         return 0, size, False
-    first, last = found.groups()
+    first, last = match.groups()
     if not first:
         return max(0, size - int(last)), size, True
     # An invalid range is ignored, not refused (RFC 9110, section 14.2).
@@ -93,17 +95,17 @@ def _span(asked: bytes, size: int) -> tuple[int, int, bool]:
     return int(first), min(size, int(last) + 1) if last else size, True
 
 
-def _size(world: World, archive: Archive) -> int:
+def _find_size(world: World, archive: Archive) -> int:
     """Return the size of a file in bytes, by binary search: the port reads ranges but does not tell sizes."""
-    low, high = 0, _LARGEST
+    low, high = 0, _MAX_FILE_SIZE
     while low < high:
         middle = (low + high) // 2
-        if _has(world.bytes_of(archive, middle, 1)):
+        if _has_bytes(world.bytes_of(archive, middle, 1)):
             low = middle + 1
         else:
             high = middle
     return low
 
 
-def _has(pieces: Iterable[bytes]) -> bool:
+def _has_bytes(pieces: Iterable[bytes]) -> bool:
     return any(pieces)

@@ -19,54 +19,60 @@ _FOLDER = "crawl-data/"
 
 
 @dataclass(frozen=True, slots=True)
-class Crawls:
+class CrawlFiles:
     """WARC files of a snapshot and the crawls they belong to."""
 
-    of: Mapping[str, str]
+    crawl_by_path: Mapping[str, str]
     """Crawl id by the path of a file on disk."""
-    names: Mapping[str, str]
+    name_by_path: Mapping[str, str]
     """Path in the bucket by the path of a file on disk."""
-    files: Mapping[str, Archive]
+    archive_by_name: Mapping[str, Archive]
     """Files by their path in the bucket."""
     spans: Mapping[str, tuple[int, int]]
     """Times of the first and last capture of each crawl, in seconds since the epoch; the newest crawl first."""
 
-    def crawl(self, capture: Capture) -> str:
+    def crawl_of(self, capture: Capture) -> str:
         """Return the id of the crawl that made a capture; empty if its file is unknown."""
-        return self.of.get(capture.record[0], "")
+        return self.crawl_by_path.get(capture.record[0], "")
 
-    def filename(self, capture: Capture) -> str:
+    def filename_of(self, capture: Capture) -> str:
         """Return the bucket path of the file that holds a capture; empty if it is unknown."""
-        return self.names.get(capture.record[0], "")
+        return self.name_by_path.get(capture.record[0], "")
 
 
-_KNOWN: WeakKeyDictionary[World, Crawls] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[World, CrawlFiles] = WeakKeyDictionary()
 """Crawl files of every open snapshot."""
 
 
-def crawls_of(world: World) -> Crawls:
+def find_crawls(world: World) -> CrawlFiles:
     """Return the crawls of a snapshot; computed once and cached while the snapshot is open."""
-    if (known := _KNOWN.get(world.base)) is None:
-        known = _KNOWN[world.base] = _crawls(world.archives())
-    return known
+    if (crawls := _CACHE.get(world.shared_base)) is None:
+        crawls = _CACHE[world.shared_base] = _group_by_crawl(world.archives())
+    return crawls
 
 
-def _crawls(archives: Sequence[Archive]) -> Crawls:
+def _group_by_crawl(archives: Sequence[Archive]) -> CrawlFiles:
     # All files without a crawl id share one, of the week in which the last of them ended.
-    nameless = [archive.last for archive in archives if not _ID.fullmatch(archive.crawl)]
-    other = crawl_id(max(nameless, default=0))
-    of = {one.path: one.crawl if _ID.fullmatch(one.crawl) else other for one in archives}
-    names = {one.path: _name(one.name, of[one.path]) for one in archives}
+    unlabelled_ends = [archive.last_time for archive in archives if not _ID.fullmatch(archive.crawl)]
+    fallback_id = crawl_id(max(unlabelled_ends, default=0))
+    crawl_by_path = {
+        warc_file.path: warc_file.crawl if _ID.fullmatch(warc_file.crawl) else fallback_id for warc_file in archives
+    }
+    name_by_path = {
+        warc_file.path: _bucket_path(warc_file.name, crawl_by_path[warc_file.path]) for warc_file in archives
+    }
     spans: dict[str, tuple[int, int]] = {}
-    for one in archives:
-        if one.last:
-            first, last = spans.get(of[one.path], (one.first, one.last))
-            spans[of[one.path]] = min(first, one.first), max(last, one.last)
+    for warc_file in archives:
+        if warc_file.last_time:
+            first, last = spans.get(crawl_by_path[warc_file.path], (warc_file.first_time, warc_file.last_time))
+            spans[crawl_by_path[warc_file.path]] = min(first, warc_file.first_time), max(last, warc_file.last_time)
     newest_first = dict(sorted(spans.items(), key=lambda item: (-item[1][1], item[0])))
-    return Crawls(of, names, {names[one.path]: one for one in archives}, newest_first)
+    return CrawlFiles(
+        crawl_by_path, name_by_path, {name_by_path[warc_file.path]: warc_file for warc_file in archives}, newest_first
+    )
 
 
-def _name(name: str, crawl: str) -> str:
+def _bucket_path(name: str, crawl: str) -> str:
     return name if name.startswith(_FOLDER) else f"{_FOLDER}{crawl}/{name.lstrip('/')}"
 
 

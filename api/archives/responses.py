@@ -5,29 +5,31 @@ from __future__ import annotations
 from http import HTTPStatus
 from urllib.parse import quote
 
-from webemu.api.services.origin import Headers, Reply
+from webemu.api.services.origin import Headers, Response
 
-_PLAIN = "!#$%&'()*+,-./:;=?@[]_|~"
+_SAFE_CHARACTERS = "!#$%&'()*+,-./:;=?@[]_|~"
 """Characters that need no escaping when a URL stands in a header or between angle brackets."""
 
 
-def reply(status: int, body: str | bytes, mime: str, headers: Headers | None = None) -> Reply:
+def make_response(status: int, body: str | bytes, mime: str, headers: Headers | None = None) -> Response:
     """Return a complete response; text is encoded as UTF-8, `headers` follow the content headers."""
     content = body.encode("utf-8", "replace") if isinstance(body, str) else body
-    told: Headers = [(b"Content-Type", mime.encode()), (b"Content-Length", b"%d" % len(content))]
-    return Reply(status, HTTPStatus(status).phrase.encode(), [*told, *(headers or [])], content)
+    content_headers: Headers = [(b"Content-Type", mime.encode()), (b"Content-Length", b"%d" % len(content))]
+    return Response(status, HTTPStatus(status).phrase.encode(), [*content_headers, *(headers or [])], content)
 
 
-def plain(status: int, text: str, headers: Headers | None = None) -> Reply:
+def text_response(status: int, text: str, headers: Headers | None = None) -> Response:
     """Return a response of plain text in UTF-8."""
-    return reply(status, text, "text/plain; charset=utf-8", headers)
+    return make_response(status, text, "text/plain; charset=utf-8", headers)
 
 
-def redirect(location: str, headers: Headers) -> Reply:
+def redirect_response(location: str, headers: Headers) -> Response:
     """Return a 302 to `location`, which is how an archive leads to a capture."""
-    return reply(302, "", "text/plain; charset=utf-8", [(b"Location", ascii_url(location).encode()), *headers])
+    return make_response(302, "", "text/plain; charset=utf-8", [(b"Location", ascii_url(location).encode()), *headers])
 
 
 def ascii_url(url: str) -> str:
     """Return the URL with everything escaped that could end a header, a line or a pair of angle brackets."""
-    return url if url.isascii() and url.isprintable() and not set(url) & set('<>" ') else quote(url, safe=_PLAIN)
+    return (
+        url if url.isascii() and url.isprintable() and not set(url) & set('<>" ') else quote(url, safe=_SAFE_CHARACTERS)
+    )

@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 
 from webemu.api.archives import available, collinfo, crawl_data, crawl_index, replay, wayback_cdx
-from webemu.api.archives.not_archived import no_such_place
-from webemu.api.archives.wayback_fields import TIMEMAP
+from webemu.api.archives.not_archived import not_found_page
+from webemu.api.archives.wayback_fields import TIMEMAP_FIELDS
 from webemu.api.http.request import Handler, Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.world import World
 
 _TIMEMAP = re.compile(r"/web/timemap/(json|cdx)(?:/(.+))?")
 
 
-def wayback(world: World, request: Request) -> Reply | None:
+def answer_wayback(world: World, request: Request) -> Response | None:
     """Answer a request to the Wayback Machine.
 
     Return None for a path that the archive does not have if the host was crawled: its captured page is served then.
@@ -24,24 +24,24 @@ def wayback(world: World, request: Request) -> Reply | None:
         return wayback_cdx.answer(world, request)
     if request.path == "/wayback/available":
         return available.answer(world, request)
-    if found := _TIMEMAP.fullmatch(request.path):
-        return _timemap(world, request, found[1], found[2] or "")
-    return replay.answer(world, request) or _else(world, request)
+    if match := _TIMEMAP.fullmatch(request.path):
+        return _answer_timemap(world, request, match[1], match[2] or "")
+    return replay.answer(world, request) or _not_found(world, request)
 
 
-def _timemap(world: World, request: Request, output: str, url: str) -> Reply:
+def _answer_timemap(world: World, request: Request, output: str, url: str) -> Response:
     """Answer `/web/timemap/{json|cdx}`: the CDX server's answer with more fields.
 
     The URL is in the path or in the `url` parameter.
     """
-    before = [("output", "json")] if output == "json" else []
+    extra_pairs = [("output", "json")] if output == "json" else []
     if url:
-        before.append(("url", request.target.partition(f"/web/timemap/{output}/")[2]))
+        extra_pairs.append(("url", request.target.partition(f"/web/timemap/{output}/")[2]))
         request = request._replace(query="")
-    return wayback_cdx.answer(world, request, before, TIMEMAP)
+    return wayback_cdx.answer(world, request, extra_pairs, TIMEMAP_FIELDS)
 
 
-def index(world: World, request: Request) -> Reply | None:
+def answer_index(world: World, request: Request) -> Response | None:
     """Answer a request to index.commoncrawl.org.
 
     Serves the list of crawls, the index of each, and replay at `/<crawl>/<time>/<url>`, which finds captures of any
@@ -49,26 +49,26 @@ def index(world: World, request: Request) -> Reply | None:
     """
     if request.path == "/collinfo.json":
         return collinfo.answer(world, request)
-    return crawl_index.answer(world, request) or replay.answer(world, request) or _else(world, request)
+    return crawl_index.answer(world, request) or replay.answer(world, request) or _not_found(world, request)
 
 
-def _else(world: World, request: Request) -> Reply | None:
+def _not_found(world: World, request: Request) -> Response | None:
     """Return the archive's 404, or None if pages of the host were captured and should be served instead."""
-    return None if world.knows_host(request.host) else no_such_place()
+    return None if world.knows_host(request.host) else not_found_page()
 
 
 HOSTS: Mapping[str, Handler] = {
-    "archive.org": wayback,
-    "www.archive.org": wayback,
-    "web.archive.org": wayback,
-    "index.commoncrawl.org": index,
+    "archive.org": answer_wayback,
+    "www.archive.org": answer_wayback,
+    "web.archive.org": answer_wayback,
+    "index.commoncrawl.org": answer_index,
     "data.commoncrawl.org": crawl_data.answer,
     "commoncrawl.s3.amazonaws.com": crawl_data.answer,
 }
 """Handlers by public host name."""
 PATHS: Sequence[tuple[re.Pattern[str], Handler]] = (
-    (re.compile(r"(?s)/cdx/search(?:/cdx)?|/wayback/available|/web/.+"), wayback),
-    (re.compile(r"(?s)/collinfo\.json|/CC-MAIN-[\d-]+(?:-index|/.+)"), index),
+    (re.compile(r"(?s)/cdx/search(?:/cdx)?|/wayback/available|/web/.+"), answer_wayback),
+    (re.compile(r"(?s)/collinfo\.json|/CC-MAIN-[\d-]+(?:-index|/.+)"), answer_index),
     (re.compile(r"(?s)/crawl-data/.+"), crawl_data.answer),
 )
 """Handlers by path, for requests to this server's own name."""

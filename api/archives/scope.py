@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webemu.api.archives.parameters import Pairs, choice, one
+from webemu.api.archives.parameters import Pairs, choice_value, first_value
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
 
-MATCHES = ("", "exact", "prefix", "host", "domain")
+MATCH_TYPES = ("", "exact", "prefix", "host", "domain")
 """Values of `matchType`; the empty one means that the URL itself may hold a wildcard."""
-_LAST = "\U0010ffff"
+_MAX_CHARACTER = "\U0010ffff"
 """Highest Unicode character: `prefix + _MAX_CHARACTER` sorts after every key that begins with `prefix`."""
 
 
@@ -29,42 +29,44 @@ class Scope:
     url: str
     """URL parameter exactly as the client sent it, wildcard included."""
 
-    def holds(self, key: str) -> bool:
+    def contains(self, key: str) -> bool:
         """True if the SURT key lies in the range, compared by UTF-8 bytes."""
         # Keys may hold lone surrogates from broken URLs, which plain UTF-8 refuses.
-        first, this, last = (text.encode("utf-8", "surrogatepass") for text in (self.first, key, self.last))
-        return first <= this < last
+        first, key_bytes, last = (text.encode("utf-8", "surrogatepass") for text in (self.first, key, self.last))
+        return first <= key_bytes < last
 
 
-def scope_of(pairs: Pairs) -> Scope:
+def parse_scope(pairs: Pairs) -> Scope:
     """Return the key range for `url` and `matchType`, or for a `*` wildcard in the URL.
 
         parse_scope([("url", "example.com/a*")]).match   # "prefix"
 
     Raises BadRequest if `url` is missing or `matchType` is unknown.
     """
-    asked = one(pairs, "url").strip()
-    match = choice(pairs, "matchType", MATCHES)
-    if not asked:
+    url_pattern = first_value(pairs, "url").strip()
+    match_type = choice_value(pairs, "matchType", MATCH_TYPES)
+    if not url_pattern:
         raise BadRequest("the url parameter is required")
-    url = asked
-    if not match and url.startswith("*."):
-        match, url = "domain", url[2:]
-    elif not match and url.endswith("*"):
-        match, url = "prefix", url[:-1]
-    return Scope(*_range(url, match or "exact"), match or "exact", asked)
+    url = url_pattern
+    if not match_type and url.startswith("*."):
+        match_type, url = "domain", url[2:]
+    elif not match_type and url.endswith("*"):
+        match_type, url = "prefix", url[:-1]
+    return Scope(*_key_range(url, match_type or "exact"), match_type or "exact", url_pattern)
 
 
-def _range(url: str, match: str) -> tuple[str, str]:
+def _key_range(url: str, match_type: str) -> tuple[str, str]:
     """Return the first key of the range and the key after its end."""
-    key = urls.surt(urls.guess(url))
+    key = urls.surt_key(urls.parse_user_url(url))
     host = key.partition(")")[0]
-    if match == "prefix":
+    if match_type == "prefix":
         # The SURT library drops a trailing slash, but /a/* must not match /about.
         start = key + "/" if url.endswith("/") and not key.endswith("/") else key
-        return start, start + _LAST
-    if match == "host":
+        return start, start + _MAX_CHARACTER
+    if match_type == "host":
         return host + ")", host + "*"  # "*" is the byte after ")"
-    if match == "domain":  # ")" ends the host, "," starts a subdomain; "-", the next byte, belongs to another domain
+    if (
+        match_type == "domain"
+    ):  # ")" ends the host, "," starts a subdomain; "-", the next byte, belongs to another domain
         return host + ")", host + "-"
     return key, key + "\0"

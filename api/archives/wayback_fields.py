@@ -9,80 +9,80 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import quote
 
-from webemu.api.archives.crawls import crawls_of
-from webemu.api.archives.filters import Value
-from webemu.api.archives.listing import Row
+from webemu.api.archives.crawls import find_crawls
+from webemu.api.archives.filters import FieldGetter
+from webemu.api.archives.listing import CdxRow
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
 FIELDS = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"]
 """Fields of a line unless `fl` says otherwise, in order."""
-TIMEMAP = [*FIELDS[:6], "redirect", "robotflags", "length", "offset", "filename"]
+TIMEMAP_FIELDS = [*FIELDS[:6], "redirect", "robotflags", "length", "offset", "filename"]
 """Fields of a `/web/timemap/json` line."""
 ALIASES = {"url": "original", "mime": "mimetype", "status": "statuscode"}
 """Other names that clients use for fields."""
 REVISIT = "warc/revisit"
 """Media type of a revisit record in CDX lines."""
-Column = Callable[[Row], str]
+Column = Callable[[CdxRow], str]
 """Returns one cell of a row."""
 
 
-def values_of(world: World) -> dict[str, Value]:
+def field_getters(world: World) -> dict[str, FieldGetter]:
     """Return the getter of every field by its name."""
-    crawls = crawls_of(world)
+    crawls = find_crawls(world)
     return {
-        "urlkey": lambda row: word(row.key),
-        "timestamp": lambda row: row.stamp,
-        "original": lambda row: word(row.capture.url),
-        "mimetype": lambda row: REVISIT if row.capture.kind == "revisit" else _mime(row.capture),
-        "statuscode": lambda row: "-" if row.capture.kind == "revisit" else _status(row.capture),
-        "digest": lambda row: word(row.capture.digest.removeprefix("sha1:")) or "-",
+        "urlkey": lambda row: escape_word(row.key),
+        "timestamp": lambda row: row.timestamp,
+        "original": lambda row: escape_word(row.capture.url),
+        "mimetype": lambda row: REVISIT if row.capture.kind == "revisit" else _media_type_word(row.capture),
+        "statuscode": lambda row: "-" if row.capture.kind == "revisit" else _status_word(row.capture),
+        "digest": lambda row: escape_word(row.capture.digest.removeprefix("sha1:")) or "-",
         "length": lambda row: str(row.capture.record[2]),
-        "redirect": lambda row: word(row.capture.redirect) or "-",
+        "redirect": lambda row: escape_word(row.capture.redirect) or "-",
         # The crawl does not record robots flags.
         "robotflags": lambda row: "-",
         "offset": lambda row: str(row.capture.record[1]),
-        "filename": lambda row: word(crawls.filename(row.capture)),
+        "filename": lambda row: escape_word(crawls.filename_of(row.capture)),
     }
 
 
-def resolved(name: str, value: Value) -> Column:
+def resolve_revisit(name: str, getter: FieldGetter) -> Column:
     """Return a column that shows the original's media type and status for a revisit; other fields keep their getter."""
-    of_original = {"mimetype": _mime, "statuscode": _status}.get(name)
-    return (lambda row: of_original(row.capture)) if of_original else value
+    original_getter = {"mimetype": _media_type_word, "statuscode": _status_word}.get(name)
+    return (lambda row: original_getter(row.capture)) if original_getter else getter
 
 
-def originals(world: World) -> list[Column]:
+def original_columns(world: World) -> list[Column]:
     """Return the columns `orig.length`, `orig.offset` and `orig.filename`: the record a revisit repeats, or `-`."""
-    names = crawls_of(world).names
+    name_by_path = find_crawls(world).name_by_path
 
-    def is_found(row: Row) -> bool:
+    def has_original(row: CdxRow) -> bool:
         """True if the row is a revisit whose original record is in the snapshot."""
         return row.capture.kind == "revisit" and bool(row.capture.length)
 
     return [
-        lambda row: str(row.capture.length) if is_found(row) else "-",
-        lambda row: str(row.capture.offset) if is_found(row) else "-",
-        lambda row: word(names.get(row.capture.file, "")) if is_found(row) else "-",
+        lambda row: str(row.capture.length) if has_original(row) else "-",
+        lambda row: str(row.capture.offset) if has_original(row) else "-",
+        lambda row: escape_word(name_by_path.get(row.capture.file, "")) if has_original(row) else "-",
     ]
 
 
-def _mime(capture: Capture) -> str:
-    return word(declared(capture))
+def _media_type_word(capture: Capture) -> str:
+    return escape_word(declared_media_type(capture))
 
 
-def declared(capture: Capture) -> str:
+def declared_media_type(capture: Capture) -> str:
     """Return the media type that the server declared; for records that no server sent, the detected one. `unk` if
     unknown.
     """
     return capture.declared or ("" if capture.kind == "response" else capture.mime) or "unk"
 
 
-def _status(capture: Capture) -> str:
+def _status_word(capture: Capture) -> str:
     return str(capture.status) if capture.status else "-"
 
 
-def word(text: str) -> str:
+def escape_word(text: str) -> str:
     """Return the text as one word of a CDX line: blanks and control characters, which would break the line, are
     escaped.
     """

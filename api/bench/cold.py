@@ -9,50 +9,50 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 
-def drop(paths: Iterable[str]) -> tuple[int, int]:
+def evict(paths: Iterable[str]) -> tuple[int, int]:
     """Ask the system to evict files; return the bytes of all files and the bytes that stayed in memory.
 
     The second number is -1 if the system cannot evict or tell. Pages that other processes have mapped stay. Hard links
     and repeated paths count once.
     """
-    total, stayed, seen = 0, 0, set()
+    total, remaining_bytes, visited_inodes = 0, 0, set()
     for path in paths:
-        number = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY)
         try:
-            state = os.fstat(number)
-            if (state.st_dev, state.st_ino) in seen or not state.st_size:
+            state = os.fstat(descriptor)
+            if (state.st_dev, state.st_ino) in visited_inodes or not state.st_size:
                 continue
-            seen.add((state.st_dev, state.st_ino))
+            visited_inodes.add((state.st_dev, state.st_ino))
             total += state.st_size
             with suppress(OSError):
-                os.fdatasync(number)  # dirty pages cannot be evicted
+                os.fdatasync(descriptor)  # dirty pages cannot be evicted
             if not hasattr(os, "posix_fadvise"):
-                stayed = -1
+                remaining_bytes = -1
                 continue
-            os.posix_fadvise(number, 0, 0, os.POSIX_FADV_DONTNEED)
-            held = _resident(number, state.st_size)
-            stayed = -1 if held < 0 or stayed < 0 else stayed + held
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            resident = _resident_bytes(descriptor, state.st_size)
+            remaining_bytes = -1 if resident < 0 or remaining_bytes < 0 else remaining_bytes + resident
         finally:
-            os.close(number)
-    return total, stayed
+            os.close(descriptor)
+    return total, remaining_bytes
 
 
-def _resident(number: int, size: int) -> int:
+def _resident_bytes(descriptor: int, size: int) -> int:
     """Return how many bytes of an open file are in memory (mincore(2)); -1 if it cannot be told."""
     if _libc is None or not hasattr(_libc, "mincore"):
         return -1
     pages = -(-size // mmap.PAGESIZE)
-    told = (ctypes.c_ubyte * pages)()
-    address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, number, 0)
+    page_states = (ctypes.c_ubyte * pages)()
+    address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
     if address in (None, ctypes.c_void_p(-1).value):
         return -1
     try:
-        if _libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(size), told):
+        if _libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(size), page_states):
             return -1
     finally:
         _libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
     # mincore sets the lowest bit of a resident page; the other bits are reserved.
-    return sum(page & 1 for page in told) * mmap.PAGESIZE
+    return sum(page & 1 for page in page_states) * mmap.PAGESIZE
 
 
 _libc = ctypes.CDLL(None) if os.name == "posix" else None

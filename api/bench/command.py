@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from webemu.api.bench.figures import lines, written
+from webemu.api.bench.figures import format_json, format_lines
 from webemu.api.bench.request_factory import KINDS
 from webemu.api.bench.run import Settings, run
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 
 
 def bench(
@@ -81,12 +81,12 @@ def bench(
 
         webemu bench --collection demo --cold --requests 2000 --connections 1
     """
-    config = load({"root": root, "collection": collection, "workers": workers, "cache_mb": cache_mb})
+    config = load_config({"root": root, "collection": collection, "workers": workers, "cache_mb": cache_mb})
     settings = Settings(
         url, requests, seconds, connections, rate, clients, mix, size, batch, dialect, door, queries, pages, traces,
         group, zipf, cold, seed, quiet,
     )  # fmt: skip
-    told = run(config, settings)
-    print("\n".join([told["title"], *lines(told)]))
+    report = run(config, settings)
+    print("\n".join([report["title"], *format_lines(report)]))
     if out is not None:
-        out.write_text(written(told), encoding="utf-8")
+        out.write_text(format_json(report), encoding="utf-8")

@@ -9,51 +9,51 @@ from typing import TYPE_CHECKING
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 if TYPE_CHECKING:
-    from webemu.api.bench.load import Load
+    from webemu.api.bench.load import LoadRun
 
-LOST, SILENT, CONNECTING, GARBLED = 1, 2, 3, 4
+LOST, NO_ANSWER, NOT_CONNECTED, NOT_HTTP = 1, 2, 3, 4
 """Failures in place of a status: connection lost before the answer, no answer in time, no connection, no HTTP."""
-PATIENCE = 60.0
+ANSWER_TIMEOUT_SECONDS = 60.0
 """Seconds until an answer counts as missing."""
-PAUSE = 0.1
+RETRY_SECONDS = 0.1
 """Seconds between two attempts to open a connection."""
 
 
-class Wire(asyncio.Protocol):
+class LoadConnection(asyncio.Protocol):
     """Connection that sends one request at a time and reopens itself after it was closed."""
 
-    def __init__(self, load: Load, host: str) -> None:
+    def __init__(self, load: LoadRun, host: str) -> None:
         self.load, self.host = load, host
-        self._number = -1
-        self._due = self._since = 0.0
-        self._is_keeping = True
+        self._request_index = -1
+        self._due_at = self._sent_at = 0.0
+        self._keeps_alive = True
         self._failure = LOST
         self._transport: asyncio.Transport | None = None
-        self._opening: asyncio.Task[None] | None = None
+        self._open_task: asyncio.Task[None] | None = None
 
-    def send(self, number: int, message: bytes, due: float) -> None:
+    def send(self, request_index: int, message: bytes, due: float) -> None:
         """Send a request, or report it as lost if the connection was closed while idle.
 
         `number` is its index in the plan and `due` the time (perf_counter) it was due.
         """
         if self._transport is None:  # closed while it was idle
-            self._number, self._due = number, due
-            self._lost(LOST)
+            self._request_index, self._due_at = request_index, due
+            self._report_lost(LOST)
             return
-        self._number, self._due = number, due
-        self._since = time.perf_counter()
+        self._request_index, self._due_at = request_index, due
+        self._sent_at = time.perf_counter()
         self._transport.write(message)
 
-    def look(self, now: float) -> None:
+    def check_timeout(self, now: float) -> None:
         """Abort the connection if its answer is later than `ANSWER_TIMEOUT_SECONDS`."""
-        if self._number >= 0 and self._transport is not None and now - self._since > PATIENCE:
-            self._failure = SILENT
+        if self._request_index >= 0 and self._transport is not None and now - self._sent_at > ANSWER_TIMEOUT_SECONDS:
+            self._failure = NO_ANSWER
             self._transport.abort()
 
     def close(self) -> None:
         """Close the connection and stop reopening it."""
-        if self._opening is not None:
-            self._opening.cancel()
+        if self._open_task is not None:
+            self._open_task.cancel()
         if self._transport is not None:
             self._transport.abort()
 
@@ -63,7 +63,7 @@ class Wire(asyncio.Protocol):
         """Begin a new response parser (asyncio)."""
         self._transport = transport  # type: ignore[assignment]
         self._parser = HttpResponseParser(self)
-        self._is_keeping, self._failure = True, LOST
+        self._keeps_alive, self._failure = True, LOST
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; abort on bytes that are not HTTP (asyncio)."""
@@ -71,39 +71,39 @@ class Wire(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
-            self._failure = GARBLED
+            self._failure = NOT_HTTP
             if self._transport is not None:
                 self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Report the pending request as lost and reopen the connection while the run lasts (asyncio)."""
         self._transport = None
-        if not self.load.running:
+        if not self.load.is_running:
             return
-        if self._number >= 0:
-            self._lost(self._failure)
+        if self._request_index >= 0:
+            self._report_lost(self._failure)
         else:
-            self.load.dropped(self)
+            self.load.forget_idle(self)
             self._reopen()
 
-    def _lost(self, status: int) -> None:
-        number, self._number = self._number, -1
-        self.load.answered(number, status, self._due, time.perf_counter())
+    def _report_lost(self, status: int) -> None:
+        request_index, self._request_index = self._request_index, -1
+        self.load.record_answer(request_index, status, self._due_at, time.perf_counter())
         self._reopen()
 
     def _reopen(self) -> None:
-        self._opening = asyncio.get_running_loop().create_task(self._again())
+        self._open_task = asyncio.get_running_loop().create_task(self._retry_opening())
 
-    async def _again(self) -> None:
-        while self.load.running:
+    async def _retry_opening(self) -> None:
+        while self.load.is_running:
             try:
-                await opened(self)
+                await open_connection(self)
             except OSError:
-                if not self.load.unopened(self):
+                if not self.load.record_unopened(self):
                     return
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RETRY_SECONDS)
             else:
-                self.load.take(self)
+                self.load.assign_next(self)
                 return
 
     # Called by the parser
@@ -111,49 +111,51 @@ class Wire(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """Report the answer and become free again (httptools)."""
         status = self._parser.get_status_code()
-        if status < 200 or self._number < 0:  # a 1xx, which a final answer follows, or bytes that no request caused
+        if (
+            status < 200 or self._request_index < 0
+        ):  # a 1xx, which a final answer follows, or bytes that no request caused
             return
-        number, self._number = self._number, -1
-        self.load.answered(number, status, self._due, time.perf_counter())
+        request_index, self._request_index = self._request_index, -1
+        self.load.record_answer(request_index, status, self._due_at, time.perf_counter())
         if self._parser.should_keep_alive():
-            self.load.take(self)
+            self.load.assign_next(self)
         else:
-            self._is_keeping = False
+            self._keeps_alive = False
             if self._transport is not None:
                 self._transport.close()
 
 
-class _Head(asyncio.Protocol):
+class _ConnectReply(asyncio.Protocol):
     """Protocol that waits for the answer to CONNECT."""
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._read = b""
+        self._received = b""
 
     def data_received(self, data: bytes) -> None:
-        self._read += data
-        if b"\r\n\r\n" in self._read and not self.answer.done():
-            self.answer.set_result(self._read)
+        self._received += data
+        if b"\r\n\r\n" in self._received and not self.answer.done():
+            self.answer.set_result(self._received)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.answer.done():
             self.answer.set_exception(ConnectionError("the connection ended before CONNECT was answered"))
 
 
-async def opened(wire: Wire) -> None:
+async def open_connection(connection: LoadConnection) -> None:
     """Open the connection, through a TLS tunnel if the load has certificates. Raises OSError."""
-    loop, load = asyncio.get_running_loop(), wire.load
-    where = load.plan.host, load.plan.port
-    if load.trusted is None:
-        await loop.create_connection(lambda: wire, *where)
+    loop, load = asyncio.get_running_loop(), connection.load
+    address = load.plan.host, load.plan.port
+    if load.tls_context is None:
+        await loop.create_connection(lambda: connection, *address)
         return
-    transport, head = await loop.create_connection(_Head, *where)
-    transport.write(f"CONNECT {wire.host}:443 HTTP/1.1\r\nHost: {wire.host}:443\r\n\r\n".encode())
-    said = await head.answer
-    if said[9:12] != b"200":
+    transport, connect_reply = await loop.create_connection(_ConnectReply, *address)
+    transport.write(f"CONNECT {connection.host}:443 HTTP/1.1\r\nHost: {connection.host}:443\r\n\r\n".encode())
+    reply = await connect_reply.answer
+    if reply[9:12] != b"200":
         transport.abort()
-        raise ConnectionError(f"CONNECT to {wire.host} was answered with {said[9:12].decode('latin-1')}")
-    secure = await loop.start_tls(transport, wire, load.trusted, server_hostname=wire.host)
-    if secure is None:
-        raise ConnectionError(f"the connection to {wire.host} was lost in its handshake")
-    wire.connection_made(secure)
+        raise ConnectionError(f"CONNECT to {connection.host} was answered with {reply[9:12].decode('latin-1')}")
+    tls_transport = await loop.start_tls(transport, connection, load.tls_context, server_hostname=connection.host)
+    if tls_transport is None:
+        raise ConnectionError(f"the connection to {connection.host} was lost in its handshake")
+    connection.connection_made(tls_transport)

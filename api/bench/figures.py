@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from webemu.api.bench.connection import CONNECTING, GARBLED, LOST, SILENT
+from webemu.api.bench.connection import LOST, NO_ANSWER, NOT_CONNECTED, NOT_HTTP
 from webemu.api.bench.load import Samples
 from webemu.api.bench.request_factory import KINDS
 
-POINTS = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1.0}
+PERCENTILES = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1.0}
 """Percentiles that every report holds."""
-CURVE = [*(number / 100 for number in range(100)), 0.995, 0.999, 0.9995, 0.9999, 1.0]
+CURVE_QUANTILES = [*(number / 100 for number in range(100)), 0.995, 0.999, 0.9995, 0.9999, 1.0]
 """Quantiles of the latency curve, for plots."""
-FAILURES = {LOST: "connection lost", SILENT: "no answer", CONNECTING: "no connection", GARBLED: "no HTTP"}
+FAILURE_NAMES = {LOST: "connection lost", NO_ANSWER: "no answer", NOT_CONNECTED: "no connection", NOT_HTTP: "no HTTP"}
 """Names of failures that have no HTTP status."""
 
 
@@ -28,79 +28,79 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
-def joined(parts: Sequence[Samples]) -> Samples:
+def merge_samples(samples_by_process: Sequence[Samples]) -> Samples:
     """Merge the samples of several processes that sent at the same time."""
-    whole = Samples()
-    for part in parts:
+    merged = Samples()
+    for samples in samples_by_process:
         for name in ("kinds", "statuses", "due", "took"):
-            getattr(whole, name).extend(getattr(part, name))
-        whole.received += part.received
-        whole.cpu += part.cpu
-        whole.wall, whole.late = max(whole.wall, part.wall), max(whole.late, part.late)
-    return whole
+            getattr(merged, name).extend(getattr(samples, name))
+        merged.received += samples.received
+        merged.cpu += samples.cpu
+        merged.wall, merged.late = max(merged.wall, samples.wall), max(merged.late, samples.late)
+    return merged
 
 
-def is_good(status: int) -> bool:
+def is_success(status: int) -> bool:
     """True for a 2xx status."""
     return 200 <= status < 300
 
 
-def latencies(took: Iterable[float]) -> dict[str, Any]:
+def latency_figures(durations: Iterable[float]) -> dict[str, Any]:
     """Return the usual percentiles, the mean and the whole curve in milliseconds; empty without samples.
 
     `took` holds seconds.
     """
-    ordered = sorted(1e3 * one for one in took)
+    ordered = sorted(1e3 * one for one in durations)
     if not ordered:
         return {}
-    told: dict[str, Any] = {name: round(quantile(ordered, share), 4) for name, share in POINTS.items()}
-    told["mean_ms"] = round(sum(ordered) / len(ordered), 4)
-    return told | {"curve_ms": [[share, round(quantile(ordered, share), 4)] for share in CURVE]}
+    figures: dict[str, Any] = {name: round(quantile(ordered, share), 4) for name, share in PERCENTILES.items()}
+    figures["mean_ms"] = round(sum(ordered) / len(ordered), 4)
+    return figures | {"curve_ms": [[share, round(quantile(ordered, share), 4)] for share in CURVE_QUANTILES]}
 
 
-def described(samples: Samples) -> dict[str, Any]:
+def summarize(samples: Samples) -> dict[str, Any]:
     """Summarize samples: rates and latencies of the good answers, overall, by kind and by second, and failures by
     status.
     """
     rows = list(zip(samples.kinds, samples.statuses, samples.due, samples.took, strict=True))
-    good = [row for row in rows if is_good(row[1])]
-    bad = Counter(FAILURES.get(row[1], str(row[1])) for row in rows if not is_good(row[1]))
+    good = [row for row in rows if is_success(row[1])]
+    failures = Counter(FAILURE_NAMES.get(row[1], str(row[1])) for row in rows if not is_success(row[1]))
     kinds = sorted({row[0] for row in good})
     return {
         "requests": len(rows),
         "good": len(good),
-        "errors": dict(sorted(bad.items())),
+        "errors": dict(sorted(failures.items())),
         "wall_s": round(samples.wall, 4),
         "per_s": round(len(good) / samples.wall, 2),
         "received_mb": round(samples.received / 1e6, 3),
         "late_ms": round(1e3 * samples.late, 3),
-        "latency": latencies(row[3] for row in good),
+        "latency": latency_figures(row[3] for row in good),
         "kinds": {
-            KINDS[kind]: {"good": len(of_kind)} | latencies(row[3] for row in of_kind)
+            KINDS[kind]: {"good": len(kind_rows)} | latency_figures(row[3] for row in kind_rows)
             for kind in kinds
-            if (of_kind := [row for row in good if row[0] == kind])
+            if (kind_rows := [row for row in good if row[0] == kind])
         },
-        "seconds": _seconds(good),
+        "seconds": _figures_by_second(good),
     }
 
 
-def _seconds(good: Sequence[tuple[int, int, float, float]]) -> list[dict[str, float]]:
+def _figures_by_second(good: Sequence[tuple[int, int, float, float]]) -> list[dict[str, float]]:
     """Return count and latency for each second of the run, by the second in which the answers came."""
     by_second: dict[int, list[float]] = {}
     for _, _, due, took in good:
         by_second.setdefault(int(due + took), []).append(1e3 * took)
     return [
         {
-            "second": at,
+            "second": second,
             "answers": len(took),
             "p50_ms": quantile(sorted(took), 0.5),
             "p99_ms": quantile(sorted(took), 0.99),
         }
-        for at, took in sorted(by_second.items())
+        for second, took in sorted(by_second.items())
     ]
 
 
-def costs(requests: int, cpu: float) -> dict[str, float]:
+def cost_figures(requests: int, cpu: float) -> dict[str, float]:
     """Return what a process spent: CPU seconds, CPU microseconds per request, and requests per CPU second."""
     return {
         "cpu_s": round(cpu, 4),
@@ -109,41 +109,45 @@ def costs(requests: int, cpu: float) -> dict[str, float]:
     }
 
 
-def lines(told: Mapping[str, Any]) -> list[str]:
+def format_lines(report: Mapping[str, Any]) -> list[str]:
     """Format a report as lines of text for people."""
-    load, server, client, engine = told["load"], told["server"], told["client"], told["engine"]
-    shown = [f"{'':<10}{'answers':>10}{'per second':>12}{'p50':>10}{'p90':>10}{'p99':>10}{'p99.9':>10}{'max':>10}  ms"]
+    load, server, client, engine = report["load"], report["server"], report["client"], report["engine"]
+    text_lines = [
+        f"{'':<10}{'answers':>10}{'per second':>12}{'p50':>10}{'p90':>10}{'p99':>10}{'p99.9':>10}{'max':>10}  ms"
+    ]
     kinds = load["kinds"] if len(load["kinds"]) > 1 else {}
-    for name, one in [*kinds.items(), (next(iter(load["kinds"]), "") if not kinds else "all", load["latency"])]:
-        count = one.get("good", load["good"])
-        points = "".join(f"{one[point]:>10,.2f}" for point in POINTS)
-        shown.append(f"{name:<10}{count:>10,}{count / load['wall_s']:>12,.1f}{points}")
-    failed = ", ".join(f"{count:,} x {name}" for name, count in load["errors"].items())
-    shown.append(f"{'errors':<10}{failed or 'none'}")
+    for name, figures in [*kinds.items(), (next(iter(load["kinds"]), "") if not kinds else "all", load["latency"])]:
+        count = figures.get("good", load["good"])
+        percentile_cells = "".join(f"{figures[point]:>10,.2f}" for point in PERCENTILES)
+        text_lines.append(f"{name:<10}{count:>10,}{count / load['wall_s']:>12,.1f}{percentile_cells}")
+    failure_text = ", ".join(f"{count:,} x {name}" for name, count in load["errors"].items())
+    text_lines.append(f"{'errors':<10}{failure_text or 'none'}")
     if server["cpu_s"] is not None:
-        shown.append(_cost("server", server) + f"; {server['disk_mb']:,.1f} MB read from disk")
+        text_lines.append(_format_cost("server", server) + f"; {server['disk_mb']:,.1f} MB read from disk")
         if server["queries_per_core_s"]:
-            shown.append(f"{'':<10}{server['queries_per_core_s']:,.0f} queries per core-second")
-        shown.append(
+            text_lines.append(f"{'':<10}{server['queries_per_core_s']:,.0f} queries per core-second")
+        text_lines.append(
             f"{'memory':<10}{server['anonymous_mb']:,.0f} MB anonymous, {server['own_mb']:,.0f} MB no other process has"
             f" (USS), {server['resident_mb']:,.0f} MB with mapped files (RSS)"
         )
-    shown.append(_cost("client", client))
+    text_lines.append(_format_cost("client", client))
     if engine.get("per_core_s"):
-        told_of = f"{engine['per_core_s']:,.0f} queries per core-second alone, p50 {engine['p50_us']:,.0f} us"
+        baseline = f"{engine['per_core_s']:,.0f} queries per core-second alone, p50 {engine['p50_us']:,.0f} us"
         ratio = f"; the server reaches {engine['ratio']:.2f} of it" if "ratio" in engine else ""
-        shown.append(f"{'engine':<10}{told_of}{ratio}")
+        text_lines.append(f"{'engine':<10}{baseline}{ratio}")
     else:
-        shown.append(f"{'engine':<10}not measured: {engine['reason']}")
-    return shown + [f"note      {one}" for one in told["notes"]]
+        text_lines.append(f"{'engine':<10}not measured: {engine['reason']}")
+    return text_lines + [f"note      {figures}" for figures in report["notes"]]
 
 
-def _cost(name: str, of: Mapping[str, Any]) -> str:
-    rate, each = of["per_core_s"], of["us_per_request"]
-    shown = f"{rate:,.0f}" if rate > 10 else f"{rate:.2f}"
-    return f"{name:<10}{shown} requests per core-second, {each:,.0f} us each; {of['cores']:.2f} cores"
+def _format_cost(name: str, cost_row: Mapping[str, Any]) -> str:
+    rate, us_per_request = cost_row["per_core_s"], cost_row["us_per_request"]
+    rate_text = f"{rate:,.0f}" if rate > 10 else f"{rate:.2f}"
+    return (
+        f"{name:<10}{rate_text} requests per core-second, {us_per_request:,.0f} us each; {cost_row['cores']:.2f} cores"
+    )
 
 
-def written(told: Mapping[str, Any]) -> str:
+def format_json(report: Mapping[str, Any]) -> str:
     """Return a report as indented JSON."""
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(report, indent=1) + "\n"

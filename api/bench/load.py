@@ -23,9 +23,9 @@ from multiprocessing.connection import Connection as Pipe
 from random import Random
 from typing import NamedTuple
 
-from webemu.api.bench.connection import CONNECTING, Wire, opened
+from webemu.api.bench.connection import NOT_CONNECTED, LoadConnection, open_connection
 
-PERIOD = 0.2
+PROGRESS_SECONDS = 0.2
 """Seconds between two progress messages."""
 
 
@@ -41,7 +41,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoadPlan:
     """Work of one process."""
 
     host: str
@@ -82,180 +82,184 @@ class Samples:
     """
 
 
-class Lane:
+class HostQueue:
     """Requests and connections of one host, or of all hosts if any connection will do."""
 
-    def __init__(self, numbers: list[int]) -> None:
-        self.numbers = numbers
-        self.at = 0
-        self.waiting: deque[tuple[int, float]] = deque()
-        self.idle: list[Wire] = []
+    def __init__(self, request_indexes: list[int]) -> None:
+        self.request_indexes = request_indexes
+        self.next_position = 0
+        self.waiting_requests: deque[tuple[int, float]] = deque()
+        self.idle_connections: list[LoadConnection] = []
 
 
-class Load:
+class LoadRun:
     """State of one run in one process."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LoadPlan) -> None:
         self.plan = plan
         self.samples = Samples()
-        self.running = False
+        self.is_running = False
         self._messages = [request.message for request in plan.requests]
         self._kinds = [request.kind for request in plan.requests]
-        self.trusted = ssl.create_default_context(cafile=plan.authority) if plan.authority else None
-        self._lanes = self._laid()
-        self._lane_of: dict[int, Lane] = {number: lane for lane in self._lanes.values() for number in lane.numbers}
-        self._sent = self._back = 0
-        self._active = plan.connections
-        self._is_over = False
+        self.tls_context = ssl.create_default_context(cafile=plan.authority) if plan.authority else None
+        self._queues = self._queues_by_host()
+        self._queue_of: dict[int, HostQueue] = {
+            number: lane for lane in self._queues.values() for number in lane.request_indexes
+        }
+        self._sent_count = self._answered_count = 0
+        self._active_count = plan.connections
+        self._all_due_sent = False
         self._loop = asyncio.get_running_loop()
-        self._done: asyncio.Future[None] = self._loop.create_future()
+        self._finished: asyncio.Future[None] = self._loop.create_future()
 
-    def _laid(self) -> dict[str, Lane]:
+    def _queues_by_host(self) -> dict[str, HostQueue]:
         """Group the requests by host, the hosts with the most first, at most one host for each connection."""
-        hosts: dict[str, list[int]] = {}
-        for number, request in enumerate(self.plan.requests):
-            hosts.setdefault(request.host, []).append(number)
-        chosen = sorted(hosts, key=lambda host: -len(hosts[host]))[: self.plan.connections]
-        return {host: Lane(hosts[host]) for host in chosen}
+        indexes_by_host: dict[str, list[int]] = {}
+        for request_index, request in enumerate(self.plan.requests):
+            indexes_by_host.setdefault(request.host, []).append(request_index)
+        selected_hosts = sorted(indexes_by_host, key=lambda host: -len(indexes_by_host[host]))[: self.plan.connections]
+        return {host: HostQueue(indexes_by_host[host]) for host in selected_hosts}
 
     async def open(self) -> None:
         """Open all connections. Raises OSError if one cannot be opened."""
         # Connections are spread evenly over the hosts.
-        names = list(self._lanes)
-        wires = [Wire(self, names[number % len(names)]) for number in range(self.plan.connections)]
-        await asyncio.gather(*(opened(wire) for wire in wires))
-        for wire in wires:
-            self._lanes[wire.host].idle.append(wire)
-        self._wires = wires
+        names = list(self._queues)
+        connections = [LoadConnection(self, names[number % len(names)]) for number in range(self.plan.connections)]
+        await asyncio.gather(*(open_connection(connection) for connection in connections))
+        for connection in connections:
+            self._queues[connection.host].idle_connections.append(connection)
+        self._connections = connections
 
     async def run(self) -> Samples:
         """Send all requests over the open connections and return the samples."""
-        self.running = True
-        cpu, self.started = time.process_time(), time.perf_counter()
-        self._until = self.started + self.plan.seconds if self.plan.seconds else float("inf")
+        self.is_running = True
+        cpu, self.started_at = time.process_time(), time.perf_counter()
+        self._ends_at = self.started_at + self.plan.seconds if self.plan.seconds else float("inf")
         if self.plan.rate:
-            self._arrivals = Random(self.plan.seed)
-            self._order = sorted(self._lane_of)
-            self._due = self.started
-            self._arrive()
+            self._arrival_random = Random(self.plan.seed)
+            self._request_order = sorted(self._queue_of)
+            self._next_due_at = self.started_at
+            self._send_due()
         else:
-            for lane in self._lanes.values():
-                wires, lane.idle = lane.idle, []
-                for wire in wires:
-                    self.take(wire)
-        sweep = self._loop.create_task(self._sweep())
-        await self._done
-        self.samples.wall = time.perf_counter() - self.started
+            for queue in self._queues.values():
+                connections, queue.idle_connections = queue.idle_connections, []
+                for connection in connections:
+                    self.assign_next(connection)
+        timeout_task = self._loop.create_task(self._check_timeouts())
+        await self._finished
+        self.samples.wall = time.perf_counter() - self.started_at
         self.samples.cpu = time.process_time() - cpu
-        self.running = False
-        sweep.cancel()
-        for wire in self._wires:
-            wire.close()
+        self.is_running = False
+        timeout_task.cancel()
+        for connection in self._connections:
+            connection.close()
         return self.samples
 
-    async def _sweep(self) -> None:
+    async def _check_timeouts(self) -> None:
         """Look for overdue answers once a second."""
         while True:
             await asyncio.sleep(1.0)
             now = time.perf_counter()
-            for wire in self._wires:
-                wire.look(now)
+            for connection in self._connections:
+                connection.check_timeout(now)
 
-    def take(self, wire: Wire) -> None:
+    def assign_next(self, connection: LoadConnection) -> None:
         """Give a free connection its next request, or keep it idle."""
-        lane = self._lanes[wire.host]
+        queue = self._queues[connection.host]
         if self.plan.rate:
-            if lane.waiting:
-                number, due = lane.waiting.popleft()
-                wire.send(number, self._messages[number], due)
+            if queue.waiting_requests:
+                request_index, due = queue.waiting_requests.popleft()
+                connection.send(request_index, self._messages[request_index], due)
             else:
-                lane.idle.append(wire)
+                queue.idle_connections.append(connection)
             return
-        number = self._next(lane)
-        if number < 0:
-            self._rests()
+        request_index = self._next_index(queue)
+        if request_index < 0:
+            self._retire_connection()
         else:
-            wire.send(number, self._messages[number], time.perf_counter())
+            connection.send(request_index, self._messages[request_index], time.perf_counter())
 
-    def _next(self, lane: Lane) -> int:
+    def _next_index(self, queue: HostQueue) -> int:
         """Return the index of the next request of a closed loop; -1 at the end of the run."""
-        if time.perf_counter() >= self._until:
+        if time.perf_counter() >= self._ends_at:
             return -1
-        if lane.at == len(lane.numbers):
+        if queue.next_position == len(queue.request_indexes):
             if not self.plan.seconds:
                 return -1
-            lane.at = 0
-        lane.at += 1
-        return lane.numbers[lane.at - 1]
+            queue.next_position = 0
+        queue.next_position += 1
+        return queue.request_indexes[queue.next_position - 1]
 
-    def _arrive(self) -> None:
+    def _send_due(self) -> None:
         """Send the requests that are due, and schedule the next call for the next due time."""
         now = time.perf_counter()
-        while self._due <= now:
-            if self._due >= self._until or (not self.plan.seconds and self._sent == len(self._order)):
-                self._is_over = True
-                self._end()
+        while self._next_due_at <= now:
+            if self._next_due_at >= self._ends_at or (
+                not self.plan.seconds and self._sent_count == len(self._request_order)
+            ):
+                self._all_due_sent = True
+                self._finish_open_loop()
                 return
-            number = self._order[self._sent % len(self._order)]
-            lane = self._lane_of[number]
-            self._sent += 1
+            request_index = self._request_order[self._sent_count % len(self._request_order)]
+            queue = self._queue_of[request_index]
+            self._sent_count += 1
             # With no idle connection the server is behind, which is latency and not lateness of this process.
-            if lane.idle:
-                self.samples.late = max(self.samples.late, now - self._due)
-                lane.idle.pop().send(number, self._messages[number], self._due)
+            if queue.idle_connections:
+                self.samples.late = max(self.samples.late, now - self._next_due_at)
+                queue.idle_connections.pop().send(request_index, self._messages[request_index], self._next_due_at)
             else:
-                lane.waiting.append((number, self._due))
-            self._due += self._arrivals.expovariate(self.plan.rate)
+                queue.waiting_requests.append((request_index, self._next_due_at))
+            self._next_due_at += self._arrival_random.expovariate(self.plan.rate)
             now = time.perf_counter()
-        self._loop.call_later(self._due - now, self._arrive)
+        self._loop.call_later(self._next_due_at - now, self._send_due)
 
-    def answered(self, number: int, status: int, due: float, now: float) -> None:
+    def record_answer(self, request_index: int, status: int, due: float, now: float) -> None:
         """Record the outcome of a request; `status` is below 100 if no answer came."""
         samples = self.samples
-        samples.kinds.append(self._kinds[number])
+        samples.kinds.append(self._kinds[request_index])
         samples.statuses.append(status)
-        samples.due.append(due - self.started)
+        samples.due.append(due - self.started_at)
         samples.took.append(now - due)
-        self._back += 1
-        if self._is_over:
-            self._end()
+        self._answered_count += 1
+        if self._all_due_sent:
+            self._finish_open_loop()
 
-    def _end(self) -> None:
+    def _finish_open_loop(self) -> None:
         """End an open loop once all requests that were sent or queued are answered."""
-        if self._back == self._sent and not self._done.done():
-            self._done.set_result(None)
+        if self._answered_count == self._sent_count and not self._finished.done():
+            self._finished.set_result(None)
 
-    def _rests(self) -> None:
+    def _retire_connection(self) -> None:
         """Count a connection of a closed loop that has nothing more to send; the last one ends the run."""
-        self._active -= 1
-        if not self._active and not self._done.done():
-            self._done.set_result(None)
+        self._active_count -= 1
+        if not self._active_count and not self._finished.done():
+            self._finished.set_result(None)
 
-    def dropped(self, wire: Wire) -> None:
+    def forget_idle(self, connection: LoadConnection) -> None:
         """Forget a connection that the server closed while it was idle."""
-        idle = self._lanes[wire.host].idle
-        if wire in idle:
-            idle.remove(wire)
+        idle_connections = self._queues[connection.host].idle_connections
+        if connection in idle_connections:
+            idle_connections.remove(connection)
 
-    def unopened(self, wire: Wire) -> bool:
+    def record_unopened(self, connection: LoadConnection) -> bool:
         """Record a request as lost because its connection could not be opened. Return False if opening should be given
         up.
         """
-        lane, now = self._lanes[wire.host], time.perf_counter()
+        queue, now = self._queues[connection.host], time.perf_counter()
         if self.plan.rate:
-            if lane.waiting:
-                number, due = lane.waiting.popleft()
-                self.answered(number, CONNECTING, due, now)
-            return not self._done.done()
-        number = self._next(lane)
-        if number < 0:
-            self._rests()
+            if queue.waiting_requests:
+                request_index, due = queue.waiting_requests.popleft()
+                self.record_answer(request_index, NOT_CONNECTED, due, now)
+            return not self._finished.done()
+        request_index = self._next_index(queue)
+        if request_index < 0:
+            self._retire_connection()
             return False
-        self.answered(number, CONNECTING, now, now)
+        self.record_answer(request_index, NOT_CONNECTED, now, now)
         return True
 
 
-def work(plan: Plan, pipe: Pipe) -> None:
+def run_process(plan: LoadPlan, pipe: Pipe) -> None:
     """Run a load process.
 
     It sends `None` when its connections are open, waits for any message to start, sends the number of answers every
@@ -264,13 +268,13 @@ def work(plan: Plan, pipe: Pipe) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends this process
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            pipe.send(runner.run(_work(plan, pipe)))
+            pipe.send(runner.run(_run_load(plan, pipe)))
     except Exception as error:
         pipe.send(error)
 
 
-async def _work(plan: Plan, pipe: Pipe) -> Samples:
-    load = Load(plan)
+async def _run_load(plan: LoadPlan, pipe: Pipe) -> Samples:
+    load = LoadRun(plan)
     await load.open()
     # No garbage collection during the measurement: its pauses would count as latency.
     gc.collect()
@@ -279,17 +283,17 @@ async def _work(plan: Plan, pipe: Pipe) -> Samples:
     pipe.send(None)
     pipe.recv()
 
-    async def tell() -> None:
+    async def report_progress() -> None:
         while True:
-            await asyncio.sleep(PERIOD)
+            await asyncio.sleep(PROGRESS_SECONDS)
             try:
                 pipe.send(len(load.samples.took))
             except OSError:  # the parent is gone
                 os._exit(1)
 
-    telling = asyncio.get_running_loop().create_task(tell())
+    progress_task = asyncio.get_running_loop().create_task(report_progress())
     samples = await load.run()
-    telling.cancel()
+    progress_task.cancel()
     return samples
 
 

@@ -14,18 +14,18 @@ from typing import Any
 
 from tqdm import tqdm
 
-from webemu.api.bench.figures import costs, described, is_good, joined
-from webemu.api.bench.load import PERIOD, Plan, Request, Samples, work
+from webemu.api.bench.figures import cost_figures, is_success, merge_samples, summarize
+from webemu.api.bench.load import PROGRESS_SECONDS, LoadPlan, Request, Samples, run_process
 from webemu.api.bench.server import Server, Usage
 from webemu.emulator.errors import Overloaded
 
-GRACE = 10.0
+SHUTDOWN_SECONDS = 10.0
 """Seconds that a load process has to end."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Parameters of the load; see `webemu.api.bench.load.Plan`."""
+    """Parameters of the load; see `webemu.api.bench.load.LoadPlan`."""
 
     connections: int
     rate: float = 0.0
@@ -35,126 +35,133 @@ class Traffic:
     seed: str = ""
     authority: str = ""
 
-    def plans(self, server: Server, requests: Sequence[Request]) -> list[Plan]:
+    def plans(self, server: Server, requests: Sequence[Request]) -> list[LoadPlan]:
         """Divide requests, connections and rate evenly over the processes; return the plan of each."""
         plans = []
-        for number in range(self.clients):
+        for client_index in range(self.clients):
             # Rounding differs by process, so that the parts add up to all connections.
-            connections = (self.connections + number) // self.clients
-            of_this, seed = requests[number :: self.clients], f"{self.seed}/{number}"
-            place = server.host, server.port, of_this, connections
-            plans.append(Plan(*place, self.rate / self.clients, self.seconds, seed, self.authority))
+            connections = (self.connections + client_index) // self.clients
+            client_requests, seed = requests[client_index :: self.clients], f"{self.seed}/{client_index}"
+            plan_arguments = server.host, server.port, client_requests, connections
+            plans.append(LoadPlan(*plan_arguments, self.rate / self.clients, self.seconds, seed, self.authority))
         return plans
 
 
 @dataclass(frozen=True)
-class Measured:
+class LoadResult:
     """Samples of a run, and the resources that the server used."""
 
     samples: Samples
     """Samples of all processes, merged."""
-    used: Usage
+    usage: Usage
     """Resources that the server used during the run."""
-    resident: int
+    peak_resident_bytes: int
     """Peak of the server's resident bytes, mapped files included, sampled once a second."""
-    own: tuple[int, int]
-    """Server memory after the run: anonymous bytes and unshared bytes, see `Server.private_memory`."""
-    is_here: bool
+    private_memory: tuple[int, int]
+    """Server memory after the run: anonymous bytes and unshared bytes, see `ServerOption.private_memory`."""
+    is_local: bool
     """True if the server runs on this machine; otherwise its resources are unknown."""
     clients: int
     """Number of processes that sent."""
 
-    def told(self, queries_per_request: float = 0) -> dict[str, Any]:
+    def to_dict(self, queries_per_request: float = 0) -> dict[str, Any]:
         """Return the figures as JSON with the keys `load`, `server` and `client`.
 
         `queries_per_request` is the mean number of queries in a request, for the rate of batches; 0 if it is not of
         interest.
         """
-        load = described(self.samples)
+        load = summarize(self.samples)
         good, wall = load["good"], self.samples.wall
         server: dict[str, Any] = {"cpu_s": None, "queries_per_core_s": 0}
-        if self.is_here:
-            server = costs(good, self.used.cpu) | {
-                "cores": round(self.used.cpu / wall, 3),
-                "anonymous_mb": round(self.own[0] / 1e6, 2),
-                "own_mb": round(self.own[1] / 1e6, 2),
-                "resident_mb": round(self.resident / 1e6, 2),
-                "disk_mb": round(self.used.read / 1e6, 3),
+        if self.is_local:
+            server = cost_figures(good, self.usage.cpu_seconds) | {
+                "cores": round(self.usage.cpu_seconds / wall, 3),
+                "anonymous_mb": round(self.private_memory[0] / 1e6, 2),
+                "own_mb": round(self.private_memory[1] / 1e6, 2),
+                "resident_mb": round(self.peak_resident_bytes / 1e6, 2),
+                "disk_mb": round(self.usage.bytes_read / 1e6, 3),
             }
             batch = queries_per_request if queries_per_request > 1 else 0
             server["queries_per_core_s"] = round(batch * server["per_core_s"], 1)
-        client = costs(good, self.samples.cpu) | {"cores": round(self.samples.cpu / wall, 3)}
+        client = cost_figures(good, self.samples.cpu) | {"cores": round(self.samples.cpu / wall, 3)}
         return {"load": load, "server": server, "client": client}
 
 
 @contextmanager
-def processes(plans: Sequence[Plan]) -> Iterator[list[Pipe]]:
+def start_processes(plans: Sequence[LoadPlan]) -> Iterator[list[Pipe]]:
     """Start a load process for each plan and yield the pipes to them; stop the processes on exit."""
     context = get_context("spawn")  # a forked child would inherit threads and sockets
-    begun: list[BaseProcess] = []
+    started_processes: list[BaseProcess] = []
     pipes: list[Pipe] = []
     try:
         for plan in plans:
-            here, there = context.Pipe()
-            begun.append(context.Process(target=work, args=(plan, there), daemon=True))
-            begun[-1].start()
-            there.close()
-            pipes.append(here)
+            parent_pipe, child_pipe = context.Pipe()
+            started_processes.append(context.Process(target=run_process, args=(plan, child_pipe), daemon=True))
+            started_processes[-1].start()
+            child_pipe.close()
+            pipes.append(parent_pipe)
         yield pipes
-        for process in begun:
-            process.join(GRACE)
+        for process in started_processes:
+            process.join(SHUTDOWN_SECONDS)
     finally:
-        for process in begun:
+        for process in started_processes:
             process.terminate()
 
 
-def _heard(pipe: Pipe) -> Any:
+def _receive(pipe: Pipe) -> Any:
     """Receive a message of a load process. Raises Overloaded if the process failed."""
     try:
-        said = pipe.recv()
+        message = pipe.recv()
     except EOFError:
-        said = RuntimeError("it ended without a message")
-    if isinstance(said, Exception):
+        message = RuntimeError("it ended without a message")
+    if isinstance(message, Exception):
         raise Overloaded(
-            f"the load process failed: {said}",
+            f"the load process failed: {message}",
             action="check that the server is up, and that `ulimit -n` allows all connections",
         )
-    return said
+    return message
 
 
-def measured(server: Server, requests: Sequence[Request], traffic: Traffic, label: str, quiet: bool) -> Measured:
+def run_load(server: Server, requests: Sequence[Request], traffic: Traffic, label: str, quiet: bool) -> LoadResult:
     """Send all requests and return what was measured; `quiet` hides the progress bar labelled `label`.
 
     Raises Overloaded if a load process fails or no request is answered with a 2xx.
     """
-    with processes(traffic.plans(server, requests)) as pipes:
+    with start_processes(traffic.plans(server, requests)) as pipes:
         for pipe in pipes:
-            _heard(pipe)
-        before, resident = server.usage(), server.resident()
+            _receive(pipe)
+        before, resident = server.measure_usage(), server.resident_bytes()
         for pipe in pipes:
             pipe.send(None)
-        found: dict[Pipe, Samples] = {}
+        samples_by_pipe: dict[Pipe, Samples] = {}
         counts: dict[Pipe, int] = {}
-        looked = time.monotonic()
+        sampled_at = time.monotonic()
         total = None if traffic.seconds else len(requests)
         with tqdm(total=total, desc=label, unit=" answers", disable=quiet, leave=False) as bar:
-            while len(found) < len(pipes):
-                speaking = wait([one for one in pipes if one not in found], PERIOD)
-                for pipe in (one for one in pipes if one in speaking):
-                    said = _heard(pipe)
-                    if isinstance(said, Samples):
-                        found[pipe] = said
+            while len(samples_by_pipe) < len(pipes):
+                readable = wait([one for one in pipes if one not in samples_by_pipe], PROGRESS_SECONDS)
+                for pipe in (one for one in pipes if one in readable):
+                    message = _receive(pipe)
+                    if isinstance(message, Samples):
+                        samples_by_pipe[pipe] = message
                     else:
-                        counts[pipe] = said
+                        counts[pipe] = message
                         bar.update(sum(counts.values()) - bar.n)
-                if time.monotonic() - looked > 1:
-                    looked, resident = time.monotonic(), max(resident, server.resident())
-        used = server.usage() - before
-    samples = joined([found[pipe] for pipe in pipes])
-    if not any(map(is_good, samples.statuses)):
+                if time.monotonic() - sampled_at > 1:
+                    sampled_at, resident = time.monotonic(), max(resident, server.resident_bytes())
+        usage = server.measure_usage() - before
+    samples = merge_samples([samples_by_pipe[pipe] for pipe in pipes])
+    if not any(map(is_success, samples.statuses)):
         statuses = sorted(set(samples.statuses))
         raise Overloaded(
-            f"none of {len(samples.statuses):,} requests got a 2xx answer: {described(samples)['errors'] or statuses}",
+            f"none of {len(samples.statuses):,} requests got a 2xx answer: {summarize(samples)['errors'] or statuses}",
             action="check that this is a webemu server of the same collection",
         )
-    return Measured(samples, used, max(resident, server.resident()), server.own(), server.is_here, traffic.clients)
+    return LoadResult(
+        samples,
+        usage,
+        max(resident, server.resident_bytes()),
+        server.private_memory(),
+        server.is_local,
+        traffic.clients,
+    )

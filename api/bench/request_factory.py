@@ -16,13 +16,13 @@ KINDS = ("search", "text", "raw", "find", "retrieve", "page")
 """Kinds of requests: a search, a page's text, its payload, a word inside it, a batch of searches, the page as the web
 itself.
 """
-OF_QUERIES = {"search", "retrieve"}
+QUERY_KINDS = {"search", "retrieve"}
 """Kinds that need queries; the others need pages."""
 DOORS = ("proxy", "connect", "host")
 """Ways to ask for a page as the web itself: absolute URL to a proxy, CONNECT with TLS, or the `Host` header."""
 
 
-class Ask(NamedTuple):
+class SearchRequest(NamedTuple):
     """Search request of a service, below the prefix of its dialect."""
 
     method: str
@@ -33,40 +33,40 @@ class Ask(NamedTuple):
     """True if the body is a form instead of JSON."""
 
 
-ASKS: dict[str, Ask] = {
-    "serper": Ask("POST", "/search", lambda q, n: {"q": q, "num": n}),
-    "serpapi": Ask("GET", "/search", lambda q, n: {"q": q, "num": n}),
-    "brave": Ask("GET", "/res/v1/web/search", lambda q, n: {"q": q, "count": n}),
-    "bing": Ask("GET", "/v7.0/search", lambda q, n: {"q": q, "count": n}),
-    "google": Ask("GET", "/customsearch/v1", lambda q, n: {"q": q, "num": n, "cx": 1}),
-    "searxng": Ask("GET", "/search", lambda q, n: {"q": q, "format": "json"}),
-    "duckduckgo": Ask("POST", "/html/", lambda q, n: {"q": q}, is_form=True),
-    "bing-pages": Ask("GET", "/search", lambda q, n: {"q": q}),
-    "engines": Ask("GET", "/search", lambda q, n: {"q": q}),
-    "startpage": Ask("POST", "/sp/search", lambda q, n: {"query": q}, is_form=True),
-    "exa": Ask("POST", "/search", lambda q, n: {"query": q, "numResults": n}),
-    "perplexity": Ask("POST", "/search", lambda q, n: {"query": q, "max_results": n}),
-    "tavily": Ask("POST", "/search", lambda q, n: {"query": q, "max_results": n}),
-    "firecrawl": Ask("POST", "/v2/search", lambda q, n: {"query": q, "limit": n}),
-    "linkup": Ask(
+SEARCH_REQUESTS: dict[str, SearchRequest] = {
+    "serper": SearchRequest("POST", "/search", lambda q, n: {"q": q, "num": n}),
+    "serpapi": SearchRequest("GET", "/search", lambda q, n: {"q": q, "num": n}),
+    "brave": SearchRequest("GET", "/res/v1/web/search", lambda q, n: {"q": q, "count": n}),
+    "bing": SearchRequest("GET", "/v7.0/search", lambda q, n: {"q": q, "count": n}),
+    "google": SearchRequest("GET", "/customsearch/v1", lambda q, n: {"q": q, "num": n, "cx": 1}),
+    "searxng": SearchRequest("GET", "/search", lambda q, n: {"q": q, "format": "json"}),
+    "duckduckgo": SearchRequest("POST", "/html/", lambda q, n: {"q": q}, is_form=True),
+    "bing-pages": SearchRequest("GET", "/search", lambda q, n: {"q": q}),
+    "engines": SearchRequest("GET", "/search", lambda q, n: {"q": q}),
+    "startpage": SearchRequest("POST", "/sp/search", lambda q, n: {"query": q}, is_form=True),
+    "exa": SearchRequest("POST", "/search", lambda q, n: {"query": q, "numResults": n}),
+    "perplexity": SearchRequest("POST", "/search", lambda q, n: {"query": q, "max_results": n}),
+    "tavily": SearchRequest("POST", "/search", lambda q, n: {"query": q, "max_results": n}),
+    "firecrawl": SearchRequest("POST", "/v2/search", lambda q, n: {"query": q, "limit": n}),
+    "linkup": SearchRequest(
         "POST",
         "/v1/search",
         lambda q, n: {"q": q, "depth": "standard", "outputType": "searchResults", "maxResults": n},
     ),
-    "you": Ask("GET", "/v1/search", lambda q, n: {"query": q, "count": n}),
-    "kagi": Ask("GET", "/api/v0/search", lambda q, n: {"q": q, "limit": n}),
-    "jina-search": Ask("POST", "/", lambda q, n: {"q": q, "num": n}),
-    "search-r1": Ask("POST", "/retrieve", lambda q, n: {"queries": [q], "topk": n, "return_scores": True}),
-    "asearcher": Ask("POST", "/retrieve", lambda q, n: {"queries": [q], "topk": n}),
-    "browsecomp-plus": Ask("POST", "/retrieve", lambda q, n: {"query": q}),
-    "openresearcher": Ask("POST", "/search", lambda q, n: {"query": q, "topn": n}),
-    "deepresearchgym": Ask("GET", "/search", lambda q, n: {"query": q, "k": n}),
-    "nemo-gym": Ask("POST", "/search", lambda q, n: {"query": q}),
+    "you": SearchRequest("GET", "/v1/search", lambda q, n: {"query": q, "count": n}),
+    "kagi": SearchRequest("GET", "/api/v0/search", lambda q, n: {"q": q, "limit": n}),
+    "jina-search": SearchRequest("POST", "/", lambda q, n: {"q": q, "num": n}),
+    "search-r1": SearchRequest("POST", "/retrieve", lambda q, n: {"queries": [q], "topk": n, "return_scores": True}),
+    "asearcher": SearchRequest("POST", "/retrieve", lambda q, n: {"queries": [q], "topk": n}),
+    "browsecomp-plus": SearchRequest("POST", "/retrieve", lambda q, n: {"query": q}),
+    "openresearcher": SearchRequest("POST", "/search", lambda q, n: {"query": q, "topn": n}),
+    "deepresearchgym": SearchRequest("GET", "/search", lambda q, n: {"query": q, "k": n}),
+    "nemo-gym": SearchRequest("POST", "/search", lambda q, n: {"query": q}),
 }
 """Search request of each service that has a search, by the name of its dialect."""
 
 
-class Asking:
+class RequestFactory:
     """Factory of requests to one server.
 
     `server` is its `host:port`, `size` the number of results of a search, `dialect` the service whose words searches
@@ -78,17 +78,17 @@ class Asking:
 
     def __init__(self, server: str, size: int, dialect: str, door: str) -> None:
         self._server, self._size, self._door = server, size, door
-        self._ask = ASKS[dialect] if dialect else None
+        self._search_request = SEARCH_REQUESTS[dialect] if dialect else None
         self._prefix = f"/{dialect}" if dialect else ""
 
     def search(self, query: str) -> Request:
         """Return a search, in the words of the dialect if there is one."""
-        if self._ask is None:
+        if self._search_request is None:
             return self._get("search", f"/v1/search?q={quote(query)}&size={self._size}")
-        path, parameters = self._prefix + self._ask.path, self._ask.parameters(query, self._size)
-        if self._ask.method == "GET":
+        path, parameters = self._prefix + self._search_request.path, self._search_request.parameters(query, self._size)
+        if self._search_request.method == "GET":
             return self._get("search", f"{path}?{urlencode(parameters)}")
-        if self._ask.is_form:
+        if self._search_request.is_form:
             return self._post("search", path, "application/x-www-form-urlencoded", urlencode(parameters))
         return self._post("search", path, "application/json", json.dumps(parameters))
 
@@ -117,19 +117,19 @@ class Asking:
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         target = url.partition("#")[0] if self._door == "proxy" else path
-        message = f"GET {_written(target)} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
+        message = f"GET {_escape_target(target)} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
         return Request(KINDS.index("page"), parts.netloc if self._door == "connect" else "", message.encode())
 
     def _get(self, kind: str, target: str) -> Request:
         head = f"GET {target} HTTP/1.1\r\nHost: {self._server}\r\nAccept: application/json\r\n\r\n"
         return Request(KINDS.index(kind), "", head.encode())
 
-    def _post(self, kind: str, target: str, of: str, text: str) -> Request:
-        body = text.encode()
-        head = f"POST {target} HTTP/1.1\r\nHost: {self._server}\r\nAccept: application/json\r\nContent-Type: {of}\r\n"
+    def _post(self, kind: str, target: str, content_type: str, body_text: str) -> Request:
+        body = body_text.encode()
+        head = f"POST {target} HTTP/1.1\r\nHost: {self._server}\r\nAccept: application/json\r\nContent-Type: {content_type}\r\n"
         return Request(KINDS.index(kind), "", f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
-def _written(target: str) -> str:
+def _escape_target(target: str) -> str:
     """Return a request target with everything escaped that would end it early."""
     return quote(target, safe="!#$%&'()*+,/:;=?@[]~")

@@ -13,16 +13,16 @@ from random import Random
 from typing import TypeVar
 
 from webemu.api.bench.load import Request
-from webemu.api.bench.request_factory import OF_QUERIES, Asking
+from webemu.api.bench.request_factory import QUERY_KINDS, RequestFactory
 from webemu.emulator.errors import BadRequest
 
 T = TypeVar("T")
-WINDOW = 16
+WINDOW_GROUPS = 16
 """Groups whose members are shuffled among each other."""
 
 
 @dataclass(frozen=True)
-class Pools:
+class RequestPools:
     """Queries and pages that requests are drawn from."""
 
     queries: Sequence[str]
@@ -32,7 +32,7 @@ class Pools:
     is_in_order: bool = False
     """True for recorded traces: they are replayed in order, and nothing is drawn or repeated."""
 
-    def parted(self, count: int) -> tuple[Pools, Pools]:
+    def split_for_warm_up(self, count: int) -> tuple[RequestPools, RequestPools]:
         """Return two pools: `count` queries and pages for the warm-up, and the remaining ones.
 
         A pool with fewer than twice as many goes to both, and so do recorded traces.
@@ -40,13 +40,13 @@ class Pools:
         if self.is_in_order or not count:
             return self, self
         queries, pages = self.queries, self.pages
-        at_query, at_page = (len(one) - count if len(one) > 2 * count else 0 for one in (queries, pages))
-        before = replace(self, queries=queries[at_query:], pages=pages[at_page:])
-        return before, replace(self, queries=queries[: at_query or None], pages=pages[: at_page or None])
+        query_start, page_start = (len(one) - count if len(one) > 2 * count else 0 for one in (queries, pages))
+        warm_up = replace(self, queries=queries[query_start:], pages=pages[page_start:])
+        return warm_up, replace(self, queries=queries[: query_start or None], pages=pages[: page_start or None])
 
 
 @dataclass(frozen=True)
-class Drawing:
+class SamplingPlan:
     """Parameters of the draw."""
 
     mix: Mapping[str, float]
@@ -60,49 +60,55 @@ class Drawing:
     """Queries of one `retrieve` request."""
 
 
-def drawn(pool: Sequence[T], drawing: Drawing, is_in_order: bool) -> Iterator[T]:
+def draw_members(pool: Sequence[T], plan: SamplingPlan, is_in_order: bool) -> Iterator[T]:
     """Yield members of a non-empty pool without end, in the order that the plan draws."""
     if is_in_order:
         yield from cycle(pool)
-    chosen = Random(f"{drawing.seed}/{len(pool)}")
+    random = Random(f"{plan.seed}/{len(pool)}")
     order = list(pool)
-    chosen.shuffle(order)
-    weights = list(accumulate((rank + 1) ** -drawing.zipf for rank in range(len(order)))) if drawing.zipf else None
-    once = cycle(order)
+    random.shuffle(order)
+    weights = list(accumulate((rank + 1) ** -plan.zipf for rank in range(len(order)))) if plan.zipf else None
+    endless = cycle(order)
     while True:
-        some = chosen.choices(order, cum_weights=weights, k=WINDOW) if weights else list(islice(once, WINDOW))
-        window = some * drawing.group
-        if drawing.group > 1:
-            chosen.shuffle(window)
+        drawn_members = (
+            random.choices(order, cum_weights=weights, k=WINDOW_GROUPS)
+            if weights
+            else list(islice(endless, WINDOW_GROUPS))
+        )
+        window = drawn_members * plan.group
+        if plan.group > 1:
+            random.shuffle(window)
         yield from window
 
 
-def sequence(pools: Pools, drawing: Drawing, asking: Asking, count: int) -> list[Request]:
+def build_requests(pools: RequestPools, plan: SamplingPlan, factory: RequestFactory, count: int) -> list[Request]:
     """Return `count` requests of the plan's kinds. Raises BadRequest if a kind has no queries or pages to draw from."""
-    for kind in drawing.mix:
-        if not (pools.queries if kind in OF_QUERIES else pools.pages):
-            what = "queries" if kind in OF_QUERIES else "pages"
-            raise BadRequest(f"there are no {what} for requests of kind {kind!r}", action=f"give a file with --{what}")
-    queries = drawn(pools.queries, drawing, pools.is_in_order)
-    pages = drawn(pools.pages, drawing, pools.is_in_order)
-    make: dict[str, Callable[[], Request]] = {
-        "search": lambda: asking.search(next(queries)),
-        "retrieve": lambda: asking.retrieve(list(islice(queries, drawing.batch))),
-        "text": lambda: asking.text(next(pages)[0]),
-        "raw": lambda: asking.raw(next(pages)[0]),
-        "find": lambda: asking.find(*next(pages)),
-        "page": lambda: asking.page(next(pages)[0]),
+    for kind in plan.mix:
+        if not (pools.queries if kind in QUERY_KINDS else pools.pages):
+            pool_name = "queries" if kind in QUERY_KINDS else "pages"
+            raise BadRequest(
+                f"there are no {pool_name} for requests of kind {kind!r}", action=f"give a file with --{pool_name}"
+            )
+    queries = draw_members(pools.queries, plan, pools.is_in_order)
+    pages = draw_members(pools.pages, plan, pools.is_in_order)
+    builders: dict[str, Callable[[], Request]] = {
+        "search": lambda: factory.search(next(queries)),
+        "retrieve": lambda: factory.retrieve(list(islice(queries, plan.batch))),
+        "text": lambda: factory.text(next(pages)[0]),
+        "raw": lambda: factory.raw(next(pages)[0]),
+        "find": lambda: factory.find(*next(pages)),
+        "page": lambda: factory.page(next(pages)[0]),
     }
     # Kinds have a generator of their own, so that another mix draws the same queries and pages.
-    kinds = Random(f"{drawing.seed}/kinds").choices(list(drawing.mix), list(drawing.mix.values()), k=count)
-    return [make[kind]() for kind in kinds]
+    kinds = Random(f"{plan.seed}/kinds").choices(list(plan.mix), list(plan.mix.values()), k=count)
+    return [builders[kind]() for kind in kinds]
 
 
-def needed(drawing: Drawing, count: int) -> tuple[int, int]:
+def distinct_counts(plan: SamplingPlan, count: int) -> tuple[int, int]:
     """Return how many distinct (queries, pages) `count` requests need at most, with 10% to spare."""
-    total = sum(drawing.mix.values())
-    of_pages = sum(share for kind, share in drawing.mix.items() if kind not in OF_QUERIES) / total
-    per_request = drawing.batch * drawing.mix.get("retrieve", 0) / total + drawing.mix.get("search", 0) / total
+    total = sum(plan.mix.values())
+    page_share = sum(share for kind, share in plan.mix.items() if kind not in QUERY_KINDS) / total
+    per_request = plan.batch * plan.mix.get("retrieve", 0) / total + plan.mix.get("search", 0) / total
     # The mix is drawn at random, so a kind may come more often than its share.
-    spare = 1.1 / drawing.group
-    return int(count * per_request * spare) + WINDOW, int(count * of_pages * spare) + WINDOW
+    margin = 1.1 / plan.group
+    return int(count * per_request * margin) + WINDOW_GROUPS, int(count * page_share * margin) + WINDOW_GROUPS

@@ -12,121 +12,149 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
-from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
-from webemu.api.dialects.display import day, marked, split, title
-from webemu.api.dialects.search import RELATED, Wanted, known, search, since
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    build_response,
+    get_flag,
+    get_header,
+    get_number,
+    get_text,
+    get_texts,
+    read_params,
+)
+from webemu.api.dialects.display import display_title, format_day, highlight_html, split_highlights
+from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, estimate_total, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-_DAYS = {"day": 1, "week": 7, "month": 30}
+_AGE_DAYS = {"day": 1, "week": 7, "month": 30}
 """Days of the values of `freshness`."""
-_ID = "https://api.bing.microsoft.com/api/v7/#WebPages."
-_RELATED = "https://api.bing.microsoft.com/api/v7/#RelatedSearches"
-_BEGIN, _END = "\ue000", "\ue001"
+_PAGE_ID_PREFIX = "https://api.bing.microsoft.com/api/v7/#WebPages."
+_RELATED_ID = "https://api.bing.microsoft.com/api/v7/#RelatedSearches"
+_HIGHLIGHT_BEGIN, _HIGHLIGHT_END = "\ue000", "\ue001"
 """Private-use characters that set off the words of the query in plain text."""
 
 
-def results(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/v7.0/search`. Without results there is no `webPages` member."""
-    asked, query = _query(request)
-    wanted = _wanted(world, request, asked)
-    filtered = [name.lower() for name in texts(asked, "responseFilter")]
-    is_shown = not filtered or "webpages" in filtered
-    hits, more = search(world, query, wanted, request.session.at) if is_shown else ((), False)
-    answer: dict[str, Any] = {"_type": "SearchResponse", "queryContext": {"originalQuery": query}}
+    params, query = _read_query(request)
+    search_params = _read_search_params(world, request, params)
+    answer_types = [name.lower() for name in get_texts(params, "responseFilter")]
+    includes_pages = not answer_types or "webpages" in answer_types
+    hits, has_more = search(world, query, search_params, request.session.at_time) if includes_pages else ((), False)
+    payload: dict[str, Any] = {"_type": "SearchResponse", "queryContext": {"originalQuery": query}}
     if not hits:
-        return reply({**answer, "rankingResponse": {}})
-    found = [_page(hit, place, _text(world, hit, query, asked)) for place, hit in enumerate(hits)]
-    order = [
-        {"answerType": "WebPages", "resultIndex": place, "value": {"id": one["id"]}} for place, one in enumerate(found)
+        return build_response({**payload, "rankingResponse": {}})
+    rows = [_render_page(hit, index, _render_texts(world, hit, query, params)) for index, hit in enumerate(hits)]
+    ranked_items = [
+        {"answerType": "WebPages", "resultIndex": index, "value": {"id": one["id"]}} for index, one in enumerate(rows)
     ]
-    counted = {"totalEstimatedMatches": known(wanted, len(hits), more), "value": found}
-    answer["webPages"] = {"webSearchUrl": _address(query), **counted}
-    ranking: dict[str, Any] = {"mainline": {"items": order}}
-    if (not filtered or "relatedsearches" in filtered) and (others := world.related(query, hits, RELATED)):
-        value = [{"text": other, "displayText": other, "webSearchUrl": _address(other)} for other in others]
-        answer["relatedSearches"] = {"id": _RELATED, "value": value}
-        ranking["sidebar"] = {"items": [{"answerType": "RelatedSearches", "value": {"id": _RELATED}}]}
-    return reply({**answer, "rankingResponse": ranking})
+    web_pages = {"totalEstimatedMatches": estimate_total(search_params, len(hits), has_more), "value": rows}
+    payload["webPages"] = {"webSearchUrl": _search_page_url(query), **web_pages}
+    ranking: dict[str, Any] = {"mainline": {"items": ranked_items}}
+    if (not answer_types or "relatedsearches" in answer_types) and (
+        related_queries := world.related_queries(query, hits, MAX_RELATED)
+    ):
+        related_items = [
+            {"text": related_query, "displayText": related_query, "webSearchUrl": _search_page_url(related_query)}
+            for related_query in related_queries
+        ]
+        payload["relatedSearches"] = {"id": _RELATED_ID, "value": related_items}
+        ranking["sidebar"] = {"items": [{"answerType": "RelatedSearches", "value": {"id": _RELATED_ID}}]}
+    return build_response({**payload, "rankingResponse": ranking})
 
 
-def news(world: World, request: Request) -> Reply:
+def answer_news(world: World, request: Request) -> Response:
     """Answer `/v7.0/news/search`."""
-    asked, query = _query(request)
-    wanted = replace(_wanted(world, request, asked), published=True)
-    hits, more = search(world, query, wanted, request.session.at)
-    found = [_article(hit, _text(world, hit, query, asked)) for hit in hits]
-    context = {"originalQuery": query, "adultIntent": False}
-    order = [{"name": "Best match", "id": "relevance", "isSelected": True, "url": _api(request, query)}]
-    answer = {"_type": "News", "readLink": _api(request, query), "queryContext": context, "sort": order}
-    return reply({**answer, "totalEstimatedMatches": known(wanted, len(hits), more), "value": found})
+    params, query = _read_query(request)
+    search_params = replace(_read_search_params(world, request, params), published=True)
+    hits, has_more = search(world, query, search_params, request.session.at_time)
+    rows = [_render_article(hit, _render_texts(world, hit, query, params)) for hit in hits]
+    query_context = {"originalQuery": query, "adultIntent": False}
+    sort_options = [{"name": "Best match", "id": "relevance", "isSelected": True, "url": _api_url(request, query)}]
+    payload = {
+        "_type": "News",
+        "readLink": _api_url(request, query),
+        "queryContext": query_context,
+        "sort": sort_options,
+    }
+    return build_response(
+        {**payload, "totalEstimatedMatches": estimate_total(search_params, len(hits), has_more), "value": rows}
+    )
 
 
-def _article(hit: Hit, told: tuple[str, str]) -> dict[str, Any]:
+def _render_article(hit: Hit, texts: tuple[str, str]) -> dict[str, Any]:
     """Return one news result; `texts` are its title and description."""
-    provider = {"_type": "Organization", "name": urls.domain(urls.host(hit.url))[0]}
-    one = {"name": told[0], "url": hit.url, "description": told[1], "provider": [provider]}
-    return {**one, "datePublished": f"{hit.date}T00:00:00.0000000Z"}
+    provider = {"_type": "Organization", "name": urls.split_domain(urls.host_of(hit.url))[0]}
+    row = {"name": texts[0], "url": hit.url, "description": texts[1], "provider": [provider]}
+    return {**row, "datePublished": f"{hit.date}T00:00:00.0000000Z"}
 
 
-def pictures(world: World, request: Request) -> Reply:
+def answer_media(world: World, request: Request) -> Response:
     """Answer `/v7.0/images/search` and `/v7.0/videos/search`, always without results."""
-    query = _query(request)[1]
+    query = _read_query(request)[1]
     kind = "Images" if "/images/" in request.path else "Videos"
-    answer = {"_type": kind, "readLink": _api(request, query), "webSearchUrl": _address(query)}
-    context = {"originalQuery": query, "alterationDisplayQuery": query, "alterationOverrideQuery": query}
-    return reply({**answer, "queryContext": context, "totalEstimatedMatches": 0, "nextOffset": 0, "value": []})
+    payload = {"_type": kind, "readLink": _api_url(request, query), "webSearchUrl": _search_page_url(query)}
+    query_context = {"originalQuery": query, "alterationDisplayQuery": query, "alterationOverrideQuery": query}
+    return build_response(
+        {**payload, "queryContext": query_context, "totalEstimatedMatches": 0, "nextOffset": 0, "value": []}
+    )
 
 
-def suggestions(world: World, request: Request) -> Reply:
+def answer_suggestions(world: World, request: Request) -> Response:
     """Answer `/v7.0/suggestions` with titles that complete the query.
 
     Titles have no date, so that a session that sees the web of a past day gets none.
     """
-    query = _query(request)[1]
-    titles = world.suggest(query, RELATED) if request.session.at is None else []
-    found = [{"url": _address(one), "displayText": one, "query": one, "searchKind": "WebSearch"} for one in titles]
-    groups = [{"name": "Web", "searchSuggestions": found}]
-    return reply({"_type": "Suggestions", "queryContext": {"originalQuery": query}, "suggestionGroups": groups})
+    query = _read_query(request)[1]
+    titles = world.suggest(query, MAX_RELATED) if request.session.at_time is None else []
+    completions = [
+        {"url": _search_page_url(one), "displayText": one, "query": one, "searchKind": "WebSearch"} for one in titles
+    ]
+    groups = [{"name": "Web", "searchSuggestions": completions}]
+    return build_response(
+        {"_type": "Suggestions", "queryContext": {"originalQuery": query}, "suggestionGroups": groups}
+    )
 
 
-def _query(request: Request) -> tuple[dict[str, Any], str]:
+def _read_query(request: Request) -> tuple[dict[str, Any], str]:
     """Return the parameters and the query among them. Raises BadRequest if the query is missing."""
-    asked = fields(request)
-    if not (query := text(asked, "q")).strip():
+    params = read_params(request)
+    if not (query := get_text(params, "q")).strip():
         raise BadRequest("Required parameter is missing.", reason="missing-q")
-    return asked, query
+    return params, query
 
 
-def _api(request: Request, query: str) -> str:
+def _api_url(request: Request, query: str) -> str:
     """Return the address of this request at Microsoft, with only the query as its parameter."""
     return f"https://api.bing.microsoft.com/api/v7{request.path.partition('/v7.0')[2]}?" + urlencode({"q": query})
 
 
-def _address(query: str) -> str:
+def _search_page_url(query: str) -> str:
     """Return the address of Bing's result page for a query."""
     return "https://www.bing.com/search?" + urlencode({"q": query})
 
 
-def _wanted(world: World, request: Request, asked: dict[str, Any]) -> Wanted:
+def _read_search_params(world: World, request: Request, params: dict[str, Any]) -> SearchParams:
     """Return filters and paging from the parameters."""
-    count, offset = number(asked, "count", 10, 1, 50), number(asked, "offset", 0, 0, 1000)
-    return Wanted(offset, count, *_freshness(world, request, text(asked, "freshness")))
+    count, offset = get_number(params, "count", 10, 1, 50), get_number(params, "offset", 0, 0, 1000)
+    return SearchParams(offset, count, *_read_dates(world, request, get_text(params, "freshness")))
 
 
-def _freshness(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
+def _read_dates(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
     """Return the first and last day of `freshness`: an age, one day, or two days with `..` between them.
 
     Raises: BadRequest if it is none of these.
     """
     if not freshness:
         return None, None
-    if days := _DAYS.get(freshness.lower()):
-        return since(world, days, request.session.at), None
+    if days := _AGE_DAYS.get(freshness.lower()):
+        return date_days_ago(world, days, request.session.at_time), None
     first, _, last = freshness.partition("..")
     try:
         return date.fromisoformat(first), date.fromisoformat(last or first)
@@ -134,57 +162,59 @@ def _freshness(world: World, request: Request, freshness: str) -> tuple[date | N
         raise BadRequest("Parameter has invalid value.", reason="bad-freshness") from None
 
 
-def _text(world: World, hit: Hit, query: str, asked: dict[str, Any]) -> tuple[str, str]:
+def _render_texts(world: World, hit: Hit, query: str, params: dict[str, Any]) -> tuple[str, str]:
     """Return title and snippet, as plain text or HTML, with the words of the query set off or not."""
-    is_html, decorated = text(asked, "textFormat").lower() == "html", flag(asked, "textDecorations")
-    told = (title(hit), hit.snippet)
+    is_html, is_decorated = get_text(params, "textFormat").lower() == "html", get_flag(params, "textDecorations")
+    texts = (display_title(hit), hit.snippet)
     if is_html:
-        first, second = (marked(world, one, query) if decorated else html.escape(one) for one in told)
-    elif decorated:
-        first, second = (_set_off(split(world, one, query)) for one in told)
+        title_text, snippet_text = (
+            highlight_html(world, part, query) if is_decorated else html.escape(part) for part in texts
+        )
+    elif is_decorated:
+        title_text, snippet_text = (_mark_highlights(split_highlights(world, part, query)) for part in texts)
     else:
-        first, second = told
-    return first, second
+        title_text, snippet_text = texts
+    return title_text, snippet_text
 
 
-def _set_off(pieces: list[tuple[str, bool]]) -> str:
+def _mark_highlights(pieces: list[tuple[str, bool]]) -> str:
     """Join pieces, with the words of the query between private-use characters."""
-    return "".join(f"{_BEGIN}{piece}{_END}" if is_word else piece for piece, is_word in pieces)
+    return "".join(f"{_HIGHLIGHT_BEGIN}{piece}{_HIGHLIGHT_END}" if is_word else piece for piece, is_word in pieces)
 
 
-def _page(hit: Hit, place: int, told: tuple[str, str]) -> dict[str, Any]:
+def _render_page(hit: Hit, index: int, texts: tuple[str, str]) -> dict[str, Any]:
     """Return one web result; `texts` are its title and snippet."""
-    one: dict[str, Any] = {"id": f"{_ID}{place}", "name": told[0], "url": hit.url}
-    one |= {
+    row: dict[str, Any] = {"id": f"{_PAGE_ID_PREFIX}{index}", "name": texts[0], "url": hit.url}
+    row |= {
         "datePublished": f"{hit.date}T00:00:00.0000000",
-        "datePublishedDisplayText": day(hit),
+        "datePublishedDisplayText": format_day(hit),
         "isFamilyFriendly": True,
     }
-    return {**one, "displayUrl": hit.url, "snippet": told[1], "isNavigational": False}
+    return {**row, "displayUrl": hit.url, "snippet": texts[1], "isNavigational": False}
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error.
 
     Errors of the gateway before the service are `{"error": ...}`; those of the service itself are `{"_type":
     "ErrorResponse", "errors": [...]}`.
     """
-    if error.reason in _GATE:
-        status, told = _GATE[error.reason]
-        waiting = [(b"Retry-After", b"1")] if status == 429 else []
-        return reply({"error": {"code": str(status), "message": told}}, status, waiting)
+    if error.reason in _GATEWAY_ERRORS:
+        status, message = _GATEWAY_ERRORS[error.reason]
+        retry_headers = [(b"Retry-After", b"1")] if status == 429 else []
+        return build_response({"error": {"code": str(status), "message": message}}, status, retry_headers)
     if isinstance(error, BadRequest):
         is_missing = error.reason.startswith("missing-")
-        one = {"code": "InvalidRequest", "subCode": "ParameterMissing" if is_missing else "ParameterInvalidValue"}
-        named = {"message": error.message, "parameter": error.reason.partition("-")[2]}
-        return reply({"_type": "ErrorResponse", "errors": [{**one, **named}]}, 400)
+        codes = {"code": "InvalidRequest", "subCode": "ParameterMissing" if is_missing else "ParameterInvalidValue"}
+        parameter_error = {"message": error.message, "parameter": error.reason.partition("-")[2]}
+        return build_response({"_type": "ErrorResponse", "errors": [{**codes, **parameter_error}]}, 400)
     if error.status >= 500:
-        unexpected = {"code": "ServerError", "subCode": "UnexpectedError", "message": error.message}
-        return reply({"_type": "ErrorResponse", "errors": [unexpected]}, error.status)
-    return reply({"error": {"code": str(error.status), "message": error.message}}, error.status)
+        server_error = {"code": "ServerError", "subCode": "UnexpectedError", "message": error.message}
+        return build_response({"_type": "ErrorResponse", "errors": [server_error]}, error.status)
+    return build_response({"error": {"code": str(error.status), "message": error.message}}, error.status)
 
 
-_GATE = {
+_GATEWAY_ERRORS = {
     "bad-key": (
         401,
         "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an"
@@ -200,12 +230,12 @@ DIALECT = Dialect(
     "Bing Web Search v7",
     ("api.bing.microsoft.com", "api.cognitive.microsoft.com"),
     (
-        Route(("GET",), r"(/bing)?/v7\.0/search", results, True),
-        Route(("GET",), r"(/bing)?/v7\.0/news/search", news, True),
-        Route(("GET",), r"(/bing)?/v7\.0/(images|videos)/search", pictures, True),
-        Route(("GET",), r"(/bing)?/v7\.0/suggestions", suggestions),
+        Route(("GET",), r"(/bing)?/v7\.0/search", answer_search, True),
+        Route(("GET",), r"(/bing)?/v7\.0/news/search", answer_news, True),
+        Route(("GET",), r"(/bing)?/v7\.0/(images|videos)/search", answer_media, True),
+        Route(("GET",), r"(/bing)?/v7\.0/suggestions", answer_suggestions),
     ),
-    lambda request: header(request, b"ocp-apim-subscription-key"),
-    refuse,
+    lambda request: get_header(request, b"ocp-apim-subscription-key"),
+    render_error,
     "by name through the proxy; an endpoint `http://127.0.0.1:8800/bing/v7.0/search` where a client has one",
 )

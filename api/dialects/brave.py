@@ -11,25 +11,36 @@ from datetime import date
 from typing import Any
 from urllib.parse import unquote
 
-from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts, uuid
-from webemu.api.dialects.display import day, marked, title
-from webemu.api.dialects.search import Wanted, search, since
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    build_response,
+    get_flag,
+    get_header,
+    get_number,
+    get_text,
+    get_texts,
+    read_params,
+    request_uuid,
+)
+from webemu.api.dialects.display import display_title, format_day, highlight_html
+from webemu.api.dialects.search import SearchParams, date_days_ago, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Reply
+from webemu.api.services.origin import Headers, Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-MOST = {"web": 20, "news": 50, "images": 100, "videos": 50}
+MAX_RESULTS = {"web": 20, "news": 50, "images": 100, "videos": 50}
 """Most results per page, by kind of search."""
 MAX_CHARS, MAX_WORDS, LAST_PAGE = 400, 50, 9
 """Limits of a query, and the highest `offset`."""
-LANGUAGE = "en"
+DEFAULT_LANGUAGE = "en"
 """Language reported for a page of unknown language: clients require one, and the service defaults to English."""
-_DAYS = {"pd": 1, "pw": 7, "pm": 31, "py": 365}
+_AGE_DAYS = {"pd": 1, "pw": 7, "pm": 31, "py": 365}
 """Days of the values of `freshness`."""
-_LIMITS: Headers = [
+_RATE_LIMIT_HEADERS: Headers = [
     (b"X-RateLimit-Limit", b"1, 15000"),
     (b"X-RateLimit-Policy", b"1;w=1, 15000;w=2592000"),
     (b"X-RateLimit-Remaining", b"1, 15000"),
@@ -38,44 +49,46 @@ _LIMITS: Headers = [
 """Rate limit headers of every response. They never change, so that equal requests get equal bytes."""
 
 
-def results(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/res/v1/web/search` and the same for news, images and videos."""
-    asked, kind = fields(request), request.path.split("/")[3]
-    query = _query(asked)
-    wanted = replace(_wanted(world, request, asked, MOST[kind]), published=kind == "news")
-    is_shown = kind == "news" or (kind == "web" and "web" in (texts(asked, "result_filter") or ["web"]))
-    hits, more = search(world, query, wanted, request.session.at) if is_shown else ((), False)
-    decorated = flag(asked, "text_decorations", True)
-    found = [_RESULTS[kind](hit, _described(world, hit, query, decorated)) for hit in hits]
+    params, kind = read_params(request), request.path.split("/")[3]
+    query = _read_query(params)
+    search_params = replace(_read_search_params(world, request, params, MAX_RESULTS[kind]), published=kind == "news")
+    has_results = kind == "news" or (kind == "web" and "web" in (get_texts(params, "result_filter") or ["web"]))
+    hits, has_more = search(world, query, search_params, request.session.at_time) if has_results else ((), False)
+    is_decorated = get_flag(params, "text_decorations", True)
+    rows = [_RENDERERS[kind](hit, _highlight_snippet(world, hit, query, is_decorated)) for hit in hits]
     if kind == "web":
-        return reply(_web(asked, query, found, more), headers=_LIMITS)
-    said = {"original": query, "spellcheck_off": _spellcheck_off(asked), "show_strict_warning": False}
-    return reply({"type": kind, "query": said, "results": found}, headers=_LIMITS)
+        return build_response(_render_web_response(params, query, rows, has_more), headers=_RATE_LIMIT_HEADERS)
+    query_payload = {"original": query, "spellcheck_off": _is_spellcheck_off(params), "show_strict_warning": False}
+    return build_response({"type": kind, "query": query_payload, "results": rows}, headers=_RATE_LIMIT_HEADERS)
 
 
-def suggest(world: World, request: Request) -> Reply:
+def answer_suggest(world: World, request: Request) -> Response:
     """Answer `/res/v1/suggest/search` with titles that complete the query.
 
     Titles have no date, so that a session that sees the web of a past day gets none.
     """
-    asked = fields(request)
-    query, count = _query(asked), _within(asked, "count", 5, 1, 20)
-    titles = world.suggest(query, count) if request.session.at is None else []
-    answer = {"type": "suggest", "query": {"original": query}, "results": [{"query": title} for title in titles]}
-    return reply(answer, headers=_LIMITS)
+    params = read_params(request)
+    query, count = _read_query(params), _get_bounded_number(params, "count", 5, 1, 20)
+    titles = world.suggest(query, count) if request.session.at_time is None else []
+    payload = {"type": "suggest", "query": {"original": query}, "results": [{"query": title} for title in titles]}
+    return build_response(payload, headers=_RATE_LIMIT_HEADERS)
 
 
-def spellcheck(world: World, request: Request) -> Reply:
+def answer_spellcheck(world: World, request: Request) -> Response:
     """Answer `/res/v1/spellcheck/search` with the corrected query, empty if every word is known."""
-    query = _query(fields(request))
+    query = _read_query(read_params(request))
     corrected = world.correct(query)
     results = [{"query": corrected}] if corrected else []
-    return reply({"type": "spellcheck", "query": {"original": query}, "results": results}, headers=_LIMITS)
+    return build_response(
+        {"type": "spellcheck", "query": {"original": query}, "results": results}, headers=_RATE_LIMIT_HEADERS
+    )
 
 
-def _query(asked: dict[str, Any]) -> str:
+def _read_query(params: dict[str, Any]) -> str:
     """Return the query. Raises BadRequest if it is missing or too long."""
-    query = text(asked, "q")
+    query = get_text(params, "q")
     if not query.strip():
         raise BadRequest("Field required", reason="bad-q")
     if len(query) > MAX_CHARS or len(query.split()) > MAX_WORDS:
@@ -83,31 +96,31 @@ def _query(asked: dict[str, Any]) -> str:
     return query
 
 
-def _wanted(world: World, request: Request, asked: dict[str, Any], most: int) -> Wanted:
+def _read_search_params(world: World, request: Request, params: dict[str, Any], max_count: int) -> SearchParams:
     """Return filters and paging from the parameters. Raises BadRequest if one is out of bounds."""
-    count = _within(asked, "count", 20, 1, most)
-    page = _within(asked, "offset", 0, 0, LAST_PAGE)
-    after, before = _freshness(world, request, text(asked, "freshness"))
-    return Wanted(page * count, count, after, before)
+    count = _get_bounded_number(params, "count", 20, 1, max_count)
+    page = _get_bounded_number(params, "offset", 0, 0, LAST_PAGE)
+    after, before = _read_dates(world, request, get_text(params, "freshness"))
+    return SearchParams(page * count, count, after, before)
 
 
-def _within(asked: dict[str, Any], name: str, default: int, least: int, most: int) -> int:
+def _get_bounded_number(params: dict[str, Any], name: str, default: int, minimum: int, maximum: int) -> int:
     """Return a parameter as a number. Raises BadRequest if it is out of bounds, where other services clamp."""
-    value = number(asked, name, default, -1, 1000)  # wider than any limit, so that clamping hides nothing
-    if not least <= value <= most:
-        raise BadRequest(f"Input should be from {least} to {most}", reason=f"bad-{name}")
-    return value
+    bounded = get_number(params, name, default, -1, 1000)  # wider than any limit, so that clamping hides nothing
+    if not minimum <= bounded <= maximum:
+        raise BadRequest(f"Input should be from {minimum} to {maximum}", reason=f"bad-{name}")
+    return bounded
 
 
-def _freshness(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
+def _read_dates(world: World, request: Request, freshness: str) -> tuple[date | None, date | None]:
     """Return the first and last day of `freshness`: an age such as `pw`, or two days with `to` between them.
 
     Raises: BadRequest if it is neither.
     """
     if not freshness:
         return None, None
-    if freshness in _DAYS:
-        return since(world, _DAYS[freshness], request.session.at), None
+    if freshness in _AGE_DAYS:
+        return date_days_ago(world, _AGE_DAYS[freshness], request.session.at_time), None
     try:
         first, last = (date.fromisoformat(end) for end in freshness.split("to"))
     except ValueError:
@@ -115,86 +128,114 @@ def _freshness(world: World, request: Request, freshness: str) -> tuple[date | N
     return first, last
 
 
-def _spellcheck_off(asked: dict[str, Any]) -> bool:
-    return not flag(asked, "spellcheck", True)
+def _is_spellcheck_off(params: dict[str, Any]) -> bool:
+    return not get_flag(params, "spellcheck", True)
 
 
-def _web(asked: dict[str, Any], query: str, found: list[dict[str, Any]], more: bool) -> dict[str, Any]:
+def _render_web_response(
+    params: dict[str, Any], query: str, rows: list[dict[str, Any]], has_more: bool
+) -> dict[str, Any]:
     """Return the response to a web search; without results there is no `web` member."""
-    no = dict.fromkeys(("show_strict_warning", "is_navigational", "is_news_breaking"), False)
-    said = {"original": query, **no, "spellcheck_off": _spellcheck_off(asked), "country": "us"}
-    said |= {"bad_results": False, "should_fallback": False, "postal_code": "", "city": "", "header_country": ""}
-    said |= {"more_results_available": more, "state": ""}
-    order = [{"type": "web", "index": place, "all": False} for place in range(len(found))]
-    answer = {"type": "search", "query": said, "mixed": {"type": "mixed", "main": order, "top": [], "side": []}}
-    web = {"type": "search", "family_friendly": True, "results": found}
-    return answer | ({"web": web} if found else {})
+    no_flags = dict.fromkeys(("show_strict_warning", "is_navigational", "is_news_breaking"), False)
+    query_payload = {"original": query, **no_flags, "spellcheck_off": _is_spellcheck_off(params), "country": "us"}
+    query_payload |= {
+        "bad_results": False,
+        "should_fallback": False,
+        "postal_code": "",
+        "city": "",
+        "header_country": "",
+    }
+    query_payload |= {"more_results_available": has_more, "state": ""}
+    ranked_items = [{"type": "web", "index": index, "all": False} for index in range(len(rows))]
+    payload = {
+        "type": "search",
+        "query": query_payload,
+        "mixed": {"type": "mixed", "main": ranked_items, "top": [], "side": []},
+    }
+    web_payload = {"type": "search", "family_friendly": True, "results": rows}
+    return payload | ({"web": web_payload} if rows else {})
 
 
-def _described(world: World, hit: Hit, query: str, decorated: bool) -> str:
+def _highlight_snippet(world: World, hit: Hit, query: str, is_decorated: bool) -> str:
     """Return the snippet as HTML, the words of the query in `<strong>` if asked for."""
-    return marked(world, hit.snippet, query, *(("<strong>", "</strong>") if decorated else ("", "")))
+    return highlight_html(world, hit.snippet, query, *(("<strong>", "</strong>") if is_decorated else ("", "")))
 
 
-def _web_result(hit: Hit, described: str) -> dict[str, Any]:
-    address = _meta_url(hit.url)
-    profile = {"name": address["netloc"], "url": hit.url, "long_name": address["hostname"], "img": address["favicon"]}
+def _render_result(hit: Hit, description: str) -> dict[str, Any]:
+    url_parts = _render_url_parts(hit.url)
+    profile = {
+        "name": url_parts["netloc"],
+        "url": hit.url,
+        "long_name": url_parts["hostname"],
+        "img": url_parts["favicon"],
+    }
     return {
-        "title": title(hit),
+        "title": display_title(hit),
         "url": hit.url,
         "is_source_local": False,
         "is_source_both": False,
-        "description": described,
+        "description": description,
         "page_age": f"{hit.date}T00:00:00",
         "profile": profile,
-        "language": hit.language or LANGUAGE,
+        "language": hit.language or DEFAULT_LANGUAGE,
         "family_friendly": True,
         "type": "search_result",
         "subtype": "generic",
         "is_live": False,
-        "meta_url": address,
-        "age": day(hit, "%B"),
+        "meta_url": url_parts,
+        "age": format_day(hit, "%B"),
     }
 
 
-def _news_result(hit: Hit, described: str) -> dict[str, Any]:
-    one = {"type": "news_result", "title": title(hit), "url": hit.url, "description": described}
-    return {**one, "age": day(hit, "%B"), "page_age": f"{hit.date}T00:00:00", "meta_url": _meta_url(hit.url)}
+def _render_article(hit: Hit, description: str) -> dict[str, Any]:
+    row = {"type": "news_result", "title": display_title(hit), "url": hit.url, "description": description}
+    return {
+        **row,
+        "age": format_day(hit, "%B"),
+        "page_age": f"{hit.date}T00:00:00",
+        "meta_url": _render_url_parts(hit.url),
+    }
 
 
-_RESULTS = {"web": _web_result, "news": _news_result}
+_RENDERERS = {"web": _render_result, "news": _render_article}
 
 
-def _meta_url(url: str) -> dict[str, str]:
+def _render_url_parts(url: str) -> dict[str, str]:
     """Return the parts of a URL. The icon is the site's `/favicon.ico`, since clients require a URL there."""
-    parts = urls.split(url)
+    parts = urls.split_url(url)
     host = parts.hostname or ""
-    shown = "  ".join(f"› {unquote(part)}" for part in parts.path.split("/") if part)
-    told = {"scheme": parts.scheme, "netloc": host.removeprefix("www."), "hostname": host}
-    return {**told, "favicon": f"{parts.scheme}://{parts.netloc}/favicon.ico", "path": shown}
+    display_path = "  ".join(f"› {unquote(part)}" for part in parts.path.split("/") if part)
+    url_payload = {"scheme": parts.scheme, "netloc": host.removeprefix("www."), "hostname": host}
+    return {**url_payload, "favicon": f"{parts.scheme}://{parts.netloc}/favicon.ico", "path": display_path}
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as `{"type": "ErrorResponse", "error": ...}`."""
-    status, code, detail, meta = _refused(error)
-    named = {"id": uuid(request), "status": status, "detail": detail, "meta": meta, "code": code}
-    at = request.session.at
-    time = int(at.timestamp()) if at else 0
-    return reply({"type": "ErrorResponse", "error": named, "time": time}, status, _LIMITS)
+    status, code, detail, meta = _classify_error(error)
+    error_payload = {"id": request_uuid(request), "status": status, "detail": detail, "meta": meta, "code": code}
+    at_time = request.session.at_time
+    unix_time = int(at_time.timestamp()) if at_time else 0
+    return build_response(
+        {"type": "ErrorResponse", "error": error_payload, "time": unix_time}, status, _RATE_LIMIT_HEADERS
+    )
 
 
-def _refused(error: EmulatorError) -> tuple[int, str, str, dict[str, Any]]:
+def _classify_error(error: EmulatorError) -> tuple[int, str, str, dict[str, Any]]:
     """Return status, code, detail and metadata of an error."""
     if error.reason == "bad-key":
-        told = "The provided subscription token is invalid."
-        return 422, "SUBSCRIPTION_TOKEN_INVALID", told, {"component": "authentication"}
+        message = "The provided subscription token is invalid."
+        return 422, "SUBSCRIPTION_TOKEN_INVALID", message, {"component": "authentication"}
     if error.reason in ("rate-limited", "out-of-budget"):
         meta = {"plan": "Free", "rate_limit": 1, "rate_current": 1, "quota_limit": 15000, "quota_current": 0}
-        told = "Request rate limit exceeded for plan"
-        return 429, "RATE_LIMITED", told, {**meta, "component": "rate_limiter"}
+        message = "Request rate limit exceeded for plan"
+        return 429, "RATE_LIMITED", message, {**meta, "component": "rate_limiter"}
     if isinstance(error, BadRequest):
-        one = {"type": "value_error", "loc": ["query", error.reason.removeprefix("bad-")], "msg": error.message}
-        return 422, "VALIDATION", "Unable to validate request parameter(s)", {"errors": [one]}
+        validation_error = {
+            "type": "value_error",
+            "loc": ["query", error.reason.removeprefix("bad-")],
+            "msg": error.message,
+        }
+        return 422, "VALIDATION", "Unable to validate request parameter(s)", {"errors": [validation_error]}
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status, "INTERNAL")
     return error.status, code, error.message, {}
 
@@ -204,12 +245,12 @@ DIALECT = Dialect(
     "Brave Search",
     ("api.search.brave.com",),
     (
-        Route(("GET",), "/res/v1/(web|news|images|videos)/search", results, True),
-        Route(("GET",), "/res/v1/suggest/search", suggest),
-        Route(("GET",), "/res/v1/spellcheck/search", spellcheck),
+        Route(("GET",), "/res/v1/(web|news|images|videos)/search", answer_search, True),
+        Route(("GET",), "/res/v1/suggest/search", answer_suggest),
+        Route(("GET",), "/res/v1/spellcheck/search", answer_spellcheck),
     ),
-    lambda request: header(request, b"x-subscription-token"),
-    refuse,
+    lambda request: get_header(request, b"x-subscription-token"),
+    render_error,
     "by name through the proxy; a base URL `http://127.0.0.1:8800/brave/res/v1/` where a client has one",
     ("brave-search", "brave-search-python-client"),
 )

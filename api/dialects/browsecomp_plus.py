@@ -7,32 +7,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from webemu.api.dialects.dialect import Dialect, Route, reply
-from webemu.api.dialects.retrieval import asked_of, refuse
-from webemu.api.dialects.search import Wanted, search
+from webemu.api.dialects.dialect import Dialect, Route, build_response
+from webemu.api.dialects.retrieval import render_error, require_texts
+from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-TOPK = 5
+RESULTS = 5
 """Results per query; the client cannot choose."""
-SNIPPET = 2048
+MAX_TEXT_CHARS = 2048
 """Characters that stand for 512 tokens."""
 
 
-def retrieve(world: World, request: Request) -> Reply:
+def answer_retrieve(world: World, request: Request) -> Response:
     """Answer `/retrieve` with `{"query"}`."""
-    query = asked_of(request, "query")["query"]
-    hits = search(world, query, Wanted(count=TOPK), request.session.at)[0]
-    return reply({"result": [_entry(world, hit) for hit in hits]})
+    query = require_texts(request, "query")["query"]
+    hits = search(world, query, SearchParams(count=RESULTS), request.session.at_time)[0]
+    return build_response({"result": [_render_entry(world, hit) for hit in hits]})
 
 
-def _entry(world: World, hit: Hit) -> dict[str, Any]:
+def _render_entry(world: World, hit: Hit) -> dict[str, Any]:
     """Return one document, its text cut at a word."""
     title, text = hit.title, world.text_of(hit)[1]
-    if len(text) > SNIPPET:
-        text = text[:SNIPPET].rpartition(" ")[0] or text[:SNIPPET]
+    if len(text) > MAX_TEXT_CHARS:
+        text = text[:MAX_TEXT_CHARS].rpartition(" ")[0] or text[:MAX_TEXT_CHARS]
     document = {"title": title, "text": text, "contents": f'"{title}"\n{text}'}
     return {"docid": hit.url, "document": document, "score": hit.score}
 
@@ -41,8 +41,8 @@ DIALECT = Dialect(
     "browsecomp-plus",
     "BrowseComp-Plus",
     (),
-    (Route(("POST",), "/retrieve", retrieve, True),),
+    (Route(("POST",), "/retrieve", answer_retrieve, True),),
     None,
-    refuse,
+    render_error,
     "its client's retriever URL: `http://127.0.0.1:8800/browsecomp-plus/retrieve`",
 )

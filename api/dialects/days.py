@@ -7,27 +7,27 @@ from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from typing import Any
 
-from webemu.api.dialects.dialect import text
+from webemu.api.dialects.dialect import get_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.types import Capture
 
 
-def day(asked: Mapping[str, Any], name: str) -> date | None:
+def get_day(params: Mapping[str, Any], name: str) -> date | None:
     """Return a parameter as a date, None if it is missing or empty. Raises BadRequest if it is not a date."""
-    value = text(asked, name)
+    value = get_text(params, name)
     return parse_time(value).date() if value else None
 
 
-def midnight(iso: str) -> str:
+def format_midnight(iso: str) -> str:
     """Format `2024-01-01` as `2024-01-01T00:00:00.000Z`."""
     return f"{iso}T00:00:00.000Z"
 
 
-def mail_date(iso: str) -> str:
+def format_mail_date(iso: str) -> str:
     """Format `2024-01-01` as `Mon, 01 Jan 2024 00:00:00 GMT` (RFC 5322)."""
     return format_datetime(datetime.fromisoformat(iso).replace(tzinfo=UTC), usegmt=True)
 
 
-def fetched(capture: Capture) -> str:
+def format_capture_time(capture: Capture) -> str:
     """Format the time of a capture as `2024-01-01T12:00:00.000Z`."""
     return f"{datetime.fromtimestamp(capture.time, UTC):%Y-%m-%dT%H:%M:%S}.000Z"

@@ -16,18 +16,18 @@ from uuid import UUID
 
 import orjson
 
-from webemu.api.http.errors import failure_marks, internal_error, ours
+from webemu.api.http.errors import log_internal_error, reraise_if_fatal, server_fault_headers
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Reply
+from webemu.api.services.origin import Headers, Response
 from webemu.emulator import json_text
-from webemu.emulator.errors import BadRequest, EmulatorError, Refused
+from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.world import World
 
-Endpoint = Callable[[World, Request], Reply]
+Endpoint = Callable[[World, Request], Response]
 """Answers one route: a request to the service, and the world to answer it from."""
-JSON = b"application/json"
+JSON_TYPE = b"application/json"
 """Content type of responses unless another one is given."""
-QUICK_BODY = 2000
+MAX_INLINE_BODY_BYTES = 2000
 """Largest request body, in bytes, that is answered on the event loop. Longer ones may be batches."""
 
 
@@ -36,12 +36,12 @@ class Route:
     """One route of a service: methods, path and the endpoint that answers it."""
 
     methods: tuple[str, ...]
-    """HTTP methods; `GET` includes `HEAD`."""
+    """HTTP methods; `GET` includes `HEAD_CHARS`."""
     path: str
     """Regular expression that the whole path must match, below the service's root."""
-    answer: Endpoint
+    endpoint: Endpoint
     """Function that answers the route."""
-    quick: bool = False
+    runs_inline: bool = False
     """True if the endpoint takes no longer than one search, so that handing it to a thread would cost more."""
 
 
@@ -57,23 +57,23 @@ class Dialect:
     """Host names that it answers; empty for a service that people run themselves."""
     routes: tuple[Route, ...]
     """Routes in the order in which they are tried; the first that matches path and method answers."""
-    key: Callable[[Request], str] | None
+    read_key: Callable[[Request], str] | None
     """Returns the API key that a request carries, empty if it has none; None for a service without keys."""
-    refuse: Callable[[EmulatorError, Request], Reply]
+    render_error: Callable[[EmulatorError, Request], Response]
     """Renders an error in the service's own shape: `bad-key`, `rate-limited`, `bad-request`, `no-such-route` or any
     5xx.
     """
-    pointed: str
+    setup_hint: str
     """Setting or argument that points a client at this server, as Markdown for the table in `docs/dialects.md`."""
     clients: tuple[str, ...] = ()
     """Client libraries that the tests run against it, for the same table."""
-    at_root: Callable[[Request], bool] = lambda request: False
+    is_meant_at_root: Callable[[Request], bool] = lambda request: False
     """True for a request to this server's root, without the prefix, that is meant for this service: some clients drop
     prefixes.
     """
 
 
-def answer(dialect: Dialect, keys: frozenset[str], world: World, request: Request) -> Reply:
+def answer_request(dialect: Dialect, keys: frozenset[str], world: World, request: Request) -> Response:
     """Answer a request as the service would.
 
     Any error becomes the service's own error response; a failure of this server also carries the headers that tell a
@@ -83,90 +83,94 @@ def answer(dialect: Dialect, keys: frozenset[str], world: World, request: Reques
         response = answer_request(serper.DIALECT, frozenset(), world, request)
     """
     try:
-        if keys and dialect.key and not _is_known(dialect.key(request), keys, request):
-            raise Refused("the API key is not one of those configured", reason="bad-key", status=401)
-        return _route(dialect, request).answer(world, request)
+        if keys and dialect.read_key and not _is_valid_key(dialect.read_key(request), keys, request):
+            raise ServiceRefusal("the API key is not one of those configured", reason="bad-key", status=401)
+        return _find_route(dialect, request).endpoint(world, request)
     except BlockingIOError:
         # Not an error of the service: the caller is on the event loop and has to try again in a thread.
         raise
     except BaseException as failure:
-        return refused(dialect, ours(failure), request)
+        return build_error_response(dialect, reraise_if_fatal(failure), request)
 
 
-def _is_known(key: str, keys: frozenset[str], request: Request) -> bool:
+def _is_valid_key(key: str, keys: frozenset[str], request: Request) -> bool:
     """True if the key is a configured one, or is the session name under whose policy the request runs."""
     return key in keys or (request.session.policy is not None and key == request.session.name)
 
 
-def refused(dialect: Dialect, error: Exception, request: Request) -> Reply:
+def build_error_response(dialect: Dialect, error: Exception, request: Request) -> Response:
     """Return the service's response for an error, with this server's debug and failure headers added.
 
     An exception that is no EmulatorError is logged and reported as an internal error.
     """
-    known = error if isinstance(error, EmulatorError) else internal_error(error, f"{request.method} {request.url}")
-    reply = dialect.refuse(known, request)
-    marks: Headers = [(b"X-Webemu-Reason", known.reason.encode())]
-    return reply._replace(headers=[*reply.headers, *marks, *failure_marks(known)])
+    emulator_error = (
+        error if isinstance(error, EmulatorError) else log_internal_error(error, f"{request.method} {request.url}")
+    )
+    response = dialect.render_error(emulator_error, request)
+    debug_headers: Headers = [(b"X-Webemu-Reason", emulator_error.reason.encode())]
+    return response._replace(headers=[*response.headers, *debug_headers, *server_fault_headers(emulator_error)])
 
 
-def has(dialect: Dialect, path: str) -> bool:
+def has_route(dialect: Dialect, path: str) -> bool:
     """True if the service has a route for the path, whatever the method. Captured pages may answer other paths of its
     host.
     """
     return any(re.fullmatch(route.path, path) for route in dialect.routes)
 
 
-def is_quick(dialect: Dialect, request: Request) -> bool:
+def runs_inline(dialect: Dialect, request: Request) -> bool:
     """True if the request, sent to the service's host or below its prefix, may be answered on the event loop."""
     path = request.path.removeprefix(f"/{dialect.name}") or "/"
-    return len(request.body) < QUICK_BODY and any(
-        route.quick and re.fullmatch(route.path, path) for route in dialect.routes
+    return len(request.body) < MAX_INLINE_BODY_BYTES and any(
+        route.runs_inline and re.fullmatch(route.path, path) for route in dialect.routes
     )
 
 
-def _route(dialect: Dialect, request: Request) -> Route:
+def _find_route(dialect: Dialect, request: Request) -> Route:
     """Return the route that answers a request.
 
     Raises: ServiceRefusal with status 405 if the path has routes for other methods only, else with 404.
     """
-    fitting = [route for route in dialect.routes if re.fullmatch(route.path, request.path)]
-    for route in fitting:
+    routes = [route for route in dialect.routes if re.fullmatch(route.path, request.path)]
+    for route in routes:
         if request.method in route.methods or (request.method == "HEAD" and "GET" in route.methods):
             return route
-    if fitting:
-        said = f"Method {request.method} is not allowed for {request.path}"
-        raise Refused(said, reason="method-not-allowed", status=405)
-    raise Refused(f"Cannot {request.method} {request.path}", reason="no-such-route", status=404)
+    if routes:
+        message = f"Method {request.method} is not allowed for {request.path}"
+        raise ServiceRefusal(message, reason="method-not-allowed", status=405)
+    raise ServiceRefusal(f"Cannot {request.method} {request.path}", reason="no-such-route", status=404)
 
 
-def reply(value: object, status: int = 200, headers: Headers | None = None, kind: bytes = JSON) -> Reply:
+def build_response(
+    value: object, status: int = 200, headers: Headers | None = None, content_type: bytes = JSON_TYPE
+) -> Response:
     """Return a response with the value as its body: bytes as they are, anything else as JSON.
 
     build_response({"results": []})
     build_response(b"OK", content_type=b"text/plain; charset=utf-8")
     """
     body = value if isinstance(value, bytes) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
-    told: Headers = [(b"Content-Type", kind), (b"Content-Length", b"%d" % len(body))]
-    return Reply(status, REASONS.get(status, b""), [*told, *(headers or [])], body)
+    standard_headers: Headers = [(b"Content-Type", content_type), (b"Content-Length", b"%d" % len(body))]
+    return Response(status, REASON_PHRASES.get(status, b""), [*standard_headers, *(headers or [])], body)
 
 
-def fields(request: Request) -> dict[str, Any]:
+def read_params(request: Request) -> dict[str, Any]:
     """Return the parameters of a request by name: of the query string, then of a posted form or JSON object.
 
     A member of the body replaces a query parameter of the same name; of a repeated parameter the last value counts.
     Raises: BadRequest if the body is neither a form nor a JSON object.
     """
-    asked: dict[str, Any] = dict(request.parameters)
+    params: dict[str, Any] = dict(request.parameters)
     # A form is part of `Request.parameters` already; any other body has to be JSON, whatever its content type.
     if request.body.strip() and not _is_form(request.headers):
         try:
-            value = json_text.read(request.body)
+            body = json_text.parse_json(request.body)
         except ValueError as error:
             raise BadRequest(f"the body is no JSON: {error}", action="send a JSON object") from error
-        if not isinstance(value, dict):
+        if not isinstance(body, dict):
             raise BadRequest("the body must be a JSON object", action="send a JSON object")
-        asked |= value
-    return asked
+        params |= body
+    return params
 
 
 def _is_form(headers: Mapping[bytes, bytes]) -> bool:
@@ -174,9 +178,9 @@ def _is_form(headers: Mapping[bytes, bytes]) -> bool:
     return headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
 
 
-def text(asked: Mapping[str, Any], name: str, default: str = "") -> str:
+def get_text(params: Mapping[str, Any], name: str, default: str = "") -> str:
     """Return a parameter as text; `default` if it is missing or null. Raises BadRequest on a list or an object."""
-    value = asked.get(name)
+    value = params.get(name)
     if value is None:
         return default
     if isinstance(value, (dict, list)):
@@ -184,36 +188,36 @@ def text(asked: Mapping[str, Any], name: str, default: str = "") -> str:
     return str(value)
 
 
-def number(asked: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+def get_number(params: Mapping[str, Any], name: str, default: int, minimum: int, maximum: int) -> int:
     """Return a parameter as a whole number, clamped to its bounds; `default` if it is missing, null or empty.
 
     Raises: BadRequest if the value is not a whole number.
     """
-    value = asked.get(name)
+    value = params.get(name)
     if value is None or value == "":
         return default
     try:
-        return max(least, min(most, int(value)))
+        return max(minimum, min(maximum, int(value)))
     except (TypeError, ValueError):
         raise BadRequest(f"{name} is no whole number", reason=f"bad-{name}") from None
 
 
-def flag(asked: Mapping[str, Any], name: str, default: bool = False) -> bool:
+def get_flag(params: Mapping[str, Any], name: str, default: bool = False) -> bool:
     """Return a parameter as a boolean: JSON's own, or true for `true`, `1`, `yes`, `on` in any case, false for other
     text.
     """
-    value = asked.get(name)
+    value = params.get(name)
     if value is None or value == "":
         return default
     return value if isinstance(value, bool) else str(value).lower() in ("true", "1", "yes", "on")
 
 
-def texts(asked: Mapping[str, Any], name: str) -> list[str]:
+def get_texts(params: Mapping[str, Any], name: str) -> list[str]:
     """Return a parameter as a list of texts: a JSON list, or one text split at commas; empty if it is missing or null.
 
     Raises: BadRequest if it is neither.
     """
-    value = asked.get(name)
+    value = params.get(name)
     if value is None:
         return []
     if isinstance(value, str):
@@ -223,7 +227,7 @@ def texts(asked: Mapping[str, Any], name: str) -> list[str]:
     return [str(one) for one in value]
 
 
-def fingerprint(request: Request) -> str:
+def request_digest(request: Request) -> str:
     """Return 64 hexadecimal digits computed from method, URL and body: the request id of services that send one.
 
     Equal requests have equal ids, so that responses can be compared byte by byte.
@@ -231,33 +235,33 @@ def fingerprint(request: Request) -> str:
     return sha256(b"\0".join((request.method.encode(), request.url.encode(), request.body))).hexdigest()
 
 
-def uuid(request: Request) -> str:
+def request_uuid(request: Request) -> str:
     """Return the request id of `request_digest` in the form of a UUID."""
-    return str(UUID(fingerprint(request)[:32]))
+    return str(UUID(request_digest(request)[:32]))
 
 
-def members(request: Request) -> frozenset[str]:
+def body_fields(request: Request) -> frozenset[str]:
     """Return the member names of the JSON object in the body; empty if the body is anything else. Never raises.
 
     Services that share a path at the root are told apart by these names.
     """
     try:
-        value = json_text.read(request.body)
+        value = json_text.parse_json(request.body)
     except ValueError:
         return frozenset()
     return frozenset(value) if isinstance(value, dict) else frozenset()
 
 
-def header(request: Request, name: bytes, scheme: str = "") -> str:
+def get_header(request: Request, name: bytes, scheme: str = "") -> str:
     """Return a header's value, empty if it is missing; with a `scheme` such as `Bearer`, the token after it."""
     value = request.headers.get(name, b"").decode("latin-1").strip()
     if not scheme:
         return value
-    before, _, token = value.partition(" ")
-    return token.strip() if before.lower() == scheme.lower() else ""
+    actual_scheme, _, token = value.partition(" ")
+    return token.strip() if actual_scheme.lower() == scheme.lower() else ""
 
 
-REASONS = {
+REASON_PHRASES = {
     200: b"OK", 201: b"Created", 202: b"Accepted", 302: b"Found", 400: b"Bad Request", 401: b"Unauthorized",
     402: b"Payment Required", 403: b"Forbidden", 404: b"Not Found", 405: b"Method Not Allowed", 408: b"Request Timeout",
     409: b"Conflict", 413: b"Content Too Large", 422: b"Unprocessable Entity", 429: b"Too Many Requests",

@@ -9,75 +9,82 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from webemu.api.dialects import duckduckgo_scripts as scripts
-from webemu.api.dialects.dialect import Dialect, Route, fields, number, text
-from webemu.api.dialects.display import linked, split, title
-from webemu.api.dialects.search import Wanted, search, since
-from webemu.api.dialects.template import sheet
+from webemu.api.dialects.dialect import Dialect, Route, get_number, get_text, read_params
+from webemu.api.dialects.display import display_title, drop_unlinkable, split_highlights
+from webemu.api.dialects.search import SearchParams, date_days_ago, search
+from webemu.api.dialects.template import render_template
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-FIRST, LATER = 10, 15
+FIRST_PAGE_SIZE, LATER_PAGE_SIZE = 10, 15
 """Results on the first page and on later ones."""
 
 
-class _Shown(NamedTuple):
+class _ResultView(NamedTuple):
     """One result, as the templates read it."""
 
     url: str
     title: str
-    place: str
+    bare_url: str
     """The URL without its scheme."""
     snippet: list[tuple[str, bool]]
     """The snippet in pieces, each with True if it is a word of the query."""
 
 
-def html(world: World, request: Request) -> Reply:
+def answer_html(world: World, request: Request) -> Response:
     """Answer `/html/`."""
-    return _answer(world, request, "duckduckgo.html")
+    return _answer_search(world, request, "duckduckgo.html")
 
 
-def lite(world: World, request: Request) -> Reply:
+def answer_lite(world: World, request: Request) -> Response:
     """Answer `/lite/`."""
-    return _answer(world, request, "duckduckgo_lite.html")
+    return _answer_search(world, request, "duckduckgo_lite.html")
 
 
-def home(world: World, request: Request) -> Reply:
+def answer_home(world: World, request: Request) -> Response:
     """Answer `/`: the page with the query's token, or the Instant Answer API if `format` is JSON or XML."""
-    if text(fields(request), "format").lower() in ("json", "xml") or text(fields(request), "o") in ("json", "x"):
-        return scripts.instant(world, request)
-    return _answer(world, request, "duckduckgo.html")
+    if get_text(read_params(request), "format").lower() in ("json", "xml") or get_text(read_params(request), "o") in (
+        "json",
+        "x",
+    ):
+        return scripts.answer_instant(world, request)
+    return _answer_search(world, request, "duckduckgo.html")
 
 
-def _answer(world: World, request: Request, template: str) -> Reply:
+def _answer_search(world: World, request: Request, template: str) -> Response:
     """Return a page of results; only the front page has the query's token."""
-    asked = fields(request)
-    query, offset = text(asked, "q"), number(asked, "s", 0, 0, 1000)
-    wanted = Wanted(offset, LATER if offset else FIRST, _since(world, request, asked))
-    hits, more = search(world, query, wanted, request.session.at) if query.strip() else ((), False)
-    shown = [_shown(world, hit, query) for hit in linked(hits)]
-    following = offset + wanted.count if more else 0
-    vqd = scripts.token(query) if request.path == "/" and query.strip() else ""
-    return sheet(template, query=query, results=shown, offset=offset, next_offset=following, vqd=vqd)
+    params = read_params(request)
+    query, offset = get_text(params, "q"), get_number(params, "s", 0, 0, 1000)
+    search_params = SearchParams(
+        offset, LATER_PAGE_SIZE if offset else FIRST_PAGE_SIZE, _read_first_day(world, request, params)
+    )
+    hits, has_more = search(world, query, search_params, request.session.at_time) if query.strip() else ((), False)
+    results = [_build_view(world, hit, query) for hit in drop_unlinkable(hits)]
+    next_offset = offset + search_params.count if has_more else 0
+    vqd = scripts.make_token(query) if request.path == "/" and query.strip() else ""
+    return render_template(template, query=query, results=results, offset=offset, next_offset=next_offset, vqd=vqd)
 
 
-def _since(world: World, request: Request, asked: dict[str, Any]) -> Any:
+def _read_first_day(world: World, request: Request, params: dict[str, Any]) -> Any:
     """Return the first day of the age in `df`, None for no limit."""
-    days = scripts.DAYS.get(text(asked, "df"))
-    return since(world, days, request.session.at) if days else None
+    days = scripts.AGE_DAYS.get(get_text(params, "df"))
+    return date_days_ago(world, days, request.session.at_time) if days else None
 
 
-def _shown(world: World, hit: Hit, query: str) -> _Shown:
-    return _Shown(hit.url, title(hit), hit.url.partition("://")[2], split(world, hit.snippet, query))
+def _build_view(world: World, hit: Hit, query: str) -> _ResultView:
+    return _ResultView(
+        hit.url, display_title(hit), hit.url.partition("://")[2], split_highlights(world, hit.snippet, query)
+    )
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as a page; for too many requests it has status 202."""
-    is_often = error.reason in ("rate-limited", "out-of-budget")
-    told = "Unfortunately, bots use DuckDuckGo too." if is_often else error.message
-    return sheet("duckduckgo_refused.html", status=202 if is_often else error.status, message=told)
+    is_over_limit = error.reason in ("rate-limited", "out-of-budget")
+    message = "Unfortunately, bots use DuckDuckGo too." if is_over_limit else error.message
+    return render_template("duckduckgo_refused.html", status=202 if is_over_limit else error.status, message=message)
 
 
 DIALECT = Dialect(
@@ -85,16 +92,16 @@ DIALECT = Dialect(
     "DuckDuckGo",
     tuple(f"{name}duckduckgo.com" for name in ("html.", "lite.", "", "www.", "api.", "links.", "start.")),
     (
-        Route(("GET", "POST"), "/html/?", html, True),
-        Route(("GET", "POST"), "/lite/?", lite, True),
-        Route(("GET", "POST"), "/", home, True),
-        Route(("GET",), r"/d\.js", scripts.deep, True),
-        Route(("GET",), r"/news\.js", scripts.news, True),
-        Route(("GET",), r"/(i|v)\.js", scripts.pictures, True),
-        Route(("GET",), "/ac/?", scripts.complete),
+        Route(("GET", "POST"), "/html/?", answer_html, True),
+        Route(("GET", "POST"), "/lite/?", answer_lite, True),
+        Route(("GET", "POST"), "/", answer_home, True),
+        Route(("GET",), r"/d\.js", scripts.answer_deep, True),
+        Route(("GET",), r"/news\.js", scripts.answer_news, True),
+        Route(("GET",), r"/(i|v)\.js", scripts.answer_media, True),
+        Route(("GET",), "/ac/?", scripts.answer_completions),
     ),
     None,
-    refuse,
+    render_error,
     "by name through the proxy: `webemu env` sets `DDGS_PROXY`",
     ("ddgs", "duckduckgo_search", "duck-duck-scrape", "smolagents"),
 )

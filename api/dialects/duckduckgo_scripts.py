@@ -14,66 +14,69 @@ from urllib.parse import urlencode
 
 import orjson
 
-from webemu.api.dialects.dialect import fields, number, reply, text
-from webemu.api.dialects.display import linked, marked, title
-from webemu.api.dialects.search import RELATED, Wanted, search, since
+from webemu.api.dialects.dialect import build_response, get_number, get_text, read_params
+from webemu.api.dialects.display import display_title, drop_unlinkable, highlight_html
+from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator import urls
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-SIZE, NEWS, TOPICS = 10, 30, 8
+PAGE_SIZE, NEWS_PAGE_SIZE, MAX_RESULTS_INSTANT = 10, 30, 8
 """Results of `d.js`, of `news.js`, and of the Instant Answer API."""
-DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+AGE_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 """Days of the values of `df`."""
-_SCRIPT = b"application/x-javascript"
+_SCRIPT_TYPE = b"application/x-javascript"
 _CALLBACK = re.compile(r"[A-Za-z_$][\w.$]{0,199}")
 """Name of a JSONP callback."""
-_GOOGLE = "http://www.google.com/search?"
+_GOOGLE_SEARCH = "http://www.google.com/search?"
 
 
-def token(query: str) -> str:
+def make_token(query: str) -> str:
     """Return the `vqd` token of a query: the same for the same query, and checked nowhere."""
     # The service's tokens have this form; the digits need only be the same for the same query.
     digits = int(sha256(query.encode("utf-8", "replace")).hexdigest(), 16)
     return f"4-{digits % 10**19:019}-{digits // 10**19 % 10**19:019}"
 
 
-def _read(world: World, request: Request, size: int) -> tuple[str, Wanted]:
+def _read_search(world: World, request: Request, page_size: int) -> tuple[str, SearchParams]:
     """Return the query, and filters and paging with `page_size` results."""
-    parameters = fields(request)
-    days = DAYS.get(text(parameters, "df"))
-    after = since(world, days, request.session.at) if days else None
-    return text(parameters, "q"), Wanted(number(parameters, "s", 0, 0, 1000), size, after)
+    params = read_params(request)
+    days = AGE_DAYS.get(get_text(params, "df"))
+    after = date_days_ago(world, days, request.session.at_time) if days else None
+    return get_text(params, "q"), SearchParams(get_number(params, "s", 0, 0, 1000), page_size, after)
 
 
-def _onward(request: Request, params: Wanted) -> str:
+def _next_address(request: Request, search_params: SearchParams) -> str:
     """Return the address of the next results."""
-    parameters = {**dict(request.parameters), "s": params.offset + params.count}
-    return f"{request.path.rpartition('/')[2]}?{urlencode(parameters)}"
+    query_params = {**dict(request.parameters), "s": search_params.offset + search_params.count}
+    return f"{request.path.rpartition('/')[2]}?{urlencode(query_params)}"
 
 
-def deep(world: World, request: Request) -> Reply:
+def answer_deep(world: World, request: Request) -> Response:
     """Answer `d.js`: a script that is called with the results. A last row with nothing but `n` is the next address."""
-    query, params = _read(world, request, SIZE)
-    results, more = search(world, query, params, request.session.at) if query.strip() else ((), False)
-    hits = linked(results)
-    rows = [_row(world, hit, query) for hit in hits] or [_no_row(query)]
-    rows += [{"n": f"/{_onward(request, params)}"}] if more else []
-    related = [{"text": entry, "display_text": entry} for entry in world.related(query, hits, RELATED)]
-    none: dict[str, Any] = {name: _list(query, []) for name in ("images", "news", "videos")}
-    calls = [("pageLayout.load('d',", rows), *((f"duckbar.load('{name}', ", entry) for name, entry in none.items())]
-    calls += [("duckbar.loadModule('related_searches', ", _list(query, related))]
-    calls += [("duckbar.load('products', ", _list(query, []))]
+    query, search_params = _read_search(world, request, PAGE_SIZE)
+    results, has_more = search(world, query, search_params, request.session.at_time) if query.strip() else ((), False)
+    hits = drop_unlinkable(results)
+    rows = [_render_result(world, hit, query) for hit in hits] or [_render_no_result(query)]
+    rows += [{"n": f"/{_next_address(request, search_params)}"}] if has_more else []
+    related = [{"text": entry, "display_text": entry} for entry in world.related_queries(query, hits, MAX_RELATED)]
+    empty_lists: dict[str, Any] = {name: _wrap_results(query, []) for name in ("images", "news", "videos")}
+    calls = [
+        ("pageLayout.load('d',", rows),
+        *((f"duckbar.load('{name}', ", entry) for name, entry in empty_lists.items()),
+    ]
+    calls += [("duckbar.loadModule('related_searches', ", _wrap_results(query, related))]
+    calls += [("duckbar.load('products', ", _wrap_results(query, []))]
     # Crawled text must not be able to call the script's functions: escape anything that looks like such a call.
     bodies = [(name.encode(), orjson.dumps(value).replace(b"DDG.", b"\\u0044DG.")) for name, value in calls]
-    return reply(b"".join(b"DDG.%s%s);" % body for body in bodies), kind=_SCRIPT)
+    return build_response(b"".join(b"DDG.%s%s);" % body for body in bodies), content_type=_SCRIPT_TYPE)
 
 
-def _row(world: World, hit: Hit, query: str) -> dict[str, Any]:
-    host = urls.host(hit.url)
-    entry = {"a": marked(world, hit.snippet, query), "c": hit.url, "d": hit.url.partition("://")[2], "da": ""}
+def _render_result(world: World, hit: Hit, query: str) -> dict[str, Any]:
+    host = urls.host_of(hit.url)
+    entry = {"a": highlight_html(world, hit.snippet, query), "c": hit.url, "d": hit.url.partition("://")[2], "da": ""}
     return {
         **entry,
         "h": 0,
@@ -83,52 +86,52 @@ def _row(world: World, hit: Hit, query: str) -> dict[str, Any]:
         "o": 0,
         "p": 0,
         "s": "bingv7aa",
-        "t": title(hit),
+        "t": display_title(hit),
         "u": hit.url,
     }
 
 
-def _no_row(query: str) -> dict[str, Any]:
+def _render_no_result(query: str) -> dict[str, Any]:
     """Return the row of a search without results. It links elsewhere, and libraries drop it."""
     entry = {"a": "", "c": "", "d": "google.com search", "da": "", "i": "www.google.com", "s": "none", "t": "EOF"}
-    return {**entry, "u": _GOOGLE + urlencode({"hl": "en", "q": query})}
+    return {**entry, "u": _GOOGLE_SEARCH + urlencode({"hl": "en", "q": query})}
 
 
-def _list(query: str, results: list[Any], following: str = "") -> dict[str, Any]:
+def _wrap_results(query: str, results: list[Any], next_address: str = "") -> dict[str, Any]:
     """Return the object that wraps results; `next_address` leads to the next ones, empty for none."""
     payload = {"ads": [], "query": query, "queryEncoded": urlencode({"": query})[1:], "results": results}
-    return {**payload, **({"next": following} if following else {}), "vqd": {query: token(query)}}
+    return {**payload, **({"next": next_address} if next_address else {}), "vqd": {query: make_token(query)}}
 
 
-def news(world: World, request: Request) -> Reply:
+def answer_news(world: World, request: Request) -> Response:
     """Answer `news.js` with pages that declare a publication date, given in seconds since 1970."""
-    query, params = _read(world, request, NEWS)
-    params = Wanted(params.offset, params.count, params.after, published=True)
-    results, more = search(world, query, params, request.session.at) if query.strip() else ((), False)
-    today = since(world, 0, request.session.at)
-    articles = [_article(world, hit, query, today) for hit in linked(results)]
-    answer = _list(query, articles, _onward(request, params) if more else "")
-    return reply({**answer, "response_type": "news"}, kind=_SCRIPT)
+    query, search_params = _read_search(world, request, NEWS_PAGE_SIZE)
+    search_params = SearchParams(search_params.offset, search_params.count, search_params.after, published=True)
+    results, has_more = search(world, query, search_params, request.session.at_time) if query.strip() else ((), False)
+    today = date_days_ago(world, 0, request.session.at_time)
+    articles = [_render_article(world, hit, query, today) for hit in drop_unlinkable(results)]
+    payload = _wrap_results(query, articles, _next_address(request, search_params) if has_more else "")
+    return build_response({**payload, "response_type": "news"}, content_type=_SCRIPT_TYPE)
 
 
-def _article(world: World, hit: Hit, query: str, today: date) -> dict[str, Any]:
+def _render_article(world: World, hit: Hit, query: str, today: date) -> dict[str, Any]:
     published = date.fromisoformat(hit.date)
     seconds = int(datetime(published.year, published.month, published.day, tzinfo=UTC).timestamp())
     entry: dict[str, Any] = {
         "date": seconds,
-        "excerpt": marked(world, hit.snippet, query),
+        "excerpt": highlight_html(world, hit.snippet, query),
         "fetch_image": 0,
         "image": "",
     }
     entry |= {
         "is_old": 0,
-        "relative_time": _age((today - published).days),
-        "source": urls.domain(urls.host(hit.url))[0],
+        "relative_time": _format_age((today - published).days),
+        "source": urls.split_domain(urls.host_of(hit.url))[0],
     }
-    return {**entry, "syndicate": "Bing", "title": title(hit), "url": hit.url}
+    return {**entry, "syndicate": "Bing", "title": display_title(hit), "url": hit.url}
 
 
-def _age(days: int) -> str:
+def _format_age(days: int) -> str:
     """Return an age in words, such as `3 weeks ago`."""
     for unit, length in (("year", 365), ("month", 30), ("week", 7)):
         if days >= length:
@@ -136,42 +139,53 @@ def _age(days: int) -> str:
     return "today" if days < 1 else f"{days} day{'s' if days > 1 else ''} ago"
 
 
-def pictures(world: World, request: Request) -> Reply:
+def answer_media(world: World, request: Request) -> Response:
     """Answer `i.js` and `v.js`, always without results."""
-    query = text(fields(request), "q")
+    query = get_text(read_params(request), "q")
     kind = "images" if request.path == "/i.js" else "videos"
-    return reply({**_list(query, []), "response_type": kind}, kind=_SCRIPT)
+    return build_response({**_wrap_results(query, []), "response_type": kind}, content_type=_SCRIPT_TYPE)
 
 
-def complete(world: World, request: Request) -> Reply:
+def answer_completions(world: World, request: Request) -> Response:
     """Answer `/ac/` with titles that complete the query.
 
     Titles have no date, so that a session that sees the web of a past day gets none.
     """
-    parameters = fields(request)
-    query = text(parameters, "q")[:200]
-    titles = world.suggest(query, 8) if query and request.session.at is None else []
-    is_list = text(parameters, "type") == "list"
-    return reply([query, titles] if is_list else [{"phrase": entry} for entry in titles])
+    params = read_params(request)
+    query = get_text(params, "q")[:200]
+    titles = world.suggest(query, 8) if query and request.session.at_time is None else []
+    is_list = get_text(params, "type") == "list"
+    return build_response([query, titles] if is_list else [{"phrase": entry} for entry in titles])
 
 
-def instant(world: World, request: Request) -> Reply:
+def answer_instant(world: World, request: Request) -> Response:
     """Answer the Instant Answer API: a page whose title is the query is the abstract, other results are related
     topics.
     """
-    parameters = fields(request)
-    query = text(parameters, "q")
-    hits = linked(search(world, query, Wanted(0, TOPICS), request.session.at)[0]) if query.strip() else []
-    named = next((hit for hit in hits if _is_called(hit, query)), None)
-    topics = [_topic(world, hit, query) for hit in hits if hit is not named]
-    body = orjson.dumps({**_EMPTY, **_abstract(named), "RelatedTopics": topics, "Type": _type(named, topics)})
-    callback = text(parameters, "callback")
+    params = read_params(request)
+    query = get_text(params, "q")
+    hits = (
+        drop_unlinkable(search(world, query, SearchParams(0, MAX_RESULTS_INSTANT), request.session.at_time)[0])
+        if query.strip()
+        else []
+    )
+    abstract_hit = next((hit for hit in hits if _is_titled(hit, query)), None)
+    topics = [_render_topic(world, hit, query) for hit in hits if hit is not abstract_hit]
+    body = orjson.dumps(
+        {
+            **_EMPTY_ANSWER,
+            **_render_abstract(abstract_hit),
+            "RelatedTopics": topics,
+            "Type": _answer_type(abstract_hit, topics),
+        }
+    )
+    callback = get_text(params, "callback")
     if _CALLBACK.fullmatch(callback):
         body = callback.encode() + b"(" + body + b");"
-    return reply(body, kind=_SCRIPT)
+    return build_response(body, content_type=_SCRIPT_TYPE)
 
 
-_EMPTY: dict[str, Any] = {
+_EMPTY_ANSWER: dict[str, Any] = {
     **dict.fromkeys(("Abstract", "AbstractSource", "AbstractText", "AbstractURL", "Answer", "AnswerType"), ""),
     **dict.fromkeys(("Definition", "DefinitionSource", "DefinitionURL", "Entity", "Heading", "Image"), ""),
     **dict.fromkeys(("ImageHeight", "ImageIsLogo", "ImageWidth"), 0),
@@ -180,30 +194,30 @@ _EMPTY: dict[str, Any] = {
 """Members of an Instant Answer that has nothing."""
 
 
-def _is_called(hit: Hit, query: str) -> bool:
+def _is_titled(hit: Hit, query: str) -> bool:
     """True if the page's title, without the site's name after it, is the query."""
     name = re.split(r"\s[-–—|·]\s", hit.title, maxsplit=1)[0]
     return " ".join(name.split()).casefold() == " ".join(query.split()).casefold()
 
 
-def _abstract(hit: Hit | None) -> dict[str, Any]:
+def _render_abstract(hit: Hit | None) -> dict[str, Any]:
     """Return the members that describe the abstract; empty without one."""
     if hit is None:
         return {}
     payload = {"Abstract": hit.snippet, "AbstractText": hit.snippet, "AbstractURL": hit.url}
-    source = urls.domain(urls.host(hit.url))[0]
+    source = urls.split_domain(urls.host_of(hit.url))[0]
     return {**payload, "AbstractSource": source, "Heading": re.split(r"\s[-–—|·]\s", hit.title, maxsplit=1)[0]}
 
 
-def _topic(world: World, hit: Hit, query: str) -> dict[str, Any]:
-    link = marked(world, title(hit), "")
-    address = marked(world, hit.url, "")
-    summary = f"{title(hit)} - {hit.snippet}"
+def _render_topic(world: World, hit: Hit, query: str) -> dict[str, Any]:
+    link = highlight_html(world, display_title(hit), "")
+    address = highlight_html(world, hit.url, "")
+    summary = f"{display_title(hit)} - {hit.snippet}"
     icon: dict[str, Any] = {"Height": "", "URL": "", "Width": ""}
-    result = f'<a href="{address}">{link}</a> {marked(world, hit.snippet, query)}'
+    result = f'<a href="{address}">{link}</a> {highlight_html(world, hit.snippet, query)}'
     return {"FirstURL": hit.url, "Icon": icon, "Result": result, "Text": summary}
 
 
-def _type(named: Hit | None, topics: list[Any]) -> str:
+def _answer_type(abstract_hit: Hit | None, topics: list[Any]) -> str:
     """Return `A` for an article, `D` for several topics, empty for nothing."""
-    return "A" if named else "D" if topics else ""
+    return "A" if abstract_hit else "D" if topics else ""

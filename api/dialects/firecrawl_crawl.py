@@ -13,168 +13,185 @@ from typing import Any
 
 import orjson
 
-from webemu.api.archives.filters import pattern
-from webemu.api.dialects.dialect import fields, fingerprint, flag, number, reply, text, texts
-from webemu.api.dialects.firecrawl_document import document, formats
-from webemu.api.dialects.search import since
-from webemu.api.dialects.site import is_within, pages
-from webemu.api.dialects.site_crawl import Bounds, Walk
-from webemu.api.http.errors import is_ours
+from webemu.api.archives.filters import compile_pattern
+from webemu.api.dialects.dialect import (
+    build_response,
+    get_flag,
+    get_number,
+    get_text,
+    get_texts,
+    read_params,
+    request_digest,
+)
+from webemu.api.dialects.firecrawl_document import read_formats, render_document
+from webemu.api.dialects.search import date_days_ago
+from webemu.api.dialects.site import is_within, list_pages
+from webemu.api.dialects.site_crawl import CrawlLimits, SiteCrawl
+from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator import json_text, urls
-from webemu.emulator.errors import BadRequest, EmulatorError, Refused
+from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
-MOST_PAGES = 500
+MAX_PAGES = 500
 """Most pages of one crawl."""
-DEEPEST = 20
+MAX_DEPTH = 20
 """Most links between the start and a page."""
-PER_REPLY = 100
+DOCUMENTS_PER_RESPONSE = 100
 """Most documents of one response; `next` leads to the others."""
-_KEPT = (
+_ENCODED_PARAMS = (
     "url", "limit", "maxDiscoveryDepth", "maxDepth", "includePaths", "excludePaths", "regexOnFullURL", "sitemap",
     "ignoreSitemap", "ignoreQueryParameters", "crawlEntireDomain", "allowBackwardLinks", "allowExternalLinks",
     "allowSubdomains", "scrapeOptions",
 )  # fmt: skip
 """Parameters that a crawl's id encodes."""
-Asked = dict[str, Any]
+JsonObject = dict[str, Any]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
-def start(world: World, request: Request) -> Reply:
+def answer_start(world: World, request: Request) -> Response:
     """Answer `POST /v2/crawl` with the id of a new crawl. Raises BadRequest if a parameter is wrong."""
-    asked = fields(request)
-    if not text(asked, "url").strip():
+    params = read_params(request)
+    if not get_text(params, "url").strip():
         raise BadRequest("url is missing", reason="missing-url")
-    if not urls.split(urls.guess(text(asked, "url"))).netloc:
+    if not urls.split_url(urls.parse_user_url(get_text(params, "url"))).netloc:
         raise BadRequest("url names no host", reason="bad-url")
     # Both raise BadRequest on wrong parameters: a crawl must be refused when it starts, not when it is read.
-    formats(_options(asked))
-    _bounds(asked)
-    kept = {name: asked[name] for name in _KEPT if asked.get(name) is not None}
-    job = urlsafe_b64encode(orjson.dumps(kept)).rstrip(b"=").decode()
-    return reply({"success": True, "id": job, "url": f"{request.origin}{_version(request)}/crawl/{job}"})
+    read_formats(_read_scrape_options(params))
+    _read_limits(params)
+    encoded_params = {name: params[name] for name in _ENCODED_PARAMS if params.get(name) is not None}
+    job = urlsafe_b64encode(orjson.dumps(encoded_params)).rstrip(b"=").decode()
+    return build_response({"success": True, "id": job, "url": f"{request.origin}{_path_version(request)}/crawl/{job}"})
 
 
-def status(world: World, request: Request) -> Reply:
+def answer_status(world: World, request: Request) -> Response:
     """Answer `GET /v2/crawl/ID` with the documents of a crawl from `skip` on."""
     job = request.path.rpartition("/")[2]
-    asked, at, query = _asked(job), request.session.at, dict(request.parameters)
-    found = _walked(world, asked, at)
-    first = number(query, "skip", 0, 0, MOST_PAGES)
-    last = first + number(query, "limit", PER_REPLY, 1, PER_REPLY)
-    told: Asked = {"success": True, "status": "completed", "total": len(found), "completed": len(found)}
+    params, at_time, paging = _decode_job(job), request.session.at_time, dict(request.parameters)
+    captures = _run_crawl(world, params, at_time)
+    first_index = get_number(paging, "skip", 0, 0, MAX_PAGES)
+    end_index = first_index + get_number(paging, "limit", DOCUMENTS_PER_RESPONSE, 1, DOCUMENTS_PER_RESPONSE)
+    payload: JsonObject = {"success": True, "status": "completed", "total": len(captures), "completed": len(captures)}
     # A crawl expires on the day after the session's: the response does not depend on the clock.
-    told |= {"creditsUsed": len(found), "expiresAt": f"{since(world, -1, at)}T00:00:00.000Z"}
-    if last < len(found):
-        told["next"] = f"{request.origin}{_version(request)}/crawl/{job}?skip={last}"
-    if len(found) == MOST_PAGES < _limit(asked, 10_000):
-        told["warning"] = f"A crawl ends after {MOST_PAGES} pages."
-    data = list(_documents(world, found[first:last], _options(asked), at, fingerprint(request)[:24]))
-    return reply({**told, "data": data})
+    payload |= {"creditsUsed": len(captures), "expiresAt": f"{date_days_ago(world, -1, at_time)}T00:00:00.000Z"}
+    if end_index < len(captures):
+        payload["next"] = f"{request.origin}{_path_version(request)}/crawl/{job}?skip={end_index}"
+    if len(captures) == MAX_PAGES < _read_limit(params, 10_000):
+        payload["warning"] = f"A crawl ends after {MAX_PAGES} pages."
+    data = list(
+        _render_documents(
+            world, captures[first_index:end_index], _read_scrape_options(params), at_time, request_digest(request)[:24]
+        )
+    )
+    return build_response({**payload, "data": data})
 
 
-def errors(world: World, request: Request) -> Reply:
+def answer_errors(world: World, request: Request) -> Response:
     """Answer `GET /v2/crawl/ID/errors`, always without any: a page that is not captured is no part of the crawl."""
-    _asked(request.path.split("/")[-2])
-    return reply({"errors": [], "robotsBlocked": []})
+    _decode_job(request.path.split("/")[-2])
+    return build_response({"errors": [], "robotsBlocked": []})
 
 
-def active(world: World, request: Request) -> Reply:
+def answer_active(world: World, request: Request) -> Response:
     """Answer `GET /v2/crawl/active`, always without any."""
-    return reply({"success": True, "crawls": []})
+    return build_response({"success": True, "crawls": []})
 
 
-def cancel(world: World, request: Request) -> Reply:
+def answer_cancel(world: World, request: Request) -> Response:
     """Answer `DELETE /v2/crawl/ID`. There is nothing to stop."""
-    _asked(request.path.rpartition("/")[2])
-    return reply({"success": True, "status": "cancelled"})
+    _decode_job(request.path.rpartition("/")[2])
+    return build_response({"success": True, "status": "cancelled"})
 
 
-def _version(request: Request) -> str:
+def _path_version(request: Request) -> str:
     """Return the path's version, `/v1` or `/v2`."""
     return request.path[:3]
 
 
-def _asked(job: str) -> Asked:
+def _decode_job(job: str) -> JsonObject:
     """Return the parameters that a crawl's id encodes. Raises ServiceRefusal if it encodes none."""
     try:
-        asked = json_text.read(urlsafe_b64decode(job + "=" * (-len(job) % 4)))
+        params = json_text.parse_json(urlsafe_b64decode(job + "=" * (-len(job) % 4)))
     except ValueError:
-        asked = None
-    if not isinstance(asked, dict) or not isinstance(asked.get("url"), str):
-        raise Refused("Job not found", reason="no-such-job", status=404)
-    return asked
+        params = None
+    if not isinstance(params, dict) or not isinstance(params.get("url"), str):
+        raise ServiceRefusal("Job not found", reason="no-such-job", status=404)
+    return params
 
 
-def _options(asked: Asked) -> Asked:
+def _read_scrape_options(params: JsonObject) -> JsonObject:
     """Return the options for scraping each page; empty if there are none."""
-    said = asked.get("scrapeOptions")
-    return said if isinstance(said, dict) else {}
+    scrape_options = params.get("scrapeOptions")
+    return scrape_options if isinstance(scrape_options, dict) else {}
 
 
-def _limit(asked: Asked, most: int) -> int:
+def _read_limit(params: JsonObject, max_pages: int) -> int:
     """Return the number of pages asked for, `max_pages` at most and by default."""
-    return number(asked, "limit", most, 1, most)
+    return get_number(params, "limit", max_pages, 1, max_pages)
 
 
-def _walked(world: World, asked: Asked, at: datetime | None) -> list[Capture]:
+def _run_crawl(world: World, params: JsonObject, at_time: datetime | None) -> list[Capture]:
     """Return the captures of a crawl: pages that links lead to, and all captured pages of the site unless excluded."""
-    site = urls.host(urls.guess(asked["url"]))
-    skips = flag(asked, "ignoreSitemap") or text(asked, "sitemap") == "skip"
-    listed = (page.url for page in pages(world, site, flag(asked, "allowSubdomains"), at))
-    return Walk(world, _bounds(asked), at).run(asked["url"], () if skips else listed)
+    site = urls.host_of(urls.parse_user_url(params["url"]))
+    skips_sitemap = get_flag(params, "ignoreSitemap") or get_text(params, "sitemap") == "skip"
+    sitemap_urls = (page.url for page in list_pages(world, site, get_flag(params, "allowSubdomains"), at_time))
+    return SiteCrawl(world, _read_limits(params), at_time).crawl(params["url"], () if skips_sitemap else sitemap_urls)
 
 
-def _bounds(asked: Asked) -> Bounds:
+def _read_limits(params: JsonObject) -> CrawlLimits:
     """Return the limits of a crawl. Raises BadRequest if a parameter is wrong."""
-    depth = number(asked, "maxDiscoveryDepth", number(asked, "maxDepth", DEEPEST, 0, DEEPEST), 0, DEEPEST)
-    site = urls.host(urls.guess(text(asked, "url")))
-    breadth = 0 if text(asked, "sitemap") == "only" else MOST_PAGES
-    with_subdomains = flag(asked, "allowSubdomains")
-    limit, belongs = _limit(asked, MOST_PAGES), _belongs(asked, site)
-    return Bounds(depth, breadth, limit, belongs, lambda url: is_within(urls.host(url), site, with_subdomains))
+    depth = get_number(
+        params, "maxDiscoveryDepth", get_number(params, "maxDepth", MAX_DEPTH, 0, MAX_DEPTH), 0, MAX_DEPTH
+    )
+    site = urls.host_of(urls.parse_user_url(get_text(params, "url")))
+    breadth = 0 if get_text(params, "sitemap") == "only" else MAX_PAGES
+    with_subdomains = get_flag(params, "allowSubdomains")
+    limit, accepts = _read_limit(params, MAX_PAGES), _build_url_test(params, site)
+    return CrawlLimits(depth, breadth, limit, accepts, lambda url: is_within(urls.host_of(url), site, with_subdomains))
 
 
-def _belongs(asked: Asked, site: str) -> Callable[[str], bool]:
+def _build_url_test(params: JsonObject, site: str) -> Callable[[str], bool]:
     """Return the test for URLs of a crawl, by Firecrawl's rules.
 
     A URL must be below the start's path unless the entire domain is wanted, must match the path patterns, and must be
     on the same host unless external links are allowed.
     """
-    first = urls.split(urls.guess(text(asked, "url"))).path
-    is_wide = flag(asked, "crawlEntireDomain") or flag(asked, "allowBackwardLinks")
-    wanted, unwanted = _patterns(asked, "includePaths"), _patterns(asked, "excludePaths")
-    on_whole = flag(asked, "regexOnFullURL")
+    start_path = urls.split_url(urls.parse_user_url(get_text(params, "url"))).path
+    allows_whole_domain = get_flag(params, "crawlEntireDomain") or get_flag(params, "allowBackwardLinks")
+    included_paths, excluded_paths = (
+        _compile_patterns(params, "includePaths"),
+        _compile_patterns(params, "excludePaths"),
+    )
+    matches_full_url = get_flag(params, "regexOnFullURL")
 
     def belongs(url: str) -> bool:
-        path = urls.split(url).path
-        if not is_within(urls.host(url), site, flag(asked, "allowSubdomains")):
-            return flag(asked, "allowExternalLinks")
-        if flag(asked, "ignoreQueryParameters") and "?" in url:
+        path = urls.split_url(url).path
+        if not is_within(urls.host_of(url), site, get_flag(params, "allowSubdomains")):
+            return get_flag(params, "allowExternalLinks")
+        if get_flag(params, "ignoreQueryParameters") and "?" in url:
             return False
-        tried = url if on_whole else path
-        if any(test(tried) for test in unwanted) or not (is_wide or path.startswith(first)):
+        subject = url if matches_full_url else path
+        if any(test(subject) for test in excluded_paths) or not (allows_whole_domain or path.startswith(start_path)):
             return False
-        return not wanted or any(test(tried) for test in wanted)
+        return not included_paths or any(test(subject) for test in included_paths)
 
     return belongs
 
 
-def _patterns(asked: Asked, name: str) -> list[Callable[[str], bool]]:
+def _compile_patterns(params: JsonObject, name: str) -> list[Callable[[str], bool]]:
     """Return a test per pattern in the parameter; a pattern may match anywhere."""
-    return [pattern(f"(?s:.*)(?:{one})", whole=False) for one in texts(asked, name)]
+    return [compile_pattern(f"(?s:.*)(?:{one})", full_match=False) for one in get_texts(params, name)]
 
 
-def _documents(
-    world: World, found: list[Capture], options: Asked, at: datetime | None, number: str
+def _render_documents(
+    world: World, captures: list[Capture], options: JsonObject, at_time: datetime | None, scrape_id: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the documents of captures, leaving out those that the crawl cannot show."""
-    for capture in found:
+    for capture in captures:
         try:
-            yield document(world, capture.url, options, at, number)
+            yield render_document(world, capture.url, options, at_time, scrape_id)
         except EmulatorError as error:
-            if is_ours(error):
+            if is_server_fault(error):
                 raise

@@ -12,19 +12,19 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
-from webemu.api.dialects.days import fetched
-from webemu.api.dialects.metas import icon, language, metas
-from webemu.api.dialects.site import opened
-from webemu.api.dialects.site_crawl import links
-from webemu.api.pages.addresses import is_web
+from webemu.api.dialects.days import format_capture_time
+from webemu.api.dialects.metas import read_icon_url, read_language, read_metas
+from webemu.api.dialects.site import open_page
+from webemu.api.dialects.site_crawl import list_links
+from webemu.api.pages.addresses import is_web_url
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture, Page, PageRequest
 from webemu.emulator.world import World
 
 _MARKUP = ("text/html", "application/xhtml+xml")
-HAD = ("markdown", "html", "rawHtml", "links", "images")
+SUPPORTED_FORMATS = ("markdown", "html", "rawHtml", "links", "images")
 """Formats that are supported."""
-_NAMED = {
+_META_NAMES = {
     **{name: name for name in ("description", "keywords", "robots")},
     **{f"og{name.title()}": f"og:{name}" for name in ("title", "description", "url", "image", "audio", "video")},
     **{"ogDeterminer": "og:determiner", "ogLocale": "og:locale", "ogSiteName": "og:site_name"},
@@ -36,96 +36,109 @@ _NAMED = {
     **{"dcTermsAudience": "dcterms.audience"},
 }
 """`meta` elements by the service's name for them; `ogLocaleAlternate`, a list, is handled apart."""
-_OWN = frozenset(
+_RESERVED_NAMES = frozenset(
     "title description url language keywords robots favicon error timezone sourceurl statuscode scrapeid numpages "
     "totalpages contenttype proxyused cachestate cachedat creditsused concurrencylimited concurrencyqueuedurationms "
     "dctermsaudience oglocalealternate".split()
-) | {name.lower() for name in _NAMED}
+) | {name.lower() for name in _META_NAMES}
 """Names under which the service itself describes a page, in lower case; a `meta` element of the page may not use them.
 """
 
 
-def formats(options: dict[str, Any]) -> list[str]:
+def read_formats(options: dict[str, Any]) -> list[str]:
     """Return the names of the formats asked for, given as texts or as objects with a `type`; markdown by default.
 
     Raises: BadRequest if the parameter is no list.
     """
-    said = options.get("formats")
-    if said is None:
+    formats_value = options.get("formats")
+    if formats_value is None:
         return ["markdown"]
-    if not isinstance(said, list):
+    if not isinstance(formats_value, list):
         raise BadRequest("formats is no list", reason="bad-formats")
-    return [str(one.get("type", "")) if isinstance(one, dict) else str(one) for one in said]
+    return [str(one.get("type", "")) if isinstance(one, dict) else str(one) for one in formats_value]
 
 
-def document(world: World, url: str, options: dict[str, Any], at: datetime | None, number: str) -> dict[str, Any]:
+def render_document(
+    world: World, url: str, options: dict[str, Any], at_time: datetime | None, scrape_id: str
+) -> dict[str, Any]:
     """Return one page in the formats of `options`; `scrape_id` becomes part of its metadata.
 
     Raises: NotCaptured, ViewUnavailable or PayloadError if the crawl cannot show the page.
     """
-    wanted = formats(options)
-    page = world.fetch(PageRequest(url, "markdown" if "markdown" in wanted else "text", at))
-    found: dict[str, Any] = {"markdown": page.content} if "markdown" in wanted else {}
-    is_whole = options.get("onlyMainContent") is False and found and page.capture.mime in _MARKUP
-    if (is_whole or {"html", "rawHtml"} & set(wanted)) and (marked := opened(world, url, "html", at)):
-        found |= {name: marked.content for name in ("html", "rawHtml") if name in wanted}
-        if is_whole:
-            found["markdown"] = world.markdown_of(marked.content, marked.capture.url, whole=True)
-    if "links" in wanted:
-        found["links"] = links(world, url, at)
-    html = _html(world, page, at)
-    if "images" in wanted:
-        found["images"] = list(dict.fromkeys(one for _, one in world.pictures(html, page.capture.url) if is_web(one)))
-    if lacking := [name for name in wanted if name not in HAD]:
-        found["warning"] = f"Formats that could not be generated: {', '.join(lacking)[:200]}"
-    return found | {"metadata": metadata(page, html, url, number)}
+    format_names = read_formats(options)
+    page = world.fetch(PageRequest(url, "markdown" if "markdown" in format_names else "text", at_time))
+    page_document: dict[str, Any] = {"markdown": page.content} if "markdown" in format_names else {}
+    wants_full_page = options.get("onlyMainContent") is False and page_document and page.capture.mime in _MARKUP
+    if (wants_full_page or {"html", "rawHtml"} & set(format_names)) and (
+        html_page := open_page(world, url, "html", at_time)
+    ):
+        page_document |= {name: html_page.content for name in ("html", "rawHtml") if name in format_names}
+        if wants_full_page:
+            page_document["markdown"] = world.markdown_of(html_page.content, html_page.capture.url, full_document=True)
+    if "links" in format_names:
+        page_document["links"] = list_links(world, url, at_time)
+    html = _read_html(world, page, at_time)
+    if "images" in format_names:
+        page_document["images"] = list(
+            dict.fromkeys(one for _, one in world.images(html, page.capture.url) if is_web_url(one))
+        )
+    if unsupported := [name for name in format_names if name not in SUPPORTED_FORMATS]:
+        page_document["warning"] = f"Formats that could not be generated: {', '.join(unsupported)[:200]}"
+    return page_document | {"metadata": render_metadata(page, html, url, scrape_id)}
 
 
-def _html(world: World, page: Page, at: datetime | None) -> str:
+def _read_html(world: World, page: Page, at_time: datetime | None) -> str:
     """Return the HTML of a page; empty if it is of another kind or cannot be read."""
     if page.capture.mime not in _MARKUP:
         return ""
-    marked = opened(world, page.capture.url, "html", at)
-    return marked.content if marked else ""
+    html_page = open_page(world, page.capture.url, "html", at_time)
+    return html_page.content if html_page else ""
 
 
-def metadata(page: Page, html: str, url: str, number: str) -> dict[str, Any]:
+def render_metadata(page: Page, html: str, url: str, scrape_id: str) -> dict[str, Any]:
     """Return the metadata of a page; `html` is its document, `url` the URL of the request."""
     capture = page.capture
-    known: dict[str, Any] = _declared(html, capture.url)
-    known |= {"title": page.title, "sourceURL": url, "url": capture.url, "statusCode": capture.status}
-    known |= {"contentType": _kind(capture), "scrapeId": number, "proxyUsed": "basic", "cacheState": "hit"}
-    known |= {"cachedAt": fetched(capture), "creditsUsed": 1}
-    return known | ({"error": _phrase(capture.status)} if capture.status >= 400 else {})
+    page_metadata: dict[str, Any] = _read_declarations(html, capture.url)
+    page_metadata |= {"title": page.title, "sourceURL": url, "url": capture.url, "statusCode": capture.status}
+    page_metadata |= {
+        "contentType": _content_type(capture),
+        "scrapeId": scrape_id,
+        "proxyUsed": "basic",
+        "cacheState": "hit",
+    }
+    page_metadata |= {"cachedAt": format_capture_time(capture), "creditsUsed": 1}
+    return page_metadata | ({"error": _reason_phrase(capture.status)} if capture.status >= 400 else {})
 
 
-def _declared(html: str, url: str) -> dict[str, Any]:
+def _read_declarations(html: str, url: str) -> dict[str, Any]:
     """Return what a document declares; a name that occurs more than once has a list of its values."""
-    found: dict[str, Any] = {}
-    declared = metas(html)
-    for name, content in declared:
-        if re.sub("[_-]", "", name) in _OWN:
+    page_metadata: dict[str, Any] = {}
+    declarations = read_metas(html)
+    for name, content in declarations:
+        if re.sub("[_-]", "", name) in _RESERVED_NAMES:
             continue
-        if name in found:
-            before = found[name] if isinstance(found[name], list) else [found[name]]
-            found[name] = [*before, content]
+        if name in page_metadata:
+            earlier_values = page_metadata[name] if isinstance(page_metadata[name], list) else [page_metadata[name]]
+            page_metadata[name] = [*earlier_values, content]
         else:
-            found[name] = content
-    first = dict(reversed(declared))
-    found |= {name: first[said] for name, said in _NAMED.items() if said in first}
-    if others := [content for name, content in declared if name == "og:locale:alternate"]:
-        found["ogLocaleAlternate"] = others
-    tags = {"language": language(html), "favicon": icon(html, url)}
-    return found | {name: value for name, value in tags.items() if value}
+            page_metadata[name] = content
+    first_values = dict(reversed(declarations))
+    page_metadata |= {
+        name: first_values[meta_name] for name, meta_name in _META_NAMES.items() if meta_name in first_values
+    }
+    if alternate_locales := [content for name, content in declarations if name == "og:locale:alternate"]:
+        page_metadata["ogLocaleAlternate"] = alternate_locales
+    head_values = {"language": read_language(html), "favicon": read_icon_url(html, url)}
+    return page_metadata | {name: value for name, value in head_values.items() if value}
 
 
-def _kind(capture: Capture) -> str:
+def _content_type(capture: Capture) -> str:
     """Return the content type that the origin declared, else the detected one."""
-    kind = capture.declared or capture.mime
-    return f"{kind}; charset={capture.charset}" if capture.charset else kind
+    content_type = capture.declared or capture.mime
+    return f"{content_type}; charset={capture.charset}" if capture.charset else content_type
 
 
-def _phrase(status: int) -> str:
+def _reason_phrase(status: int) -> str:
     """Return the reason phrase of a status, or its number if it has none."""
     try:
         return HTTPStatus(status).phrase

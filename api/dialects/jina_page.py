@@ -12,42 +12,42 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from webemu.api.dialects.metas import language, metas
-from webemu.emulator.errors import NoView, Refused
+from webemu.api.dialects.metas import read_language, read_metas
+from webemu.emulator.errors import ServiceRefusal, ViewUnavailable
 from webemu.emulator.world import World
 
 FORMATS = ("content", "markdown", "html", "text", "readerlm-v2", "vlm")
 """Formats that a client may accept as plain text."""
-PICTURES = ("screenshot", "pageshot")
+SCREENSHOT_FORMATS = ("screenshot", "pageshot")
 """Formats that need a browser."""
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,2000})", re.IGNORECASE)
-_PICTURE = re.compile(r"!\[([^\[\]]*)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
+_IMAGE = re.compile(r"!\[([^\[\]]*)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
 """Image in markdown: words, URL."""
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]++|!\[[^\[\]]*+\]\([^()]*+\))*+)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
 """Link in markdown: words, which may contain images, and URL."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ReaderOptions:
     """Options of a request to the Reader."""
 
     format: str = "content"
     """Format of the page; several may be joined in one text."""
-    target: tuple[str, ...] = ()
+    keep_selectors: tuple[str, ...] = ()
     """CSS selectors of elements to keep; empty for all."""
-    remove: tuple[str, ...] = ()
+    remove_selectors: tuple[str, ...] = ()
     """CSS selectors of elements to remove."""
-    links: str = ""
+    link_summary: str = ""
     """Summary of links: `true` for each target once, `all` for every link, empty for none."""
-    images: bool = False
+    has_image_summary: bool = False
     """True for a summary of images."""
     retain_images: str = "all"
     """Images in the content: `none`, `alt` or `alt_p` for their words, any other value for all."""
     retain_links: str = "all"
     """Links in the content: `none`, `text` for their words, any other value for all."""
-    most: int = 0
+    max_tokens: int = 0
     """Tokens to which the content is cut; 0 for no limit."""
-    budget: int = 0
+    token_budget: int = 0
     """Tokens above which the request is refused; 0 for no limit."""
 
 
@@ -57,7 +57,7 @@ class Source:
 
     url: str
     """URL of the request."""
-    base: str
+    capture_url: str
     """URL of the capture that answers, against which links are resolved."""
     title: str
     text: str
@@ -70,131 +70,139 @@ class Source:
     """Reason phrase that the target answered."""
 
 
-def tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Return the number of tokens that a text counts as."""
     return (len(text) + 3) // 4
 
 
-def page(world: World, source: Source, wishes: Wishes) -> dict[str, Any]:
+def build_page_data(world: World, source: Source, options: ReaderOptions) -> dict[str, Any]:
     """Return the members of `data`.
 
     Raises: ViewUnavailable if there is nothing to read, ServiceRefusal if the page exceeds the token budget.
     """
-    html = _narrowed(world, source, wishes)
-    declared = _declared(source.html or "")
-    found: dict[str, Any] = {
+    html = _select_elements(world, source, options)
+    declarations = _read_declarations(source.html or "")
+    page_data: dict[str, Any] = {
         "title": source.title,
-        "description": declared.get("description") or declared.get("og:description", ""),
+        "description": declarations.get("description") or declarations.get("og:description", ""),
         "url": source.url,
-        **_contents(world, source, html, wishes),
+        **_render_contents(world, source, html, options),
     }
-    if published := declared.get("article:published_time"):
-        found["publishedTime"] = published
-    if wishes.links and html is not None:
-        found["links"] = _links(world.targets(html, source.base), wishes.links)
-    found |= {"metadata": declared, "external": {}}
+    if published := declarations.get("article:published_time"):
+        page_data["publishedTime"] = published
+    if options.link_summary and html is not None:
+        page_data["links"] = _summarize_links(world.link_targets(html, source.capture_url), options.link_summary)
+    page_data |= {"metadata": declarations, "external": {}}
     if not 200 <= source.status < 400:
-        reason = source.reason or _phrase(source.status)
-        found["warning"] = f"Target URL returned error {source.status}" + (f": {reason}" if reason else "")
-    used = sum(tokens(found.get(name, "")) for name in ("content", "html", "text"))
-    if 0 < wishes.budget < used:
-        told = f"Token budget ({wishes.budget}) exceeded, intended charge amount {used}"
-        raise Refused(told, reason="over-budget", status=409)
-    return {**found, "usage": {"tokens": used}}
+        reason = source.reason or _reason_phrase(source.status)
+        page_data["warning"] = f"Target URL returned error {source.status}" + (f": {reason}" if reason else "")
+    token_count = sum(count_tokens(page_data.get(name, "")) for name in ("content", "html", "text"))
+    if 0 < options.token_budget < token_count:
+        message = f"Token budget ({options.token_budget}) exceeded, intended charge amount {token_count}"
+        raise ServiceRefusal(message, reason="over-budget", status=409)
+    return {**page_data, "usage": {"tokens": token_count}}
 
 
-def _narrowed(world: World, source: Source, wishes: Wishes) -> str | None:
+def _select_elements(world: World, source: Source, options: ReaderOptions) -> str | None:
     """Return the HTML reduced by the CSS selectors, None if the document has none.
 
     Raises: ViewUnavailable if the selectors match nothing.
     """
-    if source.html is None or not (wishes.target or wishes.remove):
+    if source.html is None or not (options.keep_selectors or options.remove_selectors):
         return source.html
-    html = world.narrowed(source.html, wishes.target, wishes.remove)
+    html = world.select_elements(source.html, options.keep_selectors, options.remove_selectors)
     if html is None:
-        raise NoView(f"No content available for URL {source.url} with target selector {', '.join(wishes.target)}")
+        raise ViewUnavailable(
+            f"No content available for URL {source.url} with target selector {', '.join(options.keep_selectors)}"
+        )
     return html
 
 
-def _contents(world: World, source: Source, html: str | None, wishes: Wishes) -> dict[str, Any]:
+def _render_contents(world: World, source: Source, html: str | None, options: ReaderOptions) -> dict[str, Any]:
     """Return the members that hold the page in the formats asked for, and the summary of images."""
-    found: dict[str, Any] = {}
-    if "html" in wishes.format:
-        found["html"] = _cut(html or source.text, wishes)
-    if "text" in wishes.format:
+    contents: dict[str, Any] = {}
+    if "html" in options.format:
+        contents["html"] = _limit_text(html or source.text, options)
+    if "text" in options.format:
         # The stored text is that of the whole document; selected elements have to be rendered again.
-        plain = source.text if html == source.html or html is None else _markdown(world, source, html, wishes)
-        found["text"] = _cut(plain, wishes)
-    if found and not ("markdown" in wishes.format or "content" in wishes.format):
-        shown = world.pictures(html, source.base) if wishes.images and html else []
-        return found | ({"images": _numbered(shown)} if wishes.images else {})
-    content = _markdown(world, source, html, wishes, wishes.retain_images != "none") if html else ""
-    content, shown = _retained(content or source.text, wishes)
+        plain_text = (
+            source.text if html == source.html or html is None else _render_markdown(world, source, html, options)
+        )
+        contents["text"] = _limit_text(plain_text, options)
+    if contents and not ("markdown" in options.format or "content" in options.format):
+        images = world.images(html, source.capture_url) if options.has_image_summary and html else []
+        return contents | ({"images": _summarize_images(images)} if options.has_image_summary else {})
+    content = _render_markdown(world, source, html, options, options.retain_images != "none") if html else ""
+    content, images = _reduce_markdown(content or source.text, options)
     if not content and not source.title:
-        raise NoView(f"No content available for URL {source.url}")
-    return {"content": _cut(content, wishes), **found} | ({"images": _numbered(shown)} if wishes.images else {})
+        raise ViewUnavailable(f"No content available for URL {source.url}")
+    return {"content": _limit_text(content, options), **contents} | (
+        {"images": _summarize_images(images)} if options.has_image_summary else {}
+    )
 
 
-def _markdown(world: World, source: Source, html: str, wishes: Wishes, pictures: bool = False) -> str:
+def _render_markdown(world: World, source: Source, html: str, options: ReaderOptions, with_images: bool = False) -> str:
     """Return the content as markdown; of elements selected by CSS, all of their content."""
     text = source.text if html == source.html else ""
-    return world.markdown_of(html, source.base, text, pictures=pictures, whole=bool(wishes.target))
+    return world.markdown_of(
+        html, source.capture_url, text, pictures=with_images, full_document=bool(options.keep_selectors)
+    )
 
 
-def _cut(text: str, wishes: Wishes) -> str:
+def _limit_text(text: str, options: ReaderOptions) -> str:
     """Cut a text to the tokens asked for."""
-    return text[: 4 * wishes.most] if wishes.most else text
+    return text[: 4 * options.max_tokens] if options.max_tokens else text
 
 
-def _retained(content: str, wishes: Wishes) -> tuple[str, list[tuple[str, str]]]:
+def _reduce_markdown(content: str, options: ReaderOptions) -> tuple[str, list[tuple[str, str]]]:
     """Return the markdown with its images numbered, reduced to the images and links to retain; and its images."""
-    shown: list[tuple[str, str]] = []
+    images: list[tuple[str, str]] = []
 
-    def told(found: re.Match[str]) -> str:
-        words, source = found[1], found[2]
+    def number_image(match: re.Match[str]) -> str:
+        words, source = match[1], match[2]
         if not source:
             return ""
-        shown.append((words, source))
-        name = f"Image {len(shown)}" + (f": {words}" if words else "")
-        if wishes.retain_images in ("alt", "alt_p"):
+        images.append((words, source))
+        name = f"Image {len(images)}" + (f": {words}" if words else "")
+        if options.retain_images in ("alt", "alt_p"):
             return f"({name})" if words else ""
         return f"![{name}]({source})"
 
-    content = _PICTURE.sub(told, content)
-    if wishes.retain_links in ("none", "text"):
-        content = _LINK.sub(r"\1" if wishes.retain_links == "text" else "", content)
-    return content.strip(), shown
+    content = _IMAGE.sub(number_image, content)
+    if options.retain_links in ("none", "text"):
+        content = _LINK.sub(r"\1" if options.retain_links == "text" else "", content)
+    return content.strip(), images
 
 
-def _numbered(shown: list[tuple[str, str]]) -> dict[str, str]:
+def _summarize_images(images: list[tuple[str, str]]) -> dict[str, str]:
     """Return the summary of images: an object from numbered words to URL."""
-    return {f"Image {place}" + (f": {words}" if words else ""): url for place, (words, url) in enumerate(shown, 1)}
+    return {f"Image {number}" + (f": {words}" if words else ""): url for number, (words, url) in enumerate(images, 1)}
 
 
-def _links(found: list[tuple[str, str]], kind: str) -> Any:
+def _summarize_links(link_targets: list[tuple[str, str]], kind: str) -> Any:
     """Return the summary of links: pairs for `all`, else an object from words to URL with each target once."""
     if kind == "all":
-        return [list(pair) for pair in found]
+        return [list(pair) for pair in link_targets]
     # Reversed twice: the first words for a target win, and the order of the document stays.
-    each = {target: words for words, target in reversed(found)}
-    return {words: target for target, words in reversed(each.items())}
+    words_by_target = {target: words for words, target in reversed(link_targets)}
+    return {words: target for target, words in reversed(words_by_target.items())}
 
 
-def _declared(html: str) -> dict[str, str]:
+def _read_declarations(html: str) -> dict[str, str]:
     """Return what a document declares: its language as `lang`, and its `meta` elements by name."""
-    said = {"lang": tag} if (tag := language(html)) else {}
-    for name, content in metas(html):
-        said.setdefault(name, content)
-    return said
+    declarations = {"lang": tag} if (tag := read_language(html)) else {}
+    for name, content in read_metas(html):
+        declarations.setdefault(name, content)
+    return declarations
 
 
-def titled(html: str) -> str:
+def read_title(html: str) -> str:
     """Return the title of a document; empty if it has none."""
-    found = _TITLE.search(html)
-    return " ".join(markup.unescape(found[1]).split()) if found else ""
+    match = _TITLE.search(html)
+    return " ".join(markup.unescape(match[1]).split()) if match else ""
 
 
-def _phrase(status: int) -> str:
+def _reason_phrase(status: int) -> str:
     """Return the reason phrase of a status; empty if it has none."""
     try:
         return HTTPStatus(status).phrase
@@ -202,22 +210,24 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def said(found: dict[str, Any]) -> str:
+def format_page_text(page_data: dict[str, Any]) -> str:
     """Return a page as text: markdown below a head and above its summaries, other formats as they are."""
-    if "content" not in found:
-        return str(found.get("html") or found.get("text") or "")
-    before = [f"Published Time: {found['publishedTime']}"] if "publishedTime" in found else []
-    before += [f"Warning: {found['warning']}"] if "warning" in found else []
-    after = [_summary("Images:", "!", found["images"], "images")] if "images" in found else []
-    after += [_summary("Links/Buttons:", "", found["links"], "buttons/links")] if "links" in found else []
+    if "content" not in page_data:
+        return str(page_data.get("html") or page_data.get("text") or "")
+    before = [f"Published Time: {page_data['publishedTime']}"] if "publishedTime" in page_data else []
+    before += [f"Warning: {page_data['warning']}"] if "warning" in page_data else []
+    after = [_format_summary("Images:", "!", page_data["images"], "images")] if "images" in page_data else []
+    after += (
+        [_format_summary("Links/Buttons:", "", page_data["links"], "buttons/links")] if "links" in page_data else []
+    )
     middle = "\n" + "\n\n".join(before) + "\n" if before else ""
     end = "\n" + "\n\n".join(after) + "\n" if after else ""
-    head = f"Title: {found['title']}\n\nURL Source: {found['url']}\n{middle}\nMarkdown Content:\n"
-    return f"{head}{found['content']}\n{end}"
+    head = f"Title: {page_data['title']}\n\nURL Source: {page_data['url']}\n{middle}\nMarkdown Content:\n"
+    return f"{head}{page_data['content']}\n{end}"
 
 
-def _summary(head: str, mark: str, pairs: Any, named: str) -> str:
+def _format_summary(head: str, mark: str, pairs: Any, kind_name: str) -> str:
     """Return a summary as a list in markdown; `kind_name` is used to say that there are none."""
-    found = pairs.items() if isinstance(pairs, dict) else pairs
-    lines = [f"- {mark}[{words}]({url})" for words, url in found]
-    return "\n".join([head, *(lines or [f"This page does not seem to contain any {named}."])])
+    entries = pairs.items() if isinstance(pairs, dict) else pairs
+    lines = [f"- {mark}[{words}]({url})" for words, url in entries]
+    return "\n".join([head, *(lines or [f"This page does not seem to contain any {kind_name}."])])

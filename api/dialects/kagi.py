@@ -4,54 +4,69 @@ from __future__ import annotations
 
 from typing import Any
 
-from webemu.api.dialects.days import midnight
-from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, header, number, reply, text
-from webemu.api.dialects.search import RELATED, Wanted, search
+from webemu.api.dialects.days import format_midnight
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    build_response,
+    get_header,
+    get_number,
+    get_text,
+    read_params,
+    request_digest,
+)
+from webemu.api.dialects.search import MAX_RELATED, SearchParams, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-_CODES = {"bad-key": (2, "Unauthorized"), "out-of-budget": (101, "Insufficient credit")}
+_ERROR_CODES = {"bad-key": (2, "Unauthorized"), "out-of-budget": (101, "Insufficient credit")}
 """Kagi's code and message by reason of the error."""
 
 
-def find(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/api/v0/search`, `/api/v0/enrich/web` and `/api/v0/enrich/news`."""
-    asked = fields(request)
-    if not (query := text(asked, "q")).strip():
+    params = read_params(request)
+    if not (query := get_text(params, "q")).strip():
         raise BadRequest("Missing query parameter: q", reason="bad-q")
-    wanted = Wanted(count=number(asked, "limit", 10, 1, 100), published=request.path.endswith("/news"))
-    hits = search(world, query, wanted, request.session.at)[0]
-    found = [_result(hit, place) for place, hit in enumerate(hits, 1)]
-    others = world.related(query, hits, RELATED) if request.path.endswith("/search") else []
-    return reply({"meta": _meta(request), "data": found + ([{"t": 1, "list": others}] if others else [])})
+    search_params = SearchParams(
+        count=get_number(params, "limit", 10, 1, 100), published=request.path.endswith("/news")
+    )
+    hits = search(world, query, search_params, request.session.at_time)[0]
+    rows = [_render_result(hit, rank) for rank, hit in enumerate(hits, 1)]
+    related_queries = world.related_queries(query, hits, MAX_RELATED) if request.path.endswith("/search") else []
+    return build_response(
+        {"meta": _render_meta(request), "data": rows + ([{"t": 1, "list": related_queries}] if related_queries else [])}
+    )
 
 
-def _result(hit: Hit, rank: int) -> dict[str, Any]:
-    one = {"t": 0, "rank": rank, "url": hit.url, "title": hit.title or hit.url, "snippet": hit.snippet}
-    return one | {"published": midnight(hit.date)}
+def _render_result(hit: Hit, rank: int) -> dict[str, Any]:
+    row = {"t": 0, "rank": rank, "url": hit.url, "title": hit.title or hit.url, "snippet": hit.snippet}
+    return row | {"published": format_midnight(hit.date)}
 
 
-def _meta(request: Request) -> dict[str, Any]:
-    return {"id": fingerprint(request)[:32], "node": "webemu", "ms": 0, "api_balance": 0.0}
+def _render_meta(request: Request) -> dict[str, Any]:
+    return {"id": request_digest(request)[:32], "node": "webemu", "ms": 0, "api_balance": 0.0}
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as `{"meta", "data": null, "error": [{"code", "msg", "ref"}]}`."""
-    code, told = _CODES.get(error.reason, (0 if error.status >= 500 else 1, error.message))
+    code, message = _ERROR_CODES.get(error.reason, (0 if error.status >= 500 else 1, error.message))
     status = 402 if error.reason == "out-of-budget" else error.status
-    return reply({"meta": _meta(request), "data": None, "error": [{"code": code, "msg": told, "ref": None}]}, status)
+    return build_response(
+        {"meta": _render_meta(request), "data": None, "error": [{"code": code, "msg": message, "ref": None}]}, status
+    )
 
 
 DIALECT = Dialect(
     "kagi",
     "Kagi",
     ("kagi.com",),
-    (Route(("GET",), "/api/v0/(search|enrich/web|enrich/news)", find, True),),
-    lambda request: header(request, b"authorization", "Bot"),
-    refuse,
+    (Route(("GET",), "/api/v0/(search|enrich/web|enrich/news)", answer_search, True),),
+    lambda request: get_header(request, b"authorization", "Bot"),
+    render_error,
     "by name through the proxy; `http://127.0.0.1:8800/kagi/api/v0` where a client has a base URL",
-    at_root=lambda request: request.path.startswith("/api/v0/"),
+    is_meant_at_root=lambda request: request.path.startswith("/api/v0/"),
 )

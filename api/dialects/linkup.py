@@ -8,81 +8,95 @@ from __future__ import annotations
 
 from typing import Any
 
-from webemu.api.dialects.days import day
-from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text, texts
-from webemu.api.dialects.search import Wanted, search
-from webemu.api.dialects.site import icon, opened
-from webemu.api.http.errors import is_ours
+from webemu.api.dialects.days import get_day
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    build_response,
+    get_flag,
+    get_header,
+    get_number,
+    get_text,
+    get_texts,
+    read_params,
+)
+from webemu.api.dialects.search import SearchParams, search
+from webemu.api.dialects.site import find_icon, open_page
+from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
-from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Refused
+from webemu.api.services.origin import Response
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, ServiceRefusal, ViewUnavailable
 from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World
 
-RESULTS = 10
+DEFAULT_RESULTS = 10
 """Results of a search that names no number."""
-Asked = dict[str, Any]
+JsonObject = dict[str, Any]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
-def find(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/v1/search`. A search without results is an error, as the service has it."""
-    asked = fields(request)
-    if not (query := text(asked, "q")).strip():
+    params = read_params(request)
+    if not (query := get_text(params, "q")).strip():
         raise BadRequest("q should not be empty", reason="bad-q")
-    kind = text(asked, "outputType", "searchResults")
+    kind = get_text(params, "outputType", "searchResults")
     if kind not in ("searchResults", "sourcedAnswer"):
         raise BadRequest("outputType must be searchResults or sourcedAnswer here", reason="bad-outputType")
-    hits = search(world, query, _wanted(asked), request.session.at)[0]
+    hits = search(world, query, _read_search_params(params), request.session.at_time)[0]
     if not hits:
-        raise Refused("The query did not yield any result", reason="no-result", status=400)
+        raise ServiceRefusal("The query did not yield any result", reason="no-result", status=400)
     if kind == "sourcedAnswer":
-        return reply({"answer": "", "sources": [_source(world, request, hit) for hit in hits]})
-    return reply({"results": [_result(world, request, hit) for hit in hits]})
+        return build_response({"answer": "", "sources": [_render_source(world, request, hit) for hit in hits]})
+    return build_response({"results": [_render_result(world, request, hit) for hit in hits]})
 
 
-def _wanted(asked: Asked) -> Wanted:
+def _read_search_params(params: JsonObject) -> SearchParams:
     """Return filters from the parameters."""
-    sites, without = texts(asked, "includeDomains"), texts(asked, "excludeDomains")
-    count = number(asked, "maxResults", RESULTS, 1, 100)
-    return Wanted(0, count, day(asked, "fromDate"), day(asked, "toDate"), tuple(sites), tuple(without))
+    sites, excluded_sites = get_texts(params, "includeDomains"), get_texts(params, "excludeDomains")
+    count = get_number(params, "maxResults", DEFAULT_RESULTS, 1, 100)
+    return SearchParams(
+        0, count, get_day(params, "fromDate"), get_day(params, "toDate"), tuple(sites), tuple(excluded_sites)
+    )
 
 
-def _result(world: World, request: Request, hit: Hit) -> Asked:
-    one = {"type": "text", "name": hit.title or hit.url, "url": hit.url, "content": world.passage(hit)}
-    return one | {"favicon": icon(world, hit.url, request.session.at)}
+def _render_result(world: World, request: Request, hit: Hit) -> JsonObject:
+    row = {"type": "text", "name": hit.title or hit.url, "url": hit.url, "content": world.passage_of(hit)}
+    return row | {"favicon": find_icon(world, hit.url, request.session.at_time)}
 
 
-def _source(world: World, request: Request, hit: Hit) -> Asked:
-    one = {"name": hit.title or hit.url, "url": hit.url, "snippet": hit.snippet}
-    return one | {"favicon": icon(world, hit.url, request.session.at)}
+def _render_source(world: World, request: Request, hit: Hit) -> JsonObject:
+    row = {"name": hit.title or hit.url, "url": hit.url, "snippet": hit.snippet}
+    return row | {"favicon": find_icon(world, hit.url, request.session.at_time)}
 
 
-def fetch(world: World, request: Request) -> Reply:
+def answer_fetch(world: World, request: Request) -> Response:
     """Answer `/v1/fetch` with a page as markdown, and as HTML if that is asked for."""
-    asked, at = fields(request), request.session.at
-    if not (url := text(asked, "url").strip()):
+    params, at_time = read_params(request), request.session.at_time
+    if not (url := get_text(params, "url").strip()):
         raise BadRequest("url should not be empty", reason="bad-url")
-    page = world.fetch(PageRequest(url, "markdown", at))
-    told: Asked = {"markdown": page.content, "favicon": icon(world, page.capture.url, at)}
-    marked = opened(world, url, "html", at)
-    if marked and flag(asked, "includeRawHtml"):
-        told["rawHtml"] = marked.content
-    if marked and flag(asked, "includeRawContent"):
-        told |= {"rawContent": marked.content, "contentType": page.capture.mime}
-    return reply(told)
+    page = world.fetch(PageRequest(url, "markdown", at_time))
+    payload: JsonObject = {"markdown": page.content, "favicon": find_icon(world, page.capture.url, at_time)}
+    html_page = open_page(world, url, "html", at_time)
+    if html_page and get_flag(params, "includeRawHtml"):
+        payload["rawHtml"] = html_page.content
+    if html_page and get_flag(params, "includeRawContent"):
+        payload |= {"rawContent": html_page.content, "contentType": page.capture.mime}
+    return build_response(payload)
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as `{"statusCode", "error": {"code", "message", "details"}}`."""
-    status, code = _said(error)
-    named = error.reason.removeprefix("bad-") if isinstance(error, BadRequest) else ""
-    details = [{"field": named, "message": error.message}] if named else []
-    message = "Validation failed" if named else error.message
-    return reply({"statusCode": status, "error": {"code": code, "message": message, "details": details}}, status)
+    status, code = _classify_error(error)
+    field = error.reason.removeprefix("bad-") if isinstance(error, BadRequest) else ""
+    details = [{"field": field, "message": error.message}] if field else []
+    message = "Validation failed" if field else error.message
+    return build_response(
+        {"statusCode": status, "error": {"code": code, "message": message, "details": details}}, status
+    )
 
 
-_KNOWN = {
+_ERRORS = {
     "bad-key": (401, "UNAUTHORIZED"),
     "rate-limited": (429, "TOO_MANY_REQUESTS"),
     "out-of-budget": (429, "INSUFFICIENT_FUNDS_CREDITS"),
@@ -95,13 +109,13 @@ _KNOWN = {
 """Status and code by reason of the error."""
 
 
-def _said(error: EmulatorError) -> tuple[int, str]:
+def _classify_error(error: EmulatorError) -> tuple[int, str]:
     """Return status and code of an error."""
-    if error.reason in _KNOWN:
-        return _KNOWN[error.reason]
-    if isinstance(error, (NotCaptured, NoView)):
+    if error.reason in _ERRORS:
+        return _ERRORS[error.reason]
+    if isinstance(error, (NotCaptured, ViewUnavailable)):
         return 400, "FETCH_TARGET_NOT_FOUND" if isinstance(error, NotCaptured) else "FETCH_UNSUPPORTED_CONTENT_TYPE"
-    if is_ours(error):
+    if is_server_fault(error):
         return error.status, "INTERNAL_SERVER_ERROR"
     return error.status, "VALIDATION_ERROR"
 
@@ -110,9 +124,9 @@ DIALECT = Dialect(
     "linkup",
     "Linkup",
     ("api.linkup.so",),
-    (Route(("POST",), "/v1/search", find), Route(("POST",), "/v1/fetch", fetch)),
-    lambda request: header(request, b"authorization", "Bearer"),
-    refuse,
+    (Route(("POST",), "/v1/search", answer_search), Route(("POST",), "/v1/fetch", answer_fetch)),
+    lambda request: get_header(request, b"authorization", "Bearer"),
+    render_error,
     '`LinkupClient(key, base_url="http://127.0.0.1:8800/linkup/v1")`',
     ("linkup-sdk",),
 )

@@ -2,57 +2,68 @@
 
 from __future__ import annotations
 
-from webemu.api.dialects.dialect import Dialect, Route, members, number, reply
-from webemu.api.dialects.retrieval import MOST, asked_of, refuse
-from webemu.api.dialects.search import Wanted, search
+from webemu.api.dialects.dialect import Dialect, Route, body_fields, build_response, get_number
+from webemu.api.dialects.retrieval import MAX_RESULTS, render_error, require_texts
+from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
-from webemu.emulator.errors import NotCaptured, NoView, Refused
+from webemu.api.services.origin import Response
+from webemu.emulator.errors import NotCaptured, ServiceRefusal, ViewUnavailable
 from webemu.emulator.types import PageRequest
 from webemu.emulator.world import World
 
-SUMMARY = 180
+SUMMARY_CHARS = 180
 """Characters of a summary."""
 
 
-def about(world: World, request: Request) -> Reply:
+def answer_about(world: World, request: Request) -> Response:
     """Answer `/` with the description of the service."""
-    told = {"service": "Unified Search Service", "active_searcher": "WebemuSearcher"}
-    return reply({**told, "endpoints": ["/search", "/get_content"]})
+    payload = {"service": "Unified Search Service", "active_searcher": "WebemuSearcher"}
+    return build_response({**payload, "endpoints": ["/search", "/get_content"]})
 
 
-def find(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/search` with `{"query", "topn"}`."""
-    asked = asked_of(request, "query")
-    hits = search(world, asked["query"], Wanted(count=number(asked, "topn", 10, 0, MOST)), request.session.at)[0]
-    return reply({"results": [{"url": hit.url, "title": hit.title, "summary": hit.snippet[:SUMMARY]} for hit in hits]})
+    params = require_texts(request, "query")
+    hits = search(
+        world,
+        params["query"],
+        SearchParams(count=get_number(params, "topn", 10, 0, MAX_RESULTS)),
+        request.session.at_time,
+    )[0]
+    return build_response(
+        {"results": [{"url": hit.url, "title": hit.title, "summary": hit.snippet[:SUMMARY_CHARS]} for hit in hits]}
+    )
 
 
-def content(world: World, request: Request) -> Reply:
+def answer_content(world: World, request: Request) -> Response:
     """Answer `/get_content` with `{"url"}`.
 
     Raises: ServiceRefusal with status 404 if the page is not captured or has no text.
     """
-    url = asked_of(request, "url")["url"]
+    url = require_texts(request, "url")["url"]
     try:
-        page = world.fetch(PageRequest(url, "text", request.session.at))
-    except (NotCaptured, NoView) as error:
-        raise Refused(f"URL not found in corpus: {url}", reason=error.reason, status=404) from error
-    return reply({"title": page.title, "content": page.content})
+        page = world.fetch(PageRequest(url, "text", request.session.at_time))
+    except (NotCaptured, ViewUnavailable) as error:
+        raise ServiceRefusal(f"URL not found in corpus: {url}", reason=error.reason, status=404) from error
+    return build_response({"title": page.title, "content": page.content})
 
 
-def _is_meant(request: Request) -> bool:
+def _is_meant_at_root(request: Request) -> bool:
     """True for the path that no other service has, and for searches with a `topn`."""
-    return request.path == "/get_content" or (request.path == "/search" and "topn" in members(request))
+    return request.path == "/get_content" or (request.path == "/search" and "topn" in body_fields(request))
 
 
 DIALECT = Dialect(
     "openresearcher",
     "OpenResearcher",
     (),
-    (Route(("GET",), "/", about), Route(("POST",), "/search", find, True), Route(("POST",), "/get_content", content)),
+    (
+        Route(("GET",), "/", answer_about),
+        Route(("POST",), "/search", answer_search, True),
+        Route(("POST",), "/get_content", answer_content),
+    ),
     None,
-    refuse,
+    render_error,
     "`--search_url http://127.0.0.1:8800/openresearcher`",
-    at_root=_is_meant,
+    is_meant_at_root=_is_meant_at_root,
 )

@@ -9,59 +9,79 @@ import re
 from datetime import date
 from typing import Any
 
-from webemu.api.dialects.dialect import Dialect, Route, fields, header, members, number, reply, text, texts, uuid
-from webemu.api.dialects.search import AGES, Wanted, search, since
-from webemu.api.dialects.site import opened
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    body_fields,
+    build_response,
+    get_header,
+    get_number,
+    get_text,
+    get_texts,
+    read_params,
+    request_uuid,
+)
+from webemu.api.dialects.search import AGE_DAYS, SearchParams, date_days_ago, search
+from webemu.api.dialects.site import open_page
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-PER_TOKEN = 4
+CHARS_PER_TOKEN = 4
 """Characters that count as a token, as in English text."""
-MOST_QUERIES = 5
+MAX_QUERIES = 5
 """Most queries of one request."""
 _DAY = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
-Asked = dict[str, Any]
+JsonObject = dict[str, Any]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
-def find(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/search`: one query, or several whose results are interleaved."""
-    asked = fields(request)
-    count, wanted = number(asked, "max_results", 10, 1, 20), _wanted(world, request, asked)
-    rankings = [search(world, query, wanted, request.session.at)[0] for query in _queries(asked)]
+    params = read_params(request)
+    count, search_params = get_number(params, "max_results", 10, 1, 20), _read_search_params(world, request, params)
+    rankings = [search(world, query, search_params, request.session.at_time)[0] for query in _read_queries(params)]
     # The first result of each query, then the second of each; a URL counts where it occurs first.
-    turns = (ranking[place] for place in range(count) for ranking in rankings if place < len(ranking))
-    hits = list({hit.url: hit for hit in reversed(list(turns))}.values())[::-1][:count]
-    return reply({"id": uuid(request), "results": _results(world, request, asked, hits), "server_time": None})
+    interleaved = (ranking[index] for index in range(count) for ranking in rankings if index < len(ranking))
+    hits = list({hit.url: hit for hit in reversed(list(interleaved))}.values())[::-1][:count]
+    return build_response(
+        {"id": request_uuid(request), "results": _render_results(world, request, params, hits), "server_time": None}
+    )
 
 
-def _queries(asked: Asked) -> list[str]:
+def _read_queries(params: JsonObject) -> list[str]:
     """Return the queries. Raises BadRequest if there are none or too many, or one is empty."""
-    said = asked.get("query")
-    queries = [said] if isinstance(said, str) else said
+    query_value = params.get("query")
+    queries = [query_value] if isinstance(query_value, str) else query_value
     if not isinstance(queries, list) or not all(isinstance(one, str) and one.strip() for one in queries) or not queries:
         raise BadRequest("query: Field required", reason="bad-query")
-    if len(queries) > MOST_QUERIES:
-        raise BadRequest(f"query: at most {MOST_QUERIES} queries", reason="bad-query")
+    if len(queries) > MAX_QUERIES:
+        raise BadRequest(f"query: at most {MAX_QUERIES} queries", reason="bad-query")
     return queries
 
 
-def _wanted(world: World, request: Request, asked: Asked) -> Wanted:
+def _read_search_params(world: World, request: Request, params: JsonObject) -> SearchParams:
     """Return filters from the parameters; a domain with `-` before it is excluded."""
-    age = AGES.get(text(asked, "search_recency_filter"))
-    after = _day(asked, "search_after_date_filter") or (since(world, age, request.session.at) if age else None)
-    named = texts(asked, "search_domain_filter")
-    sites, without = [one for one in named if not one.startswith("-")], [one[1:] for one in named if one[:1] == "-"]
-    count = number(asked, "max_results", 10, 1, 20)
-    return Wanted(0, count, after, _day(asked, "search_before_date_filter"), tuple(sites), tuple(without))
+    age = AGE_DAYS.get(get_text(params, "search_recency_filter"))
+    after = _parse_day(params, "search_after_date_filter") or (
+        date_days_ago(world, age, request.session.at_time) if age else None
+    )
+    domains = get_texts(params, "search_domain_filter")
+    sites, excluded_sites = (
+        [one for one in domains if not one.startswith("-")],
+        [one[1:] for one in domains if one[:1] == "-"],
+    )
+    count = get_number(params, "max_results", 10, 1, 20)
+    return SearchParams(
+        0, count, after, _parse_day(params, "search_before_date_filter"), tuple(sites), tuple(excluded_sites)
+    )
 
 
-def _day(asked: Asked, name: str) -> date | None:
+def _parse_day(params: JsonObject, name: str) -> date | None:
     """Return a parameter in the form MM/DD/YYYY as a date, None if it is missing. Raises BadRequest otherwise."""
-    if not (value := text(asked, name)):
+    if not (value := get_text(params, name)):
         return None
     try:
         month, day, year = map(int, _DAY.fullmatch(value).groups())  # type: ignore[union-attr]
@@ -70,30 +90,30 @@ def _day(asked: Asked, name: str) -> date | None:
         raise BadRequest(f"{name}: use MM/DD/YYYY", reason=f"bad-{name}") from None
 
 
-def _results(world: World, request: Request, asked: Asked, hits: list[Hit]) -> list[Asked]:
+def _render_results(world: World, request: Request, params: JsonObject, hits: list[Hit]) -> list[JsonObject]:
     """Return the results, each with as much of its page as the remaining tokens allow."""
-    left = number(asked, "max_tokens", 10_000, 1, 1_000_000) * PER_TOKEN
-    each = number(asked, "max_tokens_per_page", 4096, 1, 1_000_000) * PER_TOKEN
-    found = []
+    remaining_chars = get_number(params, "max_tokens", 10_000, 1, 1_000_000) * CHARS_PER_TOKEN
+    page_chars = get_number(params, "max_tokens_per_page", 4096, 1, 1_000_000) * CHARS_PER_TOKEN
+    rows = []
     for hit in hits:
-        page = opened(world, hit.url, "text", request.session.at)
-        shown = ((page.content if page else "") or hit.snippet)[: min(left, each)]
-        left -= len(shown)
-        one = {"title": hit.title or hit.url, "url": hit.url, "snippet": shown, "date": hit.date}
-        found.append(one | {"last_updated": None})
-    return found
+        page = open_page(world, hit.url, "text", request.session.at_time)
+        page_text = ((page.content if page else "") or hit.snippet)[: min(remaining_chars, page_chars)]
+        remaining_chars -= len(page_text)
+        row = {"title": hit.title or hit.url, "url": hit.url, "snippet": page_text, "date": hit.date}
+        rows.append(row | {"last_updated": None})
+    return rows
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as `{"error": {"message", "type", "code"}}`; a bad request is 422."""
     status = 422 if isinstance(error, BadRequest) else error.status
-    kind = _TYPES.get(error.reason, "internal_server_error" if status >= 500 else "invalid_request")
-    told = {"bad-key": "Invalid API key provided.", "rate-limited": "Request rate limit exceeded."}
-    error_told = {"message": told.get(error.reason, error.message), "type": kind, "code": status}
-    return reply({"error": error_told}, status)
+    error_type = _ERROR_TYPES.get(error.reason, "internal_server_error" if status >= 500 else "invalid_request")
+    messages = {"bad-key": "Invalid API key provided.", "rate-limited": "Request rate limit exceeded."}
+    error_payload = {"message": messages.get(error.reason, error.message), "type": error_type, "code": status}
+    return build_response({"error": error_payload}, status)
 
 
-_TYPES = {
+_ERROR_TYPES = {
     "bad-key": "invalid_api_key",
     "rate-limited": "request_rate_limit_exceeded",
     "out-of-budget": "insufficient_quota",
@@ -101,26 +121,28 @@ _TYPES = {
     "method-not-allowed": "method_not_allowed",
 }
 """Type by reason of the error."""
-_OWN = frozenset({"max_tokens", "max_tokens_per_page", "search_domain_filter", "search_recency_filter", "search_mode"})
+_OWN_MEMBERS = frozenset(
+    {"max_tokens", "max_tokens_per_page", "search_domain_filter", "search_recency_filter", "search_mode"}
+)
 """Members that only Perplexity's requests have."""
 
 
-def _at_root(request: Request) -> bool:
+def _is_meant_at_root(request: Request) -> bool:
     """True for a search that has a member of Perplexity's own or comes from its client."""
-    if request.method != "POST" or request.path != "/search" or not header(request, b"authorization", "Bearer"):
+    if request.method != "POST" or request.path != "/search" or not get_header(request, b"authorization", "Bearer"):
         return False
-    named = members(request)
-    return "query" in named and (bool(named & _OWN) or b"x-stainless-lang" in request.headers)
+    member_names = body_fields(request)
+    return "query" in member_names and (bool(member_names & _OWN_MEMBERS) or b"x-stainless-lang" in request.headers)
 
 
 DIALECT = Dialect(
     "perplexity",
     "Perplexity Search",
     ("api.perplexity.ai",),
-    (Route(("POST",), "/search", find),),
-    lambda request: header(request, b"authorization", "Bearer"),
-    refuse,
+    (Route(("POST",), "/search", answer_search),),
+    lambda request: get_header(request, b"authorization", "Bearer"),
+    render_error,
     "`PERPLEXITY_BASE_URL=http://127.0.0.1:8800/perplexity`",
     ("perplexityai",),
-    _at_root,
+    _is_meant_at_root,
 )

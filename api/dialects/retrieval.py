@@ -5,55 +5,55 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from webemu.api.dialects.dialect import fields, reply
+from webemu.api.dialects.dialect import build_response, read_params
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 
-MOST = 100
+MAX_RESULTS = 100
 """Most results for one query."""
 
 
-def document(hit: Hit, text: str) -> dict[str, Any]:
+def render_document(hit: Hit, text: str) -> dict[str, Any]:
     """Return a passage under all the names by which clients look for its text.
 
     `contents` is the title in quotes, a line break, and the text.
     """
     title = hit.title
-    return {"id": _id(hit.url), "url": hit.url, "title": title, "text": text, "contents": f'"{title}"\n{text}'}
+    return {"id": _document_id(hit.url), "url": hit.url, "title": title, "text": text, "contents": f'"{title}"\n{text}'}
 
 
-def _id(url: str) -> str:
+def _document_id(url: str) -> str:
     """Return the URL, or the row's own id for a row of a text dump that has no URL (`docs/dumps.md`)."""
     host, _, path = url.partition("://")[2].partition("/")
     return unquote(path) if host.endswith(".invalid") else url
 
 
-def asked_of(request: Request, *required: str) -> dict[str, Any]:
+def require_texts(request: Request, *required: str) -> dict[str, Any]:
     """Return the parameters of a request, in which each of the required ones is text. Raises BadRequest otherwise."""
-    asked = fields(request)
+    params = read_params(request)
     for name in required:
-        if not isinstance(asked.get(name), str):
+        if not isinstance(params.get(name), str):
             raise (
-                missing(name)
-                if asked.get(name) is None
+                missing_error(name)
+                if params.get(name) is None
                 else BadRequest("Input should be a string", reason=f"bad-{name}")
             )
-    return asked
+    return params
 
 
-def missing(name: str) -> BadRequest:
+def missing_error(name: str) -> BadRequest:
     """Return the error for a parameter that is missing."""
     return BadRequest("Field required", reason=f"missing-{name}")
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as FastAPI does: 422 with a list for a bad request, else `{"detail": "..."}`."""
     if not isinstance(error, BadRequest):
-        told = {"no-such-route": "Not Found", "method-not-allowed": "Method Not Allowed"}
-        return reply({"detail": told.get(error.reason, error.message)}, error.status)
+        messages = {"no-such-route": "Not Found", "method-not-allowed": "Method Not Allowed"}
+        return build_response({"detail": messages.get(error.reason, error.message)}, error.status)
     kind, _, name = error.reason.partition("-")
-    where = ["query" if request.method == "GET" else "body", *([name] if name != "request" else [])]
-    named = {"missing": "missing"}.get(kind, "value_error")
-    return reply({"detail": [{"type": named, "loc": where, "msg": error.message}]}, 422)
+    location = ["query" if request.method == "GET" else "body", *([name] if name != "request" else [])]
+    error_type = {"missing": "missing"}.get(kind, "value_error")
+    return build_response({"detail": [{"type": error_type, "loc": location, "msg": error.message}]}, 422)

@@ -11,37 +11,41 @@ from urllib.parse import urlencode
 
 import orjson
 
-from webemu.api.dialects.dialect import Dialect, Route, fields, header, reply, text, texts
-from webemu.api.dialects.display import title
-from webemu.api.dialects.search import RELATED, Wanted, search, since
-from webemu.api.dialects.template import RSS, sheet
+from webemu.api.dialects.dialect import Dialect, Route, build_response, get_header, get_text, get_texts, read_params
+from webemu.api.dialects.display import display_title
+from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, search
+from webemu.api.dialects.template import RSS_TYPE, render_template
 from webemu.api.http.request import Request
 from webemu.api.pages import results as page
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 
-SIZE = 10
+PAGE_SIZE = 10
 """Results on a page."""
-ENGINE = "duckduckgo"
+DEFAULT_ENGINE = "duckduckgo"
 """Engine that results claim to come from, unless the request names one."""
-_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_AGE_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 """Days of the values of `time_range`."""
-_PAGES = {"general", "news"}
+_PAGE_CATEGORIES = {"general", "news"}
 """Categories of which a crawl of pages has results."""
-_OTHERS = {"images", "videos", "music", "files", "maps", "map"}
+_OTHER_CATEGORIES = {"images", "videos", "music", "files", "maps", "map"}
 """Categories of which it has none."""
-NOWHERE = 1000
+EMPTY_PAGE_NUMBER = 1000
 """Page number beyond every search: shows the page without results for other categories."""
 _COLUMNS = ("title", "url", "content", "host", "engine", "score", "type")
 """Columns of the CSV format."""
-_PLAIN, _CSV, _SUGGESTIONS = b"text/plain; charset=utf-8", b"application/csv", b"application/x-suggestions+json"
+_TEXT_TYPE, _CSV_TYPE, _SUGGESTIONS_TYPE = (
+    b"text/plain; charset=utf-8",
+    b"application/csv",
+    b"application/x-suggestions+json",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _SearchRequest:
     """Parameters of a search, checked."""
 
     query: str
@@ -54,158 +58,196 @@ class _Asked:
     """Engine that results claim to come from."""
 
 
-def results(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/search` and `/` in the format asked for, HTML by default."""
-    asked = fields(request)
-    shape = _FORMATS.get(text(asked, "format"))
-    if shape is None:
-        return _page(world, request, asked)
-    read = _read(asked)
-    after = since(world, _DAYS[read.time_range], request.session.at) if read.time_range else None
-    kinds = {*_kinds(asked)}
-    wanted = Wanted((read.page - 1) * SIZE, SIZE, after, published=kinds == {"news"})
-    hits = search(world, read.query, wanted, request.session.at)[0] if kinds & _PAGES else ()
-    found = [_result(hit, wanted.offset + at, read) for at, hit in enumerate(hits, 1)]
-    return shape(request, read, found, world.related(read.query, hits, RELATED) if shape is _json else [])
+    params = read_params(request)
+    write = _WRITERS.get(get_text(params, "format"))
+    if write is None:
+        return _answer_page(world, request, params)
+    search_request = _parse_search(params)
+    after = (
+        date_days_ago(world, _AGE_DAYS[search_request.time_range], request.session.at_time)
+        if search_request.time_range
+        else None
+    )
+    kinds = {*_read_kinds(params)}
+    search_params = SearchParams((search_request.page - 1) * PAGE_SIZE, PAGE_SIZE, after, published=kinds == {"news"})
+    hits = (
+        search(world, search_request.query, search_params, request.session.at_time)[0]
+        if kinds & _PAGE_CATEGORIES
+        else ()
+    )
+    rows = [_render_result(hit, search_params.offset + rank, search_request) for rank, hit in enumerate(hits, 1)]
+    return write(
+        request,
+        search_request,
+        rows,
+        world.related_queries(search_request.query, hits, MAX_RELATED) if write is _write_json else [],
+    )
 
 
-def _read(asked: dict[str, Any]) -> _Asked:
+def _parse_search(params: dict[str, Any]) -> _SearchRequest:
     """Return the parameters, checked. Raises BadRequest in the service's words if one is wrong."""
-    if not (query := text(asked, "q")).strip():
+    if not (query := get_text(params, "q")).strip():
         raise BadRequest("No query", reason="missing-q")
-    number = text(asked, "pageno", "1")
+    number = get_text(params, "pageno", "1")
     # Only the first digits are converted, so that a very long number costs nothing.
     if not (number.isascii() and number.isdigit() and 0 < int(number[:9]) < 10_000):
-        raise _invalid(number, "pageno")
-    if (span := text(asked, "time_range")) and span not in _DAYS:
-        raise _invalid(span, "time_range")
-    if (level := text(asked, "safesearch", "0")) not in ("0", "1", "2"):
-        raise _invalid(level, "safesearch")
-    engines = texts(asked, "engines")
-    return _Asked(query, int(number), span, _categories(asked), engines[0] if engines else ENGINE)
+        raise _invalid_parameter(number, "pageno")
+    if (span := get_text(params, "time_range")) and span not in _AGE_DAYS:
+        raise _invalid_parameter(span, "time_range")
+    if (level := get_text(params, "safesearch", "0")) not in ("0", "1", "2"):
+        raise _invalid_parameter(level, "safesearch")
+    engines = get_texts(params, "engines")
+    return _SearchRequest(query, int(number), span, _read_categories(params), engines[0] if engines else DEFAULT_ENGINE)
 
 
-def _categories(asked: dict[str, Any]) -> list[str]:
+def _read_categories(params: dict[str, Any]) -> list[str]:
     """Return the categories asked for: from the list, and from the check boxes of a form."""
-    boxes = [name.removeprefix("category_") for name in asked if name.startswith("category_")]
-    ticked = [name for name in boxes if text(asked, f"category_{name}", "on").lower() != "off"]
-    return [name.lower() for name in (*texts(asked, "categories"), *ticked)]
+    boxes = [name.removeprefix("category_") for name in params if name.startswith("category_")]
+    ticked = [name for name in boxes if get_text(params, f"category_{name}", "on").lower() != "off"]
+    return [name.lower() for name in (*get_texts(params, "categories"), *ticked)]
 
 
-def _kinds(asked: dict[str, Any]) -> list[str]:
+def _read_kinds(params: dict[str, Any]) -> list[str]:
     """Return the kinds of results asked for: categories, and those that names of engines (`bing images`) imply."""
-    words = [engine.lower().rpartition(" ")[2] for engine in texts(asked, "engines")]
-    named = [word if word in _OTHERS or word == "news" else "general" for word in words]
-    return [*_categories(asked), *named] or ["general"]
+    last_words = [engine.lower().rpartition(" ")[2] for engine in get_texts(params, "engines")]
+    engine_kinds = [word if word in _OTHER_CATEGORIES or word == "news" else "general" for word in last_words]
+    return [*_read_categories(params), *engine_kinds] or ["general"]
 
 
-def _invalid(value: str, name: str) -> BadRequest:
+def _invalid_parameter(value: str, name: str) -> BadRequest:
     """Return the service's error for a wrong parameter."""
     return BadRequest(f'Invalid value "{value[:100]}" for parameter {name}', reason=f"bad-{name}")
 
 
-def _page(world: World, request: Request, asked: dict[str, Any]) -> Reply:
+def _answer_page(world: World, request: Request, params: dict[str, Any]) -> Response:
     """Return this server's own result page, whose links lead to its other pages."""
-    number = text(asked, "pageno", "1") if {*_kinds(asked)} & _PAGES else str(NOWHERE)
-    query = {"q": text(asked, "q"), "page": number}
+    page_number = (
+        get_text(params, "pageno", "1") if {*_read_kinds(params)} & _PAGE_CATEGORIES else str(EMPTY_PAGE_NUMBER)
+    )
+    query = {"q": get_text(params, "q"), "page": page_number}
     # A POST becomes the GET that the page expects.
-    return page.answer(world, request._replace(method="GET", query=urlencode(query), body=b""))
+    return page.answer_search(world, request._replace(method="GET", query=urlencode(query), body=b""))
 
 
-def _result(hit: Hit, position: int, asked: _Asked) -> dict[str, Any]:
-    parts = urls.split(hit.url)
-    where = [parts.scheme, parts.netloc, parts.path, "", parts.query, parts.fragment]
-    one: dict[str, Any] = {"url": hit.url, "title": title(hit), "content": hit.snippet, "thumbnail": ""}
-    one |= {"engine": asked.engine, "template": "default.html", "parsed_url": where}
-    one |= dict.fromkeys(("img_src", "iframe_src", "audio_src"), "")
-    one |= {"publishedDate": f"{hit.date}T00:00:00", "pubdate": f"{hit.date} 00:00:00", "length": None}
-    one |= dict.fromkeys(("views", "author", "metadata", "priority"), "")
-    one |= {"engines": [asked.engine], "positions": [position], "score": 1 / position}
-    return {**one, "category": asked.categories[0] if asked.categories else "general"}
+def _render_result(hit: Hit, position: int, search_request: _SearchRequest) -> dict[str, Any]:
+    parts = urls.split_url(hit.url)
+    url_parts = [parts.scheme, parts.netloc, parts.path, "", parts.query, parts.fragment]
+    row: dict[str, Any] = {"url": hit.url, "title": display_title(hit), "content": hit.snippet, "thumbnail": ""}
+    row |= {"engine": search_request.engine, "template": "default.html", "parsed_url": url_parts}
+    row |= dict.fromkeys(("img_src", "iframe_src", "audio_src"), "")
+    row |= {"publishedDate": f"{hit.date}T00:00:00", "pubdate": f"{hit.date} 00:00:00", "length": None}
+    row |= dict.fromkeys(("views", "author", "metadata", "priority"), "")
+    row |= {"engines": [search_request.engine], "positions": [position], "score": 1 / position}
+    return {**row, "category": search_request.categories[0] if search_request.categories else "general"}
 
 
-def _json(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
+def _write_json(
+    request: Request, search_request: _SearchRequest, rows: list[dict[str, Any]], related_queries: list[str]
+) -> Response:
     """Return the results and suggestions as JSON. The number of results is 0, as most engines report it."""
-    none: dict[str, Any] = {name: [] for name in ("answers", "corrections", "infoboxes")}
-    told = {"query": asked.query, "number_of_results": 0, "results": found, **none, "suggestions": others}
-    return reply({**told, "unresponsive_engines": []})
+    empty_members: dict[str, Any] = {name: [] for name in ("answers", "corrections", "infoboxes")}
+    payload = {
+        "query": search_request.query,
+        "number_of_results": 0,
+        "results": rows,
+        **empty_members,
+        "suggestions": related_queries,
+    }
+    return build_response({**payload, "unresponsive_engines": []})
 
 
-def _csv(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
+def _write_csv(
+    request: Request, search_request: _SearchRequest, results: list[dict[str, Any]], related_queries: list[str]
+) -> Response:
     """Return the results as CSV; suggestions have no column."""
-    rows = ({**one, "host": one["parsed_url"][1], "type": "result"} for one in found)
-    return _table([[row[name] for name in _COLUMNS] for row in rows])
+    rows = ({**result, "host": result["parsed_url"][1], "type": "result"} for result in results)
+    return _write_table([[row[name] for name in _COLUMNS] for row in rows])
 
 
-def _table(rows: list[list[Any]]) -> Reply:
+def _write_table(rows: list[list[Any]]) -> Response:
     file = io.StringIO()
     csv.writer(file).writerows([_COLUMNS, *rows])
-    named = (b"Content-Disposition", b"attachment;Filename=searx.csv")
-    return reply(file.getvalue().encode("utf-8", "replace"), headers=[named], kind=_CSV)
+    disposition = (b"Content-Disposition", b"attachment;Filename=searx.csv")
+    return build_response(file.getvalue().encode("utf-8", "replace"), headers=[disposition], content_type=_CSV_TYPE)
 
 
-def _rss(request: Request, asked: _Asked, found: list[dict[str, Any]], others: list[str]) -> Reply:
-    return sheet("searxng.rss", RSS, origin=request.origin, query=asked.query, results=found, problem="")
+def _write_rss(
+    request: Request, search_request: _SearchRequest, rows: list[dict[str, Any]], related_queries: list[str]
+) -> Response:
+    return render_template(
+        "searxng.rss", RSS_TYPE, origin=request.origin, query=search_request.query, results=rows, problem=""
+    )
 
 
-_FORMATS: dict[str, Callable[[Request, _Asked, list[dict[str, Any]], list[str]], Reply]] = {
-    "json": _json,
-    "csv": _csv,
-    "rss": _rss,
+_WRITERS: dict[str, Callable[[Request, _SearchRequest, list[dict[str, Any]], list[str]], Response]] = {
+    "json": _write_json,
+    "csv": _write_csv,
+    "rss": _write_rss,
 }
 """Functions that write a response, by format; the remaining format is HTML."""
 
 
-def autocompleter(world: World, request: Request) -> Reply:
+def answer_autocompleter(world: World, request: Request) -> Response:
     """Answer `/autocompleter` with titles that complete the query.
 
     Titles have no date, so that a session that sees the web of a past day gets none.
     """
-    begun = text(fields(request), "q")[:200]
-    titles = world.suggest(begun, 10) if begun and request.session.at is None else []
-    if header(request, b"x-requested-with") == "XMLHttpRequest":
-        return reply(titles)
-    ranks = [600 - place for place in range(len(titles))]
-    return reply(orjson.dumps([begun, titles, [], [], {"google:suggestrelevance": ranks}]), kind=_SUGGESTIONS)
+    typed = get_text(read_params(request), "q")[:200]
+    titles = world.suggest(typed, 10) if typed and request.session.at_time is None else []
+    if get_header(request, b"x-requested-with") == "XMLHttpRequest":
+        return build_response(titles)
+    ranks = [600 - index for index in range(len(titles))]
+    return build_response(
+        orjson.dumps([typed, titles, [], [], {"google:suggestrelevance": ranks}]), content_type=_SUGGESTIONS_TYPE
+    )
 
 
-def config(world: World, request: Request) -> Reply:
+def answer_config(world: World, request: Request) -> Response:
     """Answer `/config` with the abilities of this instance."""
-    engine = {"name": ENGINE, "categories": ["general"], "shortcut": "ddg", "enabled": True, "paging": True}
+    engine = {"name": DEFAULT_ENGINE, "categories": ["general"], "shortcut": "ddg", "enabled": True, "paging": True}
     engine |= {"language_support": True, "languages": ["en"], "regions": [], "safesearch": True}
     engine |= {"time_range_support": True, "timeout": 3.0}
-    told: dict[str, Any] = {"categories": ["general"], "engines": [engine], "plugins": [], "instance_name": "SearXNG"}
-    told |= {"locales": {"en": "English"}, "default_locale": "", "autocomplete": "", "safe_search": 0}
-    told |= {"default_theme": "simple", "version": "", "brand": {}, "doi_resolvers": [], "default_doi_resolver": ""}
-    return reply(told)
+    payload: dict[str, Any] = {
+        "categories": ["general"],
+        "engines": [engine],
+        "plugins": [],
+        "instance_name": "SearXNG",
+    }
+    payload |= {"locales": {"en": "English"}, "default_locale": "", "autocomplete": "", "safe_search": 0}
+    payload |= {"default_theme": "simple", "version": "", "brand": {}, "doi_resolvers": [], "default_doi_resolver": ""}
+    return build_response(payload)
 
 
-def healthz(world: World, request: Request) -> Reply:
+def answer_healthz(world: World, request: Request) -> Response:
     """Answer `/healthz`: the server is up."""
-    return reply(b"OK", kind=_PLAIN)
+    return build_response(b"OK", content_type=_TEXT_TYPE)
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error in the format asked for; as plain text if that has no place for errors."""
-    told = "Too Many Requests" if error.status == 429 else error.message
-    asked = dict(request.parameters)
-    if asked.get("format") == "json":
-        return reply({"error": told}, error.status)
-    if asked.get("format") == "rss":
-        query = asked.get("q", "")
-        return sheet("searxng.rss", RSS, error.status, origin=request.origin, query=query, results=[], problem=told)
-    return reply(told.encode(), error.status, kind=_PLAIN)
+    message = "Too Many Requests" if error.status == 429 else error.message
+    params = dict(request.parameters)
+    if params.get("format") == "json":
+        return build_response({"error": message}, error.status)
+    if params.get("format") == "rss":
+        query = params.get("q", "")
+        return render_template(
+            "searxng.rss", RSS_TYPE, error.status, origin=request.origin, query=query, results=[], problem=message
+        )
+    return build_response(message.encode(), error.status, content_type=_TEXT_TYPE)
 
 
-def _is_meant(request: Request) -> bool:
+def _is_meant_at_root(request: Request) -> bool:
     """True for searches in another format than HTML, posted forms, and paths that only SearXNG has.
 
     Other searches at the root are for this server's own pages.
     """
     if request.path in ("/", "/search"):
-        asked = dict(request.parameters)
+        params = dict(request.parameters)
         is_form = request.method == "POST" and b"x-api-key" not in request.headers
-        return "q" in asked and (is_form or asked.get("format") in _FORMATS)
+        return "q" in params and (is_form or params.get("format") in _WRITERS)
     return request.path in ("/autocompleter", "/healthz")
 
 
@@ -214,14 +256,14 @@ DIALECT = Dialect(
     "SearXNG",
     (),
     (
-        Route(("GET", "POST"), "/(search)?", results, True),
-        Route(("GET", "POST"), "/autocompleter", autocompleter),
-        Route(("GET",), "/config", config),
-        Route(("GET",), "/healthz", healthz),
+        Route(("GET", "POST"), "/(search)?", answer_search, True),
+        Route(("GET", "POST"), "/autocompleter", answer_autocompleter),
+        Route(("GET",), "/config", answer_config),
+        Route(("GET",), "/healthz", answer_healthz),
     ),
     None,
-    refuse,
+    render_error,
     "its URL is `http://127.0.0.1:8800/searxng`; the server's root does as well where a format is named",
     ("httpx",),
-    _is_meant,
+    _is_meant_at_root,
 )

@@ -11,12 +11,20 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
 
-from webemu.api.dialects.dialect import Dialect, Route, fields, fingerprint, number, reply, text
-from webemu.api.dialects.display import crumbs, day, split, title
-from webemu.api.dialects.search import RELATED, Wanted, known, search, since
-from webemu.api.dialects.tbs import dates
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    build_response,
+    get_number,
+    get_text,
+    read_params,
+    request_digest,
+)
+from webemu.api.dialects.display import display_title, format_breadcrumbs, format_day, split_highlights
+from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, estimate_total, search
+from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
@@ -26,142 +34,182 @@ NAME, HOSTS = "serpapi", ("serpapi.com",)
 """Prefix and host of the service, which the address of the next page contains."""
 NO_RESULTS = "Google hasn't returned any results for this query."
 """Error text of a search without results."""
-_QUERY = {"yahoo": "p", "yandex": "text", "naver": "query"}
+_QUERY_PARAMS = {"yahoo": "p", "yandex": "text", "naver": "query"}
 """Parameters that hold the query of engines that do not call it `q`."""
-_ENGINES = {"google", "google_light", "google_news", "google_scholar", "bing", "duckduckgo", "baidu", *_QUERY}
-_KEYS = ("api_key", "serp_api_key")
+_ENGINES = {"google", "google_light", "google_news", "google_scholar", "bing", "duckduckgo", "baidu", *_QUERY_PARAMS}
+_KEY_PARAMS = ("api_key", "serp_api_key")
 """Parameters that hold the API key."""
-_HIDDEN = {*_KEYS, "source", "output", "async", "no_cache"}
+_HIDDEN_PARAMS = {*_KEY_PARAMS, "source", "output", "async", "no_cache"}
 """Parameters that a response does not repeat."""
 
 
-def results(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/search` and `/search.json`."""
-    asked = fields(request)
-    engine, query = _asked(asked)
-    count, start = number(asked, "num", 10, 1, 100), number(asked, "start", 0, 0, 1000)
-    after, before = dates(world, request, text(asked, "tbs"))
-    kind = {"nws": "news", "": "organic"}.get(text(asked, "tbm"), "none")
-    kind = "news" if engine == "google_news" else kind
-    wanted = Wanted(start, count, after, before, published=kind == "news")
-    hits, more = search(world, query, wanted, request.session.at) if kind != "none" else ((), False)
-    told = {"search_metadata": _metadata(world, request, query), "search_parameters": _parameters(asked, engine)}
+    params = read_params(request)
+    engine, query = _read_engine_and_query(params)
+    count, start = get_number(params, "num", 10, 1, 100), get_number(params, "start", 0, 0, 1000)
+    after, before = parse_dates(world, request, get_text(params, "tbs"))
+    result_kind = {"nws": "news", "": "organic"}.get(get_text(params, "tbm"), "none")
+    result_kind = "news" if engine == "google_news" else result_kind
+    search_params = SearchParams(start, count, after, before, published=result_kind == "news")
+    hits, has_more = (
+        search(world, query, search_params, request.session.at_time) if result_kind != "none" else ((), False)
+    )
+    common_members = {
+        "search_metadata": _render_metadata(world, request, query),
+        "search_parameters": _render_parameters(params, engine),
+    }
     if not hits:
-        empty = {"query_displayed": query, "organic_results_state": "Fully empty"}
-        return reply({**told, "search_information": empty, "error": NO_RESULTS})
-    shape = _news if kind == "news" else _organic
-    found = [shape(world, hit, start + place, query) for place, hit in enumerate(hits, 1)]
-    answer: dict[str, Any] = {**told, "search_information": _information(query, known(wanted, len(hits), more))}
-    others = [{"query": other, "link": _google(other)} for other in _others(world, query, hits, kind)]
-    answer |= {f"{kind}_results": found} | ({"related_searches": others} if others else {})
-    return reply({**answer, **_pagination(request, asked, wanted, more)})
+        empty_information = {"query_displayed": query, "organic_results_state": "Fully empty"}
+        return build_response({**common_members, "search_information": empty_information, "error": NO_RESULTS})
+    render = _render_article if result_kind == "news" else _render_result
+    rows = [render(world, hit, start + rank_on_page, query) for rank_on_page, hit in enumerate(hits, 1)]
+    payload: dict[str, Any] = {
+        **common_members,
+        "search_information": _render_information(query, estimate_total(search_params, len(hits), has_more)),
+    }
+    related_rows = [
+        {"query": related_query, "link": _google_url(related_query)}
+        for related_query in _find_related(world, query, hits, result_kind)
+    ]
+    payload |= {f"{result_kind}_results": rows} | ({"related_searches": related_rows} if related_rows else {})
+    return build_response({**payload, **_render_pagination(request, params, search_params, has_more)})
 
 
-def account(world: World, request: Request) -> Reply:
+def answer_account(world: World, request: Request) -> Response:
     """Answer `/account` with the state of an account whose searches are not counted."""
-    key = _key(request)
+    key = _read_key(request)
     plan = {
         "plan_id": "bigdata",
         "plan_name": "Big Data Plan",
         "plan_monthly_price": 275.0,
         "searches_per_month": 30_000,
     }
-    left = {"plan_searches_left": 30_000, "extra_credits": 0, "total_searches_left": 30_000}
-    used = {
+    remaining_searches = {"plan_searches_left": 30_000, "extra_credits": 0, "total_searches_left": 30_000}
+    used_searches = {
         "this_month_usage": 0,
         "this_hour_searches": 0,
         "last_hour_searches": 0,
         "account_rate_limit_per_hour": 6000,
     }
-    named = {"account_id": sha256(key.encode()).hexdigest()[:24], "api_key": key, "account_email": "user@example.com"}
-    return reply({**named, **plan, **left, **used})
+    account_owner = {
+        "account_id": sha256(key.encode()).hexdigest()[:24],
+        "api_key": key,
+        "account_email": "user@example.com",
+    }
+    return build_response({**account_owner, **plan, **remaining_searches, **used_searches})
 
 
-def _asked(asked: dict[str, Any]) -> tuple[str, str]:
+def _read_engine_and_query(params: dict[str, Any]) -> tuple[str, str]:
     """Return engine and query. Raises BadRequest if one is missing or unsupported."""
-    engine = text(asked, "engine", "google")
+    engine = get_text(params, "engine", "google")
     if engine not in _ENGINES:
         raise BadRequest(f"Unsupported `{engine[:100]}` search engine.", reason="bad-engine")
-    if text(asked, "output", "json") != "json":
+    if get_text(params, "output", "json") != "json":
         raise BadRequest("Unsupported `output` parameter: only `json` is served.", reason="bad-output")
-    name = _QUERY.get(engine, "q")
-    if not (query := text(asked, name)).strip():
+    name = _QUERY_PARAMS.get(engine, "q")
+    if not (query := get_text(params, name)).strip():
         raise BadRequest(f"Missing query `{name}` parameter.", reason="missing-query")
     return engine, query
 
 
-def _metadata(world: World, request: Request, query: str) -> dict[str, Any]:
+def _render_metadata(world: World, request: Request, query: str) -> dict[str, Any]:
     """Return the metadata of a search. Its time is the session's day, so that equal requests get equal bytes."""
-    now = f"{since(world, 0, request.session.at)} 00:00:00 UTC"
-    told = {"id": fingerprint(request)[:24], "status": "Success", "created_at": now, "processed_at": now}
-    return {**told, "google_url": _google(query), "total_time_taken": 0.0}
+    search_time = f"{date_days_ago(world, 0, request.session.at_time)} 00:00:00 UTC"
+    payload = {
+        "id": request_digest(request)[:24],
+        "status": "Success",
+        "created_at": search_time,
+        "processed_at": search_time,
+    }
+    return {**payload, "google_url": _google_url(query), "total_time_taken": 0.0}
 
 
-def _google(query: str) -> str:
+def _google_url(query: str) -> str:
     """Return the address of Google's result page for a query."""
     return "https://www.google.com/search?" + urlencode({"q": query})
 
 
-def _others(world: World, query: str, hits: Sequence[Hit], kind: str) -> list[str]:
+def _find_related(world: World, query: str, hits: Sequence[Hit], kind: str) -> list[str]:
     """Return related queries; only a web search has any."""
-    return world.related(query, hits, RELATED) if kind == "organic" else []
+    return world.related_queries(query, hits, MAX_RELATED) if kind == "organic" else []
 
 
-def _parameters(asked: dict[str, Any], engine: str) -> dict[str, Any]:
+def _render_parameters(params: dict[str, Any], engine: str) -> dict[str, Any]:
     """Return the parameters of the search as the response repeats them."""
-    said = {"engine": engine, "google_domain": "google.com", "hl": "en", "gl": "us", "device": "desktop"}
-    return said | {name: value for name, value in asked.items() if name not in _HIDDEN}
+    shown_params = {"engine": engine, "google_domain": "google.com", "hl": "en", "gl": "us", "device": "desktop"}
+    return shown_params | {name: value for name, value in params.items() if name not in _HIDDEN_PARAMS}
 
 
-def _information(query: str, total: int) -> dict[str, Any]:
-    told = {"query_displayed": query, "total_results": total, "time_taken_displayed": 0.0}
-    return {**told, "organic_results_state": "Results for exact spelling"}
+def _render_information(query: str, total: int) -> dict[str, Any]:
+    payload = {"query_displayed": query, "total_results": total, "time_taken_displayed": 0.0}
+    return {**payload, "organic_results_state": "Results for exact spelling"}
 
 
-def _organic(world: World, hit: Hit, position: int, query: str) -> dict[str, Any]:
-    one = {"position": position, "title": title(hit), "link": hit.url, "displayed_link": crumbs(hit.url)}
-    words = list(dict.fromkeys(piece for piece, is_word in split(world, hit.snippet, query) if is_word))
-    shown = {"date": day(hit), "snippet": hit.snippet, "snippet_highlighted_words": words}
-    return {**one, **shown, "source": urls.domain(urls.host(hit.url))[0]}
+def _render_result(world: World, hit: Hit, position: int, query: str) -> dict[str, Any]:
+    row = {
+        "position": position,
+        "title": display_title(hit),
+        "link": hit.url,
+        "displayed_link": format_breadcrumbs(hit.url),
+    }
+    highlighted_words = list(
+        dict.fromkeys(piece for piece, is_word in split_highlights(world, hit.snippet, query) if is_word)
+    )
+    snippet_members = {"date": format_day(hit), "snippet": hit.snippet, "snippet_highlighted_words": highlighted_words}
+    return {**row, **snippet_members, "source": urls.split_domain(urls.host_of(hit.url))[0]}
 
 
-def _news(world: World, hit: Hit, position: int, query: str) -> dict[str, Any]:
-    one = {"position": position, "title": title(hit), "link": hit.url}
-    return {**one, "source": urls.domain(urls.host(hit.url))[0], "date": day(hit), "snippet": hit.snippet}
+def _render_article(world: World, hit: Hit, position: int, query: str) -> dict[str, Any]:
+    row = {"position": position, "title": display_title(hit), "link": hit.url}
+    return {
+        **row,
+        "source": urls.split_domain(urls.host_of(hit.url))[0],
+        "date": format_day(hit),
+        "snippet": hit.snippet,
+    }
 
 
-def _pagination(request: Request, asked: dict[str, Any], wanted: Wanted, more: bool) -> dict[str, Any]:
+def _render_pagination(
+    request: Request, params: dict[str, Any], search_params: SearchParams, has_more: bool
+) -> dict[str, Any]:
     """Return the page's number and the next page's address, without the API key, as the service has it."""
-    base = request.origin if request.host in HOSTS else f"{request.origin}/{NAME}"
-    kept = {name: value for name, value in asked.items() if name not in {*_KEYS, "source", "output"}}
-    told: dict[str, Any] = {"current": wanted.offset // wanted.count + 1}
-    if more:
-        onward = urlencode({**kept, "start": wanted.offset + wanted.count})
-        told |= {"next_link": f"{base}/search.json?{onward}", "next": f"{base}/search.json?{onward}"}
-    return {"serpapi_pagination": told}
+    base_url = request.origin if request.host in HOSTS else f"{request.origin}/{NAME}"
+    visible_params = {name: value for name, value in params.items() if name not in {*_KEY_PARAMS, "source", "output"}}
+    pagination: dict[str, Any] = {"current": search_params.offset // search_params.count + 1}
+    if has_more:
+        next_query = urlencode({**visible_params, "start": search_params.offset + search_params.count})
+        pagination |= {
+            "next_link": f"{base_url}/search.json?{next_query}",
+            "next": f"{base_url}/search.json?{next_query}",
+        }
+    return {"serpapi_pagination": pagination}
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as `{"error": "..."}`."""
-    limit = "Your account has run out of searches."
+    limit_message = "Your account has run out of searches."
     bad_key = "Invalid API key. Your API key should be here: https://serpapi.com/manage-api-key"
-    told = {"bad-key": bad_key, "rate-limited": limit, "out-of-budget": limit}
-    return reply({"error": told.get(error.reason, error.message)}, error.status)
+    messages = {"bad-key": bad_key, "rate-limited": limit_message, "out-of-budget": limit_message}
+    return build_response({"error": messages.get(error.reason, error.message)}, error.status)
 
 
-def _key(request: Request) -> str:
+def _read_key(request: Request) -> str:
     """Return the API key of a request, empty if it has none."""
-    asked = dict(request.parameters)
-    return next((asked[name] for name in _KEYS if name in asked), "")
+    query_params = dict(request.parameters)
+    return next((query_params[name] for name in _KEY_PARAMS if name in query_params), "")
 
 
 DIALECT = Dialect(
     NAME,
     "SerpAPI",
     HOSTS,
-    (Route(("GET",), r"/search(\.json)?", results, True), Route(("GET",), r"/account(\.json)?", account, True)),
-    _key,
-    refuse,
+    (
+        Route(("GET",), r"/search(\.json)?", answer_search, True),
+        Route(("GET",), r"/account(\.json)?", answer_account, True),
+    ),
+    _read_key,
+    render_error,
     '`SerpApiClient.BACKEND = "http://127.0.0.1:8800/serpapi"`, or by name through the proxy',
     ("google-search-results", "smolagents"),
 )

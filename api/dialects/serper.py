@@ -9,20 +9,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from webemu.api.dialects.dialect import Dialect, Route, fields, flag, header, number, reply, text
-from webemu.api.dialects.display import day, title
-from webemu.api.dialects.search import RELATED, Wanted, search
-from webemu.api.dialects.tbs import dates
+from webemu.api.dialects.dialect import (
+    Dialect,
+    Route,
+    build_response,
+    get_flag,
+    get_header,
+    get_number,
+    get_text,
+    read_params,
+)
+from webemu.api.dialects.display import display_title, format_day
+from webemu.api.dialects.search import MAX_RELATED, SearchParams, search
+from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator import json_text, urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World
 
-MOST, MOST_AT_ONCE = 100, 100
+MAX_RESULTS, MAX_BATCH = 100, 100
 """Most results of a search, and most searches of a batch."""
-_LISTS = {
+_RESULT_MEMBERS = {
     "search": "organic",
     "news": "news",
     "scholar": "organic",
@@ -38,103 +47,137 @@ _LISTS = {
 """Member that holds the results, by kind of search."""
 
 
-def results(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/search`, `/news` and the other kinds; a list of requests gets the list of their responses."""
     kind = request.path.strip("/")
     if not request.body.lstrip().startswith(b"["):
-        return reply(_one(world, request, kind, fields(request)))
-    return reply([_one(world, request, kind, asked) for asked in _several(request)])
+        return build_response(_answer_one(world, request, kind, read_params(request)))
+    return build_response([_answer_one(world, request, kind, params) for params in _read_batch(request)])
 
 
-def _several(request: Request) -> list[dict[str, Any]]:
+def _read_batch(request: Request) -> list[dict[str, Any]]:
     """Return the requests of a batch. Raises BadRequest if one is no object or there are too many."""
     try:
-        asked = json_text.read(request.body)
+        batch = json_text.parse_json(request.body)
     except ValueError as error:
         raise BadRequest(f"the body is no JSON: {error}") from error
-    if not all(isinstance(one, dict) for one in asked):
+    if not all(isinstance(one, dict) for one in batch):
         raise BadRequest("the body is no list of JSON objects")
-    if len(asked) > MOST_AT_ONCE:
-        raise BadRequest(f"Batch size exceeds {MOST_AT_ONCE}")
-    return list(asked)
+    if len(batch) > MAX_BATCH:
+        raise BadRequest(f"Batch size exceeds {MAX_BATCH}")
+    return list(batch)
 
 
-def _one(world: World, request: Request, kind: str, asked: dict[str, Any]) -> dict[str, Any]:
+def _answer_one(world: World, request: Request, kind: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return the response to one search. Raises BadRequest if a parameter is wrong."""
-    query, count, page = text(asked, "q"), number(asked, "num", 10, 1, MOST), number(asked, "page", 1, 1, 100)
+    query, count, page = (
+        get_text(params, "q"),
+        get_number(params, "num", 10, 1, MAX_RESULTS),
+        get_number(params, "page", 1, 1, 100),
+    )
     if not query.strip():
         raise BadRequest("Missing query parameter", reason="missing-q")
-    if (kind := text(asked, "type", kind)) not in _LISTS:
+    if (kind := get_text(params, "type", kind)) not in _RESULT_MEMBERS:
         raise BadRequest("Invalid search type", reason="bad-type")
-    after, before = dates(world, request, text(asked, "tbs"))
-    wanted = Wanted((page - 1) * count, count, after, before, published=kind == "news")
-    said = {"q": query, "gl": text(asked, "gl", "us"), "hl": text(asked, "hl", "en"), "num": count}
-    said |= {name: asked[name] for name in ("location", "tbs") if asked.get(name)}
-    said |= {"autocorrect": flag(asked, "autocorrect", True), "page": page, "type": kind, "engine": "google"}
-    found = _found(world, request, kind, query, wanted)
-    return {"searchParameters": said, _LISTS[kind]: [], **found, "credits": 1 if count <= 10 else 2}
+    after, before = parse_dates(world, request, get_text(params, "tbs"))
+    search_params = SearchParams((page - 1) * count, count, after, before, published=kind == "news")
+    search_parameters = {
+        "q": query,
+        "gl": get_text(params, "gl", "us"),
+        "hl": get_text(params, "hl", "en"),
+        "num": count,
+    }
+    search_parameters |= {name: params[name] for name in ("location", "tbs") if params.get(name)}
+    search_parameters |= {
+        "autocorrect": get_flag(params, "autocorrect", True),
+        "page": page,
+        "type": kind,
+        "engine": "google",
+    }
+    result_members = _find_results(world, request, kind, query, search_params)
+    return {
+        "searchParameters": search_parameters,
+        _RESULT_MEMBERS[kind]: [],
+        **result_members,
+        "credits": 1 if count <= 10 else 2,
+    }
 
 
-def _found(world: World, request: Request, kind: str, query: str, wanted: Wanted) -> dict[str, Any]:
+def _find_results(world: World, request: Request, kind: str, query: str, search_params: SearchParams) -> dict[str, Any]:
     """Return the members with results and related searches; empty for a kind of which the crawl has none."""
     # Titles have no date, so that a session that sees the web of a past day gets no completions.
-    if kind == "autocomplete" and request.session.at is None:
-        return {_LISTS[kind]: [{"value": one} for one in world.suggest(query, wanted.count)]}
-    if (shape := _SHAPES.get(kind)) is None:
+    if kind == "autocomplete" and request.session.at_time is None:
+        return {_RESULT_MEMBERS[kind]: [{"value": one} for one in world.suggest(query, search_params.count)]}
+    if (render := _RENDERERS.get(kind)) is None:
         return {}
-    hits, _ = search(world, query, wanted, request.session.at)
-    shown = {_LISTS[kind]: [shape(hit, wanted.offset + place) for place, hit in enumerate(hits, 1)]}
-    others = world.related(query, hits, RELATED) if kind == "search" else []
-    return shown | ({"relatedSearches": [{"query": other} for other in others]} if others else {})
+    hits, _ = search(world, query, search_params, request.session.at_time)
+    result_members = {
+        _RESULT_MEMBERS[kind]: [
+            render(hit, search_params.offset + rank_on_page) for rank_on_page, hit in enumerate(hits, 1)
+        ]
+    }
+    related_queries = world.related_queries(query, hits, MAX_RELATED) if kind == "search" else []
+    return result_members | (
+        {"relatedSearches": [{"query": related_query} for related_query in related_queries]} if related_queries else {}
+    )
 
 
-def _organic(hit: Hit, position: int) -> dict[str, Any]:
-    one = {"title": title(hit), "link": hit.url, "snippet": hit.snippet, "date": day(hit)}
-    return {**one, "position": position}
+def _render_result(hit: Hit, position: int) -> dict[str, Any]:
+    row = {"title": display_title(hit), "link": hit.url, "snippet": hit.snippet, "date": format_day(hit)}
+    return {**row, "position": position}
 
 
-def _news(hit: Hit, position: int) -> dict[str, Any]:
-    one = {"title": title(hit), "link": hit.url, "snippet": hit.snippet, "date": day(hit)}
-    return {**one, "source": urls.domain(urls.host(hit.url))[0], "position": position}
+def _render_article(hit: Hit, position: int) -> dict[str, Any]:
+    row = {"title": display_title(hit), "link": hit.url, "snippet": hit.snippet, "date": format_day(hit)}
+    return {**row, "source": urls.split_domain(urls.host_of(hit.url))[0], "position": position}
 
 
-def _scholar(hit: Hit, position: int) -> dict[str, Any]:
-    one: dict[str, Any] = {"title": title(hit), "link": hit.url, "snippet": hit.snippet, "year": int(hit.date[:4])}
-    return one | ({"pdfUrl": hit.url} if hit.url.lower().endswith(".pdf") else {})
+def _render_paper(hit: Hit, position: int) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "title": display_title(hit),
+        "link": hit.url,
+        "snippet": hit.snippet,
+        "year": int(hit.date[:4]),
+    }
+    return row | ({"pdfUrl": hit.url} if hit.url.lower().endswith(".pdf") else {})
 
 
-_SHAPES = {"search": _organic, "news": _news, "scholar": _scholar}
+_RENDERERS = {"search": _render_result, "news": _render_article, "scholar": _render_paper}
 """Functions that render a result, by kind of search; the other kinds have no results."""
 
 
-def scrape(world: World, request: Request) -> Reply:
+def answer_scrape(world: World, request: Request) -> Response:
     """Answer `/scrape` with a page's text, and its markdown if asked for."""
-    asked = fields(request)
-    if not (url := text(asked, "url")):
+    params = read_params(request)
+    if not (url := get_text(params, "url")):
         raise BadRequest("Missing url parameter", reason="missing-url")
-    page = world.fetch(PageRequest(url, "text", at=request.session.at))
-    found: dict[str, Any] = {"text": page.content}
-    if flag(asked, "includeMarkdown"):
-        found["markdown"] = world.fetch(PageRequest(url, "markdown", at=request.session.at)).content
-    return reply({**found, "metadata": {"title": page.title}, "credits": 2})
+    page = world.fetch(PageRequest(url, "text", at_time=request.session.at_time))
+    payload: dict[str, Any] = {"text": page.content}
+    if get_flag(params, "includeMarkdown"):
+        payload["markdown"] = world.fetch(PageRequest(url, "markdown", at_time=request.session.at_time)).content
+    return build_response({**payload, "metadata": {"title": page.title}, "credits": 2})
 
 
-def refuse(error: EmulatorError, request: Request) -> Reply:
+def render_error(error: EmulatorError, request: Request) -> Response:
     """Render an error as `{"message", "statusCode"}`; a bad key is 403, used-up credits are 400."""
     status = {"bad-key": 403, "out-of-budget": 400}.get(error.reason, error.status)
-    told = {"bad-key": "Unauthorized.", "rate-limited": "Rate limit exceeded", "out-of-budget": "Not enough credits"}
-    return reply({"message": told.get(error.reason, error.message), "statusCode": status}, status)
+    messages = {
+        "bad-key": "Unauthorized.",
+        "rate-limited": "Rate limit exceeded",
+        "out-of-budget": "Not enough credits",
+    }
+    return build_response({"message": messages.get(error.reason, error.message), "statusCode": status}, status)
 
 
-def _key(request: Request) -> str:
+def _read_key(request: Request) -> str:
     """Return the API key of a request, empty if it has none."""
-    return header(request, b"x-api-key") or dict(request.parameters).get("api_key", "")
+    return get_header(request, b"x-api-key") or dict(request.parameters).get("api_key", "")
 
 
-def _is_meant(request: Request) -> bool:
+def _is_meant_at_root(request: Request) -> bool:
     """True for Serper's paths and header with a `q`. Exa has the same header, but calls its query `query`."""
-    is_ours = request.path.strip("/") in _LISTS and b"x-api-key" in request.headers
-    return is_ours and (b'"q"' in request.body or "q" in dict(request.parameters))
+    is_serper_request = request.path.strip("/") in _RESULT_MEMBERS and b"x-api-key" in request.headers
+    return is_serper_request and (b'"q"' in request.body or "q" in dict(request.parameters))
 
 
 DIALECT = Dialect(
@@ -142,12 +185,12 @@ DIALECT = Dialect(
     "Serper",
     ("google.serper.dev", "scrape.serper.dev"),
     (
-        Route(("GET", "POST"), f"/({'|'.join(_LISTS)})", results, True),
-        Route(("POST",), "/(scrape)?", scrape),
+        Route(("GET", "POST"), f"/({'|'.join(_RESULT_MEMBERS)})", answer_search, True),
+        Route(("POST",), "/(scrape)?", answer_scrape),
     ),
-    _key,
-    refuse,
+    _read_key,
+    render_error,
     "by name through the proxy; `SERPER_BASE_URL=http://127.0.0.1:8800/serper` where a client has one",
     ("smolagents", "http.client", "requests"),
-    at_root=_is_meant,
+    is_meant_at_root=_is_meant_at_root,
 )

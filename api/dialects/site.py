@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from webemu.api.http.errors import is_ours
+from webemu.api.http.errors import is_server_fault
 from webemu.emulator import urls
 from webemu.emulator.errors import EmulatorError, NotCaptured
 from webemu.emulator.types import Capture, Page, PageRequest, View
 from webemu.emulator.world import World
 
-_PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
+_READABLE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
 """Media types of pages that have text to read."""
 
 
-def is_page(capture: Capture) -> bool:
+def is_readable_page(capture: Capture) -> bool:
     """True if the capture is a readable page, not an error, a redirect or another file."""
-    return capture.status == 200 and capture.mime in _PAGES
+    return capture.status == 200 and capture.mime in _READABLE_TYPES
 
 
 def is_within(host: str, site: str, with_subdomains: bool) -> bool:
@@ -26,39 +26,39 @@ def is_within(host: str, site: str, with_subdomains: bool) -> bool:
     return host == site or (with_subdomains and host.endswith(f".{site}"))
 
 
-def pages(world: World, site: str, with_subdomains: bool, at: datetime | None) -> Iterator[Capture]:
+def list_pages(world: World, site: str, with_subdomains: bool, at_time: datetime | None) -> Iterator[Capture]:
     """Yield the readable pages of a site in SURT order, each URL once with its latest capture.
 
     With a time, only captures up to it count.
     """
-    key = urls.surt(f"http://{site}/")
+    key = urls.surt_key(f"http://{site}/")
     stem = key.partition(")")[0]
     # In SURT keys ")" ends a host and "," begins a subdomain; "*" is the character after ")" and "-" the one after ",".
     first, last = (f"{stem})", f"{stem}-") if with_subdomains else (key, f"{key[:-2]}*")
     for _, captures in world.listing(first, last):
         latest: dict[str, Capture] = {}
         for capture in captures:
-            if at is None or capture.time <= at.timestamp():
+            if at_time is None or capture.time <= at_time.timestamp():
                 latest[capture.url] = capture
         for capture in latest.values():
-            if is_page(capture) and is_within(urls.host(capture.url), site, with_subdomains):
+            if is_readable_page(capture) and is_within(urls.host_of(capture.url), site, with_subdomains):
                 yield capture
 
 
-def opened(world: World, url: str, view: View, at: datetime | None) -> Page | None:
+def open_page(world: World, url: str, view: View, at_time: datetime | None) -> Page | None:
     """Return the page at a URL, None if the crawl cannot show it. Raises EmulatorError if the server itself fails."""
     try:
-        return world.fetch(PageRequest(url, view, at))
+        return world.fetch(PageRequest(url, view, at_time))
     except EmulatorError as error:
-        if is_ours(error):
+        if is_server_fault(error):
             raise
         return None
 
 
-def icon(world: World, url: str, at: datetime | None) -> str:
+def find_icon(world: World, url: str, at_time: datetime | None) -> str:
     """Return the URL of the site's `/favicon.ico`; empty if the crawl has none."""
     try:
-        capture = world.locate(PageRequest(urls.resolve(url, "/favicon.ico"), "raw", at))
+        capture = world.locate(PageRequest(urls.resolve(url, "/favicon.ico"), "raw", at_time))
     except NotCaptured:
         return ""
     return capture.url if capture.status == 200 else ""

@@ -11,23 +11,23 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from webemu.api.dialects.dialect import reply
-from webemu.api.services.origin import Reply
+from webemu.api.dialects.dialect import build_response
+from webemu.api.services.origin import Response
 
-HTML = b"text/html; charset=utf-8"
-RSS = b"text/xml; charset=utf-8"
+HTML_TYPE = b"text/html; charset=utf-8"
+RSS_TYPE = b"text/xml; charset=utf-8"
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML 1.0 document may contain and no HTML document should."""
 
 
 @cache
-def _templates() -> Environment:
+def _load_templates() -> Environment:
     """Return the environment of this package's templates, which fails on an undefined name."""
     loader = PackageLoader("webemu.api.dialects")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def sheet(template: str, kind: bytes = HTML, status: int = 200, **values: Any) -> Reply:
+def render_template(template: str, content_type: bytes = HTML_TYPE, status: int = 200, **values: Any) -> Response:
     """Return a response with the filled template as its body."""
-    text = _templates().get_template(template).render(**values)
-    return reply(_FORBIDDEN.sub("\ufffd", text).encode(), status, kind=kind)
+    text = _load_templates().get_template(template).render(**values)
+    return build_response(_FORBIDDEN.sub("\ufffd", text).encode(), status, content_type=content_type)

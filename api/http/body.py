@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webemu.api.http.errors import too_large
+from webemu.api.http.errors import body_too_large_error
 from webemu.api.http.response import Message, Receive, Scope
 
 
@@ -14,7 +14,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     """
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value) > limit:
-            raise too_large(limit)
+            raise body_too_large_error(limit)
     body = bytearray()
     while True:
         message: Message = await receive()
@@ -22,6 +22,6 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
             return None
         body += message.get("body", b"")
         if len(body) > limit:
-            raise too_large(limit)
+            raise body_too_large_error(limit)
         if not message.get("more_body", False):
             return bytes(body)

@@ -9,36 +9,38 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.session import Session, parse
+from webemu.emulator.session import Session, parse_session
 
-HEADER = b"x-webemu-session"
-PROXY = b"proxy-authorization"
-MAX_BYTES = 6000
+SESSION_HEADER = b"x-webemu-session"
+PROXY_HEADER = b"proxy-authorization"
+MAX_CREDENTIAL_BYTES = 6000
 """Longest header value that may name a session, in bytes: enough for an inline policy with some dozens of blocked
 pages.
 """
-NOBODY = Session()
+NO_SESSION = Session()
 """Session of a request that names none."""
 
 
-def session_of(headers: Mapping[bytes, bytes]) -> Session:
+def read_session(headers: Mapping[bytes, bytes]) -> Session:
     """Return the session that the headers name. Raises BadRequest if it cannot be parsed or is too long."""
-    if (named := headers.get(HEADER)) is not None:
-        return parse(_bounded(named).decode("latin-1"))
-    if (user := headers.get(PROXY)) is not None:
-        return parse(_user(_bounded(user)))
-    return NOBODY
+    if (header_value := headers.get(SESSION_HEADER)) is not None:
+        return parse_session(_check_size(header_value).decode("latin-1"))
+    if (authorization := headers.get(PROXY_HEADER)) is not None:
+        return parse_session(_proxy_user_name(_check_size(authorization)))
+    return NO_SESSION
 
 
-def _bounded(value: bytes) -> bytes:
+def _check_size(value: bytes) -> bytes:
     """Return the value unchanged. Raises BadRequest if it is too long: parsed values are cached in memory."""
-    if len(value) > MAX_BYTES:
-        raise BadRequest(f"the session has {len(value):,} bytes, more than {MAX_BYTES:,}", reason="bad-session")
+    if len(value) > MAX_CREDENTIAL_BYTES:
+        raise BadRequest(
+            f"the session has {len(value):,} bytes, more than {MAX_CREDENTIAL_BYTES:,}", reason="bad-session"
+        )
     return value
 
 
 @lru_cache(1024)
-def _user(authorization: bytes) -> str:
+def _proxy_user_name(authorization: bytes) -> str:
     """Return the user name of Basic credentials (RFC 7617), empty for any other scheme. The password is ignored."""
     scheme, _, token = authorization.partition(b" ")
     if scheme.lower() != b"basic":

@@ -10,14 +10,14 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.json_text import read_once
-from webemu.emulator.surrogates import is_whole, mended
+from webemu.emulator.json_text import parse_json_unique_names
+from webemu.emulator.surrogates import is_utf8_encodable, replace_surrogates
 
 Params = Mapping[str, str]
 """Parameters of one request: text values by name."""
 
 
-def read_query(query: bytes, known: Collection[str]) -> dict[str, str]:
+def read_query(query: bytes, allowed: Collection[str]) -> dict[str, str]:
     """Parse a query string (application/x-www-form-urlencoded, UTF-8) into parameters.
 
         read_query(b"q=river+port&page=2", ("q", "page"))   # {"q": "river port", "page": "2"}
@@ -28,57 +28,57 @@ def read_query(query: bytes, known: Collection[str]) -> dict[str, str]:
     params: dict[str, str] = {}
     for part in query.split(b"&") if query else ():
         encoded, _, value = part.partition(b"=")
-        name = _plain(encoded)
+        name = _decode_component(encoded)
         if name in params:
             raise BadRequest(f"parameter {name!r} is given twice", action="give it once")
-        if name in known:
-            params[name] = _plain(value)
+        if name in allowed:
+            params[name] = _decode_component(value)
         elif part:
-            raise _unknown(name, known)
+            raise _unknown_parameter_error(name, allowed)
     return params
 
 
-def _plain(encoded: bytes) -> str:
+def _decode_component(encoded: bytes) -> str:
     """Decode one name or value. Raises BadRequest if it is not UTF-8."""
-    spaced = encoded.replace(b"+", b" ")
+    unplussed = encoded.replace(b"+", b" ")
     try:
-        return (unquote_to_bytes(spaced) if b"%" in spaced else spaced).decode("utf-8")
+        return (unquote_to_bytes(unplussed) if b"%" in unplussed else unplussed).decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadRequest(
             f"the query string is not UTF-8: {encoded[:60]!r}", action="percent-encode the text as UTF-8"
         ) from error
 
 
-def read_object(item: Mapping[str, Any], known: Collection[str]) -> dict[str, str]:
+def read_object(members: Mapping[str, Any], allowed: Collection[str]) -> dict[str, str]:
     """Convert a JSON object into parameters. A member that is null counts as not given.
 
     Raises:
         BadRequest: a name is not in `allowed`, or a value is neither a text nor a whole number.
     """
     params: dict[str, str] = {}
-    for name, value in item.items():
-        if name not in known:
-            raise _unknown(name, known)
+    for name, value in members.items():
+        if name not in allowed:
+            raise _unknown_parameter_error(name, allowed)
         if isinstance(value, bool) or not isinstance(value, str | int | None):
             raise BadRequest(f"{name} must be a text or a whole number, got {type(value).__name__}", action="see /docs")
         if value is not None:
-            params[name] = whole(str(value))
+            params[name] = reject_surrogates(str(value))
     return params
 
 
-def whole(text: str) -> str:
+def reject_surrogates(text: str) -> str:
     """Return the text unchanged. Raises BadRequest if it contains a lone surrogate, which JSON can carry but UTF-8
     cannot.
     """
-    if not is_whole(text):
-        raise BadRequest(f"{mended(text[:60])!r} contains a lone surrogate", action="send whole characters")
+    if not is_utf8_encodable(text):
+        raise BadRequest(f"{replace_surrogates(text[:60])!r} contains a lone surrogate", action="send whole characters")
     return text
 
 
-def read_body(body: bytes) -> dict[str, Any]:
+def read_json_body(body: bytes) -> dict[str, Any]:
     """Parse a request body as a JSON object. Raises BadRequest if it is not JSON or not an object."""
     try:
-        value = read_once(body)
+        value = parse_json_unique_names(body)
     except ValueError as error:
         raise BadRequest(f"the body is not JSON: {error}", action="send a JSON object; see /docs") from error
     if not isinstance(value, dict):
@@ -86,24 +86,24 @@ def read_body(body: bytes) -> dict[str, Any]:
     return value
 
 
-def read_list(body: Mapping[str, Any], name: str, most: int) -> list[Any]:
+def read_list(body: Mapping[str, Any], name: str, limit: int) -> list[Any]:
     """Return the list member `name` of a batch request. Raises BadRequest if it is missing or longer than `limit`."""
     items = body.get(name)
     if not isinstance(items, list):
         raise BadRequest(f"the list {name!r} is missing", action=f'send {{"{name}": [...]}}; see /docs')
-    if len(items) > most:
-        raise BadRequest(f"the request has {len(items):,} {name}", action=f"send at most {most:,} in one request")
+    if len(items) > limit:
+        raise BadRequest(f"the request has {len(items):,} {name}", action=f"send at most {limit:,} in one request")
     return items
 
 
-def required(params: Params, name: str) -> str:
+def require(params: Params, name: str) -> str:
     """Return a parameter that must be present and not empty. Raises BadRequest if it is not."""
     if not params.get(name):
         raise BadRequest(f"parameter {name!r} is missing", action=f"add {name}=...; see /docs")
     return params[name]
 
 
-def whole_number(params: Params, name: str, default: int, least: int, most: int = 10**9) -> int:
+def read_integer(params: Params, name: str, default: int, minimum: int, maximum: int = 10**9) -> int:
     """Return a parameter as an integer; the default if it is absent or empty.
 
     Raises:
@@ -112,12 +112,12 @@ def whole_number(params: Params, name: str, default: int, least: int, most: int 
     text = params.get(name)
     if not text:
         return default
-    if text.isdecimal() and text.isascii() and len(text) <= 10 and least <= int(text) <= most:
+    if text.isdecimal() and text.isascii() and len(text) <= 10 and minimum <= int(text) <= maximum:
         return int(text)
-    message = f"{name} must be a whole number from {least:,} to {most:,}, got {text[:40]!r}"
+    message = f"{name} must be a whole number from {minimum:,} to {maximum:,}, got {text[:40]!r}"
     raise BadRequest(message, action=f"leave it out for the default, {default}")
 
 
-def _unknown(name: str, known: Collection[str]) -> BadRequest:
+def _unknown_parameter_error(name: str, allowed: Collection[str]) -> BadRequest:
     """Return the error for a parameter name that is not allowed."""
-    return BadRequest(f"unknown parameter {name[:60]!r}", action=f"use one of: {', '.join(known)}")
+    return BadRequest(f"unknown parameter {name[:60]!r}", action=f"use one of: {', '.join(allowed)}")

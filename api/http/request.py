@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
-from webemu.api.http.credentials import NOBODY, session_of
+from webemu.api.http.credentials import NO_SESSION, read_session
 from webemu.api.http.response import Scope
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 
@@ -51,23 +51,23 @@ class Request(NamedTuple):
     def parameters(self) -> list[tuple[str, str]]:
         """Decoded parameters of the query string, then of a posted form, in order; repeated names are kept."""
         is_form = self.headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
-        posted = self.body.decode("utf-8", "replace") if is_form else ""
-        return [pair for text in (self.query, posted) for pair in parse_qsl(text, keep_blank_values=True)]
+        form_text = self.body.decode("utf-8", "replace") if is_form else ""
+        return [pair for text in (self.query, form_text) for pair in parse_qsl(text, keep_blank_values=True)]
 
 
-Handler: TypeAlias = Callable[[World, Request], Reply | None]
+Handler: TypeAlias = Callable[[World, Request], Response | None]
 """Function that answers requests in its domain and returns None for all others. It runs in a thread; an EmulatorError
 that it raises becomes a 4xx or 5xx.
 """
 
 
-def read(scope: Scope) -> Request:
+def read_request(scope: Scope) -> Request:
     """Return the request of an ASGI scope, without its body. Raises BadRequest if its session cannot be parsed."""
-    request = read_plain(scope)
-    return request._replace(session=session_of(request.headers))
+    request = read_without_session(scope)
+    return request._replace(session=read_session(request.headers))
 
 
-def read_plain(scope: Scope) -> Request:
+def read_without_session(scope: Scope) -> Request:
     """Return the request of an ASGI scope without its session and body. Never raises."""
     headers: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
@@ -77,16 +77,16 @@ def read_plain(scope: Scope) -> Request:
         scope["method"],
         scope["scheme"],
         authority.decode("latin-1"),
-        bare(authority),
+        extract_host(authority),
         scope["raw_path"].decode("latin-1"),
         scope["query_string"].decode("latin-1"),
         headers,
-        NOBODY,
+        NO_SESSION,
     )
 
 
 @lru_cache(4096)
-def bare(authority: bytes) -> str:
+def extract_host(authority: bytes) -> str:
     """Return the host name of a Host header: lower case, without port, brackets and a final dot."""
     text = authority.decode("latin-1").lower()
     return text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0].rstrip(".")

@@ -19,48 +19,48 @@ Header = tuple[bytes, bytes]
 
 JSON = b"application/json"
 """Content type of every JSON response."""
-BYTES = b"application/octet-stream"
+OCTET_STREAM = b"application/octet-stream"
 """Content type of recorded payloads. They are never served under their own type: a browser would run them as part of
 this server's origin.
 """
 
 
-PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
+REASON_PHRASES = {status.value: status.phrase.encode() for status in HTTPStatus}
 """Standard reason phrase of each HTTP status code."""
-CUT = "webemu.cut"
+BREAK_CONNECTION = "webemu.cut"
 """ASGI extension that our HTTP protocol offers: a function that ends the connection, by a reset (True) or after
 everything is sent (False).
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     """A complete response of the native API: body, status and headers."""
 
     body: bytes
     snapshot: str = ""
     """Id of the snapshot that the response was made from; empty if there is none."""
     status: int = 200
-    kind: bytes = JSON
+    content_type: bytes = JSON
     """Content type."""
     headers: tuple[Header, ...] = ()
     """Further headers, besides content type, content length and snapshot."""
 
 
-def all_headers(answer: Answer) -> list[Header]:
+def build_headers(answer: ApiResponse) -> list[Header]:
     """Return all headers of a response: content type, length, its own headers, and the snapshot id if there is one."""
-    headers = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body)), *answer.headers]
+    headers = [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.body)), *answer.headers]
     if answer.snapshot:
         headers.append((b"x-webemu-snapshot", answer.snapshot.encode()))
     return headers
 
 
-async def send_answer(answer: Answer, send: Send, *, bodiless: bool = False) -> None:
+async def send_response(answer: ApiResponse, send: Send, *, bodiless: bool = False) -> None:
     """Send a response as two ASGI messages.
 
     With `bodiless` (HEAD) the body is left out, while `Content-Length` is that of the GET response.
     """
-    start = {"type": "http.response.start", "status": answer.status, "headers": all_headers(answer)}
+    start = {"type": "http.response.start", "status": answer.status, "headers": build_headers(answer)}
     # `webemu.api.proxy.http_protocol` sends a response with a reason in one piece, and adds the date to this server's own.
-    await send({**start, "reason": PHRASES[answer.status], "own": True})
+    await send({**start, "reason": REASON_PHRASES[answer.status], "own": True})
     await send({"type": "http.response.body", "body": b"" if bodiless else answer.body})

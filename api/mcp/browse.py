@@ -1,4 +1,4 @@
-"""The tools `search`, `open` and `find`, with pages of results, formats, and ranges of characters or lines.
+"""The tools `run_search`, `open` and `run_find`, with pages of results, formats, and ranges of characters or lines.
 
 Their texts are those of `webemu.agent_client.tools`, so that an agent reads the same whichever way it calls them.
 """
@@ -7,53 +7,55 @@ from __future__ import annotations
 
 from typing import Any
 
-from webemu.api.http.text_range import LINES, Window
-from webemu.api.mcp.texts import matches_text, page_text, results_text
-from webemu.api.mcp.tools import Arguments, Said, Tool, Toolset
+from webemu.api.http.text_range import DEFAULT_LINES, TextRange
+from webemu.api.mcp.texts import format_matches, format_page, format_results
+from webemu.api.mcp.tools import Arguments, Tool, ToolResult, Toolset
 from webemu.emulator.session import Session
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 
-RESULTS, MOST_RESULTS = 10, 50
-WINDOW = 10_000
+DEFAULT_RESULTS, MAX_RESULTS = 10, 50
+MAX_CHARS = 10_000
 """Characters of a page in one result: about 2,500 tokens."""
-MATCHES = 20
-"""Most matches in one result of `find`."""
-_FORMATS = ("text", "markdown", "links")
+MAX_MATCHES = 20
+"""Most matches in one result of `run_find`."""
+_VIEWS = ("text", "markdown", "links")
 
 
-def search(world: World, session: Session, given: Arguments) -> Said:
-    """Run the tool `search`: one page of results."""
-    query = Query(given["query"], given.get("page", 1), given.get("size", RESULTS), session.at)
-    return Said(results_text(world.search(query)))
+def run_search(world: World, session: Session, arguments: Arguments) -> ToolResult:
+    """Run the tool `run_search`: one page of results."""
+    query = Query(arguments["query"], arguments.get("page", 1), arguments.get("size", DEFAULT_RESULTS), session.at_time)
+    return ToolResult(format_results(world.search(query)))
 
 
-def open_page(world: World, session: Session, given: Arguments) -> Said:
+def run_open(world: World, session: Session, arguments: Arguments) -> ToolResult:
     """Run the tool `open`: a part of a page."""
-    page = world.fetch(PageRequest(given["url"], given.get("format", "text"), at=session.at))
-    return Said(page_text(page, _window(given)))
+    page = world.fetch(PageRequest(arguments["url"], arguments.get("format", "text"), at_time=session.at_time))
+    return ToolResult(format_page(page, _read_range(arguments)))
 
 
-def _window(given: Arguments) -> Window:
+def _read_range(arguments: Arguments) -> TextRange:
     """Return the range of the page that is asked for, by lines if `line` or `lines` is given."""
-    if "line" in given or "lines" in given:
-        return Window(given.get("line", 0), given.get("lines", LINES), by_lines=True)
-    return Window(given.get("start", 0), WINDOW)
+    if "line" in arguments or "lines" in arguments:
+        return TextRange(arguments.get("line", 0), arguments.get("lines", DEFAULT_LINES), by_lines=True)
+    return TextRange(arguments.get("start", 0), MAX_CHARS)
 
 
-def find(world: World, session: Session, given: Arguments) -> Said:
-    """Run the tool `find`: places where a text occurs in a page."""
-    pattern = given["pattern"]
-    page, total, matches = world.find(PageRequest(given["url"], "text", at=session.at), pattern, MATCHES)
-    return Said(matches_text(page, pattern, total, matches))
+def run_find(world: World, session: Session, arguments: Arguments) -> ToolResult:
+    """Run the tool `run_find`: places where a text occurs in a page."""
+    pattern = arguments["pattern"]
+    page, total, matches = world.find(
+        PageRequest(arguments["url"], "text", at_time=session.at_time), pattern, MAX_MATCHES
+    )
+    return ToolResult(format_matches(page, pattern, total, matches))
 
 
-def _integer(description: str, minimum: int = 0, maximum: int = 10**9) -> dict[str, Any]:
+def _integer_schema(description: str, minimum: int = 0, maximum: int = 10**9) -> dict[str, Any]:
     """Return the JSON Schema of a whole number."""
     return {"type": "integer", "description": description, "minimum": minimum, "maximum": maximum}
 
 
-_URL = {"type": "string", "description": "Address of the page."}
+_URL_SCHEMA = {"type": "string", "description": "Address of the page."}
 BROWSE = Toolset(
     "Search the web, open the pages that look useful, and find words inside long ones.",
     (
@@ -66,37 +68,37 @@ BROWSE = Toolset(
                     "type": "string",
                     "description": 'Words; also "exact phrase", -word, site:example.org, before:2024-01-31.',
                 },
-                "page": _integer("Page of results, from 1.", 1, 1000),
-                "size": _integer(f"Results per page; {RESULTS} if not given.", 1, MOST_RESULTS),
+                "page": _integer_schema("Page of results, from 1.", 1, 1000),
+                "size": _integer_schema(f"Results per page; {DEFAULT_RESULTS} if not given.", 1, MAX_RESULTS),
             },
             ("query",),
-            search,
+            run_search,
         ),
         Tool(
             "open",
             "Open",
-            f"Open a web page and read it, {WINDOW:,} characters at a time, or by lines.",
+            f"Open a web page and read it, {MAX_CHARS:,} characters at a time, or by lines.",
             {
-                "url": _URL,
+                "url": _URL_SCHEMA,
                 "format": {
                     "type": "string",
-                    "enum": _FORMATS,
+                    "enum": _VIEWS,
                     "description": "`text`, `markdown`, or `links`: text with its links numbered and their addresses.",
                 },
-                "start": _integer("Character to begin at, from 0."),
-                "line": _integer("Line to begin at, from 0; instead of start."),
-                "lines": _integer(f"How many lines; {LINES} if not given.", 1, 2000),
+                "start": _integer_schema("Character to begin at, from 0."),
+                "line": _integer_schema("Line to begin at, from 0; instead of start."),
+                "lines": _integer_schema(f"How many lines; {DEFAULT_LINES} if not given.", 1, 2000),
             },
             ("url",),
-            open_page,
+            run_open,
         ),
         Tool(
             "find",
             "Find",
             "Find a text inside a web page, upper and lower case alike. Says where to open the page.",
-            {"url": _URL, "pattern": {"type": "string", "description": "The text to find."}},
+            {"url": _URL_SCHEMA, "pattern": {"type": "string", "description": "The text to find."}},
             ("url", "pattern"),
-            find,
+            run_find,
         ),
     ),
 )

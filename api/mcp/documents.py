@@ -1,4 +1,4 @@
-"""The tools of BrowseComp-Plus: `search` returns documents with an excerpt, `get_document` the text of one.
+"""The tools of BrowseComp-Plus: `run_search` returns documents with an excerpt, `run_get_document` the text of one.
 
 Their server is FastMCP, which puts a value that is no object below `result`. A docid is the page's URL.
 """
@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from webemu.api.mcp.research import TEXT, schema
-from webemu.api.mcp.tools import Arguments, Said, Tool, Toolset
-from webemu.emulator.errors import NotCaptured, NoView
+from webemu.api.mcp.research import TEXT_SCHEMA, object_schema
+from webemu.api.mcp.tools import Arguments, Tool, ToolResult, Toolset
+from webemu.emulator.errors import NotCaptured, ViewUnavailable
 from webemu.emulator.session import Session
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
@@ -20,27 +20,27 @@ RESULTS = 5
 """Results of a search."""
 
 
-def search(world: World, session: Session, given: Arguments) -> Said:
-    """Run the tool `search`."""
-    hits = world.search(Query(given["query"], 1, RESULTS, session.at)).hits
-    return _said([{"docid": hit.url, "score": hit.score, "snippet": hit.snippet} for hit in hits])
+def run_search(world: World, session: Session, arguments: Arguments) -> ToolResult:
+    """Run the tool `run_search`."""
+    hits = world.search(Query(arguments["query"], 1, RESULTS, session.at_time)).hits
+    return _build_result([{"docid": hit.url, "score": hit.score, "snippet": hit.snippet} for hit in hits])
 
 
-def get_document(world: World, session: Session, given: Arguments) -> Said:
-    """Run the tool `get_document`. As in the original, a document that does not exist is null."""
+def run_get_document(world: World, session: Session, arguments: Arguments) -> ToolResult:
+    """Run the tool `run_get_document`. As in the original, a document that does not exist is null."""
     try:
-        page = world.fetch(PageRequest(given["docid"], "text", at=session.at))
-    except (NotCaptured, NoView):
-        return _said(None)
-    return _said({"docid": given["docid"], "text": page.content})
+        page = world.fetch(PageRequest(arguments["docid"], "text", at_time=session.at_time))
+    except (NotCaptured, ViewUnavailable):
+        return _build_result(None)
+    return _build_result({"docid": arguments["docid"], "text": page.content})
 
 
-def _said(value: Any) -> Said:
+def _build_result(value: Any) -> ToolResult:
     """Return a value as FastMCP does: as JSON text, and below `result`."""
-    return Said(orjson.dumps(value).decode(), {"result": value})
+    return ToolResult(orjson.dumps(value).decode(), {"result": value})
 
 
-_FOUND = schema("docid", "snippet", docid=TEXT, score={"type": "number"}, snippet=TEXT)
+_HIT_SCHEMA = object_schema("docid", "snippet", docid=TEXT_SCHEMA, score={"type": "number"}, snippet=TEXT_SCHEMA)
 DOCUMENTS = Toolset(
     "Search the documents, and get those that look useful.",
     (
@@ -50,8 +50,8 @@ DOCUMENTS = Toolset(
             f"Search the documents. Gives the best {RESULTS} with docid, score and an excerpt.",
             {"query": {"type": "string", "description": "What to search for."}},
             ("query",),
-            search,
-            schema(result={"type": "array", "items": _FOUND}),
+            run_search,
+            object_schema(result={"type": "array", "items": _HIT_SCHEMA}),
         ),
         Tool(
             "get_document",
@@ -59,8 +59,8 @@ DOCUMENTS = Toolset(
             "Read the full text of a document by its docid.",
             {"docid": {"type": "string", "description": "The docid of a search result."}},
             ("docid",),
-            get_document,
-            schema(result={"anyOf": [schema(docid=TEXT, text=TEXT), {"type": "null"}]}),
+            run_get_document,
+            object_schema(result={"anyOf": [object_schema(docid=TEXT_SCHEMA, text=TEXT_SCHEMA), {"type": "null"}]}),
         ),
     ),
 )

@@ -9,8 +9,8 @@ from importlib.metadata import version as installed
 from typing import Any
 
 from webemu.api.mcp import resources, versions
-from webemu.api.mcp.rpc import NO_METHOD, Message, RpcError
-from webemu.api.mcp.tools import Toolset, call
+from webemu.api.mcp.rpc import METHOD_NOT_FOUND, Message, RpcError
+from webemu.api.mcp.tools import Toolset, call_tool
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 
@@ -24,7 +24,7 @@ class Context:
 
     world: World
     session: Session
-    tools: Toolset
+    toolset: Toolset
     version: str
     """MCP version of the request."""
 
@@ -33,70 +33,74 @@ Method = Callable[[Context, Mapping[str, Any]], dict[str, Any]]
 """Answers one method: context and parameters in, `result` out."""
 
 
-def respond(context: Context, message: Message) -> dict[str, Any]:
+def dispatch(context: Context, message: Message) -> dict[str, Any]:
     """Return the result of a request.
 
     Raises: RpcError if there is no such method or its parameters are wrong, EmulatorError if the server itself fails.
     """
     is_modern = context.version in versions.MODERN
-    table = _MODERN if is_modern else _HANDSHAKE
-    if (method := table.get(message.method)) is None:
-        raise RpcError(NO_METHOD, f"there is no method {message.method[:80]!r}", 404)
+    methods = _MODERN_METHODS if is_modern else _HANDSHAKE_METHODS
+    if (method := methods.get(message.method)) is None:
+        raise RpcError(METHOD_NOT_FOUND, f"there is no method {message.method[:80]!r}", 404)
     result = method(context, message.params)
-    return _modern(message.method, result) if is_modern else result
+    return _with_cache_members(message.method, result) if is_modern else result
 
 
-def _modern(method: str, result: dict[str, Any]) -> dict[str, Any]:
+def _with_cache_members(method: str, result: dict[str, Any]) -> dict[str, Any]:
     """Add the members that versions since 2026-07-28 require: the result is complete, and how long it may be cached.
 
     Results are not cacheable, because the server may follow a newer snapshot at any time.
     """
-    kept = {} if method == "tools/call" else {"ttlMs": 0, "cacheScope": "private"}
-    return {**result, "resultType": "complete", **kept}
+    cache_members = {} if method == "tools/call" else {"ttlMs": 0, "cacheScope": "private"}
+    return {**result, "resultType": "complete", **cache_members}
 
 
 @cache
-def _server() -> dict[str, str]:
+def _server_info() -> dict[str, str]:
     """Return name and version of this server."""
     return {"name": "webemu", "title": "The web", "version": installed("webemu")}
 
 
-def _initialize(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_initialize(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "protocolVersion": versions.agreed(params.get("protocolVersion")),
+        "protocolVersion": versions.negotiate_version(params.get("protocolVersion")),
         "capabilities": CAPABILITIES,
-        "serverInfo": _server(),
-        "instructions": context.tools.instructions,
+        "serverInfo": _server_info(),
+        "instructions": context.toolset.instructions,
     }
 
 
-def _discover(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_discover(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "supportedVersions": [*versions.MODERN, *reversed(versions.HANDSHAKE)],
         "capabilities": CAPABILITIES,
-        "instructions": context.tools.instructions,
-        "_meta": {"io.modelcontextprotocol/serverInfo": _server()},
+        "instructions": context.toolset.instructions,
+        "_meta": {"io.modelcontextprotocol/serverInfo": _server_info()},
     }
 
 
-def _tools(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
-    return {"tools": [tool.described() for tool in context.tools.tools]}
+def _list_tools(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tools": [tool.to_dict() for tool in context.toolset.tools]}
 
 
-def _call(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
-    return call(context.tools, context.world, context.session, params)
+def _call_tool(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+    return call_tool(context.toolset, context.world, context.session, params)
 
 
-def _read(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
-    return resources.read(context.world, context.session, params.get("uri"), context.version)
+def _read_resource(context: Context, params: Mapping[str, Any]) -> dict[str, Any]:
+    return resources.read_resource(context.world, context.session, params.get("uri"), context.version)
 
 
-_BOTH: Mapping[str, Method] = {
-    "tools/list": _tools,
-    "tools/call": _call,
+_COMMON_METHODS: Mapping[str, Method] = {
+    "tools/list": _list_tools,
+    "tools/call": _call_tool,
     "resources/list": lambda context, params: {"resources": []},
-    "resources/templates/list": lambda context, params: {"resourceTemplates": resources.TEMPLATES},
-    "resources/read": _read,
+    "resources/templates/list": lambda context, params: {"resourceTemplates": resources.RESOURCE_TEMPLATES},
+    "resources/read": _read_resource,
 }
-_HANDSHAKE: Mapping[str, Method] = {"initialize": _initialize, "ping": lambda context, params: {}, **_BOTH}
-_MODERN: Mapping[str, Method] = {"server/discover": _discover, **_BOTH}
+_HANDSHAKE_METHODS: Mapping[str, Method] = {
+    "initialize": _answer_initialize,
+    "ping": lambda context, params: {},
+    **_COMMON_METHODS,
+}
+_MODERN_METHODS: Mapping[str, Method] = {"server/discover": _answer_discover, **_COMMON_METHODS}

@@ -1,4 +1,4 @@
-"""The tools `search` and `fetch` as hosts of deep research want them: one text with a JSON object each.
+"""The tools `run_search` and `run_fetch` as hosts of deep research want them: one text with a JSON object each.
 
 This is OpenAI's contract for connectors: results with `id`, `title`, `url`; a document with `id`, `title`, `text`,
 `url`, `metadata`. An id is the page's URL.
@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from webemu.api.mcp.tools import Arguments, Said, Tool, Toolset
+from webemu.api.mcp.tools import Arguments, Tool, ToolResult, Toolset
 from webemu.emulator.session import Session
 from webemu.emulator.types import Hit, PageRequest, Query
 from webemu.emulator.world import World
@@ -20,39 +20,45 @@ RESULTS = 10
 """Results of a search."""
 
 
-def search(world: World, session: Session, given: Arguments) -> Said:
-    """Run the tool `search`."""
-    results = world.search(Query(given["query"], 1, RESULTS, session.at))
-    return said({"results": [_result(hit) for hit in results.hits]})
+def run_search(world: World, session: Session, arguments: Arguments) -> ToolResult:
+    """Run the tool `run_search`."""
+    results = world.search(Query(arguments["query"], 1, RESULTS, session.at_time))
+    return json_result({"results": [_render_result(hit) for hit in results.hits]})
 
 
-def _result(hit: Hit) -> dict[str, str]:
+def _render_result(hit: Hit) -> dict[str, str]:
     return {"id": hit.url, "title": hit.title or hit.url, "text": hit.snippet, "url": hit.url}
 
 
-def fetch(world: World, session: Session, given: Arguments) -> Said:
-    """Run the tool `fetch`: the whole text of a page."""
-    page = world.fetch(PageRequest(given["id"], "text", at=session.at))
-    seen = datetime.fromtimestamp(page.capture.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    metadata = {"fetched": seen, "status": str(page.capture.status), "mime": page.capture.mime}
+def run_fetch(world: World, session: Session, arguments: Arguments) -> ToolResult:
+    """Run the tool `run_fetch`: the whole text of a page."""
+    page = world.fetch(PageRequest(arguments["id"], "text", at_time=session.at_time))
+    capture_time = datetime.fromtimestamp(page.capture.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    metadata = {"fetched": capture_time, "status": str(page.capture.status), "mime": page.capture.mime}
     url = page.capture.url
-    found = {"id": given["id"], "title": page.title or url, "text": page.content, "url": url, "metadata": metadata}
-    return said(found)
+    document = {
+        "id": arguments["id"],
+        "title": page.title or url,
+        "text": page.content,
+        "url": url,
+        "metadata": metadata,
+    }
+    return json_result(document)
 
 
-def said(value: dict[str, Any]) -> Said:
+def json_result(value: dict[str, Any]) -> ToolResult:
     """Return an object as a tool's result: as JSON text and as structured content."""
-    return Said(orjson.dumps(value).decode(), value)
+    return ToolResult(orjson.dumps(value).decode(), value)
 
 
-def schema(*required: str, **properties: object) -> dict[str, Any]:
+def object_schema(*required: str, **properties: object) -> dict[str, Any]:
     """Return the JSON Schema of an object; all properties are required unless some are named."""
     return {"type": "object", "properties": properties, "required": required or tuple(properties)}
 
 
-TEXT = {"type": "string"}
+TEXT_SCHEMA = {"type": "string"}
 """JSON Schema of a text."""
-RESULT = schema(id=TEXT, title=TEXT, text=TEXT, url=TEXT)
+RESULT_SCHEMA = object_schema(id=TEXT_SCHEMA, title=TEXT_SCHEMA, text=TEXT_SCHEMA, url=TEXT_SCHEMA)
 """JSON Schema of a search result."""
 RESEARCH = Toolset(
     "Search the web, then fetch the pages that look useful by their id, and cite them by their url.",
@@ -63,8 +69,8 @@ RESEARCH = Toolset(
             "Search the web. Gives the ten best pages with id, title, url and an excerpt.",
             {"query": {"type": "string", "description": 'Words; also "exact phrase", -word, site:example.org.'}},
             ("query",),
-            search,
-            schema(results={"type": "array", "items": RESULT}),
+            run_search,
+            object_schema(results={"type": "array", "items": RESULT_SCHEMA}),
         ),
         Tool(
             "fetch",
@@ -72,8 +78,14 @@ RESEARCH = Toolset(
             "Read the whole text of a page found by search.",
             {"id": {"type": "string", "description": "The id of a search result, or the address of any page."}},
             ("id",),
-            fetch,
-            schema(id=TEXT, title=TEXT, text=TEXT, url=TEXT, metadata={"type": ["object", "null"]}),
+            run_fetch,
+            object_schema(
+                id=TEXT_SCHEMA,
+                title=TEXT_SCHEMA,
+                text=TEXT_SCHEMA,
+                url=TEXT_SCHEMA,
+                metadata={"type": ["object", "null"]},
+            ),
         ),
     ),
 )

@@ -8,18 +8,18 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
-from webemu.api.http.errors import is_ours
-from webemu.api.mcp.rpc import INVALID_PARAMS, NO_RESOURCE, RpcError
-from webemu.api.mcp.tools import refusal
+from webemu.api.http.errors import is_server_fault
+from webemu.api.mcp.rpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError
+from webemu.api.mcp.tools import refusal_text
 from webemu.api.mcp.versions import MODERN
-from webemu.emulator.errors import EmulatorError, NoView
+from webemu.emulator.errors import EmulatorError, ViewUnavailable
 from webemu.emulator.session import Session
 from webemu.emulator.types import PageRequest
 from webemu.emulator.world import World
 
-MOST_BYTES = 4_000_000
+MAX_BYTES = 4_000_000
 """Largest resource without a text, in bytes."""
-TEMPLATES = [
+RESOURCE_TEMPLATES = [
     {
         "uriTemplate": f"{scheme}://{{+address}}",
         "name": f"page-{scheme}",
@@ -31,7 +31,7 @@ TEMPLATES = [
 """Entries of `resources/templates/list`."""
 
 
-def read(world: World, session: Session, uri: Any, version: str) -> dict[str, Any]:
+def read_resource(world: World, session: Session, uri: Any, version: str) -> dict[str, Any]:
     """Return the result of `resources/read`.
 
     Raises: RpcError if the URI is wrong or the page cannot be shown, EmulatorError if the server itself fails.
@@ -39,29 +39,29 @@ def read(world: World, session: Session, uri: Any, version: str) -> dict[str, An
     if not isinstance(uri, str) or not uri.startswith(("http://", "https://")):
         raise RpcError(INVALID_PARAMS, "uri must be an http or https URL")
     try:
-        return {"contents": [_content(world, PageRequest(uri, "markdown", at=session.at))]}
+        return {"contents": [_read_content(world, PageRequest(uri, "markdown", at_time=session.at_time))]}
     except EmulatorError as error:
-        if is_ours(error):
+        if is_server_fault(error):
             raise
-        code = INVALID_PARAMS if version in MODERN else NO_RESOURCE
-        raise RpcError(code, refusal(error), 404, {"uri": uri, "reason": error.reason}) from error
+        code = INVALID_PARAMS if version in MODERN else RESOURCE_NOT_FOUND
+        raise RpcError(code, refusal_text(error), 404, {"uri": uri, "reason": error.reason}) from error
 
 
-def _content(world: World, request: PageRequest) -> dict[str, str]:
+def _read_content(world: World, request: PageRequest) -> dict[str, str]:
     """Return a page as markdown if it is HTML, as text if it has any, else as bytes."""
     try:
         page = world.fetch(request)
-    except NoView:
-        return _blob(world, request)
+    except ViewUnavailable:
+        return _read_bytes(world, request)
     is_html = page.capture.mime in ("text/html", "application/xhtml+xml")
     kind = "text/markdown" if is_html else "text/plain"
     return {"uri": request.url, "mimeType": kind, "text": page.content}
 
 
-def _blob(world: World, request: PageRequest) -> dict[str, str]:
+def _read_bytes(world: World, request: PageRequest) -> dict[str, str]:
     """Return a page's bytes in Base64. Raises ViewUnavailable if they are too many."""
-    capture, payload = world.payload(PageRequest(request.url, "raw", at=request.at))
-    body = world.decoded(payload)
-    if len(body) > MOST_BYTES:
-        raise NoView(f"{request.url} has {len(body):,} bytes; the limit is {MOST_BYTES:,}")
+    capture, payload = world.payload(PageRequest(request.url, "raw", at_time=request.at_time))
+    body = world.decode_body(payload)
+    if len(body) > MAX_BYTES:
+        raise ViewUnavailable(f"{request.url} has {len(body):,} bytes; the limit is {MAX_BYTES:,}")
     return {"uri": request.url, "mimeType": capture.mime, "blob": b64encode(body).decode()}

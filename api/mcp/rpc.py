@@ -8,11 +8,11 @@ from typing import Any
 
 from webemu.emulator.errors import EmulatorError
 
-PARSE, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
-NO_RESOURCE, HEADER_MISMATCH, NO_VERSION = -32002, -32020, -32022
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+RESOURCE_NOT_FOUND, HEADER_MISMATCH, UNSUPPORTED_VERSION = -32002, -32020, -32022
 """Error codes of MCP itself. `RESOURCE_NOT_FOUND` is used by versions up to 2025-11-25."""
 
-Id = str | int | float | None
+RequestId = str | int | float | None
 """Id of a request, chosen by the client."""
 
 
@@ -33,11 +33,11 @@ class Message:
 
     method: str
     params: Mapping[str, Any]
-    id: Id = None
+    id: RequestId = None
     """Id to answer under; None for a notification."""
 
 
-def read(value: Any) -> Message | None:
+def parse_message(value: Any) -> Message | None:
     """Return a request or notification; None for a response of the client, which this server never waits for.
 
     Raises: RpcError if it is no valid message.
@@ -46,22 +46,22 @@ def read(value: Any) -> Message | None:
         raise RpcError(INVALID_REQUEST, 'a message must be a JSON object with "jsonrpc": "2.0"')
     if "method" not in value and ("result" in value or "error" in value):
         return None
-    method, params, number = value.get("method"), value.get("params"), value.get("id")
+    method, params, request_id = value.get("method"), value.get("params"), value.get("id")
     if not isinstance(method, str):
         raise RpcError(INVALID_REQUEST, "method must be a string")
     if not isinstance(params, dict | None):
         raise RpcError(INVALID_REQUEST, "params must be an object")
-    if "id" in value and (isinstance(number, bool) or not isinstance(number, str | int | float)):
+    if "id" in value and (isinstance(request_id, bool) or not isinstance(request_id, str | int | float)):
         raise RpcError(INVALID_REQUEST, "id must be a string or a number")
-    return Message(method, params or {}, number)
+    return Message(method, params or {}, request_id)
 
 
-def succeeded(id: Id, result: Mapping[str, Any]) -> dict[str, Any]:
+def success_response(id: RequestId, result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the response that carries a result."""
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def failed(id: Id, error: RpcError) -> dict[str, Any]:
+def error_response(id: RequestId, error: RpcError) -> dict[str, Any]:
     """Return the response that carries an error; `id` is None if the request's is unknown."""
-    told: dict[str, Any] = {"code": error.code, "message": error.message}
-    return {"jsonrpc": "2.0", "id": id, "error": told | ({} if error.data is None else {"data": error.data})}
+    error_payload: dict[str, Any] = {"code": error.code, "message": error.message}
+    return {"jsonrpc": "2.0", "id": id, "error": error_payload | ({} if error.data is None else {"data": error.data})}

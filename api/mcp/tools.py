@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from webemu.api.http.errors import OF_THE_CRAWL, is_ours
+from webemu.api.http.errors import CRAWL_FAULT_REASONS, is_server_fault
 from webemu.api.mcp.rpc import INVALID_PARAMS, RpcError
 from webemu.emulator import json_text
-from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView
+from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, ViewUnavailable
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 
@@ -22,12 +22,12 @@ Arguments = Mapping[str, Any]
 """Arguments of a tool by name, checked against its properties."""
 
 
-class Said(NamedTuple):
+class ToolResult(NamedTuple):
     """Result of a tool: the text that the model reads, and the same as an object if the tool has an output schema."""
 
     text: str
     """Text that the model reads."""
-    value: dict[str, Any] | None = None
+    structured: dict[str, Any] | None = None
     """The same as an object, None for a tool without an output schema."""
 
 
@@ -43,17 +43,17 @@ class Tool:
     """JSON Schema of each argument. Only type (`string` or `integer`), bounds and `enum` are checked."""
     required: tuple[str, ...]
     """Names of the arguments that a call must have."""
-    use: Callable[[World, Session, Arguments], Said]
+    run: Callable[[World, Session, Arguments], ToolResult]
     """Runs the tool with checked arguments."""
-    output: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
     """JSON Schema of the result's object; None if the result is only text."""
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the entry of `tools/list`."""
         schema = {"type": "object", "properties": self.properties, "required": self.required}
-        told = {"name": self.name, "title": self.title, "description": self.description, "inputSchema": schema}
+        entry = {"name": self.name, "title": self.title, "description": self.description, "inputSchema": schema}
         hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": True}
-        return told | ({"outputSchema": self.output} if self.output else {}) | {"annotations": hints}
+        return entry | ({"outputSchema": self.output_schema} if self.output_schema else {}) | {"annotations": hints}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,47 +70,51 @@ class Toolset:
         object.__setattr__(self, "by_name", {tool.name: tool for tool in self.tools})
 
 
-def call(tools: Toolset, world: World, session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def call_tool(toolset: Toolset, world: World, session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of `tools/call`.
 
     Raises: RpcError if there is no such tool, EmulatorError if the server itself fails.
     """
-    if (tool := tools.by_name.get(str(params.get("name")))) is None:
-        known = ", ".join(tools.by_name)
-        raise RpcError(INVALID_PARAMS, f"there is no tool {str(params.get('name'))[:80]!r}; the tools are: {known}")
+    if (tool := toolset.by_name.get(str(params.get("name")))) is None:
+        tool_names = ", ".join(toolset.by_name)
+        raise RpcError(
+            INVALID_PARAMS, f"there is no tool {str(params.get('name'))[:80]!r}; the tools are: {tool_names}"
+        )
     try:
-        said = tool.use(world, session, read(tool, params.get("arguments")))
+        tool_result = tool.run(world, session, read_arguments(tool, params.get("arguments")))
     except EmulatorError as error:
-        if is_ours(error):
+        if is_server_fault(error):
             raise
-        return mistaken(error)
-    value = {} if said.value is None else {"structuredContent": said.value}
-    return {"content": [_text(said.text)], **value, "isError": False}
+        return tool_error(error)
+    structured = {} if tool_result.structured is None else {"structuredContent": tool_result.structured}
+    return {"content": [_text_content(tool_result.text)], **structured, "isError": False}
 
 
-def mistaken(error: EmulatorError) -> dict[str, Any]:
+def tool_error(error: EmulatorError) -> dict[str, Any]:
     """Return the result of a failed call, as text for the model."""
-    return {"content": [_text(refusal(error))], "isError": True}
+    return {"content": [_text_content(refusal_text(error))], "isError": True}
 
 
-def read(tool: Tool, given: Any) -> dict[str, Any]:
+def read_arguments(tool: Tool, arguments: Any) -> dict[str, Any]:
     """Return the arguments that a model wrote, by their right names and in their types.
 
     Raises: BadRequest if one is missing or cannot be read.
     """
-    if isinstance(given, str):
+    if isinstance(arguments, str):
         try:
-            given = json_text.read(given.encode() or b"{}")
+            arguments = json_text.parse_json(arguments.encode() or b"{}")
         except ValueError:
-            given = {tool.required[0]: given}  # a model that has one thing to say may leave out its name
-    if not isinstance(given, dict | None):
-        raise BadRequest("the arguments must be a JSON object", action=_usage(tool))
+            arguments = {tool.required[0]: arguments}  # a model that has one thing to say may leave out its name
+    if not isinstance(arguments, dict | None):
+        raise BadRequest("the arguments must be a JSON object", action=_usage_hint(tool))
     # Right names come last, so that they win over other names of the same argument.
-    pairs = sorted((given or {}).items(), key=lambda pair: pair[0] in tool.properties)
-    known = {_name(tool, name): value for name, value in pairs if value is not None}
-    if missing := [name for name in tool.required if name not in known]:
-        raise BadRequest(f"{tool.name} needs {', '.join(missing)}", action=_usage(tool))
-    return {name: _value(tool, name, known[name]) for name in tool.properties if name in known}
+    pairs = sorted((arguments or {}).items(), key=lambda pair: pair[0] in tool.properties)
+    named_arguments = {_canonical_name(tool, name): value for name, value in pairs if value is not None}
+    if missing := [name for name in tool.required if name not in named_arguments]:
+        raise BadRequest(f"{tool.name} needs {', '.join(missing)}", action=_usage_hint(tool))
+    return {
+        name: _read_argument(tool, name, named_arguments[name]) for name in tool.properties if name in named_arguments
+    }
 
 
 _ALIASES = {
@@ -124,50 +128,50 @@ _ALIASES = {
 """Other names that models write, by the name of the argument."""
 
 
-def _name(tool: Tool, name: str) -> str:
+def _canonical_name(tool: Tool, name: str) -> str:
     """Return the argument that a name stands for; the name itself if the tool has no such argument."""
     if name in tool.properties:
         return name
-    return next((known for known in tool.properties if name in _ALIASES.get(known, ())), name)
+    return next((argument for argument in tool.properties if name in _ALIASES.get(argument, ())), name)
 
 
-def _value(tool: Tool, name: str, value: Any) -> Any:
+def _read_argument(tool: Tool, name: str, value: Any) -> Any:
     """Return one argument in its type. Raises BadRequest if it cannot be converted."""
-    law = tool.properties[name]
+    argument_schema = tool.properties[name]
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    found = _integer(value, law) if law["type"] == "integer" else _string(value)
-    if found is None:
-        raise BadRequest(f"{name} must be one {law['type']}", action=_usage(tool))
-    if "enum" in law and found not in law["enum"]:
-        raise BadRequest(f"{name} must be one of {', '.join(law['enum'])}", action=_usage(tool))
-    return found
+    converted = _to_integer(value, argument_schema) if argument_schema["type"] == "integer" else _to_string(value)
+    if converted is None:
+        raise BadRequest(f"{name} must be one {argument_schema['type']}", action=_usage_hint(tool))
+    if "enum" in argument_schema and converted not in argument_schema["enum"]:
+        raise BadRequest(f"{name} must be one of {', '.join(argument_schema['enum'])}", action=_usage_hint(tool))
+    return converted
 
 
-def _integer(value: Any, law: Mapping[str, Any]) -> int | None:
+def _to_integer(value: Any, argument_schema: Mapping[str, Any]) -> int | None:
     """Return a number clamped to its bounds, None if it is no whole number."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,15}(?:\.0*)?\s*", value):
         value = float(value)
     # The last comparison excludes fractions, NaN and infinity.
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         return None
-    return int(max(law["minimum"], min(law["maximum"], value)))
+    return int(max(argument_schema["minimum"], min(argument_schema["maximum"], value)))
 
 
-def _string(value: Any) -> str | None:
+def _to_string(value: Any) -> str | None:
     """Return text or a number as text, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value)
 
 
-def _usage(tool: Tool) -> str:
+def _usage_hint(tool: Tool) -> str:
     """Return a hint that shows the call with its arguments."""
     names = [name if name in tool.required else f"[{name}]" for name in tool.properties]
     return f"call it as {tool.name}({', '.join(names)})"
 
 
-_ABSENT = {
+_NOT_CAPTURED_TEXTS = {
     "host-not-captured": "This site could not be found.",
     "redirect-not-captured": "This page redirects to one that does not exist.",
     "redirect-loop": "This page redirects to itself.",
@@ -175,16 +179,16 @@ _ABSENT = {
 """Texts by reason of the error, for the model."""
 
 
-def refusal(error: EmulatorError) -> str:
+def refusal_text(error: EmulatorError) -> str:
     """Return why there is no result, as text for the model, in the words of a browser rather than of an archive."""
     if isinstance(error, NotCaptured):
-        return _ABSENT.get(error.reason, "This page does not exist.") + " Search for another one."
-    if isinstance(error, NoView):
+        return _NOT_CAPTURED_TEXTS.get(error.reason, "This page does not exist.") + " Search for another one."
+    if isinstance(error, ViewUnavailable):
         return "This page has no text: it is a picture or another file."
-    if error.reason in OF_THE_CRAWL:
+    if error.reason in CRAWL_FAULT_REASONS:
         return "This page cannot be shown. Search for another one."
     return ": ".join(part for part in (error.message, error.action) if part) + "."
 
 
-def _text(text: str) -> dict[str, str]:
+def _text_content(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}

@@ -15,15 +15,15 @@ import psutil
 
 from webemu.api.http.head import REASONS
 
-BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BUCKET_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the duration histogram, in seconds; a bucket counts requests up to its bound and above the one
 before.
 """
 
 
-QUERIES, LONGEST, TOLD = 4096, 300, 50
+MAX_QUERIES, MAX_QUERY_CHARS, TOP_QUERIES = 4096, 300, 50
 """Distinct queries that are counted, characters of each, and frequent queries that a worker publishes."""
-SESSIONS, MINUTE = 10_000, 60.0
+MAX_SESSIONS, ACTIVE_SECONDS = 10_000, 60.0
 """Sessions that are remembered, and seconds after its last request during which a session counts as active."""
 
 
@@ -41,59 +41,59 @@ class Counters:
         """Guards the queries, which are recorded from several threads."""
         self._queries: Counter[str | bytes] = Counter()
         self._sessions: dict[str, float] = {}
-        self.parts: dict[str, Callable[[], Mapping[str, int] | str]] = {}
+        self.sections: dict[str, Callable[[], Mapping[str, int] | str]] = {}
         """Functions that return the figures of other components of the process, by name."""
 
-    def count(self, place: str, status: int, seconds: float) -> None:
+    def count(self, route: str, status: int, seconds: float) -> None:
         """Count a request under its route, status and duration.
 
         A route is an address of the API, the name of a service, or `other`: paths that clients make up must not fill
         the memory.
         """
-        self._requests[place, status] += 1
-        self._seconds[place] += seconds
-        buckets = self._buckets.get(place)
+        self._requests[route, status] += 1
+        self._seconds[route] += seconds
+        buckets = self._buckets.get(route)
         if buckets is None:
-            buckets = self._buckets[place] = [0] * (len(BUCKETS) + 1)
-        buckets[bisect_left(BUCKETS, seconds)] += 1
+            buckets = self._buckets[route] = [0] * (len(BUCKET_SECONDS) + 1)
+        buckets[bisect_left(BUCKET_SECONDS, seconds)] += 1
 
-    def drop(self, reasons: Iterable[str]) -> None:
+    def count_dropped_headers(self, reasons: Iterable[str]) -> None:
         """Count headers that were left out of a response, each under its reason."""
         self._dropped_headers.update(reasons)
 
-    def hear(self, query: str | bytes) -> None:
+    def record_query(self, query: str | bytes) -> None:
         """Count a search, by its text or by its query string as sent."""
         with self._lock:
-            self._queries[query[:LONGEST]] += 1
-            if len(self._queries) > QUERIES:
-                self._queries = Counter(dict(self._queries.most_common(QUERIES // 2)))
+            self._queries[query[:MAX_QUERY_CHARS]] += 1
+            if len(self._queries) > MAX_QUERIES:
+                self._queries = Counter(dict(self._queries.most_common(MAX_QUERIES // 2)))
 
-    def attend(self, session: str) -> None:
+    def record_session(self, session: str) -> None:
         """Remember that a session made a request now."""
         # Re-inserted at the end, so that the first entry is always the least recently active session.
         self._sessions.pop(session, None)
         self._sessions[session] = time.monotonic()
-        if len(self._sessions) > SESSIONS:
+        if len(self._sessions) > MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
 
-    def told(self) -> dict[str, Any]:
-        """Return what `webemu.api.observe.worker_metrics` publishes: the figures, the most frequent searches, and the sessions active in the
-        last minute.
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `webemu.api.observe.worker_metrics` publishes: the figures, the most frequent searches, and the
+        sessions active in the last minute.
         """
-        searched: Counter[str] = Counter()
+        query_counts: Counter[str] = Counter()
         with self._lock:
-            most = self._queries.most_common(QUERIES // 8)
-        for query, number in most:
-            searched[_text(query)] += number
-        since = time.monotonic() - MINUTE
-        running = [session for session, last in self._sessions.copy().items() if last > since]
-        return {**self.figures(), "queries": dict(searched.most_common(TOLD)), "sessions": running}
+            common = self._queries.most_common(MAX_QUERIES // 8)
+        for query, count in common:
+            query_counts[_query_text(query)] += count
+        since = time.monotonic() - ACTIVE_SECONDS
+        active_sessions = [session for session, last in self._sessions.copy().items() if last > since]
+        return {**self.figures(), "queries": dict(query_counts.most_common(TOP_QUERIES)), "sessions": active_sessions}
 
     def figures(self) -> dict[str, Any]:
         """Return the figures of this process, for `/v1/stats`."""
         requests: dict[str, dict[str, int]] = {}
-        for (place, status), number in sorted(self._requests.items()):
-            requests.setdefault(place, {})[str(status)] = number
+        for (route, status), count in sorted(self._requests.items()):
+            requests.setdefault(route, {})[str(status)] = count
         return {
             "pid": os.getpid(),
             "uptime_seconds": round(time.monotonic() - self._started, 1),
@@ -101,15 +101,15 @@ class Counters:
             "resident_bytes": self._process.memory_info().rss,
             "requests": requests,
             "seconds": {
-                place: {"sum": round(self._seconds[place], 6), "buckets": list(buckets)}
-                for place, buckets in sorted(self._buckets.items())
+                route: {"sum": round(self._seconds[route], 6), "buckets": list(buckets)}
+                for route, buckets in sorted(self._buckets.items())
             },
             "dropped_headers": dict(self._dropped_headers),
-            **{name: figures() for name, figures in self.parts.items()},
+            **{name: figures() for name, figures in self.sections.items()},
         }
 
 
-def _text(query: str | bytes) -> str:
+def _query_text(query: str | bytes) -> str:
     """Return a query as valid UTF-8 text; of a query string, its parameter `q`."""
     if isinstance(query, str):
         return query.encode("utf-8", "replace").decode()  # JSON may contain lone surrogates

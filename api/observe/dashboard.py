@@ -12,12 +12,18 @@ from typing import Any
 
 import orjson
 
-from webemu.api.http.response import Answer
-from webemu.api.observe.counters import BUCKETS
-from webemu.api.observe.worker_metrics import Figures, living, requests, times, total
+from webemu.api.http.response import ApiResponse
+from webemu.api.observe.counters import BUCKET_SECONDS
+from webemu.api.observe.worker_metrics import (
+    Figures,
+    count_requests,
+    live_workers,
+    merge_latency_histograms,
+    sum_figure,
+)
 
 HTML = b"text/html; charset=utf-8"
-TOP = 12
+TOP_QUERIES = 12
 """Number of frequent searches that are shown."""
 _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; connect-src 'self'; img-src 'self';"
@@ -26,51 +32,51 @@ _POLICY = (
 
 
 @cache
-def page() -> Answer:
+def render_page() -> ApiResponse:
     """Return the HTML page, which never changes. Its Content-Security-Policy allows its own style and script only."""
     folder = files("webemu.api.pages").joinpath("templates")
     parts = {name: folder.joinpath(f"dashboard.{name}").read_text() for name in ("html", "css", "js")}
     body = parts["html"].replace("/*style*/", parts["css"]).replace("/*script*/", parts["js"]).encode()
-    policy = _POLICY.format(style=_hashed(parts["css"]), script=_hashed(parts["js"]))
+    policy = _POLICY.format(style=_hash_for_csp(parts["css"]), script=_hash_for_csp(parts["js"]))
     headers = (
         (b"content-security-policy", policy.encode()),
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"no-referrer"),
     )
-    return Answer(body, kind=HTML, headers=headers)
+    return ApiResponse(body, content_type=HTML, headers=headers)
 
 
-def _hashed(text: str) -> str:
+def _hash_for_csp(text: str) -> str:
     """Return the hash source of a Content-Security-Policy for an inline script or style."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def figures(all_of: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
+def render_figures(per_worker: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
     """Return sums over all workers as JSON; the page computes rates from the differences.
 
     `world` describes the snapshot that is served; it is empty while there is none.
     """
-    searched: Counter[str] = Counter()
-    for one in all_of:
-        searched.update(one["queries"])
-    now = living(all_of)
-    places: dict[str, dict[str, Any]] = {}
-    for (place, status), number in requests(all_of).items():
-        places.setdefault(place, {"statuses": {}, "buckets": []})["statuses"][status] = number
-    for place, (_, buckets) in times(all_of).items():
-        places[place]["buckets"] = buckets
-    made = {
+    query_counts: Counter[str] = Counter()
+    for worker in per_worker:
+        query_counts.update(worker["queries"])
+    live = live_workers(per_worker)
+    routes: dict[str, dict[str, Any]] = {}
+    for (route, status), count in count_requests(per_worker).items():
+        routes.setdefault(route, {"statuses": {}, "buckets": []})["statuses"][status] = count
+    for route, (_, buckets) in merge_latency_histograms(per_worker).items():
+        routes[route]["buckets"] = buckets
+    payload = {
         "world": dict(world),
-        "bounds": BUCKETS,
-        "places": places,
-        "queries": searched.most_common(TOP),
-        "sessions": len({session for one in now for session in one["sessions"]}),
-        "workers": len(now),
-        "cpu_seconds": total(all_of, "cpu_seconds"),
-        "resident_bytes": total(now, "resident_bytes"),
-        "cache": {name: total(all_of, "cache", name) for name in ("hits", "misses")},
-        "cache_bytes": total(now, "cache", "bytes"),
-        "waiting": total(now, "pool", "waiting"),
-        "traces_lost": total(all_of, "traces", "lost"),
+        "bounds": BUCKET_SECONDS,
+        "places": routes,
+        "queries": query_counts.most_common(TOP_QUERIES),
+        "sessions": len({session for worker in live for session in worker["sessions"]}),
+        "workers": len(live),
+        "cpu_seconds": sum_figure(per_worker, "cpu_seconds"),
+        "resident_bytes": sum_figure(live, "resident_bytes"),
+        "cache": {name: sum_figure(per_worker, "cache", name) for name in ("hits", "misses")},
+        "cache_bytes": sum_figure(live, "cache", "bytes"),
+        "waiting": sum_figure(live, "pool", "waiting"),
+        "traces_lost": sum_figure(per_worker, "traces", "lost"),
     }
-    return orjson.dumps(made)
+    return orjson.dumps(payload)

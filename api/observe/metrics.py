@@ -11,12 +11,18 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from webemu.api.http.head import REASONS
-from webemu.api.observe.counters import BUCKETS
-from webemu.api.observe.worker_metrics import Figures, living, requests, times, total
+from webemu.api.observe.counters import BUCKET_SECONDS
+from webemu.api.observe.worker_metrics import (
+    Figures,
+    count_requests,
+    live_workers,
+    merge_latency_histograms,
+    sum_figure,
+)
 
-KIND = b"text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 """Content type of the text format."""
-_COUNTED = (
+_COUNTERS = (
     ("cpu_seconds", "Seconds of processor.", ("cpu_seconds",)),
     ("cache_hits", "Answers and work that were remembered.", ("cache", "hits")),
     ("cache_misses", "Answers and work that were not.", ("cache", "misses")),
@@ -24,7 +30,7 @@ _COUNTED = (
     ("traces_lost", "Rows of traces that were not.", ("traces", "lost")),
 )
 """Counters, summed over all workers that ever ran: metric name, help text, path in the figures."""
-_STANDING = (
+_GAUGES = (
     ("resident_bytes", "Memory, with what is mapped of files.", ("resident_bytes",)),
     ("cache_bytes", "Memory of what is remembered.", ("cache", "bytes")),
     ("waiting_requests", "Requests that wait for a thread or have one.", ("pool", "waiting")),
@@ -32,49 +38,51 @@ _STANDING = (
 """Gauges, summed over the workers that are alive: metric name, help text, path in the figures."""
 
 
-class _All(Collector):
+class _WorkerCollector(Collector):
     """Prometheus collector of the figures of all workers."""
 
-    def __init__(self, all_of: Sequence[Figures], world: Mapping[str, Any]) -> None:
-        self._all, self._world = all_of, world
+    def __init__(self, per_worker: Sequence[Figures], world: Mapping[str, Any]) -> None:
+        self._per_worker, self._world = per_worker, world
 
     def collect(self) -> Iterator[Metric]:
-        answered = CounterMetricFamily("webemu_requests", "Requests answered.", labels=["place", "status"])
-        for labels, number in sorted(requests(self._all).items()):
-            answered.add_metric(labels, number)
-        yield answered
-        spent = HistogramMetricFamily(
+        request_counter = CounterMetricFamily("webemu_requests", "Requests answered.", labels=["place", "status"])
+        for labels, count in sorted(count_requests(self._per_worker).items()):
+            request_counter.add_metric(labels, count)
+        yield request_counter
+        latency_histogram = HistogramMetricFamily(
             "webemu_request_seconds", "From the head of a request to its answer.", labels=["place"]
         )
-        bounds = [*map(str, BUCKETS), "+Inf"]
-        for place, (seconds, buckets) in sorted(times(self._all).items()):
-            spent.add_metric([place], list(zip(bounds, map(float, accumulate(buckets)), strict=True)), seconds)
-        yield spent
-        for name, said, path in _COUNTED:
-            yield CounterMetricFamily(f"webemu_{name}", said, value=total(self._all, *path))
+        bounds = [*map(str, BUCKET_SECONDS), "+Inf"]
+        for route, (seconds, buckets) in sorted(merge_latency_histograms(self._per_worker).items()):
+            latency_histogram.add_metric(
+                [route], list(zip(bounds, map(float, accumulate(buckets)), strict=True)), seconds
+            )
+        yield latency_histogram
+        for name, help_text, path in _COUNTERS:
+            yield CounterMetricFamily(f"webemu_{name}", help_text, value=sum_figure(self._per_worker, *path))
         dropped = CounterMetricFamily("webemu_dropped_headers", "Headers left out of answers.", labels=["reason"])
         for reason in REASONS:
-            dropped.add_metric([reason], total(self._all, "dropped_headers", reason))
+            dropped.add_metric([reason], sum_figure(self._per_worker, "dropped_headers", reason))
         yield dropped
-        now = living(self._all)
-        for name, said, path in _STANDING:
-            yield GaugeMetricFamily(f"webemu_{name}", said, value=total(now, *path))
-        yield GaugeMetricFamily("webemu_workers", "Serving processes.", value=len(now))
-        yield from self._served()
+        live = live_workers(self._per_worker)
+        for name, help_text, path in _GAUGES:
+            yield GaugeMetricFamily(f"webemu_{name}", help_text, value=sum_figure(live, *path))
+        yield GaugeMetricFamily("webemu_workers", "Serving processes.", value=len(live))
+        yield from self._snapshot_metrics()
 
-    def _served(self) -> Iterator[Metric]:
+    def _snapshot_metrics(self) -> Iterator[Metric]:
         """Yield the metrics of the snapshot that is served; without one, only its empty info metric."""
         for name in ("documents", "captures"):
             if name in self._world:
                 yield GaugeMetricFamily(f"webemu_{name}", f"The snapshot's {name}.", value=self._world[name])
-        served = GaugeMetricFamily("webemu_snapshot_info", "What is served.", labels=["collection", "snapshot"])
+        snapshot_info = GaugeMetricFamily("webemu_snapshot_info", "What is served.", labels=["collection", "snapshot"])
         if "snapshot" in self._world:
-            served.add_metric([str(self._world.get("collection", "")), str(self._world["snapshot"])], 1)
-        yield served
+            snapshot_info.add_metric([str(self._world.get("collection", "")), str(self._world["snapshot"])], 1)
+        yield snapshot_info
 
 
-def render(all_of: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
+def render(per_worker: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
     """Return the metrics page. `world` describes the snapshot that is served; it is empty while there is none."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_All(all_of, world))
+    registry.register(_WorkerCollector(per_worker, world))
     return generate_latest(registry)

@@ -12,45 +12,45 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-PERIOD = 1.0
+WRITE_SECONDS = 1.0
 """Seconds between two writes."""
 Figures = Mapping[str, Any]
 """Figures of one worker, as `Counters.to_dict` returns them."""
 
 
-class Tally:
+class MetricsAggregator:
     """Reads and writes the figures of the workers. Without a folder this process is the only worker."""
 
-    def __init__(self, own: Callable[[], Figures], folder: Path | None) -> None:
-        self._own = own
+    def __init__(self, local_figures: Callable[[], Figures], folder: Path | None) -> None:
+        self._local_figures = local_figures
         self._folder = folder
 
     def write(self) -> None:
         """Write the figures of this worker for the others to read."""
         if self._folder is None:
             return
-        part = self._folder / f"{os.getpid()}.part"
+        temporary = self._folder / f"{os.getpid()}.part"
         with suppress(OSError):  # the folder is deleted when the server stops
             # Written aside and renamed, so that no reader sees half a file.
-            part.write_text(json.dumps(self._own()))
-            part.replace(self._folder / f"{os.getpid()}.json")
+            temporary.write_text(json.dumps(self._local_figures()))
+            temporary.replace(self._folder / f"{os.getpid()}.json")
 
     def read(self) -> list[Figures]:
         """Return the figures of every worker that ever ran, this one first."""
-        found = [self._own()]
+        per_worker = [self._local_figures()]
         for path in sorted(self._folder.glob("*.json")) if self._folder else ():
             if path.stem != str(os.getpid()):
                 with suppress(OSError, ValueError):
-                    found.append(json.loads(path.read_text()))
-        return found
+                    per_worker.append(json.loads(path.read_text()))
+        return per_worker
 
 
-def living(all_of: Sequence[Figures]) -> list[Figures]:
+def live_workers(per_worker: Sequence[Figures]) -> list[Figures]:
     """Return the figures of the workers whose process still exists."""
-    return [one for one in all_of if _lives(one["pid"])]
+    return [one for one in per_worker if _is_alive(one["pid"])]
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     """True if there is a process with this id."""
     try:
         os.kill(pid, 0)
@@ -61,33 +61,33 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def total(all_of: Sequence[Figures], *names: str) -> float:
+def sum_figure(per_worker: Sequence[Figures], *names: str) -> float:
     """Return the sum of one figure over the workers, named by its path; absent ones count as 0."""
-    return sum(_at(one, names) for one in all_of)
+    return sum(_read_figure(one, names) for one in per_worker)
 
 
-def _at(figures: Any, names: Sequence[str]) -> float:
+def _read_figure(figures: Any, names: Sequence[str]) -> float:
     for name in names:
         figures = figures.get(name, {})
     return figures or 0
 
 
-def requests(all_of: Sequence[Figures]) -> dict[tuple[str, str], int]:
+def count_requests(per_worker: Sequence[Figures]) -> dict[tuple[str, str], int]:
     """Return the number of requests by route and status, over all workers."""
-    found: dict[tuple[str, str], int] = {}
-    for one in all_of:
-        for place, statuses in one["requests"].items():
-            for status, number in statuses.items():
-                found[place, status] = found.get((place, status), 0) + number
-    return found
+    counts: dict[tuple[str, str], int] = {}
+    for worker in per_worker:
+        for route, statuses in worker["requests"].items():
+            for status, count in statuses.items():
+                counts[route, status] = counts.get((route, status), 0) + count
+    return counts
 
 
-def times(all_of: Sequence[Figures]) -> dict[str, tuple[float, list[int]]]:
+def merge_latency_histograms(per_worker: Sequence[Figures]) -> dict[str, tuple[float, list[int]]]:
     """Return, by route, the total seconds and the number of requests in each bucket, over all workers."""
-    found: dict[str, tuple[float, list[int]]] = {}
-    for one in all_of:
-        for place, spent in one["seconds"].items():
-            seconds, buckets = found.get(place, (0.0, [0] * len(spent["buckets"])))
-            added = [a + b for a, b in zip(buckets, spent["buckets"], strict=True)]
-            found[place] = (seconds + spent["sum"], added)
-    return found
+    histograms: dict[str, tuple[float, list[int]]] = {}
+    for worker in per_worker:
+        for route, histogram in worker["seconds"].items():
+            seconds, buckets = histograms.get(route, (0.0, [0] * len(histogram["buckets"])))
+            added = [a + b for a, b in zip(buckets, histogram["buckets"], strict=True)]
+            histograms[route] = (seconds + histogram["sum"], added)
+    return histograms

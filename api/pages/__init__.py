@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from webemu.api.http.request import Handler
 from webemu.api.pages import browser, results, view
-from webemu.api.pages.template import page
+from webemu.api.pages.template import as_handler
 
 PAGES: Sequence[tuple[re.Pattern[str], Handler]] = (
-    (re.compile("/"), page(results.home)),
-    (re.compile("/search"), page(results.answer)),
-    (re.compile("/view"), page(view.answer)),
-    (re.compile("/suggest"), page(browser.suggest)),
-    (re.compile(r"/opensearch\.xml"), page(browser.opensearch)),
-    (re.compile(r"/favicon\.ico"), page(browser.icon)),
+    (re.compile("/"), as_handler(results.answer_home)),
+    (re.compile("/search"), as_handler(results.answer_search)),
+    (re.compile("/view"), as_handler(view.answer_view)),
+    (re.compile("/suggest"), as_handler(browser.answer_suggest)),
+    (re.compile(r"/opensearch\.xml"), as_handler(browser.answer_opensearch)),
+    (re.compile(r"/favicon\.ico"), as_handler(browser.answer_icon)),
 )
 """Handlers by path, for the server's own host names."""

@@ -9,32 +9,39 @@ import orjson
 
 from webemu.api.http.request import Request
 from webemu.api.pages import addresses
-from webemu.api.pages.template import fill, reply
-from webemu.api.services.origin import Reply
+from webemu.api.pages.template import build_response, fill_template
+from webemu.api.services.origin import Response
 from webemu.emulator.world import World
 
-LIMIT = 10
+MAX_COMPLETIONS = 10
 """Most completions."""
-MAX_BEGUN = 200
+MAX_TYPED_CHARS = 200
 """Most characters of the text to complete."""
 
 
-def opensearch(world: World, request: Request) -> Reply:
+def answer_opensearch(world: World, request: Request) -> Response:
     """Answer `/opensearch.xml`, the description that lets a browser add this search engine."""
-    return reply(fill("opensearch.xml", origin=request.origin), "application/opensearchdescription+xml", world.snapshot)
+    return build_response(
+        fill_template("opensearch.xml", origin=request.origin), "application/opensearchdescription+xml", world.snapshot
+    )
 
 
-def suggest(world: World, request: Request) -> Reply:
+def answer_suggest(world: World, request: Request) -> Response:
     """Answer `/suggest?q=`: the typed text, completions, an empty description and a search address of each.
 
     Titles have no date, so that a session that sees the web of a past day gets none.
     """
-    begun = next((value[:MAX_BEGUN] for name, value in request.parameters if name == "q"), "")
-    titles = world.suggest(begun, LIMIT) if request.session.at is None else []
-    found = [begun, titles, [""] * len(titles), [request.origin + addresses.search(title) for title in titles]]
-    return reply(orjson.dumps(found), "application/x-suggestions+json", world.snapshot)
+    typed = next((value[:MAX_TYPED_CHARS] for name, value in request.parameters if name == "q"), "")
+    titles = world.suggest(typed, MAX_COMPLETIONS) if request.session.at_time is None else []
+    suggestions = [
+        typed,
+        titles,
+        [""] * len(titles),
+        [request.origin + addresses.search_url(title) for title in titles],
+    ]
+    return build_response(orjson.dumps(suggestions), "application/x-suggestions+json", world.snapshot)
 
 
-def icon(world: World, request: Request) -> Reply:
+def answer_icon(world: World, request: Request) -> Response:
     """Answer `/favicon.ico` with an SVG."""
-    return reply(fill("icon.svg"), "image/svg+xml", world.snapshot)
+    return build_response(fill_template("icon.svg"), "image/svg+xml", world.snapshot)

@@ -9,37 +9,37 @@ from zlib import crc32
 
 from webemu.api.http.request import Request
 from webemu.api.pages import addresses
-from webemu.api.pages.template import first, sheet
-from webemu.api.services.origin import Reply
+from webemu.api.pages.template import first_param, render_page
+from webemu.api.services.origin import Response
 from webemu.emulator import urls
-from webemu.emulator.highlight import pieces
-from webemu.emulator.query import MAX_CHARS, Group, Parsed, conditions, parse
+from webemu.emulator.highlight import split_at_spans
+from webemu.emulator.query import MAX_CHARS, Group, ParsedQuery, list_conditions, parse_query
 from webemu.emulator.types import Hit, Query
-from webemu.emulator.world import DEEPEST, World
+from webemu.emulator.world import MAX_RANK, World
 
-SIZE = 10
+PAGE_SIZE = 10
 """Results on a page."""
-AHEAD = 5
+PAGES_PER_BLOCK = 5
 """Pages that one search fetches, so that the links to the next pages are known."""
-LAST = DEEPEST // SIZE
+MAX_PAGE = MAX_RANK // PAGE_SIZE
 """Number of the last page."""
-TINTS = 8
+TINT_COUNT = 8
 """Number of colours for hosts."""
-SUGGESTED = 6
+MAX_SUGGESTED = 6
 """Most titles to suggest for a search without results."""
-RELATED = 8
+MAX_RELATED = 8
 """Most related searches."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ResultView:
     """One result, as the template reads it."""
 
     url: str
     title: str
     href: str
     """Address of the page: the URL itself for a client of the proxy, else the view of it."""
-    crumbs: Sequence[str]
+    breadcrumbs: Sequence[str]
     """Host and parts of the path."""
     host: str
     tint: int
@@ -60,65 +60,74 @@ class Condition:
     """Address of the search without the filter."""
 
 
-def home(world: World, request: Request) -> Reply:
+def answer_home(world: World, request: Request) -> Response:
     """Answer `/`: the search box and the size of the crawl."""
-    spans = [archive for archive in world.archives() if archive.last]
-    times = (min((one.first for one in spans), default=0), max((one.last for one in spans), default=0))
-    return sheet(world, "home.html", figures=world.figures(), times=[addresses.stamp(time) for time in times if time])
+    dated_archives = [archive for archive in world.archives() if archive.last_time]
+    times = (
+        min((archive_info.first_time for archive_info in dated_archives), default=0),
+        max((archive_info.last_time for archive_info in dated_archives), default=0),
+    )
+    return render_page(
+        world, "home.html", figures=world.figures(), times=[addresses.format_timestamp(time) for time in times if time]
+    )
 
 
-def answer(world: World, request: Request) -> Reply:
+def answer_search(world: World, request: Request) -> Response:
     """Answer `/search?q=&page=`; without a query, the front page."""
-    text = first(request, "q", MAX_CHARS)
+    text = first_param(request, "q", MAX_CHARS)
     if not text:
-        return home(world, request)
-    page = _number(first(request, "page"))
-    block = (page - 1) // AHEAD
+        return answer_home(world, request)
+    page = _parse_page_number(first_param(request, "page"))
+    block = (page - 1) // PAGES_PER_BLOCK
     # One search covers a block of pages, so that the links to the following pages are right.
-    found = world.search(Query(text, block + 1, SIZE * AHEAD, request.session.at))
-    start = (page - 1) % AHEAD * SIZE
-    words = parse(text).words
-    last = min(LAST, block * AHEAD + -(-len(found.hits) // SIZE) + found.more)
-    return sheet(
+    results = world.search(Query(text, block + 1, PAGE_SIZE * PAGES_PER_BLOCK, request.session.at_time))
+    offset = (page - 1) % PAGES_PER_BLOCK * PAGE_SIZE
+    words = parse_query(text).words
+    last_page = min(MAX_PAGE, block * PAGES_PER_BLOCK + -(-len(results.hits) // PAGE_SIZE) + results.more)
+    return render_page(
         world,
         "results.html",
         query=text,
         page=page,
-        results=[_shown(world, request, hit, words) for hit in found.hits[start : start + SIZE]],
-        pages=list(_pages(page, last)),
-        last=last,
-        correction=world.correct(text) if page == 1 and request.session.at is None else None,
-        conditions=[_condition(said, rest) for said, rest in conditions(text)],
-        related=world.related(text, found.hits, RELATED),
-        similar_titles=_suggested(world, request, words) if not found.hits else [],
+        results=[_build_view(world, request, hit, words) for hit in results.hits[offset : offset + PAGE_SIZE]],
+        pages=list(_linked_page_numbers(page, last_page)),
+        last=last_page,
+        correction=world.correct(text) if page == 1 and request.session.at_time is None else None,
+        conditions=[_describe_condition(parsed, remaining_query) for parsed, remaining_query in list_conditions(text)],
+        related=world.related_queries(text, results.hits, MAX_RELATED),
+        similar_titles=_suggest_titles(world, request, words) if not results.hits else [],
     )
 
 
-def _number(text: str) -> int:
+def _parse_page_number(text: str) -> int:
     """Return the number of a page, clamped to those that exist; 1 if the text is no number."""
-    return min(LAST, max(1, int(text))) if text.isascii() and text.isdigit() and len(text) < 6 else 1
+    return min(MAX_PAGE, max(1, int(text))) if text.isascii() and text.isdigit() and len(text) < 6 else 1
 
 
-def _pages(page: int, last: int) -> Iterator[int]:
+def _linked_page_numbers(page: int, last: int) -> Iterator[int]:
     """Yield the numbers of pages around the current one that become links."""
-    return (number for number in range(max(1, page - AHEAD), page + AHEAD + 1) if number <= max(last, page))
+    return (
+        number
+        for number in range(max(1, page - PAGES_PER_BLOCK), page + PAGES_PER_BLOCK + 1)
+        if number <= max(last, page)
+    )
 
 
-def _shown(world: World, request: Request, hit: Hit, words: str) -> Shown:
-    url, host = hit.url, urls.host(hit.url)
-    return Shown(
+def _build_view(world: World, request: Request, hit: Hit, words: str) -> ResultView:
+    url, host = hit.url, urls.host_of(hit.url)
+    return ResultView(
         url=url,
         title=hit.title,
-        href=addresses.real(request, url) or addresses.view(url),
-        crumbs=addresses.crumbs(url),
+        href=addresses.direct_url(request, url) or addresses.view_url(url),
+        breadcrumbs=addresses.split_breadcrumbs(url),
         host=host,
-        tint=crc32(urls.domain(host)[0].encode()) % TINTS,
+        tint=crc32(urls.split_domain(host)[0].encode()) % TINT_COUNT,
         date=hit.date,
-        snippet=pieces(hit.snippet, world.occurrences(hit.snippet, words)),
+        snippet=split_at_spans(hit.snippet, world.occurrences(hit.snippet, words)),
     )
 
 
-_NAMES = {
+_FILTER_LABELS = {
     "phrases": "exactly",
     "excluded_terms": "without",
     "sites": "site",
@@ -137,28 +146,32 @@ _NAMES = {
 """Labels of filters by the attribute of the parsed query that holds them."""
 
 
-def _condition(said: Parsed, rest: str) -> Condition:
+def _describe_condition(parsed: ParsedQuery, remaining_query: str) -> Condition:
     """Return a filter for display; `parsed` holds it alone, `remaining_query` is the query without it."""
-    name, value = next((name, value) for name in _NAMES if (value := getattr(said, name)))
-    return Condition(_NAMES[name], _value(value), addresses.search(rest) if rest else "/")
+    name, value = next((name, value) for name in _FILTER_LABELS if (value := getattr(parsed, name)))
+    return Condition(
+        _FILTER_LABELS[name],
+        _format_filter_value(value),
+        addresses.search_url(remaining_query) if remaining_query else "/",
+    )
 
 
-def _value(value: date | tuple[str | Group | tuple[int, int], ...]) -> str:
+def _format_filter_value(value: date | tuple[str | Group | tuple[int, int], ...]) -> str:
     """Return the first value of a filter as text."""
     if isinstance(value, date):
         return str(value)
-    one = value[0]
-    if isinstance(one, Group):
-        return one.text
-    return one if isinstance(one, str) else f"{one[0]} to {one[1]}"
+    first_value = value[0]
+    if isinstance(first_value, Group):
+        return first_value.text
+    return first_value if isinstance(first_value, str) else f"{first_value[0]} to {first_value[1]}"
 
 
-def _suggested(world: World, request: Request, words: str) -> list[str]:
+def _suggest_titles(world: World, request: Request, words: str) -> list[str]:
     """Return titles that begin like words of the query.
 
     Titles have no date, so that a session that sees the web of a past day gets none.
     """
-    if request.session.at is not None:
+    if request.session.at_time is not None:
         return []
-    begun = (title for word in words.split()[:3] for title in world.suggest(word[:6], SUGGESTED))
-    return list(dict.fromkeys(begun))[:SUGGESTED]
+    titles = (title for word in words.split()[:3] for title in world.suggest(word[:6], MAX_SUGGESTED))
+    return list(dict.fromkeys(titles))[:MAX_SUGGESTED]

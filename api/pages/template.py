@@ -15,22 +15,22 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from webemu.api.http.errors import INFRASTRUCTURE, is_ours
+from webemu.api.http.errors import INFRASTRUCTURE, is_server_fault
 from webemu.api.http.request import Handler, Request
 from webemu.api.pages import addresses
-from webemu.api.services.origin import Headers, Reply
+from webemu.api.services.origin import Headers, Response
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.world import World
 
-HTML = "text/html; charset=utf-8"
-_POLICY = (
+HTML_TYPE = "text/html; charset=utf-8"
+_POLICY_TEMPLATE = (
     "default-src 'none'; style-src '{style}'; img-src 'self' data:; form-action 'self'; frame-src 'self';"
     " frame-ancestors 'self'; base-uri 'none'"
 )
 
 
 @cache
-def _templates() -> Environment:
+def _load_templates() -> Environment:
     """Return the environment of this package's templates, which fails on an undefined name."""
     loader = PackageLoader("webemu.api.pages")
     environment = Environment(
@@ -42,60 +42,60 @@ def _templates() -> Environment:
 
 
 @cache
-def _policy() -> bytes:
+def _security_policy() -> bytes:
     """Return the Content-Security-Policy (CSP level 3), in which the only style sheet is named by its hash."""
-    style = str(_templates().globals["style"])
-    return _POLICY.format(style=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}").encode()
+    style = str(_load_templates().globals["style"])
+    return _POLICY_TEMPLATE.format(style=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}").encode()
 
 
-def fill(template: str, **values: Any) -> bytes:
+def fill_template(template: str, **values: Any) -> bytes:
     """Return a filled template as bytes."""
-    return _templates().get_template(template).render(**values).encode("utf-8", "replace")
+    return _load_templates().get_template(template).render(**values).encode("utf-8", "replace")
 
 
-def sheet(world: World, template: str, error: EmulatorError | None = None, **values: Any) -> Reply:
+def render_page(world: World, template: str, error: EmulatorError | None = None, **values: Any) -> Response:
     """Return a page of HTML with the status of the error, 200 without one. Templates know the world as `world`."""
-    return reply(fill(template, world=world, error=error, **values), HTML, world.snapshot, error)
+    return build_response(fill_template(template, world=world, error=error, **values), HTML_TYPE, world.snapshot, error)
 
 
-def reply(body: bytes, kind: str, snapshot: str, error: EmulatorError | None = None) -> Reply:
+def build_response(body: bytes, content_type: str, snapshot: str, error: EmulatorError | None = None) -> Response:
     """Return a response with the headers that all of these pages share."""
     headers: Headers = [
-        (b"Content-Type", kind.encode()),
+        (b"Content-Type", content_type.encode()),
         (b"Content-Length", b"%d" % len(body)),
-        (b"Content-Security-Policy", _policy()),
+        (b"Content-Security-Policy", _security_policy()),
         (b"X-Content-Type-Options", b"nosniff"),
         (b"Referrer-Policy", b"no-referrer"),
         (b"X-Webemu-Snapshot", snapshot.encode()),
     ]
     status = HTTPStatus(error.status if error else 200)
-    return Reply(status.value, status.phrase.encode(), headers + _marks(error), body)
+    return Response(status.value, status.phrase.encode(), headers + _debug_headers(error), body)
 
 
-def _marks(error: EmulatorError | None) -> Headers:
+def _debug_headers(error: EmulatorError | None) -> Headers:
     """Return this server's headers for an error; none without one."""
     if error is None:
         return []
     reason = (b"X-Webemu-Reason", error.reason.encode())
-    return [reason, INFRASTRUCTURE] if is_ours(error) else [reason]
+    return [reason, INFRASTRUCTURE] if is_server_fault(error) else [reason]
 
 
-def page(answer: Callable[[World, Request], Reply]) -> Handler:
+def as_handler(answer_page: Callable[[World, Request], Response]) -> Handler:
     """Wrap a function as a handler: its errors become HTML pages; methods other than GET and HEAD are passed on."""
 
-    @wraps(answer)
-    def handle(world: World, request: Request) -> Reply | None:
+    @wraps(answer_page)
+    def handle(world: World, request: Request) -> Response | None:
         # None passes the request on: another handler may answer it.
         if request.method not in ("GET", "HEAD"):
             return None
         try:
-            return answer(world, request)
+            return answer_page(world, request)
         except EmulatorError as error:
-            return sheet(world, "problem.html", error, url=first(request, "url"))
+            return render_page(world, "problem.html", error, url=first_param(request, "url"))
 
     return handle
 
 
-def first(request: Request, name: str, limit: int = 8192) -> str:
+def first_param(request: Request, name: str, limit: int = 8192) -> str:
     """Return the first parameter of a name, stripped and cut to `limit` characters; empty if there is none."""
     return next((value.strip()[:limit] for key, value in request.parameters if key == name), "")

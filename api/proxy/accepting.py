@@ -18,17 +18,17 @@ from typing import Any, cast
 
 import uvloop
 
-from webemu.emulator.logs import event
+from webemu.emulator.logs import event_extra
 
 log = logging.getLogger("webemu.serve")
 
-PER_TURN = 256
+MAX_ACCEPTS_PER_TURN = 256
 """Most connections that one worker accepts in one iteration. The rest waits for its next iteration, so that busy
 connections need not wait for a whole burst, or for another worker that listens on the same socket.
 """
 PAUSE_SECONDS = 0.5
 """Seconds until the next attempt when the system has no file descriptors or memory left for a connection."""
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_EXHAUSTED_ERRORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """System errors that say that a resource for connections is used up."""
 
 
@@ -62,13 +62,13 @@ class Acceptor:
 
     def _accept(self) -> None:
         """Accept the connections that wait, up to the limit of one iteration."""
-        for _ in range(PER_TURN):
+        for _ in range(MAX_ACCEPTS_PER_TURN):
             try:
                 connection, _address = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if error.errno not in _EXHAUSTED:
+                if error.errno not in _EXHAUSTED_ERRORS:
                     raise
                 self._pause(error)
                 return
@@ -92,7 +92,7 @@ class Acceptor:
     def _pause(self, error: OSError) -> None:
         """Stop watching the socket for a while: it would stay readable, and the loop would do nothing else."""
         message = "no connection can be accepted: %s; raise the limit (ulimit -n) or let clients keep fewer open"
-        log.error(message, error.strerror, extra=event("accept_failed", error=error.strerror))
+        log.error(message, error.strerror, extra=event_extra("accept_failed", error=error.strerror))
         self._loop.remove_reader(self._listener)
         self._timer = self._loop.call_later(PAUSE_SECONDS, self._resume)
 

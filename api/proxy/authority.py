@@ -24,44 +24,44 @@ from webemu.emulator.errors import EmulatorError
 
 FOLDER = "ca"
 """Folder of the authority, below the root of the collections."""
-CERTIFICATE, KEY = "ca.pem", "ca.key"
+CERTIFICATE_FILE, KEY_FILE = "ca.pem", "ca.key"
 COMMON_NAME = "webemu local CA - for the emulated web only"
 """Name in the certificate of the authority."""
-CONTEXTS = 2048
+MAX_CONTEXTS = 2048
 """Host names whose TLS contexts are kept, in one process."""
-YEARS, LEAF_DAYS = 10, 397
+CA_YEARS, LEAF_DAYS = 10, 397
 
 
-def ensure(root: Path) -> Path:
+def ensure_authority(root: Path) -> Path:
     """Return the folder of the authority below a root of collections, creating it with a new key if necessary.
 
     Raises:
         EmulatorError: it does not exist and cannot be created.
     """
     folder = root / FOLDER
-    if (folder / CERTIFICATE).exists():
+    if (folder / CERTIFICATE_FILE).exists():
         return folder
     try:
         root.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=".ca-", dir=root))
+        temporary = Path(tempfile.mkdtemp(prefix=".ca-", dir=root))
     except OSError as error:
         action = f"create it as a user who may write to {root}: webemu ca --root {root}"
         raise EmulatorError(f"{folder} does not exist and cannot be created: {error}", action=action) from error
     key = ec.generate_private_key(ec.SECP256R1())
-    for name, content in ((KEY, _pem(key)), (CERTIFICATE, _root_certificate(key))):
-        (made / name).touch(0o600)
-        (made / name).write_bytes(content)
+    for name, content in ((KEY_FILE, _encode_pem(key)), (CERTIFICATE_FILE, _make_root_certificate(key))):
+        (temporary / name).touch(0o600)
+        (temporary / name).write_bytes(content)
     try:
-        made.rename(folder)
+        temporary.rename(folder)
     except OSError:  # of two processes that create it at the same time, the first wins
-        shutil.rmtree(made)
+        shutil.rmtree(temporary)
     return folder
 
 
-def _root_certificate(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _make_root_certificate(key: ec.EllipticCurvePrivateKey) -> bytes:
     """Return the self-signed certificate of a new authority, in PEM."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, COMMON_NAME)])
-    builder = _builder(name, name, key.public_key(), 365 * YEARS)
+    builder = _certificate_builder(name, name, key.public_key(), 365 * CA_YEARS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)  # no sub-CAs
     usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
     builder = builder.add_extension(usage, critical=True)
@@ -70,45 +70,45 @@ def _root_certificate(key: ec.EllipticCurvePrivateKey) -> bytes:
     return signed.public_bytes(serialization.Encoding.PEM)
 
 
-class Contexts:
+class TlsContextCache:
     """TLS contexts by host name. The authority is read, or created, when the first one is requested."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._authority: Authority | None = None
+        self._authority: CertificateAuthority | None = None
 
     def __call__(self, name: str) -> ssl.SSLContext:
         """Return the TLS context of a host name in lower case."""
         if self._authority is None:
-            self._authority = Authority(ensure(self._root))
-        return self._authority.context(name)
+            self._authority = CertificateAuthority(ensure_authority(self._root))
+        return self._authority.tls_context(name)
 
 
-class Authority:
+class CertificateAuthority:
     """Issues certificates for host names, signed by the authority in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._certificate = x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes())
-        key = serialization.load_pem_private_key((folder / KEY).read_bytes(), None)
+        self._certificate = x509.load_pem_x509_certificate((folder / CERTIFICATE_FILE).read_bytes())
+        key = serialization.load_pem_private_key((folder / KEY_FILE).read_bytes(), None)
         assert isinstance(key, ec.EllipticCurvePrivateKey)
         self._key = key
         self._leaf_key = ec.generate_private_key(ec.SECP256R1())
         # OpenSSL parses this format fastest, and parsing the key is most of the cost of a context
-        self._leaf_pem = _pem(self._leaf_key, serialization.PrivateFormat.TraditionalOpenSSL)
-        self.context: Callable[[str], ssl.SSLContext] = lru_cache(CONTEXTS)(self._context)
+        self._leaf_pem = _encode_pem(self._leaf_key, serialization.PrivateFormat.TraditionalOpenSSL)
+        self.tls_context: Callable[[str], ssl.SSLContext] = lru_cache(MAX_CONTEXTS)(self._make_tls_context)
         """Returns the TLS context of a host name in lower case; cached."""
 
-    def _context(self, name: str) -> ssl.SSLContext:
+    def _make_tls_context(self, name: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["http/1.1"])  # the only version spoken here
         context.options |= ssl.OP_NO_RENEGOTIATION
         with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # Python loads certificates from files only
-            file.write(self._leaf_pem + self._mint(name))
+            file.write(self._leaf_pem + self._issue(name))
             file.flush()
             context.load_cert_chain(file.name)
         return context
 
-    def _mint(self, name: str) -> bytes:
+    def _issue(self, name: str) -> bytes:
         """Return a new certificate for a host name or IP address, in PEM."""
         try:
             alternative: x509.GeneralName = x509.IPAddress(ipaddress.ip_address(name))
@@ -116,7 +116,7 @@ class Authority:
             alternative = x509.DNSName(name)
         # X.509 limits a common name to 64 characters; clients read the alternative name anyway.
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
-        builder = _builder(subject, self._certificate.subject, self._leaf_key.public_key(), LEAF_DAYS)
+        builder = _certificate_builder(subject, self._certificate.subject, self._leaf_key.public_key(), LEAF_DAYS)
         names = x509.SubjectAlternativeName([alternative])
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
@@ -126,7 +126,7 @@ class Authority:
         return signed.public_bytes(serialization.Encoding.PEM)
 
 
-def _builder(
+def _certificate_builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
 ) -> x509.CertificateBuilder:
     """Return a certificate builder with names, key, a random serial number, and a validity from yesterday on."""
@@ -137,7 +137,7 @@ def _builder(
     return builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=days))
 
 
-def _pem(
+def _encode_pem(
     key: ec.EllipticCurvePrivateKey, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8
 ) -> bytes:
     """Return a private key in PEM, unencrypted."""

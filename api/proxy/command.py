@@ -11,36 +11,36 @@ import typer
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from webemu.api.proxy.authority import CERTIFICATE, ensure
-from webemu.api.proxy.programs import for_cdx_toolkit, for_wget
-from webemu.emulator.config import load
+from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
+from webemu.api.proxy.programs import configure_cdx_toolkit, configure_wget
+from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
 
 Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
-PROXY = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DDGS_PROXY")
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DDGS_PROXY")
 """Variables by which programs find their proxy."""
-BUNDLE = (
+CA_VARIABLES = (
     "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "HTTPLIB2_CA_CERTS",
     "AWS_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "DENO_CERT",
 )  # fmt: skip
 """Variables by which programs find certificate authorities that they trust."""
-DIRECT = "localhost,127.0.0.1,::1"
+NO_PROXY_HOSTS = "localhost,127.0.0.1,::1"
 """Hosts that are reached without the proxy."""
 
 
-def exports(root: Path, server: str = "") -> dict[str, str]:
+def build_exports(root: Path, server: str = "") -> dict[str, str]:
     """Return environment variables that make programs trust the authority of a root of collections.
 
     With the address of a server they also make programs use it as their proxy.
 
         build_exports(Path("webemu-data"), "http://127.0.0.1:8800")["HTTPS_PROXY"]   # "http://127.0.0.1:8800"
     """
-    folder = ensure(root).resolve()
-    trusted = dict.fromkeys(BUNDLE, str(folder / CERTIFICATE)) | for_wget(folder)
+    folder = ensure_authority(root).resolve()
+    trusted = dict.fromkeys(CA_VARIABLES, str(folder / CERTIFICATE_FILE)) | configure_wget(folder)
     if not server:
         return trusted
-    direct = {"NO_PROXY": DIRECT, "no_proxy": DIRECT, "NODE_USE_ENV_PROXY": "1"}
-    return dict.fromkeys(PROXY, server) | trusted | direct | for_cdx_toolkit(server)
+    direct = {"NO_PROXY": NO_PROXY_HOSTS, "no_proxy": NO_PROXY_HOSTS, "NODE_USE_ENV_PROXY": "1"}
+    return dict.fromkeys(PROXY_VARIABLES, server) | trusted | direct | configure_cdx_toolkit(server)
 
 
 def ca(
@@ -52,7 +52,7 @@ def ca(
     It signs the certificates of the emulated web. Only you can read its key, and it is installed nowhere: programs
     are made to trust it one by one (see `webemu env`).
     """
-    path = ensure(load({"root": root}).root) / CERTIFICATE
+    path = ensure_authority(load_config({"root": root}).root) / CERTIFICATE_FILE
     certificate = x509.load_pem_x509_certificate(path.read_bytes())
     print(f"certificate  {path.resolve()}")
     print(f"name         {certificate.subject.rfc4514_string()}")
@@ -82,5 +82,5 @@ def env(
     if not server.startswith(("http://", "https://")):
         action = "give the URL of the server: --server http://127.0.0.1:8800"
         raise BadRequest(f"{server!r} is not the URL of a proxy", action=action)
-    for name, value in exports(load({"root": root}).root, server).items():
+    for name, value in build_exports(load_config({"root": root}).root, server).items():
         print(f"export {name}={shlex.quote(value)}")

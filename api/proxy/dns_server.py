@@ -14,56 +14,56 @@ from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from typing import TypeAlias
 
-from webemu.api.proxy.dns_answers import MAX_PACKET, Address
-from webemu.api.proxy.listener import bound, listen
+from webemu.api.proxy.dns_answers import MAX_PACKET_BYTES, Address
+from webemu.api.proxy.listener import bind_socket, listen
 from webemu.emulator.errors import BadRequest
 
-Reply: TypeAlias = Callable[[bytes, Address], bytes]
+PacketHandler: TypeAlias = Callable[[bytes, Address], bytes]
 """Function that returns the packet to send back to one that arrived at a local address; empty for none."""
 
-TURN = 64
+MAX_PACKETS_PER_TURN = 64
 """Packets that are read before other work has its turn."""
-CONNECTIONS = 256
+MAX_CONNECTIONS = 256
 """Most TCP connections at the same time."""
-SECONDS = 10.0
+CONNECTION_SECONDS = 10.0
 """Seconds that a TCP connection may take (RFC 7766, section 6.2.3)."""
-QUESTIONS = 100
+MAX_QUESTIONS = 100
 """Most questions on one TCP connection."""
 IP_PKTINFO = 8
 """Number of a socket option of Linux, ip(7); Python 3.11 has no name for it."""
-_ANCILLARY = 128
+_ANCILLARY_BYTES = 128
 """Bytes reserved for the ancillary data of a packet."""
 
 
-def check(host: str, port: int) -> None:
+def check_dns_port(host: str, port: int) -> None:
     """Raise BadRequest if DNS cannot be served at this address: the port is taken, or the platform cannot tell
     addresses.
 
     Called before any worker starts.
     """
     listen(host, port).close()
-    with bound(host, port, socket.SOCK_DGRAM) as datagrams:
-        if sys.platform != "linux" and _plain(datagrams.getsockname()[0]).is_unspecified:
+    with bind_socket(host, port, socket.SOCK_DGRAM) as datagrams:
+        if sys.platform != "linux" and _parse_address(datagrams.getsockname()[0]).is_unspecified:
             raise BadRequest(f"DNS cannot tell which address of {host} a client used", action="name one with --host")
 
 
-class Resolver:
+class DnsServer:
     """The DNS sockets of one process."""
 
-    def __init__(self, host: str, port: int, reply: Reply) -> None:
-        self._place = (host, port)
-        self._reply = reply
+    def __init__(self, host: str, port: int, answer_packet: PacketHandler) -> None:
+        self._address = (host, port)
+        self._answer_packet = answer_packet
         self._connections = 0
         self._datagrams: socket.socket
         self._streams: asyncio.Server
 
     async def open(self) -> None:
         """Open the sockets and start answering."""
-        self._datagrams = bound(*self._place, socket.SOCK_DGRAM, shared=True)
-        _tell_address(self._datagrams)
+        self._datagrams = bind_socket(*self._address, socket.SOCK_DGRAM, shared=True)
+        _request_destination(self._datagrams)
         self._datagrams.setblocking(False)
-        asyncio.get_running_loop().add_reader(self._datagrams, self._read)
-        self._streams = await asyncio.start_server(self._converse, sock=listen(*self._place, shared=True))
+        asyncio.get_running_loop().add_reader(self._datagrams, self._answer_datagrams)
+        self._streams = await asyncio.start_server(self._serve_connection, sock=listen(*self._address, shared=True))
 
     def close(self) -> None:
         """Stop answering and close the sockets."""
@@ -71,67 +71,69 @@ class Resolver:
         self._datagrams.close()
         self._streams.close()
 
-    def _read(self) -> None:
+    def _answer_datagrams(self) -> None:
         """Answer the packets that wait at the UDP socket."""
-        for _ in range(TURN):
+        for _ in range(MAX_PACKETS_PER_TURN):
             try:  # one byte more than allowed, so that a longer packet is noticed
-                packet, told, _, asker = self._datagrams.recvmsg(MAX_PACKET + 1, _ANCILLARY)
+                packet, ancillary, _, client = self._datagrams.recvmsg(MAX_PACKET_BYTES + 1, _ANCILLARY_BYTES)
             except OSError:  # nothing more to read, or an error of an earlier answer
                 return
-            if reply := self._reply(packet, _here(told, self._datagrams)):
+            if reply := self._answer_packet(packet, _destination_address(ancillary, self._datagrams)):
                 with suppress(OSError):  # a lost datagram: the client asks again
-                    self._datagrams.sendmsg([reply], told, 0, asker)
+                    self._datagrams.sendmsg([reply], ancillary, 0, client)
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one TCP connection within its limits."""
         self._connections += 1
         try:
-            if self._connections <= CONNECTIONS:
-                async with asyncio.timeout(SECONDS):
-                    await self._questions(reader, writer)
+            if self._connections <= MAX_CONNECTIONS:
+                async with asyncio.timeout(CONNECTION_SECONDS):
+                    await self._answer_questions(reader, writer)
         except (OSError, EOFError):  # the client is too slow, or gone
             pass
         finally:
             self._connections -= 1
             writer.close()
 
-    async def _questions(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer_questions(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the questions of a TCP connection: each message follows its length in two bytes (RFC 1035, section
         4.2.2).
         """
-        here = _plain(writer.get_extra_info("sockname")[0])
-        for _ in range(QUESTIONS):
+        local_address = _parse_address(writer.get_extra_info("sockname")[0])
+        for _ in range(MAX_QUESTIONS):
             size = int.from_bytes(await reader.readexactly(2))
-            if size > MAX_PACKET or not (reply := self._reply(await reader.readexactly(size), here)):
+            if size > MAX_PACKET_BYTES or not (
+                reply := self._answer_packet(await reader.readexactly(size), local_address)
+            ):
                 return
             writer.write(len(reply).to_bytes(2) + reply)
             await writer.drain()
 
 
-def _tell_address(datagrams: socket.socket) -> None:
+def _request_destination(datagrams: socket.socket) -> None:
     """Ask the kernel to tell the destination address of each packet. Linux only."""
     if sys.platform == "linux":
-        six = datagrams.family == socket.AF_INET6
-        level, option = (socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO) if six else (socket.IPPROTO_IP, IP_PKTINFO)
+        is_ipv6 = datagrams.family == socket.AF_INET6
+        level, option = (socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO) if is_ipv6 else (socket.IPPROTO_IP, IP_PKTINFO)
         datagrams.setsockopt(level, option, 1)
 
 
-def _here(told: list[tuple[int, int, bytes]], datagrams: socket.socket) -> Address:
+def _destination_address(ancillary: list[tuple[int, int, bytes]], datagrams: socket.socket) -> Address:
     """Return the destination of a packet: `ipi_spec_dst` of struct in_pktinfo, or `ipi6_addr` of struct in6_pktinfo."""
-    for level, _, content in told:
+    for level, _, content in ancillary:
         if level == socket.IPPROTO_IP:
             return ip_address(content[4:8])
-        return _mapped(IPv6Address(content[:16]))
-    return _plain(datagrams.getsockname()[0])
+        return _unmap_ipv4(IPv6Address(content[:16]))
+    return _parse_address(datagrams.getsockname()[0])
 
 
-def _plain(text: str) -> Address:
+def _parse_address(text: str) -> Address:
     """Return an IP address from text, without the zone of a link-local one."""
     address = ip_address(text.partition("%")[0])
-    return _mapped(address) if isinstance(address, IPv6Address) else address
+    return _unmap_ipv4(address) if isinstance(address, IPv6Address) else address
 
 
-def _mapped(address: IPv6Address) -> Address:
+def _unmap_ipv4(address: IPv6Address) -> Address:
     """Return the IPv4 address that a dual-stack socket shows as IPv6 (RFC 4291, section 2.5.5.2), else the address
     itself.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-MAX_HEAD = 64 << 10
+MAX_HEAD_BYTES = 64 << 10
 """Bytes of a request head. A connection is also refused after so many bytes that yield nothing."""
 HEAD_SECONDS = 20.0
 """Seconds from the start of a connection, or the end of its TLS handshake, to the end of the first request head; later
@@ -13,11 +13,11 @@ heads have the same time.
 """
 HANDSHAKE_SECONDS = 10.0
 """Seconds from CONNECT to the first byte in the tunnel, and from the first byte of TLS to the end of its handshake."""
-LEAVE_SECONDS = 2.0
+LINGER_SECONDS = 2.0
 """Seconds for which a refused connection is still read."""
 
 
-class Waiting(asyncio.Protocol):
+class IdleConnection(asyncio.Protocol):
     """Connection whose protocol is still unknown. It is closed after some seconds, and by uvicorn when the server
     stops.
     """
@@ -56,7 +56,7 @@ class Waiting(asyncio.Protocol):
             protocol.data_received(self.buffer)
 
 
-class Leaving(Waiting):
+class LingeringClose(IdleConnection):
     """Refused connection, whose client may still be sending.
 
     Its bytes are read and dropped for a while: if the connection were closed at once, TCP would reset it and the
@@ -77,8 +77,8 @@ def refuse(transport: asyncio.Transport, connections: Any, status: bytes, reason
         b"HTTP/1.1 %s\r\nX-Webemu-Reason: %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % (status, reason)
     )
     if transport.can_write_eof():
-        leaving = Leaving(connections, LEAVE_SECONDS)
-        transport.set_protocol(leaving)
-        leaving.connection_made(transport)
+        lingering = LingeringClose(connections, LINGER_SECONDS)
+        transport.set_protocol(lingering)
+        lingering.connection_made(transport)
     else:
         transport.close()

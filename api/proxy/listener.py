@@ -12,52 +12,54 @@ from webemu.emulator.errors import BadRequest
 
 BACKLOG = 4096
 """Connections that may wait to be accepted."""
-_FIRST_FREE = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+_UNPRIVILEGED_PORT_FILE = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 """File in which Linux tells the first port that users other than root may bind."""
 
 
 def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """Return a listening TCP socket; from now on clients wait instead of being refused. Raises BadRequest."""
-    listener = bound(host, port, socket.SOCK_STREAM, shared=shared)
+    listener = bind_socket(host, port, socket.SOCK_STREAM, shared=shared)
     try:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise _refused(host, port, error) from error
+        raise _listen_error(host, port, error) from error
     return listener
 
 
-def bound(host: str, port: int, kind: socket.SocketKind, *, shared: bool = False) -> socket.socket:
+def bind_socket(host: str, port: int, kind: socket.SocketKind, *, shared: bool = False) -> socket.socket:
     """Return a bound socket that worker processes inherit. Raises BadRequest.
 
     With `shared`, other sockets of this user may bind the same port, and the kernel distributes among them what
     arrives.
     """
-    made: socket.socket | None = None
+    bound_socket: socket.socket | None = None
     try:
         family, _, protocol, _, address = socket.getaddrinfo(host, port, type=kind)[0]
-        made = socket.socket(family, kind, protocol)  # asyncio sets TCP_NODELAY only if the protocol number is given
+        bound_socket = socket.socket(
+            family, kind, protocol
+        )  # asyncio sets TCP_NODELAY only if the protocol number is given
         if kind == socket.SOCK_STREAM:  # for UDP it would silently share the port with another server
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        made.bind(address)
-        made.set_inheritable(True)
+            bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        bound_socket.bind(address)
+        bound_socket.set_inheritable(True)
     except OSError as error:
-        if made is not None:
-            made.close()
-        raise _refused(host, port, error) from error
-    return made
+        if bound_socket is not None:
+            bound_socket.close()
+        raise _listen_error(host, port, error) from error
+    return bound_socket
 
 
-def _refused(host: str, port: int, error: OSError) -> BadRequest:
+def _listen_error(host: str, port: int, error: OSError) -> BadRequest:
     """Return the error for an address that cannot be used, with advice for the most common causes."""
     action = "choose another address with --host and --port"
     if error.errno == errno.EADDRINUSE:
         action = "another server uses it: choose another port; --port 0 takes a free one"
-    elif error.errno == errno.EACCES and port < _first_free():
+    elif error.errno == errno.EACCES and port < _first_unprivileged_port():
         action = (
-            f"ports below {_first_free()} need root: start as root, or allow them on this machine or container with "
+            f"ports below {_first_unprivileged_port()} need root: start as root, or allow them on this machine or container with "
             f"sysctl net.ipv4.ip_unprivileged_port_start={port}, or forward {port} to a higher port"
         )
     return BadRequest(
@@ -65,8 +67,8 @@ def _refused(host: str, port: int, error: OSError) -> BadRequest:
     )
 
 
-def _first_free() -> int:
+def _first_unprivileged_port() -> int:
     """Return the first port that users other than root may bind."""
     with suppress(OSError, ValueError):
-        return int(_FIRST_FREE.read_text())
+        return int(_UNPRIVILEGED_PORT_FILE.read_text())
     return 1024

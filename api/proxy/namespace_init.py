@@ -23,25 +23,33 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from webemu.api.proxy.command import exports
-from webemu.api.proxy.programs import for_cdx_toolkit
-from webemu.api.proxy.run import returning
+from webemu.api.proxy.command import build_exports
+from webemu.api.proxy.programs import configure_cdx_toolkit
+from webemu.api.proxy.run import restore_ids_command
 from webemu.emulator.demo import is_healthy
 from webemu.emulator.errors import EmulatorError
 
 ADDRESS, PORT = "127.0.0.1", 8800
-DOORS = ["--host", ADDRESS, "--port", str(PORT), "--web-ports", "80,443", "--dns-port", "53"]
+SERVER_OPTIONS = ["--host", ADDRESS, "--port", str(PORT), "--web-ports", "80,443", "--dns-port", "53"]
 """Options of `webemu serve` inside the network."""
-PATIENCE, GRACE = 60.0, 20.0
+START_SECONDS, STOP_SECONDS = 60.0, 20.0
 """Seconds that the server has to answer, and to end."""
-RESOLV = Path("/etc/resolv.conf")
-RESOLVERS = ("/run/systemd/resolve", "/run/nscd", "/var/run/nscd", "/run/avahi-daemon")
+RESOLV_CONF = Path("/etc/resolv.conf")
+RESOLVER_FOLDERS = ("/run/systemd/resolve", "/run/nscd", "/var/run/nscd", "/run/avahi-daemon")
 """Folders of the Unix sockets of the machine's own resolvers, which a network namespace does not close."""
-PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY", "DDGS_PROXY", "NODE_USE_ENV_PROXY"}
+PROXY_VARIABLES = {
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "FTP_PROXY",
+    "NO_PROXY",
+    "DDGS_PROXY",
+    "NODE_USE_ENV_PROXY",
+}
 """Variables of the caller that must not reach the command: the caller may be in another network."""
-FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+FORWARDED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that are passed on to the command."""
-ALIAS = "192.0.2.1"
+ALIAS_ADDRESS = "192.0.2.1"
 """Second address of the loopback interface (RFC 5737). With 127.0.0.1 alone, AI_ADDRCONFIG of getaddrinfo(3) takes the
 machine to have no IPv4.
 """
@@ -55,32 +63,32 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     server: subprocess.Popen[bytes] | None = None
     try:
-        raise_loopback()
-        lead_names_here()
-        server = serve(root, collection)
-        return obey([*returning(ids), *command], environment(Path(root)))
+        bring_up_loopback()
+        override_resolv_conf()
+        server = start_server(root, collection)
+        return run_and_forward_signals([*restore_ids_command(ids), *command], build_environment(Path(root)))
     except EmulatorError as error:
         print(f"webemu: {error}", file=sys.stderr)
         return 1
     finally:
         if server:
-            end(server)
+            stop_server(server)
 
 
-def raise_loopback() -> None:
+def bring_up_loopback() -> None:
     """Bring the loopback interface up and give it its second address, netdevice(7)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", _IFF_UP))
-        address = struct.pack("HH4s", socket.AF_INET, 0, socket.inet_aton(ALIAS))
+        address = struct.pack("HH4s", socket.AF_INET, 0, socket.inet_aton(ALIAS_ADDRESS))
         fcntl.ioctl(any_socket, _SIOCSIFADDR, struct.pack("16s8s16x", b"lo:1", address))
 
 
-def lead_names_here() -> None:
+def override_resolv_conf() -> None:
     """Make the server the only resolver: hide the machine's own and replace resolv.conf, in this mount namespace
     alone.
     """
-    hidden = {Path(name).resolve() for name in RESOLVERS if Path(name).is_dir()}
-    target = RESOLV.resolve()
+    hidden = {Path(name).resolve() for name in RESOLVER_FOLDERS if Path(name).is_dir()}
+    target = RESOLV_CONF.resolve()
     for folder in hidden:
         _mount("-t", "tmpfs", "-o", "mode=755,size=64k", "webemu", str(folder))
     if any(folder in target.parents for folder in hidden):
@@ -96,12 +104,12 @@ def lead_names_here() -> None:
 
 def _mount(*arguments: str) -> None:
     """Run mount(8). Raises EmulatorError if it fails."""
-    done = subprocess.run(["mount", *arguments], capture_output=True, text=True)
-    if done.returncode:
-        raise EmulatorError(f"mount {' '.join(arguments)}: {done.stderr.strip()}")
+    completed = subprocess.run(["mount", *arguments], capture_output=True, text=True)
+    if completed.returncode:
+        raise EmulatorError(f"mount {' '.join(arguments)}: {completed.stderr.strip()}")
 
 
-def serve(root: str, collection: str) -> subprocess.Popen[bytes]:
+def start_server(root: str, collection: str) -> subprocess.Popen[bytes]:
     """Start the server and return it once it answers. It ends with this process, however that ends.
 
     Raises:
@@ -117,7 +125,7 @@ def serve(root: str, collection: str) -> subprocess.Popen[bytes]:
         root,
         "--collection",
         collection,
-        *DOORS,
+        *SERVER_OPTIONS,
     ]
     server = subprocess.Popen(
         command,
@@ -126,10 +134,10 @@ def serve(root: str, collection: str) -> subprocess.Popen[bytes]:
         start_new_session=True,  # signals of the terminal are for the command
         preexec_fn=_end_with_parent,
     )
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + START_SECONDS
     while not is_healthy(PORT):
         if server.poll() is not None or time.monotonic() > deadline:
-            end(server)
+            stop_server(server)
             raise EmulatorError("the server did not start; see its messages above")
         time.sleep(0.05)
     return server
@@ -140,48 +148,48 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def end(server: subprocess.Popen[bytes]) -> None:
+def stop_server(server: subprocess.Popen[bytes]) -> None:
     """Stop the server; say so if it ended by itself before."""
     if server.poll() is not None:
         print("webemu: the server ended before the command, which may have failed for that reason", file=sys.stderr)
         return
     server.terminate()
     with suppress(subprocess.TimeoutExpired):
-        server.wait(GRACE)
+        server.wait(STOP_SECONDS)
     server.kill()
     server.wait()
 
 
-def environment(root: Path) -> dict[str, str]:
+def build_environment(root: Path) -> dict[str, str]:
     """Return the caller's environment without proxies, with the authority trusted."""
-    kept = {name: value for name, value in os.environ.items() if name.upper() not in PROXIES}
+    inherited = {name: value for name, value in os.environ.items() if name.upper() not in PROXY_VARIABLES}
     server = f"http://{ADDRESS}:{PORT}"
-    return kept | exports(root) | for_cdx_toolkit(server) | {"WEBEMU_SERVER": server}
+    return inherited | build_exports(root) | configure_cdx_toolkit(server) | {"WEBEMU_SERVER": server}
 
 
-def obey(command: list[str], env: dict[str, str]) -> int:
+def run_and_forward_signals(command: list[str], env: dict[str, str]) -> int:
     """Run the command, forward signals to it, and return its exit status as a shell reports it."""
-    watched = {*FORWARDED, signal.SIGCHLD}
+    awaited_signals = {*FORWARDED_SIGNALS, signal.SIGCHLD}
     # Blocked signals stay pending until sigwaitinfo takes them, so that none is lost before the command runs.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, awaited_signals)
     try:
-        with subprocess.Popen(command, env=env, preexec_fn=lambda: _set_mask(before)) as running:
-            ending = threading.Thread(target=_announce_end, args=(running.pid, threading.get_ident()))
-            ending.start()
-            while running.poll() is None:
-                told = signal.sigwaitinfo(watched)
+        with subprocess.Popen(command, env=env, preexec_fn=lambda: _set_mask(old_mask)) as process:
+            announcer = threading.Thread(target=_announce_end, args=(process.pid, threading.get_ident()))
+            announcer.start()
+            while process.poll() is None:
+                signal_info = signal.sigwaitinfo(awaited_signals)
                 if (
-                    told.si_signo != signal.SIGCHLD and told.si_code <= 0
+                    signal_info.si_signo != signal.SIGCHLD and signal_info.si_code <= 0
                 ):  # signals of a terminal reach the command without us
-                    running.send_signal(told.si_signo)
-            ending.join()
+                    process.send_signal(signal_info.si_signo)
+            announcer.join()
         # Shells report death by signal N as 128 + N.
-        return running.returncode if running.returncode >= 0 else 128 - running.returncode
+        return process.returncode if process.returncode >= 0 else 128 - process.returncode
     except OSError as error:
         print(f"webemu: cannot run {command[0]}: {error.strerror}", file=sys.stderr)
         return 127 if error.errno == errno.ENOENT else 126
     finally:
-        _set_mask(before)
+        _set_mask(old_mask)
 
 
 def _announce_end(child: int, thread: int) -> None:

@@ -11,16 +11,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from webemu.api.proxy.authority import CERTIFICATE
+from webemu.api.proxy.authority import CERTIFICATE_FILE
 
 WGETRC, SYSTEM_WGETRC = "wgetrc", Path("/etc/wgetrc")
-PACE = "0.01"
+RETRY_INTERVAL_SECONDS = "0.01"
 """Seconds between two requests of cdx_toolkit. It doubles them each time it is told to wait, so 0 would never wait."""
-PATIENCE = 3.0
+TIMEOUT_SECONDS = 3.0
 """Seconds that a server has to answer which crawls it holds."""
 
 
-def for_wget(folder: Path) -> dict[str, str]:
+def configure_wget(folder: Path) -> dict[str, str]:
     """Write wget's system-wide settings with the authority added; return the variable that names the file.
 
     wget built with GnuTLS, as in Debian, reads no variable for authorities. It still reads the user's own settings
@@ -28,18 +28,18 @@ def for_wget(folder: Path) -> dict[str, str]:
     is empty.
     """
     file = folder / WGETRC
-    content = _text(SYSTEM_WGETRC) + f"\nca_certificate = {folder / CERTIFICATE}\n"
+    content = _read_text(SYSTEM_WGETRC) + f"\nca_certificate = {folder / CERTIFICATE_FILE}\n"
     try:
-        if _text(file) != content:
-            _write(file, content)
+        if _read_text(file) != content:
+            _replace_file(file, content)
     except OSError as error:
-        hint = f"run it with --ca-certificate={folder / CERTIFICATE}"
+        hint = f"run it with --ca-certificate={folder / CERTIFICATE_FILE}"
         print(f"webemu: wget will not trust the authority: cannot write {file} ({error}); {hint}", file=sys.stderr)
         return {}
     return {"SYSTEM_WGETRC": str(file)}
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     """Return the content of a file; empty if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="surrogateescape")
@@ -47,33 +47,35 @@ def _text(file: Path) -> str:
         return ""
 
 
-def _write(file: Path, content: str) -> None:
+def _replace_file(file: Path, content: str) -> None:
     """Replace a file in one step: a program that starts meanwhile reads the old or the new content."""
     with tempfile.TemporaryDirectory(prefix=".wgetrc-", dir=file.parent) as folder:
-        made = Path(folder, WGETRC)
-        made.write_text(content, encoding="utf-8", errors="surrogateescape")
-        made.chmod(0o600)
-        made.replace(file)
+        temporary = Path(folder, WGETRC)
+        temporary.write_text(content, encoding="utf-8", errors="surrogateescape")
+        temporary.chmod(0o600)
+        temporary.replace(file)
 
 
-def for_cdx_toolkit(server: str) -> dict[str, str]:
+def configure_cdx_toolkit(server: str) -> dict[str, str]:
     """Return the variables by which cdx_toolkit finds the crawl without being given dates.
 
     Without dates it asks for the twelve months before today, so its clock is set to the last capture here. It also
     waits between requests, as the real archives require, and caches their list of crawls for a day; both are turned
     off. If the server does not answer, the clock is left alone and users must name dates (`from_ts`).
     """
-    paces = {f"CDXT_{name}_MIN_RETRY_INTERVAL": PACE for name in ("DEFAULT", "CC_INDEX", "CC_DATA", "IA")}
-    day = _last_capture(server)
-    return {**paces, "CDXT_CACHE_DIR": "/dev/null/"} | ({"CDXT_MOCK_TIME": str(day)} if day else {})
+    intervals = {
+        f"CDXT_{name}_MIN_RETRY_INTERVAL": RETRY_INTERVAL_SECONDS for name in ("DEFAULT", "CC_INDEX", "CC_DATA", "IA")
+    }
+    last_time = _fetch_last_capture_time(server)
+    return {**intervals, "CDXT_CACHE_DIR": "/dev/null/"} | ({"CDXT_MOCK_TIME": str(last_time)} if last_time else {})
 
 
-def _last_capture(server: str) -> int:
+def _fetch_last_capture_time(server: str) -> int:
     """Return the time of the newest capture in seconds since the epoch; 0 if the server does not tell."""
     try:
         parts = urlsplit(server)
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/collinfo.json"
-        with build_opener(ProxyHandler({})).open(address, timeout=PATIENCE) as answer:
+        with build_opener(ProxyHandler({})).open(address, timeout=TIMEOUT_SECONDS) as answer:
             newest = json.load(answer)[0]["to"]
         return int(datetime.fromisoformat(newest).replace(tzinfo=UTC).timestamp())
     except (OSError, ValueError, LookupError, TypeError, HTTPException):

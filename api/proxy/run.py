@@ -1,8 +1,8 @@
 """The command `webemu run -- CMD`: run CMD in a network of its own that contains nothing but the emulated web.
 
 The network is a Linux network namespace (namespaces(7)) created by `unshare`, as root or as any user who may create
-user namespaces. What happens inside is in `webemu.api.proxy.namespace_init`. This module finds out whether the machine allows it, and
-if not, why.
+user namespaces. What happens inside is in `webemu.api.proxy.namespace_init`. This module finds out whether the machine
+allows it, and if not, why.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import typer
 
 from webemu.api.proxy.command import Root
 from webemu.api.runtime.live_snapshot import current_id
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest, SnapshotError
-from webemu.emulator.folders import existing
+from webemu.emulator.folders import find_collection
 
-AS_ROOT = ["--net", "--mount"]
+ROOT_OPTIONS = ["--net", "--mount"]
 """Options of `unshare` for root."""
-AS_USER = ["--user", "--map-root-user", *AS_ROOT]
+USER_OPTIONS = ["--user", "--map-root-user", *ROOT_OPTIONS]
 """Options of `unshare` for other users, who need a user namespace."""
 CAP_SYS_ADMIN = 21
 """Bit of the capability that root needs, capabilities(7)."""
-SWITCHES = {
+NAMESPACE_SWITCHES = {
     "/proc/sys/user/max_user_namespaces": "0",
     "/proc/sys/kernel/unprivileged_userns_clone": "0",
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
 }
 """Kernel settings that forbid user namespaces, and the value by which they do."""
-INSTEAD = (
+ALTERNATIVES = (
     "run it as root with CAP_SYS_ADMIN; or in a closed network of containers (docker-compose.yml); or, with no such "
     'protection, in a shell after: eval "$(webemu env)"'
 )
@@ -53,20 +53,20 @@ def run(
 
         webemu run --collection demo -- curl https://en.openlexicon.org/wiki/Main_Page
     """
-    config = load({"collection": collection, "root": root})
+    config = load_config({"collection": collection, "root": root})
     try:
-        folder = existing(config)
+        folder = find_collection(config)
     except BadRequest as error:  # a BadRequest would exit with 2, which means that the machine does not allow it
         raise SnapshotError(error.message, action=error.action) from error
     if current_id(folder) is None:
         action = f"webemu ingest SOURCE... --collection {config.collection}"
-        raise SnapshotError(f"the collection in {config.folder} has no snapshot to serve", action=action)
-    flags, ids, problem = possible()
+        raise SnapshotError(f"the collection in {config.collection_folder} has no snapshot to serve", action=action)
+    flags, ids, problem = find_unshare_flags()
     if problem:
-        print(f"webemu: cannot create a network here: {problem}\n  -> {INSTEAD}", file=sys.stderr)
+        print(f"webemu: cannot create a network here: {problem}\n  -> {ALTERNATIVES}", file=sys.stderr)
         raise typer.Exit(2)
     # -P: the current folder is the user's, and its modules must not shadow ours.
-    inside = [
+    init_command = [
         sys.executable,
         "-P",
         "-m",
@@ -75,10 +75,10 @@ def run(
         config.collection,
         ids,
     ]
-    os.execvp("unshare", ["unshare", *flags, "--", *inside, *command])
+    os.execvp("unshare", ["unshare", *flags, "--", *init_command, *command])
 
 
-def possible() -> tuple[list[str], str, str]:
+def find_unshare_flags() -> tuple[list[str], str, str]:
     """Return how to create a network namespace here.
 
     The result is the options of `unshare`, the `UID:GID` to return to inside (empty for root), and why it is
@@ -87,34 +87,36 @@ def possible() -> tuple[list[str], str, str]:
     if not shutil.which("unshare"):
         return [], "", "there is no `unshare` here (Linux only, package util-linux)"
     problem = ""
-    for flags in [AS_ROOT, AS_USER] if os.geteuid() == 0 else [AS_USER]:
-        ids = f"{os.geteuid()}:{os.getegid()}" if flags is AS_USER else ""
-        tried = subprocess.run(["unshare", *flags, "--", *returning(ids), "true"], capture_output=True, text=True)
-        if tried.returncode == 0:
+    for flags in [ROOT_OPTIONS, USER_OPTIONS] if os.geteuid() == 0 else [USER_OPTIONS]:
+        ids = f"{os.geteuid()}:{os.getegid()}" if flags is USER_OPTIONS else ""
+        trial = subprocess.run(
+            ["unshare", *flags, "--", *restore_ids_command(ids), "true"], capture_output=True, text=True
+        )
+        if trial.returncode == 0:
             return flags, ids, ""
-        problem = tried.stderr.strip().replace("\n", "; ") or f"unshare ended with status {tried.returncode}"
-    return [], "", "; ".join([problem, *_reasons()])
+        problem = trial.stderr.strip().replace("\n", "; ") or f"unshare ended with status {trial.returncode}"
+    return [], "", "; ".join([problem, *_list_obstacles()])
 
 
-def returning(ids: str) -> list[str]:
+def restore_ids_command(ids: str) -> list[str]:
     """Return the beginning of a command line that gives users their own ids back, without power over the network."""
     user, _, group = ids.partition(":")
     return ["unshare", "--user", f"--map-user={user}", f"--map-group={group}", "--"] if ids else []
 
 
-def _reasons() -> list[str]:
+def _list_obstacles() -> list[str]:
     """Return known causes why namespaces are forbidden on this machine."""
-    found = [
+    obstacles = [
         f"{name.removeprefix('/proc/sys/').replace('/', '.')} is {value}"
-        for name, value in SWITCHES.items()
+        for name, value in NAMESPACE_SWITCHES.items()
         if (switch := Path(name)).is_file() and switch.read_text().strip() == value
     ]
-    if os.geteuid() == 0 and not _capabilities() >> CAP_SYS_ADMIN & 1:
-        found.append("root lacks CAP_SYS_ADMIN, as in most containers")
-    return found
+    if os.geteuid() == 0 and not _effective_capabilities() >> CAP_SYS_ADMIN & 1:
+        obstacles.append("root lacks CAP_SYS_ADMIN, as in most containers")
+    return obstacles
 
 
-def _capabilities() -> int:
+def _effective_capabilities() -> int:
     """Return the effective capabilities of this process as bits, capabilities(7)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff:")), 0)

@@ -13,25 +13,25 @@ from contextlib import suppress
 from typing import Any
 
 from webemu.api.proxy import idle_connections
-from webemu.api.proxy.client_hello import server_name
-from webemu.api.proxy.idle_connections import Waiting
+from webemu.api.proxy.client_hello import read_server_name
+from webemu.api.proxy.idle_connections import IdleConnection
 
-_READ = 16 << 10
+_READ_BYTES = 16 << 10
 """Bytes per read, which is one TLS record. A larger buffer would be allocated from and returned to the system each
 time.
 """
-_PENDING = 256 << 10
+_MAX_PENDING_BYTES = 256 << 10
 """Encrypted bytes that are collected before they are sent."""
 
 
-class Tls(Waiting, asyncio.Transport):
+class TlsTransport(IdleConnection, asyncio.Transport):
     """Protocol of a plain connection, and transport of the protocol inside TLS."""
 
     def __init__(
         self,
         connections: Any,
-        inside: Callable[[bytes], asyncio.Protocol],
-        context: Callable[[str], ssl.SSLContext],
+        make_protocol: Callable[[bytes], asyncio.Protocol],
+        tls_context: Callable[[str], ssl.SSLContext],
         name: str,
     ) -> None:
         """Prepare the handshake.
@@ -40,30 +40,30 @@ class Tls(Waiting, asyncio.Transport):
         `name`.
         """
         super().__init__(connections, idle_connections.HANDSHAKE_SECONDS)
-        self._inside, self._context, self._name = inside, context, name
+        self._make_protocol, self._tls_context, self._name = make_protocol, tls_context, name
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None
         self._protocol: asyncio.Protocol | None = None
-        self._closing = False
-        self._ended = False
+        self._is_closing = False
+        self._has_ended = False
 
     # As the protocol of the connection
 
     def data_received(self, data: bytes) -> None:
-        if self._closing or self._ended:
+        if self._is_closing or self._has_ended:
             return
         if self._tls is None:
             self.buffer += data
-            if (name := server_name(self.buffer)) is None:
+            if (name := read_server_name(self.buffer)) is None:
                 return
             self._name = name or self._name
-            self._tls = self._context(self._name).wrap_bio(self._incoming, self._outgoing, server_side=True)
+            self._tls = self._tls_context(self._name).wrap_bio(self._incoming, self._outgoing, server_side=True)
             data, self.buffer = self.buffer, b""
         self._incoming.write(data)
-        if self._protocol or self._shake(self._tls):
+        if self._protocol or self._do_handshake(self._tls):
             self._receive(self._tls)
 
-    def _shake(self, tls: ssl.SSLObject) -> bool:
+    def _do_handshake(self, tls: ssl.SSLObject) -> bool:
         """Continue the handshake; return True once it is done."""
         try:
             tls.do_handshake()
@@ -75,14 +75,14 @@ class Tls(Waiting, asyncio.Transport):
             return False
         self._flush()
         self.release()
-        self._protocol = self._inside(self._name.encode())
+        self._protocol = self._make_protocol(self._name.encode())
         self._protocol.connection_made(self)
         return True
 
     def _receive(self, tls: ssl.SSLObject) -> None:
         """Pass decrypted bytes to the inner protocol."""
         try:
-            while not self._closing and (data := tls.read(_READ)):
+            while not self._is_closing and (data := tls.read(_READ_BYTES)):
                 self.get_protocol().data_received(data)
         except ssl.SSLWantReadError:
             if self._outgoing.pending:
@@ -90,23 +90,23 @@ class Tls(Waiting, asyncio.Transport):
         except ssl.SSLError:
             self._fail()
         else:
-            self._end()
+            self._receive_eof()
 
     def eof_received(self) -> bool:
         if self._protocol:
-            self._end()
-        return bool(self._protocol) and not self._closing
+            self._receive_eof()
+        return bool(self._protocol) and not self._is_closing
 
-    def _end(self) -> None:
+    def _receive_eof(self) -> None:
         """Tell the inner protocol that the client sends no more."""
-        if not (self._ended or self._closing):
-            self._ended = True
+        if not (self._has_ended or self._is_closing):
+            self._has_ended = True
             if not self.get_protocol().eof_received():
                 self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
-        self._closing = True
+        self._is_closing = True
         if self._protocol:
             self._protocol.connection_lost(error)
 
@@ -121,13 +121,13 @@ class Tls(Waiting, asyncio.Transport):
     # As the transport of the protocol inside
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        if self._closing or self._tls is None:
+        if self._is_closing or self._tls is None:
             return
-        rest = memoryview(data)
+        remaining = memoryview(data)
         try:
-            while rest:
-                rest = rest[self._tls.write(rest) :]
-                if self._outgoing.pending > _PENDING:
+            while remaining:
+                remaining = remaining[self._tls.write(remaining) :]
+                if self._outgoing.pending > _MAX_PENDING_BYTES:
                     self._flush()
         except ssl.SSLError:
             self._fail()
@@ -135,9 +135,9 @@ class Tls(Waiting, asyncio.Transport):
             self._flush()
 
     def close(self) -> None:
-        if self._closing:
+        if self._is_closing:
             return
-        self._closing = True
+        self._is_closing = True
         with suppress(ssl.SSLError):  # it wants to read the client's close_notify, which we do not wait for
             if self._tls:
                 self._tls.unwrap()
@@ -145,11 +145,11 @@ class Tls(Waiting, asyncio.Transport):
         self.transport.close()
 
     def abort(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self.transport.abort()
 
     def is_closing(self) -> bool:
-        return self._closing
+        return self._is_closing
 
     def get_protocol(self) -> asyncio.Protocol:
         assert self._protocol is not None
@@ -165,11 +165,11 @@ class Tls(Waiting, asyncio.Transport):
         return self._tls if name == "ssl_object" else self.transport.get_extra_info(name, default)
 
     def pause_reading(self) -> None:
-        if not self._closing:
+        if not self._is_closing:
             self.transport.pause_reading()
 
     def resume_reading(self) -> None:
-        if not self._closing:
+        if not self._is_closing:
             self.transport.resume_reading()
 
     def get_write_buffer_size(self) -> int:
@@ -185,6 +185,6 @@ class Tls(Waiting, asyncio.Transport):
 
     def _fail(self) -> None:
         """Send the TLS alert and close the connection."""
-        self._closing = True
+        self._is_closing = True
         self._flush()
         self.transport.close()

@@ -17,29 +17,29 @@ from queue import Empty, SimpleQueue
 
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.types import Query
-from webemu.emulator.world import Passages, World
+from webemu.emulator.world import HitPassages, World
 
-FOLDER = "_WEBEMU_SIBLINGS"
+FOLDER_VARIABLE = "_WEBEMU_SIBLINGS"
 """Environment variable that names the folder of the sockets to the workers."""
-PIECE = 32
+CHUNK_SIZE = 32
 """Queries that are sent to a worker at once."""
-_BROKEN = (OSError, EOFError, EmulatorError)
+_PEER_ERRORS = (OSError, EOFError, EmulatorError)
 
-Piece = tuple[int, Sequence[Query]]
+Chunk = tuple[int, Sequence[Query]]
 """Queries of one chunk, and the position of the first in the batch."""
 
 
-class Siblings:
+class WorkerPeers:
     """This worker as one of several. `world_of` opens a snapshot by its id."""
 
-    def __init__(self, place: Path, name: str, world_of: Callable[[str], World]) -> None:
-        self._path = place / f"{name}.sock"
+    def __init__(self, socket_folder: Path, name: str, world_of: Callable[[str], World]) -> None:
+        self._socket_path = socket_folder / f"{name}.sock"
         self._world_of = world_of
         self._listener: Listener | None = None
 
     def open(self) -> None:
         """Start to answer chunks for other workers."""
-        self._listener = Listener(str(self._path), "AF_UNIX", backlog=64)
+        self._listener = Listener(str(self._socket_path), "AF_UNIX", backlog=64)
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def close(self) -> None:
@@ -54,74 +54,80 @@ class Siblings:
                 connection = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._help, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._serve_peer, args=(connection,), daemon=True).start()
 
-    def _help(self, connection: Connection) -> None:
+    def _serve_peer(self, connection: Connection) -> None:
         """Answer the chunks of one other worker until it disconnects."""
-        with connection, suppress(*_BROKEN):
+        with connection, suppress(*_PEER_ERRORS):
             while True:
                 snapshot, queries = connection.recv()
                 world = self._world_of(snapshot)
-                connection.send([world.passages_of(query) for query in queries])
+                connection.send([world.search_passages(query) for query in queries])
 
-    def share(self, world: World, queries: Sequence[Query]) -> list[Passages]:
+    def run_batch(self, world: World, queries: Sequence[Query]) -> list[HitPassages]:
         """Run the queries with the help of the other workers; return what the world finds for each, in order."""
-        pieces: SimpleQueue[Piece] = SimpleQueue()
-        for at in range(0, len(queries), PIECE):
-            pieces.put((at, queries[at : at + PIECE]))
-        found: dict[int, list[Passages]] = {}
-        others = [path for path in self._path.parent.glob("*.sock") if path != self._path]
-        threads = [threading.Thread(target=_ask, args=(path, world.snapshot, pieces, found)) for path in others]
+        chunks: SimpleQueue[Chunk] = SimpleQueue()
+        for offset in range(0, len(queries), CHUNK_SIZE):
+            chunks.put((offset, queries[offset : offset + CHUNK_SIZE]))
+        results: dict[int, list[HitPassages]] = {}
+        peer_paths = [path for path in self._socket_path.parent.glob("*.sock") if path != self._socket_path]
+        threads = [
+            threading.Thread(target=_ask_peer, args=(path, world.snapshot, chunks, results)) for path in peer_paths
+        ]
         for thread in threads:
             thread.start()
         # This worker takes chunks too, at its own speed.
-        _each(pieces, found, lambda given: [world.passages_of(query) for query in given])
+        _answer_chunks(chunks, results, lambda chunk: [world.search_passages(query) for query in chunk])
         for thread in threads:
             thread.join()
-        _each(
-            pieces, found, lambda given: [world.passages_of(query) for query in given]
+        _answer_chunks(
+            chunks, results, lambda chunk: [world.search_passages(query) for query in chunk]
         )  # chunks that failing workers put back
-        return [one for at in sorted(found) for one in found[at]]
+        return [one for offset in sorted(results) for one in results[offset]]
 
 
-def _each(
-    pieces: SimpleQueue[Piece], found: dict[int, list[Passages]], answer: Callable[[Sequence[Query]], list[Passages]]
+def _answer_chunks(
+    chunks: SimpleQueue[Chunk],
+    results: dict[int, list[HitPassages]],
+    answer: Callable[[Sequence[Query]], list[HitPassages]],
 ) -> None:
     """Answer chunks until none is left. One that cannot be answered is put back, and the error is raised."""
     with suppress(Empty):
         while True:
-            at, queries = pieces.get_nowait()
+            offset, queries = chunks.get_nowait()
             try:
-                found[at] = answer(queries)
+                results[offset] = answer(queries)
             except BaseException:
-                pieces.put((at, queries))
+                chunks.put((offset, queries))
                 raise
 
 
-def _ask(path: Path, snapshot: str, pieces: SimpleQueue[Piece], found: dict[int, list[Passages]]) -> None:
+def _ask_peer(path: Path, snapshot: str, chunks: SimpleQueue[Chunk], results: dict[int, list[HitPassages]]) -> None:
     """Let the worker behind a socket answer chunks until none is left or the worker fails."""
 
-    def answer(queries: Sequence[Query]) -> list[Passages]:
+    def answer(queries: Sequence[Query]) -> list[HitPassages]:
         connection.send((snapshot, queries))
-        passages: list[Passages] = connection.recv()
+        passages: list[HitPassages] = connection.recv()
         return passages
 
     try:
         with Client(str(path), "AF_UNIX") as connection:
-            _each(pieces, found, answer)
+            _answer_chunks(chunks, results, answer)
     except ConnectionRefusedError:  # that worker is dead
         path.unlink(missing_ok=True)
-    except _BROKEN:
+    except _PEER_ERRORS:
         pass
 
 
-def from_environment(world_of: Callable[[str], World]) -> Siblings | None:
+def from_environment(world_of: Callable[[str], World]) -> WorkerPeers | None:
     """Return this process as one of the workers of its server; None if it is the only one."""
-    place = folder()
-    return Siblings(place, str(os.getpid()), world_of) if place and hasattr(socket, "AF_UNIX") else None
+    socket_folder = peers_folder()
+    return (
+        WorkerPeers(socket_folder, str(os.getpid()), world_of) if socket_folder and hasattr(socket, "AF_UNIX") else None
+    )
 
 
-def folder() -> Path | None:
+def peers_folder() -> Path | None:
     """Return the private folder of the workers; None if there is only one."""
-    name = os.environ.get(FOLDER)
+    name = os.environ.get(FOLDER_VARIABLE)
     return Path(name) if name else None

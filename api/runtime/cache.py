@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 Key = tuple[str, str, bytes]
 """Key of a rendered response: snapshot id, path, query string."""
-OVERHEAD = 400
+ENTRY_OVERHEAD_BYTES = 400
 """Bytes that an entry costs besides its own size."""
-LARGEST = 16
+MAX_ENTRY_DIVISOR = 16
 """Divisor of the capacity that gives the largest entry: a value above one sixteenth of the capacity is not stored,
 since it would evict too many others.
 """
@@ -26,23 +26,23 @@ class Cache:
     """An LRU cache limited to a number of megabytes; with 0 MB it stores nothing."""
 
     def __init__(self, megabytes: int) -> None:
-        self.room = megabytes << 20
+        self.capacity_bytes = megabytes << 20
         """Capacity in bytes."""
-        self.used = 0
+        self.used_bytes = 0
         """Bytes in use."""
         self.hits = 0
         self.misses = 0
-        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._making: dict[Hashable, Future[Any]] = {}
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._pending: dict[Hashable, Future[Any]] = {}
         """Values that are being computed now, so that each is computed once."""
         self._lock = Lock()
 
     def get(self, key: Key) -> bytes | None:
         """Return a rendered response, or None if it is not in the cache."""
         with self._lock:
-            found = self._found(key)
-            self.misses += found is None
-        return None if found is None else found[0]
+            entry = self._lookup(key)
+            self.misses += entry is None
+        return None if entry is None else entry[0]
 
     def put(self, key: Key, body: bytes) -> None:
         """Store a rendered response, unless it is too large.
@@ -51,62 +51,62 @@ class Cache:
         that memory from being returned to the system.
         """
         with self._lock:
-            self._keep(key, bytes(memoryview(body)), len(key[2]) + len(body))
+            self._store(key, bytes(memoryview(body)), len(key[2]) + len(body))
 
-    def holds(self, key: Hashable) -> bool:
+    def contains(self, key: Hashable) -> bool:
         """True if a value is stored under a key. Not counted as a use."""
-        return key in self._kept
+        return key in self._entries
 
-    def made(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int]) -> T:
         """Return the value under a key, computing it with `compute` if it is absent.
 
         Threads that ask for the same key meanwhile wait for that one computation. `size` gives the bytes of a value.
         Raises whatever `compute` raises, in all of those threads; nothing is stored then.
         """
         with self._lock:
-            if (found := self._found(key)) is not None:
-                made: T = found[0]
-                return made
+            if (entry := self._lookup(key)) is not None:
+                cached: T = entry[0]
+                return cached
             # The first thread computes; the others find its future and wait outside the lock.
-            is_made = key in self._making
-            making: Future[T] = self._making.setdefault(key, Future())
-            self.hits += is_made
-            self.misses += not is_made
-        if not is_made:
-            self._make(key, making, make, size)
-        return making.result()
+            is_pending = key in self._pending
+            future: Future[T] = self._pending.setdefault(key, Future())
+            self.hits += is_pending
+            self.misses += not is_pending
+        if not is_pending:
+            self._compute(key, future, compute, size)
+        return future.result()
 
-    def _make(self, key: Hashable, making: Future[T], make: Callable[[], T], size: Callable[[T], int]) -> None:
+    def _compute(self, key: Hashable, future: Future[T], compute: Callable[[], T], size: Callable[[T], int]) -> None:
         """Compute a value, wake the threads that wait for it, and store it unless it failed."""
         try:
-            making.set_result(make())
+            future.set_result(compute())
         except BaseException as error:
-            making.set_exception(error)
+            future.set_exception(error)
         with self._lock:
-            del self._making[key]
-            if making.exception() is None:
-                self._keep(key, making.result(), size(making.result()))
+            del self._pending[key]
+            if future.exception() is None:
+                self._store(key, future.result(), size(future.result()))
 
-    def _found(self, key: Hashable) -> tuple[Any, int] | None:
+    def _lookup(self, key: Hashable) -> tuple[Any, int] | None:
         """Return the value and size under a key and mark it as used; None if it is absent."""
-        found = self._kept.get(key)
-        if found is not None:
+        entry = self._entries.get(key)
+        if entry is not None:
             self.hits += 1
-            self._kept.move_to_end(key)
-        return found
+            self._entries.move_to_end(key)
+        return entry
 
-    def _keep(self, key: Hashable, value: Any, size: int) -> None:
+    def _store(self, key: Hashable, value: Any, size: int) -> None:
         """Store a value of `size` bytes and evict the least recently used ones. The caller holds the lock."""
-        size += OVERHEAD
-        if size * LARGEST > self.room:
+        size += ENTRY_OVERHEAD_BYTES
+        if size * MAX_ENTRY_DIVISOR > self.capacity_bytes:
             return
-        if (before := self._kept.pop(key, None)) is not None:
-            self.used -= before[1]
-        self._kept[key] = (value, size)
-        self.used += size
-        while self.used > self.room:
-            self.used -= self._kept.popitem(last=False)[1][1]
+        if (old_entry := self._entries.pop(key, None)) is not None:
+            self.used_bytes -= old_entry[1]
+        self._entries[key] = (value, size)
+        self.used_bytes += size
+        while self.used_bytes > self.capacity_bytes:
+            self.used_bytes -= self._entries.popitem(last=False)[1][1]
 
     def figures(self) -> dict[str, int]:
         """Return hits, misses, entries and bytes, for `/v1/stats`."""
-        return {"hits": self.hits, "misses": self.misses, "entries": len(self._kept), "bytes": self.used}
+        return {"hits": self.hits, "misses": self.misses, "entries": len(self._entries), "bytes": self.used_bytes}

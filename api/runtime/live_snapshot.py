@@ -19,31 +19,31 @@ from weakref import WeakValueDictionary
 
 from webemu.api.runtime.batch_sharing import from_environment
 from webemu.emulator.errors import EmulatorError, SnapshotError
-from webemu.emulator.logs import event
+from webemu.emulator.logs import event_extra
 from webemu.emulator.world import World
 from webemu.index.open import check_snapshot, current_id, open_snapshot
-from webemu.index.records import READER, reader_line
+from webemu.index.records import READER, describe_reader
 
-__all__ = ["READER", "Served", "current_id", "problem", "reader_line"]
+__all__ = ["READER", "LiveSnapshot", "current_id", "describe_reader", "find_problem"]
 
 log = logging.getLogger("webemu.api")
 
-PINNED = 3
+MAX_PINNED_SNAPSHOTS = 3
 """Snapshots that are kept open for the sessions that began with them."""
-_ID = re.compile(r"[0-9a-f]{1,64}")
+_SNAPSHOT_ID = re.compile(r"[0-9a-f]{1,64}")
 """Form of a snapshot id."""
-PERIOD = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two checks of CURRENT."""
 
 
-def problem(collection: Path, snapshot: str) -> tuple[str, str] | None:
+def find_problem(collection: Path, snapshot: str) -> tuple[str, str] | None:
     """Return why a snapshot cannot be served and what to do about it, for the person who starts the server; None if it
     can.
     """
     try:
         check_snapshot(collection, snapshot)
     except Exception as error:
-        failure = failure_of(collection, error)
+        failure = to_client_error(collection, error)
         is_command = "--collection" in failure.action
         root = f" --root {shlex.quote(str(collection.parent))}" if is_command else ""
         return " ".join(str(failure).split()), failure.action + root
@@ -59,7 +59,7 @@ def is_out_of_files(error: BaseException | None) -> bool:
     return False
 
 
-def failure_of(collection: Path, error: Exception) -> EmulatorError:
+def to_client_error(collection: Path, error: Exception) -> EmulatorError:
     """Return why a snapshot cannot be served, as an error that clients may see: its message and action contain no
     path.
     """
@@ -68,34 +68,34 @@ def failure_of(collection: Path, error: Exception) -> EmulatorError:
         message = f"no file can be opened: all {limit} descriptors are in use (EMFILE)"
         return SnapshotError(message, action="raise ulimit -n")
     if not isinstance(error, EmulatorError):
-        action, place = "webemu snapshots verify", f"{collection}: {error!r}"
-        error = SnapshotError("the snapshot cannot be opened", action=action, place=place)
+        action, location = "webemu snapshots verify", f"{collection}: {error!r}"
+        error = SnapshotError("the snapshot cannot be opened", action=action, location=location)
     if "webemu snapshots" in error.action and "--collection" not in error.action:
         error.action += f" --collection {collection.name}"
     return error
 
 
-class Served:
+class LiveSnapshot:
     """The open world of a collection. With a `world` it serves that one and follows nothing."""
 
     def __init__(self, folder: Path, world: World | None = None) -> None:
         self._folder = folder
         self._world = world
-        self._fixed = world is not None
+        self._is_fixed = world is not None
         self._problem = ("the snapshot is not open yet", "retry after a second")
-        self._logged = ""
+        self._last_logged = ""
         # A rollback may need a snapshot again while requests still hold it, and LMDB must not open a file twice.
-        self._open: WeakValueDictionary[str, World] = WeakValueDictionary()
+        self._worlds: WeakValueDictionary[str, World] = WeakValueDictionary()
         self._pinned: list[World] = []
-        self.siblings = from_environment(self.of)
+        self.peers = from_environment(self.open)
         """The other workers of this server; None if there are none."""
-        self._heard: Callable[[str], None] | None = None
+        self._on_query: Callable[[str], None] | None = None
 
-    def tell(self, heard: Callable[[str], None]) -> None:
+    def set_query_listener(self, on_query: Callable[[str], None]) -> None:
         """Call a function with the text of each search in any world that is served."""
-        self._heard = heard
+        self._on_query = on_query
         if self._world is not None:
-            self._world.heard = heard
+            self._world.on_query = on_query
 
     @property
     def world(self) -> World:
@@ -110,18 +110,18 @@ class Served:
         """Id of the open snapshot; empty while there is none."""
         return "" if self._world is None else self._world.snapshot
 
-    def check(self) -> None:
+    def check_files(self) -> None:
         """Raise SnapshotError if the files of the served snapshot are gone: answers from memory continue, but not for
         long.
         """
-        place = self._folder / "snapshots" / self.snapshot / "manifest.json"
-        if self.snapshot and not self._fixed and not place.exists():
+        manifest = self._folder / "snapshots" / self.snapshot / "manifest.json"
+        if self.snapshot and not self._is_fixed and not manifest.exists():
             raise SnapshotError(
                 f"the files of snapshot {self.snapshot} are gone from the collection {self._folder.name!r}",
                 action="restore the folder of the collection, or ingest again",
             )
 
-    def of(self, snapshot: str) -> World:
+    def open(self, snapshot: str) -> World:
         """Return the world of a snapshot, opening it if necessary; with an empty id, the world that is served.
 
         Blocks while files are opened: call it in a thread.
@@ -131,64 +131,64 @@ class Served:
         """
         if snapshot in ("", self.snapshot):
             return self.world
-        if not _ID.fullmatch(snapshot):
+        if not _SNAPSHOT_ID.fullmatch(snapshot):
             raise SnapshotError(f"{snapshot[:80]!r} is not a snapshot id", action="webemu snapshots list")
-        world = self._opened(snapshot)
+        world = self._open_world(snapshot)
         # A strong reference: `_open` is weak, and would let a session's snapshot be closed between its requests.
-        self._pinned = [world, *(one for one in self._pinned if one is not world)][:PINNED]
+        self._pinned = [world, *(one for one in self._pinned if one is not world)][:MAX_PINNED_SNAPSHOTS]
         return world
 
-    def holds(self, snapshot: str) -> bool:
+    def is_open(self, snapshot: str) -> bool:
         """True if the world of a snapshot is open already, so that `open` does not block."""
-        return snapshot in ("", self.snapshot) or snapshot in self._open
+        return snapshot in ("", self.snapshot) or snapshot in self._worlds
 
-    def _opened(self, snapshot: str) -> World:
+    def _open_world(self, snapshot: str) -> World:
         """Return the world of a snapshot, from those still in use or newly opened."""
-        if (world := self._open.get(snapshot)) is None:
-            began = perf_counter()
+        if (world := self._worlds.get(snapshot)) is None:
+            started = perf_counter()
             world = open_snapshot(self._folder, snapshot)
-            opened = event("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - began, 3))
-            log.info("snapshot %s is open", snapshot, extra=opened)
-        world.share = self.siblings.share if self.siblings else None
-        world.heard = self._heard
-        self._open[snapshot] = world
+            log_fields = event_extra("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - started, 3))
+            log.info("snapshot %s is open", snapshot, extra=log_fields)
+        world.run_batch = self.peers.run_batch if self.peers else None
+        world.on_query = self._on_query
+        self._worlds[snapshot] = world
         return world
 
     async def follow(self) -> None:
         """Check CURRENT every second, until cancelled."""
-        while not self._fixed:
-            await asyncio.sleep(PERIOD)
+        while not self._is_fixed:
+            await asyncio.sleep(POLL_SECONDS)
             await self.refresh()
 
     async def refresh(self) -> None:
         """Switch to the CURRENT snapshot if it changed. On any failure the old world stays and the problem is logged
         once.
         """
-        if self._fixed:
+        if self._is_fixed:
             return
         try:
             await asyncio.to_thread(self._switch)
-            self.check()
+            self.check_files()
         except Exception as error:
-            self._report(failure_of(self._folder, error))
+            self._report(to_client_error(self._folder, error))
 
     def _switch(self) -> None:
         """Open the CURRENT snapshot if it is not the one that is served. Raises SnapshotError if there is none."""
-        current = current_id(self._folder)
-        if current is None and self._world is None:
+        new_id = current_id(self._folder)
+        if new_id is None and self._world is None:
             raise SnapshotError(
                 f"the collection {self._folder.name!r} has no snapshot yet",
                 action=f"run: webemu ingest SOURCE... --collection {self._folder.name}",
-                place=str(self._folder),
+                location=str(self._folder),
             )
-        if current is None or current == self.snapshot:
+        if new_id is None or new_id == self.snapshot:
             return
-        before, self._world = self.snapshot, self._opened(current)
-        switched = event("snapshot_switched", snapshot=current, before=before or None)
-        log.info("snapshot %s is served, replacing %s", current, before or "none", extra=switched)
+        old_id, self._world = self.snapshot, self._open_world(new_id)
+        log_fields = event_extra("snapshot_switched", snapshot=new_id, before=old_id or None)
+        log.info("snapshot %s is served, replacing %s", new_id, old_id or "none", extra=log_fields)
 
     def _report(self, error: EmulatorError) -> None:
         """Log why nothing new can be served, unless that was logged before; clients see it if no world is open."""
-        if self._logged != str(error):
-            log.warning("%s (%s)", error, error.action, extra=event("snapshot_unavailable", action=error.action))
-        self._logged, self._problem = str(error), (error.message, error.action)
+        if self._last_logged != str(error):
+            log.warning("%s (%s)", error, error.action, extra=event_extra("snapshot_unavailable", action=error.action))
+        self._last_logged, self._problem = str(error), (error.message, error.action)

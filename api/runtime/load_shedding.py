@@ -22,39 +22,39 @@ from time import perf_counter, process_time
 from webemu.api.http.response import Scope
 from webemu.emulator.errors import Overloaded
 
-ARRIVED = "webemu.arrived"
+ARRIVAL_KEY = "webemu.arrived"
 """Key of the arrival time in an ASGI scope."""
-PATIENCE = 2.0
+MAX_BUSY_WAIT_SECONDS = 2.0
 """Seconds of this process's own work that a request may wait for. A trainer's thousand simultaneous requests take
 less.
 """
-LONGEST = 15.0
+MAX_WAIT_SECONDS = 15.0
 """Seconds after which a request is refused however little was worked: most clients have given up by then."""
-MARKS = 120
+MAX_MARKS = 120
 """Moments whose processor time is remembered, one for each second."""
-_INTERNET = (socket.AF_INET, socket.AF_INET6)
-_LAST_RECEIVED = 52
+_INTERNET_FAMILIES = (socket.AF_INET, socket.AF_INET6)
+_LAST_RECEIVED_OFFSET = 52
 """Offset of `tcpi_last_data_recv` (milliseconds) in `struct tcp_info` of linux/tcp.h."""
 
 
-def arrived(scope: Scope) -> float:
+def arrival_time(scope: Scope) -> float:
     """Return when the request arrived, by `perf_counter`; the current time if it came through another HTTP protocol."""
-    return scope.get(ARRIVED) or perf_counter()
+    return scope.get(ARRIVAL_KEY) or perf_counter()
 
 
-def waited(transport: asyncio.BaseTransport, began: float) -> float:
+def socket_queue_seconds(transport: asyncio.BaseTransport, ready_at: float) -> float:
     """Return the seconds since the last bytes of a connection arrived, at most those since `ready_at`.
 
     Linux alone measures this; elsewhere, and on Unix sockets, the result is 0.
     """
     connection = transport.get_extra_info("socket")
-    if connection is None or not hasattr(socket, "TCP_INFO") or connection.family not in _INTERNET:
+    if connection is None or not hasattr(socket, "TCP_INFO") or connection.family not in _INTERNET_FAMILIES:
         return 0.0
     try:
-        told: bytes = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_RECEIVED + 4)
+        tcp_info: bytes = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_RECEIVED_OFFSET + 4)
     except OSError:  # the connection is closed
         return 0.0
-    return min(int.from_bytes(told[_LAST_RECEIVED:], sys.byteorder) / 1000, perf_counter() - began)
+    return min(int.from_bytes(tcp_info[_LAST_RECEIVED_OFFSET:], sys.byteorder) / 1000, perf_counter() - ready_at)
 
 
 class WorkClock:
@@ -63,8 +63,8 @@ class WorkClock:
     """
 
     def __init__(self) -> None:
-        self._moments: deque[float] = deque(maxlen=MARKS)
-        self._used: deque[float] = deque(maxlen=MARKS)
+        self._moments: deque[float] = deque(maxlen=MAX_MARKS)
+        self._used: deque[float] = deque(maxlen=MAX_MARKS)
 
     def mark(self) -> None:
         """Remember the processor time used up to now. Call it about once a second."""
@@ -80,27 +80,29 @@ class WorkClock:
         now = perf_counter()
         if not self._moments:
             return now - moment
-        place = max(0, bisect_right(self._moments, moment) - 1)
-        share = (process_time() - self._used[place]) / max(
-            now - self._moments[place], 1e-9
+        index = max(0, bisect_right(self._moments, moment) - 1)
+        share = (process_time() - self._used[index]) / max(
+            now - self._moments[index], 1e-9
         )  # not 0: two moments may be equal
         return share * (now - moment)
 
 
-CLOCK = WorkClock()
+WORK_CLOCK = WorkClock()
 """The clock of this process; the application marks it."""
 
 
-def is_late(since: float) -> bool:
+def is_overdue(arrived_at: float) -> bool:
     """True if a request that arrived at that time has waited too long. Check this before anything of it is awaited."""
-    seconds = perf_counter() - since
+    seconds = perf_counter() - arrived_at
     # Most requests are not late by the wall clock; the processor time is looked up for the others only.
-    return seconds > PATIENCE and (seconds > LONGEST or CLOCK.worked_since(since) > PATIENCE)
+    return seconds > MAX_BUSY_WAIT_SECONDS and (
+        seconds > MAX_WAIT_SECONDS or WORK_CLOCK.worked_since(arrived_at) > MAX_BUSY_WAIT_SECONDS
+    )
 
 
-def too_late() -> Overloaded:
+def overload_error() -> Overloaded:
     """Return the error for a request that waited too long."""
     return Overloaded(
-        f"the server is overloaded: this request waited for more than {PATIENCE:g} s of other work",
+        f"the server is overloaded: this request waited for more than {MAX_BUSY_WAIT_SECONDS:g} s of other work",
         action="retry after a second",
     )

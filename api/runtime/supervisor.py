@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
-from webemu.emulator.logs import event
+from webemu.emulator.logs import event_extra
 
 log = logging.getLogger("webemu.serve")
 
@@ -25,11 +25,11 @@ class Server(uvicorn.Server):
         """Stop the server; log how much was in flight and how long it took to drain."""
         open_now, in_flight = len(self.server_state.connections), len(self.server_state.tasks)
         message = "draining: %d requests in flight on %d connections"
-        log.info(message, in_flight, open_now, extra=event("draining", connections=open_now, in_flight=in_flight))
-        began = time.monotonic()
+        log.info(message, in_flight, open_now, extra=event_extra("draining", connections=open_now, in_flight=in_flight))
+        started = time.monotonic()
         await super().shutdown(sockets)
-        seconds = round(time.monotonic() - began, 3)
-        log.info("drained in %.3f s", seconds, extra=event("drained", seconds=seconds))
+        seconds = round(time.monotonic() - started, 3)
+        log.info("drained in %.3f s", seconds, extra=event_extra("drained", seconds=seconds))
 
 
 class Worker(Process):
@@ -57,29 +57,34 @@ class Supervisor(Multiprocess):
         """Replace dead workers, and log each replacement."""
         for process in self.processes:
             process.__class__ = Worker  # uvicorn offers no way to choose the class of its processes
-        before = list(self.processes)
+        old_processes = list(self.processes)
         super().keep_subprocess_alive()
-        for old, new in zip(before, self.processes, strict=False):
+        for old, new in zip(old_processes, self.processes, strict=False):
             if old is not new:
-                ended = _ended(old.exitcode)
-                log.warning("worker %s died: %s", old.pid, ended, extra=event("worker_died", worker=old.pid, how=ended))
-                replaced = event("worker_replaced", worker=old.pid, by=new.pid)
-                log.info("worker %s was replaced by %s", old.pid, new.pid, extra=replaced)
+                exit_reason = _describe_exit(old.exitcode)
+                log.warning(
+                    "worker %s died: %s",
+                    old.pid,
+                    exit_reason,
+                    extra=event_extra("worker_died", worker=old.pid, how=exit_reason),
+                )
+                log_fields = event_extra("worker_replaced", worker=old.pid, by=new.pid)
+                log.info("worker %s was replaced by %s", old.pid, new.pid, extra=log_fields)
 
     def terminate_all(self) -> None:
         """Tell all workers to stop."""
-        log.info("draining %d workers", len(self.processes), extra=event("draining", workers=len(self.processes)))
-        self._began = time.monotonic()
+        log.info("draining %d workers", len(self.processes), extra=event_extra("draining", workers=len(self.processes)))
+        self._drain_started = time.monotonic()
         super().terminate_all()
 
     def join_all(self) -> None:
         """Wait until all workers have stopped."""
         super().join_all()
-        seconds = round(time.monotonic() - self._began, 3)
-        log.info("drained in %.3f s", seconds, extra=event("drained", seconds=seconds))
+        seconds = round(time.monotonic() - self._drain_started, 3)
+        log.info("drained in %.3f s", seconds, extra=event_extra("drained", seconds=seconds))
 
 
-def _ended(code: int | None) -> str:
+def _describe_exit(code: int | None) -> str:
     """Return how a process ended: the name of the signal, or its exit status."""
     if code is not None and code < 0:
         return signal.Signals(-code).name

@@ -16,60 +16,60 @@ from typing import Any, TypeVar
 
 from webemu.emulator.errors import Overloaded
 
-Asked = TypeVar("Asked")
-Answered = TypeVar("Answered")
+Item = TypeVar("Item")
+Output = TypeVar("Output")
 
-LIMIT = 1024
+MAX_WAITING = 1024
 """Requests that may wait or run at the same time in one process."""
-PATIENCE = 5.0
+MAX_QUEUE_SECONDS = 5.0
 """Longest time in seconds that work may wait for a thread."""
-BATCH = 16
+BATCH_WEIGHT = 16
 """Weight of a batch against the limit, in requests."""
-CHUNK = 8
+CHUNK_SIZE = 8
 """Members of a batch that a thread handles in one go."""
 
 
-class Pool:
+class ThreadPool:
     """A fixed number of threads with a bounded queue."""
 
-    def __init__(self, threads: int, limit: int = LIMIT) -> None:
+    def __init__(self, threads: int, limit: int = MAX_WAITING) -> None:
         self._threads = threads
         self._limit = limit
         self._waiting = 0
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="webemu")
 
-    async def run(self, function: Callable[[], Answered]) -> Answered:
+    async def run(self, function: Callable[[], Output]) -> Output:
         """Call the function in a thread and return its result.
 
         Raises:
             Overloaded: too much work is waiting, or no thread was free in time.
         """
-        with self._place(1):
-            return await self._run(partial(_in_time, perf_counter(), function))
+        with self._admit(1):
+            return await self._run_in_executor(partial(_run_unless_overdue, perf_counter(), function))
 
-    async def map(self, function: Callable[[Asked], Answered], asked: Sequence[Asked]) -> list[Answered]:
+    async def map(self, function: Callable[[Item], Output], items: Sequence[Item]) -> list[Output]:
         """Call the function on each item, using all threads; return the results in order. Raises Overloaded as `run`
         does.
         """
-        chunks = [asked[i : i + CHUNK] for i in range(0, len(asked), CHUNK)]
-        done: list[list[Answered]] = [[] for _ in chunks]
-        turns = iter(range(len(chunks)))  # shared by the workers below: each takes the next chunk that is left
+        chunks = [items[i : i + CHUNK_SIZE] for i in range(0, len(items), CHUNK_SIZE)]
+        outputs: list[list[Output]] = [[] for _ in chunks]
+        chunk_numbers = iter(range(len(chunks)))  # shared by the workers below: each takes the next chunk that is left
 
         async def work() -> None:
-            for turn in turns:
-                done[turn] = await self._run(partial(_each, function, chunks[turn]))
+            for number in chunk_numbers:
+                outputs[number] = await self._run_in_executor(partial(_apply_to_each, function, chunks[number]))
 
-        with self._place(BATCH):
+        with self._admit(BATCH_WEIGHT):
             async with asyncio.TaskGroup() as workers:
                 for _ in range(min(self._threads, len(chunks))):
                     workers.create_task(work())
-        return [one for chunk in done for one in chunk]
+        return [one for chunk in outputs for one in chunk]
 
-    async def _run(self, function: Callable[[], Answered]) -> Answered:
+    async def _run_in_executor(self, function: Callable[[], Output]) -> Output:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
 
     @contextmanager
-    def _place(self, weight: int) -> Iterator[None]:
+    def _admit(self, weight: int) -> Iterator[None]:
         """Count `weight` requests as waiting while the context is open. Raises Overloaded if the limit would be
         exceeded.
         """
@@ -92,7 +92,7 @@ class Pool:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
-async def begun(future: Future[Any]) -> None:
+async def wait_until_done(future: Future[Any]) -> None:
     """Wait until a future is done, whether it succeeded or failed; never raise its error.
 
     Shielded: several requests may wait for the same future, and one that is cancelled must not cancel it for the
@@ -102,12 +102,12 @@ async def begun(future: Future[Any]) -> None:
         await asyncio.shield(asyncio.wrap_future(future))
 
 
-def _in_time(since: float, function: Callable[[], Answered]) -> Answered:
+def _run_unless_overdue(queued_at: float, function: Callable[[], Output]) -> Output:
     """Call the function, or raise Overloaded if its turn came too late."""
-    if (waited := perf_counter() - since) > PATIENCE:
-        raise Overloaded(f"no thread was free for {waited:.1f} s", action="retry after a second")
+    if (queue_seconds := perf_counter() - queued_at) > MAX_QUEUE_SECONDS:
+        raise Overloaded(f"no thread was free for {queue_seconds:.1f} s", action="retry after a second")
     return function()
 
 
-def _each(function: Callable[[Asked], Answered], asked: Sequence[Asked]) -> list[Answered]:
-    return [function(one) for one in asked]
+def _apply_to_each(function: Callable[[Item], Output], items: Sequence[Item]) -> list[Output]:
+    return [function(one) for one in items]

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from webemu.api.http.text_range import LENGTH, LINES
+from webemu.api.http.text_range import DEFAULT_LENGTH, DEFAULT_LINES
 from webemu.api.services import native
-from webemu.api.sessions.models import SessionAccount, SessionAsk, SessionMade
+from webemu.api.sessions.models import OpenedSession, SessionPolicy, SessionReport
 from webemu.emulator.types import VIEWS
 
 DESCRIPTION = """The web, emulated from a crawl. Every answer names the snapshot it was made from; the same snapshot and
@@ -73,12 +73,12 @@ class ErrorAnswer(MemberError):
     snapshot: str | None
 
 
-class SearchAsk(BaseModel):
+class QueryItem(BaseModel):
     """One query of a batch, with its own parameters."""
 
     q: str
     page: int = Field(1, ge=1)
-    size: int = Field(native.SIZE, ge=1, le=native.MAX_SIZE)
+    size: int = Field(native.DEFAULT_SIZE, ge=1, le=native.MAX_SIZE)
     as_of: str | None = None
     engine: str = ""
     explain: bool = False
@@ -87,9 +87,11 @@ class SearchAsk(BaseModel):
 class SearchBatch(BaseModel):
     """Body of `POST /v1/search`."""
 
-    queries: list[str | SearchAsk] = Field(max_length=native.MAX_QUERIES, examples=[["river port", {"q": "mayor"}]])
+    queries: list[str | QueryItem] = Field(max_length=native.MAX_QUERIES, examples=[["river port", {"q": "mayor"}]])
     page: int = Field(1, ge=1, description="Default for queries that do not set it.")
-    size: int = Field(native.SIZE, ge=1, le=native.MAX_SIZE, description="Default for queries that do not set it.")
+    size: int = Field(
+        native.DEFAULT_SIZE, ge=1, le=native.MAX_SIZE, description="Default for queries that do not set it."
+    )
     as_of: str | None = Field(None, description="Default for queries that do not set it.")
     engine: str = Field("", description="Default for queries that do not set it.")
     explain: bool = Field(False, description="Default for queries that do not set it.")
@@ -124,7 +126,7 @@ class FetchAnswer(BaseModel):
     snapshot: str
 
 
-class FetchAsk(BaseModel):
+class UrlItem(BaseModel):
     """One page of a batch."""
 
     url: str
@@ -134,9 +136,9 @@ class FetchAsk(BaseModel):
 class FetchBatch(BaseModel):
     """Body of `POST /v1/fetch`."""
 
-    urls: list[str | FetchAsk] = Field(max_length=native.MAX_URLS)
+    urls: list[str | UrlItem] = Field(max_length=native.MAX_URLS)
     format: str = Field("text", examples=list(VIEWS[:-1]))
-    length: int = Field(LENGTH, ge=1, le=native.MAX_LENGTH, description="Characters of each page.")
+    length: int = Field(DEFAULT_LENGTH, ge=1, le=native.MAX_BATCH_LENGTH, description="Characters of each page.")
     at: str | None = Field(None, description="Default for URLs that do not set it.")
     follow: int = Field(1, ge=0, le=1)
 
@@ -148,7 +150,7 @@ class FetchAnswers(BaseModel):
     answers: list[FetchAnswer | MemberError] = Field(description="One for each URL, in the order asked.")
 
 
-class Place(BaseModel):
+class TextMatch(BaseModel):
     """One place where the text was found."""
 
     start: int = Field(description="Character offset, for `start` of /v1/fetch.")
@@ -163,7 +165,7 @@ class FindAnswer(BaseModel):
     final_url: str
     pattern: str
     total: int = Field(description="Number of matches, shown or not.")
-    matches: list[Place]
+    matches: list[TextMatch]
     snapshot: str
 
 
@@ -174,7 +176,7 @@ class Health(BaseModel):
     snapshot: str
 
 
-class Spent(BaseModel):
+class Durations(BaseModel):
     """Durations of the requests of one route, in seconds."""
 
     sum: float
@@ -189,7 +191,7 @@ class Process(BaseModel):
     cpu_seconds: float
     resident_bytes: int
     requests: dict[str, dict[str, int]] = Field(description="Number of requests by route and status.")
-    seconds: dict[str, Spent] = Field(description="Durations by route.")
+    seconds: dict[str, Durations] = Field(description="Durations by route.")
     dropped_headers: dict[str, int] = Field(description="Recorded headers that were left out, by reason.")
     cache: dict[str, int]
     pool: dict[str, int]
@@ -211,75 +213,85 @@ class Stats(BaseModel):
     process: Process = Field(description="Figures of the one process that answered.")
 
 
-_MODELS = (SearchAnswer, SearchBatch, SearchAnswers, FetchAnswer, FetchBatch, FetchAnswers, FindAnswer, Health, Stats)
-_SESSIONS = (SessionAsk, SessionMade, SessionAccount)
-_TIME = {"type": "string", "examples": ["2024-11-30"]}
-_TEXT = {"type": "string"}
-_FLAG = {"type": "boolean", "default": False}
-_URL = {"type": "string", "format": "uri", "examples": ["https://example.org/"]}
+_API_MODELS = (
+    SearchAnswer,
+    SearchBatch,
+    SearchAnswers,
+    FetchAnswer,
+    FetchBatch,
+    FetchAnswers,
+    FindAnswer,
+    Health,
+    Stats,
+)
+_SESSION_MODELS = (SessionPolicy, OpenedSession, SessionReport)
+_TIME_SCHEMA = {"type": "string", "examples": ["2024-11-30"]}
+_TEXT_SCHEMA = {"type": "string"}
+_FLAG_SCHEMA = {"type": "boolean", "default": False}
+_URL_SCHEMA = {"type": "string", "format": "uri", "examples": ["https://example.org/"]}
 
 
-def _number(default: int, least: int, most: int | None = None) -> dict[str, object]:
+def _integer_schema(default: int, minimum: int, maximum: int | None = None) -> dict[str, object]:
     """Return the JSON schema of an integer parameter."""
-    bounds: dict[str, object] = {"type": "integer", "default": default, "minimum": least}
-    return bounds if most is None else {**bounds, "maximum": most}
+    schema: dict[str, object] = {"type": "integer", "default": default, "minimum": minimum}
+    return schema if maximum is None else {**schema, "maximum": maximum}
 
 
-_SEARCH = (
+_SEARCH_PARAMS = (
     ("q", {"type": "string", "examples": ["river port"]}, "The query. Operators: docs/api.md."),
-    ("page", _number(1, 1), "Page of results."),
-    ("size", _number(native.SIZE, 1, native.MAX_SIZE), "Results per page."),
-    ("as_of", _TIME, "Time of the query: pages captured later do not exist."),
-    ("engine", _TEXT, "Ranker: full, plain or weak; with embeddings also dense, hybrid or rerank."),
-    ("explain", _FLAG, "True to list the ranking signals of each result."),
+    ("page", _integer_schema(1, 1), "Page of results."),
+    ("size", _integer_schema(native.DEFAULT_SIZE, 1, native.MAX_SIZE), "Results per page."),
+    ("as_of", _TIME_SCHEMA, "Time of the query: pages captured later do not exist."),
+    ("engine", _TEXT_SCHEMA, "Ranker: full, plain or weak; with embeddings also dense, hybrid or rerank."),
+    ("explain", _FLAG_SCHEMA, "True to list the ranking signals of each result."),
 )
-_FETCH = (
-    ("url", _URL, "URL of the page."),
+_FETCH_PARAMS = (
+    ("url", _URL_SCHEMA, "URL of the page."),
     ("format", {"type": "string", "enum": list(VIEWS), "default": "text"}, "`raw`: the payload as recorded."),
-    ("at", _TIME, "Time of the capture, the nearest one is shown; by default the latest successful one."),
-    ("start", _number(0, 0), "First character."),
-    ("length", _number(LENGTH, 0), "Number of characters; 0 for all that follow."),
-    ("line", _number(0, 0), "First line; replaces start and length."),
-    ("lines", _number(LINES, 0), "Number of lines; 0 for all that follow."),
-    ("follow", _number(1, 0, 1), "1 follows captured redirects, 0 shows them; `raw` has 0 by default."),
+    ("at", _TIME_SCHEMA, "Time of the capture, the nearest one is shown; by default the latest successful one."),
+    ("start", _integer_schema(0, 0), "First character."),
+    ("length", _integer_schema(DEFAULT_LENGTH, 0), "Number of characters; 0 for all that follow."),
+    ("line", _integer_schema(0, 0), "First line; replaces start and length."),
+    ("lines", _integer_schema(DEFAULT_LINES, 0), "Number of lines; 0 for all that follow."),
+    ("follow", _integer_schema(1, 0, 1), "1 follows captured redirects, 0 shows them; `raw` has 0 by default."),
 )
-_FIND = (
-    ("url", _URL, "URL of the page."),
-    ("pattern", _TEXT, "Plain text, case-insensitive."),
-    ("at", _TIME, "Time of the capture, the nearest one is shown; by default the latest successful one."),
-    ("limit", _number(native.MATCHES, 1, native.MAX_MATCHES), "Number of matches shown."),
+_FIND_PARAMS = (
+    ("url", _URL_SCHEMA, "URL of the page."),
+    ("pattern", _TEXT_SCHEMA, "Plain text, case-insensitive."),
+    ("at", _TIME_SCHEMA, "Time of the capture, the nearest one is shown; by default the latest successful one."),
+    ("limit", _integer_schema(native.DEFAULT_MATCHES, 1, native.MAX_MATCHES), "Number of matches shown."),
 )
-_SHOW = (
-    ("from", _number(1, 1), "First step, from 1."),
-    ("limit", _number(10_000, 1, 10_000), "Number of steps."),
+_REPORT_PARAMS = (
+    ("from", _integer_schema(1, 1), "First step, from 1."),
+    ("limit", _integer_schema(10_000, 1, 10_000), "Number of steps."),
 )
 _ROUTES: tuple[tuple[str, str, str, tuple[Any, ...], type[BaseModel] | None, type[BaseModel]], ...] = (
-    ("/v1/search", "get", "Search", _SEARCH, None, SearchAnswer),
+    ("/v1/search", "get", "Search", _SEARCH_PARAMS, None, SearchAnswer),
     ("/v1/search", "post", "Search for many queries at once", (), SearchBatch, SearchAnswers),
-    ("/v1/fetch", "get", "Open a page", _FETCH, None, FetchAnswer),
+    ("/v1/fetch", "get", "Open a page", _FETCH_PARAMS, None, FetchAnswer),
     ("/v1/fetch", "post", "Open many pages at once", (), FetchBatch, FetchAnswers),
-    ("/v1/find", "get", "Find a text in a page", _FIND, None, FindAnswer),
-    ("/v1/sessions", "post", "Open a session with a policy", (), SessionAsk, SessionMade),
-    ("/v1/sessions/{session}", "get", "Report what a session did", _SHOW, None, SessionAccount),
+    ("/v1/find", "get", "Find a text in a page", _FIND_PARAMS, None, FindAnswer),
+    ("/v1/sessions", "post", "Open a session with a policy", (), SessionPolicy, OpenedSession),
+    ("/v1/sessions/{session}", "get", "Report what a session did", _REPORT_PARAMS, None, SessionReport),
     ("/v1/stats", "get", "Describe the snapshot and the activity of this process", (), None, Stats),
     ("/health", "get", "Check that there is a snapshot to serve", (), None, Health),
 )
 """Documented routes: path, method, summary, query parameters, model of the body, model of the response."""
-_REQUIRED = ("q", "url", "pattern")
+_REQUIRED_PARAMS = ("q", "url", "pattern")
 """Query parameters that must be given."""
 
 
-def document() -> dict[str, Any]:
+def build_document() -> dict[str, Any]:
     """Return the OpenAPI document."""
     _, schemas = models_json_schema(
-        [(model, "serialization") for model in (*_MODELS, *_SESSIONS, ErrorAnswer)],
+        [(model, "serialization") for model in (*_API_MODELS, *_SESSION_MODELS, ErrorAnswer)],
         ref_template="#/components/schemas/{model}",
     )
     paths: dict[str, dict[str, Any]] = {}
     for path, method, summary, parameters, body, answer in _ROUTES:
-        paths.setdefault(path, {})[method] = _operation(path, summary, parameters, body, answer)
-    raw = {"schema": {"type": "string", "format": "binary"}}
-    paths["/v1/fetch"]["get"]["responses"]["200"]["content"]["application/octet-stream"] = raw
+        paths.setdefault(path, {})[method] = _build_operation(path, summary, parameters, body, answer)
+    raw_content = {"schema": {"type": "string", "format": "binary"}}
+    paths["/v1/fetch"]["get"]["responses"]["200"]["content"]["application/octet-stream"] = raw_content
     return {
         "openapi": "3.1.0",
         "info": {"title": "webemu", "version": "1", "description": DESCRIPTION},
@@ -288,45 +300,48 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(
+def _build_operation(
     path: str, summary: str, parameters: tuple[Any, ...], body: type[BaseModel] | None, answer: type[BaseModel]
 ) -> dict[str, Any]:
     """Return the OpenAPI operation of one route."""
     operation: dict[str, Any] = {
         "summary": summary,
         "responses": {
-            "201" if answer is SessionMade else "200": {"description": "The answer", "content": _json(answer)},
-            "default": {"description": "The one error shape", "content": _json(ErrorAnswer)},
+            "201" if answer is OpenedSession else "200": {
+                "description": "The answer",
+                "content": _json_content(answer),
+            },
+            "default": {"description": "The one error shape", "content": _json_content(ErrorAnswer)},
         },
     }
     if parameters:
         operation["parameters"] = [
-            {"name": name, "in": "query", "required": name in _REQUIRED, "schema": schema, "description": text}
+            {"name": name, "in": "query", "required": name in _REQUIRED_PARAMS, "schema": schema, "description": text}
             for name, schema, text in parameters
         ]
     if "{session}" in path:
-        named = {
+        session_parameter = {
             "name": "session",
             "in": "path",
             "required": True,
-            "schema": _TEXT,
+            "schema": _TEXT_SCHEMA,
             "description": "Id of the session.",
         }
-        operation["parameters"] = [named, *operation["parameters"]]
+        operation["parameters"] = [session_parameter, *operation["parameters"]]
     if body is not None:
-        operation["requestBody"] = {"required": True, "content": _json(body)}
+        operation["requestBody"] = {"required": True, "content": _json_content(body)}
     return operation
 
 
-def _json(model: type[BaseModel]) -> dict[str, Any]:
+def _json_content(model: type[BaseModel]) -> dict[str, Any]:
     """Return an OpenAPI content object that refers to the schema of a model."""
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
 
 
 def add_docs(app: FastAPI) -> None:
     """Add `/openapi.json` and `/docs` to the application."""
-    described = document()
-    app.openapi = lambda: described  # type: ignore[method-assign]
+    openapi_document = build_document()
+    app.openapi = lambda: openapi_document  # type: ignore[method-assign]
     app.mount("/docs/files", StaticFiles(directory=str(files("fastapi_offline") / "static")))
 
     @app.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)

@@ -11,19 +11,19 @@ from functools import partial
 
 from webemu.api.archives import routes
 from webemu.api.dialects import DIALECTS
-from webemu.api.dialects.dialect import Dialect, has, is_quick
-from webemu.api.dialects.dialect import answer as speak
+from webemu.api.dialects.dialect import Dialect, has_route, runs_inline
+from webemu.api.dialects.dialect import answer_request as speak
 from webemu.api.http.request import Handler, Request
 from webemu.api.mcp import session_errors
 from webemu.api.mcp.endpoint import ENDPOINTS
 from webemu.api.pages import PAGES
 from webemu.api.services import sitemap
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.api.wiki import answer as wiki
 from webemu.api.wiki.site import is_wikipedia
 from webemu.emulator.world import World
 
-MADE: Sequence[Handler] = (wiki.answer, sitemap.answer)
+GENERATED_PAGES: Sequence[Handler] = (wiki.answer, sitemap.answer)
 """Handlers for pages that a site has although the crawl has no capture of them."""
 
 
@@ -35,59 +35,60 @@ class Services:
     """Services by their host on the web. If a service returns None, the captures of its host answer."""
     paths: Sequence[tuple[re.Pattern[str], Handler]]
     """Services below this server's own address, by path."""
-    roots: Sequence[tuple[Callable[[Request], bool], Handler]]
+    unprefixed: Sequence[tuple[Callable[[Request], bool], Handler]]
     """Services that recognise requests at this server's root, without a prefix."""
 
     dialects: Mapping[Handler, Dialect]
     """Wire format of each handler that has one in `DIALECTS`, for its errors and its metrics."""
 
-    def has(self, host: str) -> bool:
+    def has_host(self, host: str) -> bool:
         """True if a host of the web belongs to a service, whether or not the crawl knows it."""
         return host in self.hosts or is_wikipedia(host)
 
-    def own(self, request: Request) -> Handler | None:
+    def find_own_handler(self, request: Request) -> Handler | None:
         """Return the service that answers a request to this server; None if it is for the native API."""
-        found = (handler for is_meant, handler in self.roots if is_meant(request))
+        by_request = (handler for is_meant, handler in self.unprefixed if is_meant(request))
         by_path = (handler for pattern, handler in self.paths if pattern.fullmatch(request.path))
-        return next(found, None) or next(by_path, None)
+        return next(by_request, None) or next(by_path, None)
 
-    def is_quick(self, handler: Handler, request: Request) -> bool:
+    def runs_inline(self, handler: Handler, request: Request) -> bool:
         """True if a request to a service may be answered on the event loop."""
         dialect = self.dialects.get(handler)
-        return dialect is not None and is_quick(dialect, request)
+        return dialect is not None and runs_inline(dialect, request)
 
 
-def services(keys: frozenset[str]) -> Services:
+def build_services(keys: frozenset[str]) -> Services:
     """Return all services. With `keys`, those services that take API keys accept only these."""
-    spoken = [(dialect, partial(speak, dialect, keys)) for dialect in DIALECTS]
-    hosts: dict[str, Handler] = {host: _named(*each) for each in spoken for host in each[0].hosts}
-    below = [
-        (re.compile(rf"/{dialect.name}(?:/.*)?", re.DOTALL), _below(dialect, handler)) for dialect, handler in spoken
+    dialect_handlers = [(dialect, partial(speak, dialect, keys)) for dialect in DIALECTS]
+    hosts: dict[str, Handler] = {host: _host_handler(*each) for each in dialect_handlers for host in each[0].hosts}
+    prefixed = [
+        (re.compile(rf"/{dialect.name}(?:/.*)?", re.DOTALL), _prefixed_handler(dialect, handler))
+        for dialect, handler in dialect_handlers
     ]
     # MCP first: the arguments of a tool call may look like the request of any other service.
     roots = [*ENDPOINTS]
-    roots += [(dialect.at_root, handler) for dialect, handler in spoken]
-    dialects: dict[Handler, Dialect] = {handler: dialect for dialect, handler in spoken}
-    dialects |= {handler: dialect for (_, handler), (dialect, _) in zip(below, spoken, strict=True)}
-    dialects |= {hosts[host]: dialect for dialect, _ in spoken for host in dialect.hosts}
+    roots += [(dialect.is_meant_at_root, handler) for dialect, handler in dialect_handlers]
+    dialects: dict[Handler, Dialect] = {handler: dialect for dialect, handler in dialect_handlers}
+    dialects |= {handler: dialect for (_, handler), (dialect, _) in zip(prefixed, dialect_handlers, strict=True)}
+    dialects |= {hosts[host]: dialect for dialect, _ in dialect_handlers for host in dialect.hosts}
     dialects |= {handler: session_errors.DIALECT for _, handler in ENDPOINTS}
-    return Services({**hosts, **routes.HOSTS}, (*below, *PAGES, *routes.PATHS), roots, dialects)
+    return Services({**hosts, **routes.HOSTS}, (*prefixed, *PAGES, *routes.PATHS), roots, dialects)
 
 
-def _named(dialect: Dialect, handler: Handler) -> Handler:
+def _host_handler(dialect: Dialect, handler: Handler) -> Handler:
     """Return the service for its own host, where paths that it does not have may be pages of the crawl."""
 
-    def answer(world: World, request: Request) -> Reply | None:
-        is_page = not has(dialect, request.path) and world.knows_host(request.host)
+    def answer(world: World, request: Request) -> Response | None:
+        is_page = not has_route(dialect, request.path) and world.knows_host(request.host)
         return None if is_page else handler(world, request)
 
     return answer
 
 
-def _below(dialect: Dialect, handler: Handler) -> Handler:
+def _prefixed_handler(dialect: Dialect, handler: Handler) -> Handler:
     """Return the service for requests below its prefix on this server."""
 
-    def answer(world: World, request: Request) -> Reply | None:
+    def answer(world: World, request: Request) -> Response | None:
         return handler(world, request._replace(path=request.path.removeprefix(f"/{dialect.name}") or "/"))
 
     return answer

@@ -13,223 +13,240 @@ from typing import TypeVar
 
 import orjson
 
-from webemu.api.http.errors import INFRASTRUCTURE, is_ours
-from webemu.api.http.params import read_body, read_query
-from webemu.api.http.response import JSON, Answer
+from webemu.api.http.errors import INFRASTRUCTURE, is_server_fault
+from webemu.api.http.params import read_json_body, read_query
+from webemu.api.http.response import JSON, ApiResponse
 from webemu.api.observe import dashboard, metrics
 from webemu.api.observe.counters import Counters
-from webemu.api.observe.worker_metrics import Tally
+from webemu.api.observe.worker_metrics import MetricsAggregator
 from webemu.api.runtime.cache import Cache, Key
-from webemu.api.runtime.live_snapshot import Served
-from webemu.api.runtime.thread_pool import Pool, begun
+from webemu.api.runtime.live_snapshot import LiveSnapshot
+from webemu.api.runtime.thread_pool import ThreadPool, wait_until_done
 from webemu.api.services import native
-from webemu.api.services.native import Hunt, Visit
+from webemu.api.services.native import FetchRequest, FindRequest
 from webemu.emulator.errors import BadRequest, EmulatorError, SnapshotError
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 
-Asked = TypeVar("Asked", Query, Visit)
-Route = Callable[[bytes], Awaitable[Answer]]
+ParsedRequest = TypeVar("ParsedRequest", Query, FetchRequest)
+Route = Callable[[bytes], Awaitable[ApiResponse]]
 """Handler of one method: takes the query string, or for POST the body."""
-Rendered = tuple[bytes, bool]
+RenderedMember = tuple[bytes, bool]
 """Rendered member of a batch, and whether this server failed on it."""
 
 
 class Routes:
     """Route table of the native API, and the state that the routes share."""
 
-    def __init__(self, served: Served, cache: Cache, pool: Pool, counters: Counters, tally: Tally) -> None:
-        self._served = served
+    def __init__(
+        self,
+        live_snapshot: LiveSnapshot,
+        cache: Cache,
+        pool: ThreadPool,
+        counters: Counters,
+        aggregator: MetricsAggregator,
+    ) -> None:
+        self._live_snapshot = live_snapshot
         self._cache = cache
         self._pool = pool
         self._counters = counters
-        self._tally = tally
-        self._making: dict[Key, asyncio.Future[Answer]] = {}
+        self._aggregator = aggregator
+        self._pending: dict[Key, asyncio.Future[ApiResponse]] = {}
         """Responses that are being computed now; equal requests wait for the same one."""
-        self.at_once: Mapping[str, Callable[[bytes], Answer | None]] = {
-            "/v1/search": self.search_at_once,
-            "/v1/fetch": self.fetch_at_once,
-            "/health": self.healthy,
+        self.inline_routes: Mapping[str, Callable[[bytes], ApiResponse | None]] = {
+            "/v1/search": self.try_search_inline,
+            "/v1/fetch": self.try_fetch_inline,
+            "/health": self.check_health,
         }
         """Routes that may answer a GET on the event loop; they return None if they would have to wait."""
         self.table: Mapping[str, Mapping[str, Route]] = {
-            "/v1/search": {"GET": self.search, "HEAD": self.search, "POST": self.searches},
-            "/v1/fetch": {"GET": self.fetch, "HEAD": self.fetch, "POST": self.fetches},
+            "/v1/search": {"GET": self.search, "HEAD": self.search, "POST": self.search_batch},
+            "/v1/fetch": {"GET": self.fetch, "HEAD": self.fetch, "POST": self.fetch_batch},
             "/v1/find": {"GET": self.find, "HEAD": self.find},
             "/v1/stats": {"GET": self.stats, "HEAD": self.stats},
             "/dashboard": {"GET": self.dashboard, "HEAD": self.dashboard},
-            "/dashboard/figures": {"GET": self.live, "HEAD": self.live},
+            "/dashboard/figures": {"GET": self.dashboard_figures, "HEAD": self.dashboard_figures},
             "/metrics": {"GET": self.metrics, "HEAD": self.metrics},
             "/health": {"GET": self.health, "HEAD": self.health},
         }
         """Routes by path and method."""
 
-    def search_at_once(self, query: bytes) -> Answer | None:
+    def try_search_inline(self, query: bytes) -> ApiResponse | None:
         """Answer a search on the event loop; None if it is slow and must run in a thread."""
-        world = self._served.world
+        world = self._live_snapshot.world
         key = (world.snapshot, "/v1/search", query)
         body = self._cache.get(key)
         if body is None:
-            wanted = native.parse_search(query)
-            if world.is_long(wanted):
+            parsed_query = native.parse_search(query)
+            if world.is_slow(parsed_query):
                 return None
-            body = native.search(world, wanted)
+            body = native.search(world, parsed_query)
             self._cache.put(key, body)
         else:  # a cached search reaches no world, which would have counted it
-            self._counters.hear(query)
-        return Answer(body, world.snapshot)
+            self._counters.record_query(query)
+        return ApiResponse(body, world.snapshot)
 
-    async def search(self, query: bytes) -> Answer:
+    async def search(self, query: bytes) -> ApiResponse:
         """Answer `GET /v1/search`."""
-        return self.search_at_once(query) or await self._once("/v1/search", query, self._searched)
+        return self.try_search_inline(query) or await self._compute_once("/v1/search", query, self._search_in_thread)
 
-    async def _searched(self, world: World, query: bytes) -> Answer:
+    async def _search_in_thread(self, world: World, query: bytes) -> ApiResponse:
         """Answer a search in a thread, after its embedding is computed."""
-        wanted = native.parse_search(query)
-        if ready := world.ready(wanted):
-            await begun(ready)
-        return Answer(await self._pool.run(partial(native.search, world, wanted)), world.snapshot)
+        parsed_query = native.parse_search(query)
+        if ready := world.start_async(parsed_query):
+            await wait_until_done(ready)
+        return ApiResponse(await self._pool.run(partial(native.search, world, parsed_query)), world.snapshot)
 
-    def fetch_at_once(self, query: bytes) -> Answer | None:
+    def try_fetch_inline(self, query: bytes) -> ApiResponse | None:
         """Answer a fetch on the event loop; None if it needs a conversion, a disk or another machine."""
-        world = self._served.world
+        world = self._live_snapshot.world
         key = (world.snapshot, "/v1/fetch", query)
         body = self._cache.get(key)
         if body is None:
-            visit = native.parse_fetch(query)
-            if world.is_far:
+            fetch_request = native.parse_fetch(query)
+            if world.is_remote:
                 return None
-            if visit.request.view == "raw":
+            if fetch_request.request.view == "raw":
                 try:
-                    return _payload(world, visit, wait=False)
+                    return _render_payload(world, fetch_request, wait=False)
                 except BlockingIOError:
                     return None
-            if visit.request.view != "text":
+            if fetch_request.request.view != "text":
                 return None
-            body = _page(world, visit)
+            body = _render_page(world, fetch_request)
             self._cache.put(key, body)
-        return Answer(body, world.snapshot)
+        return ApiResponse(body, world.snapshot)
 
-    async def fetch(self, query: bytes) -> Answer:
+    async def fetch(self, query: bytes) -> ApiResponse:
         """Answer `GET /v1/fetch`."""
-        return self.fetch_at_once(query) or await self._once("/v1/fetch", query, self._fetched)
+        return self.try_fetch_inline(query) or await self._compute_once("/v1/fetch", query, self._fetch_in_thread)
 
-    async def _fetched(self, world: World, query: bytes) -> Answer:
+    async def _fetch_in_thread(self, world: World, query: bytes) -> ApiResponse:
         """Answer a fetch in a thread."""
-        visit = native.parse_fetch(query)
-        if visit.request.view == "raw":
-            return await self._pool.run(partial(_payload, world, visit))
-        return Answer(await self._pool.run(partial(_page, world, visit)), world.snapshot)
+        fetch_request = native.parse_fetch(query)
+        if fetch_request.request.view == "raw":
+            return await self._pool.run(partial(_render_payload, world, fetch_request))
+        return ApiResponse(await self._pool.run(partial(_render_page, world, fetch_request)), world.snapshot)
 
-    async def _once(self, path: str, query: bytes, make: Callable[[World, bytes], Awaitable[Answer]]) -> Answer:
+    async def _compute_once(
+        self, path: str, query: bytes, compute: Callable[[World, bytes], Awaitable[ApiResponse]]
+    ) -> ApiResponse:
         """Compute a response once for all equal requests that arrive meanwhile: the samples of one prompt ask the same
         things.
         """
-        world = self._served.world
+        world = self._live_snapshot.world
         key = (world.snapshot, path, query)
-        if (making := self._making.get(key)) is None:
-            making = self._making[key] = asyncio.ensure_future(self._made(key, make(world, query)))
-        return await asyncio.shield(making)  # a client that disconnects must not cancel it for the others
+        if (future := self._pending.get(key)) is None:
+            future = self._pending[key] = asyncio.ensure_future(self._finish_and_cache(key, compute(world, query)))
+        return await asyncio.shield(future)  # a client that disconnects must not cancel it for the others
 
-    async def _made(self, key: Key, making: Awaitable[Answer]) -> Answer:
+    async def _finish_and_cache(self, key: Key, pending: Awaitable[ApiResponse]) -> ApiResponse:
         """Wait for a response and store it in the cache if it is JSON."""
         try:
-            answer = await making
+            answer = await pending
         finally:
-            del self._making[key]
-        if answer.kind == JSON:
+            del self._pending[key]
+        if answer.content_type == JSON:
             self._cache.put(key, answer.body)
         return answer
 
-    async def find(self, query: bytes) -> Answer:
+    async def find(self, query: bytes) -> ApiResponse:
         """Answer `GET /v1/find`."""
-        world = self._served.world
-        hunt = native.parse_find(query)
-        return Answer(await self._pool.run(partial(_matches, world, hunt)), world.snapshot)
+        world = self._live_snapshot.world
+        find_request = native.parse_find(query)
+        return ApiResponse(await self._pool.run(partial(_render_matches, world, find_request)), world.snapshot)
 
-    async def searches(self, body: bytes) -> Answer:
+    async def search_batch(self, body: bytes) -> ApiResponse:
         """Answer `POST /v1/search`."""
-        world = self._served.world
-        asked = await self._pool.run(lambda: native.parse_searches(read_body(body)))
-        world.begin(query for query in asked if isinstance(query, Query))
-        return await self._batch(asked, partial(native.search, world), world.snapshot)
+        world = self._live_snapshot.world
+        queries = await self._pool.run(lambda: native.parse_search_batch(read_json_body(body)))
+        world.prefetch(query for query in queries if isinstance(query, Query))
+        return await self._answer_batch(queries, partial(native.search, world), world.snapshot)
 
-    async def fetches(self, body: bytes) -> Answer:
+    async def fetch_batch(self, body: bytes) -> ApiResponse:
         """Answer `POST /v1/fetch`."""
-        world = self._served.world
-        asked = await self._pool.run(lambda: native.parse_fetches(read_body(body)))
-        return await self._batch(asked, partial(_page, world), world.snapshot)
+        world = self._live_snapshot.world
+        fetch_requests = await self._pool.run(lambda: native.parse_fetch_batch(read_json_body(body)))
+        return await self._answer_batch(fetch_requests, partial(_render_page, world), world.snapshot)
 
-    async def _batch(
-        self, asked: Sequence[Asked | BadRequest], render: Callable[[Asked], bytes], snapshot: str
-    ) -> Answer:
+    async def _answer_batch(
+        self, requests: Sequence[ParsedRequest | BadRequest], render: Callable[[ParsedRequest], bytes], snapshot: str
+    ) -> ApiResponse:
         """Answer a batch in order. Rollouts of one group ask the same things, so equal members are answered once."""
-        distinct = list(dict.fromkeys(asked))
-        rendered = await self._pool.map(partial(_member, render), distinct)
-        of = dict(zip(distinct, rendered, strict=True))
-        members = [of[one] for one in asked]
-        failed = any(ours for _, ours in members)
+        distinct = list(dict.fromkeys(requests))
+        rendered = await self._pool.map(partial(_render_member, render), distinct)
+        rendered_by_request = dict(zip(distinct, rendered, strict=True))
+        members = [rendered_by_request[one] for one in requests]
+        has_server_fault = any(is_fault for _, is_fault in members)
         body = native.render_batch([body for body, _ in members], snapshot)
-        return Answer(body, snapshot, headers=(INFRASTRUCTURE,) if failed else ())
+        return ApiResponse(body, snapshot, headers=(INFRASTRUCTURE,) if has_server_fault else ())
 
-    async def stats(self, query: bytes) -> Answer:
+    async def stats(self, query: bytes) -> ApiResponse:
         """Answer `GET /v1/stats`."""
         read_query(query, ())
-        world = self._served.world
+        world = self._live_snapshot.world
         figures = {**world.figures(), "snapshot": world.snapshot, "process": self._counters.figures()}
-        return Answer(orjson.dumps(figures), world.snapshot)
+        return ApiResponse(orjson.dumps(figures), world.snapshot)
 
-    async def metrics(self, query: bytes) -> Answer:
+    async def metrics(self, query: bytes) -> ApiResponse:
         """Answer `GET /metrics`."""
         read_query(query, ())
-        return Answer(metrics.render(self._tally.read(), self._held()), self._served.snapshot, kind=metrics.KIND)
+        return ApiResponse(
+            metrics.render(self._aggregator.read(), self._snapshot_figures()),
+            self._live_snapshot.snapshot,
+            content_type=metrics.CONTENT_TYPE,
+        )
 
-    async def dashboard(self, query: bytes) -> Answer:
+    async def dashboard(self, query: bytes) -> ApiResponse:
         """Answer `GET /dashboard`."""
         read_query(query, ())
-        return dashboard.page()
+        return dashboard.render_page()
 
-    async def live(self, query: bytes) -> Answer:
+    async def dashboard_figures(self, query: bytes) -> ApiResponse:
         """Answer `GET /dashboard/figures`."""
         read_query(query, ())
-        return Answer(dashboard.figures(self._tally.read(), self._held()), self._served.snapshot)
+        return ApiResponse(
+            dashboard.render_figures(self._aggregator.read(), self._snapshot_figures()), self._live_snapshot.snapshot
+        )
 
-    def _held(self) -> dict[str, object]:
+    def _snapshot_figures(self) -> dict[str, object]:
         """Return the figures of the snapshot that is served; empty while there is none."""
         try:
-            return {**self._served.world.figures(), "snapshot": self._served.world.snapshot}
+            return {**self._live_snapshot.world.figures(), "snapshot": self._live_snapshot.world.snapshot}
         except SnapshotError:
             return {}
 
-    async def health(self, query: bytes) -> Answer:
+    async def health(self, query: bytes) -> ApiResponse:
         """Answer `GET /health` in a task."""
-        return self.healthy(query)
+        return self.check_health(query)
 
-    def healthy(self, query: bytes) -> Answer:
+    def check_health(self, query: bytes) -> ApiResponse:
         """Answer `GET /health`. Raises SnapshotError while there is no snapshot, or once its files are gone."""
         read_query(query, ())
-        snapshot = self._served.world.snapshot
-        self._served.check()
-        return Answer(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
+        snapshot = self._live_snapshot.world.snapshot
+        self._live_snapshot.check_files()
+        return ApiResponse(orjson.dumps({"status": "ok", "snapshot": snapshot}), snapshot)
 
 
-def _page(world: World, visit: Visit) -> bytes:
-    return native.render_page(world.fetch(visit.request), visit.window)
+def _render_page(world: World, fetch_request: FetchRequest) -> bytes:
+    return native.render_page(world.fetch(fetch_request.request), fetch_request.text_range)
 
 
-def _payload(world: World, visit: Visit, wait: bool = True) -> Answer:
-    return native.render_payload(*world.payload(visit.request, wait), world.snapshot)
+def _render_payload(world: World, fetch_request: FetchRequest, wait: bool = True) -> ApiResponse:
+    return native.render_payload(*world.payload(fetch_request.request, wait), world.snapshot)
 
 
-def _matches(world: World, hunt: Hunt) -> bytes:
-    return native.render_matches(hunt, *world.find(hunt.request, hunt.pattern, hunt.limit))
+def _render_matches(world: World, find_request: FindRequest) -> bytes:
+    return native.render_matches(
+        find_request, *world.find(find_request.request, find_request.pattern, find_request.limit)
+    )
 
 
-def _member(render: Callable[[Asked], bytes], asked: Asked | BadRequest) -> Rendered:
+def _render_member(render: Callable[[ParsedRequest], bytes], request: ParsedRequest | BadRequest) -> RenderedMember:
     """Render one member of a batch. An error becomes its own rendering, so that the rest of the batch goes on."""
-    if isinstance(asked, BadRequest):
-        return native.render_error(asked), False
+    if isinstance(request, BadRequest):
+        return native.render_error(request), False
     try:
-        return render(asked), False
+        return render(request), False
     except EmulatorError as error:
-        return native.render_error(error), is_ours(error)
+        return native.render_error(error), is_server_fault(error)

@@ -9,45 +9,45 @@ from itertools import groupby, islice
 from xml.sax.saxutils import escape
 
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Reply
+from webemu.api.services.origin import Headers, Response
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
-PER_FILE = 50_000
+MAX_URLS_PER_FILE = 50_000
 """Most URLs in one file, by the protocol."""
-_PATH = re.compile(r"/sitemap(?:_index|-(\d{1,4}))?\.xml")
+_SITEMAP_PATH = re.compile(r"/sitemap(?:_index|-(\d{1,4}))?\.xml")
 _XMLNS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def covers(request: Request) -> bool:
+def is_sitemap_request(request: Request) -> bool:
     """True if a request is for the address of a sitemap."""
-    return _PATH.fullmatch(request.path) is not None and request.method in ("GET", "HEAD")
+    return _SITEMAP_PATH.fullmatch(request.path) is not None and request.method in ("GET", "HEAD")
 
 
-def answer(world: World, request: Request) -> Reply | None:
+def answer(world: World, request: Request) -> Response | None:
     """Return `/sitemap.xml` of a host: its pages, or an index of `/sitemap-1.xml`… if one file cannot hold them.
 
     None if the path is no sitemap's, or the crawl has no page of the host.
     """
-    path = _PATH.fullmatch(request.path)
+    path = _SITEMAP_PATH.fullmatch(request.path)
     if path is None or not world.knows_host(request.host):
         return None
     if path[1]:  # /sitemap-<n>.xml
-        start = (int(path[1]) - 1) * PER_FILE
-        listed = _file(list(islice(_pages(world, request.host), max(0, start), start + PER_FILE)))
-        return _reply(listed) if listed and start >= 0 else None
-    pages = list(_pages(world, request.host))
+        start = (int(path[1]) - 1) * MAX_URLS_PER_FILE
+        body = _render_urlset(list(islice(_list_pages(world, request.host), max(0, start), start + MAX_URLS_PER_FILE)))
+        return _xml_response(body) if body and start >= 0 else None
+    pages = list(_list_pages(world, request.host))
     if not pages:
         return None
-    if len(pages) <= PER_FILE:
-        return _reply(_file(pages))
-    parts = [pages[at : at + PER_FILE] for at in range(0, len(pages), PER_FILE)]
-    latest = [max(last for _, last in part) for part in parts]
+    if len(pages) <= MAX_URLS_PER_FILE:
+        return _xml_response(_render_urlset(pages))
+    files = [pages[offset : offset + MAX_URLS_PER_FILE] for offset in range(0, len(pages), MAX_URLS_PER_FILE)]
+    latest = [max(last for _, last in file) for file in files]
     entries = [(f"{request.origin}/sitemap-{number}.xml", last) for number, last in enumerate(latest, 1)]
-    return _reply(_document("sitemapindex", "sitemap", entries))
+    return _xml_response(_render_document("sitemapindex", "sitemap", entries))
 
 
-def _pages(world: World, host: str) -> Iterator[tuple[str, int]]:
+def _list_pages(world: World, host: str) -> Iterator[tuple[str, int]]:
     """Yield URL and latest capture time (seconds since the epoch) of every page of the host that a search engine would
     index.
     """
@@ -58,12 +58,12 @@ def _pages(world: World, host: str) -> Iterator[tuple[str, int]]:
             yield url, last.time
 
 
-def _file(pages: list[tuple[str, int]]) -> bytes:
+def _render_urlset(pages: list[tuple[str, int]]) -> bytes:
     """Return a `urlset` document; empty without pages."""
-    return _document("urlset", "url", pages) if pages else b""
+    return _render_document("urlset", "url", pages) if pages else b""
 
 
-def _document(root: str, element: str, entries: list[tuple[str, int]]) -> bytes:
+def _render_document(root: str, element: str, entries: list[tuple[str, int]]) -> bytes:
     """Return an XML document with one element for each URL and time."""
     days = ((escape(url), f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d}") for url, time in entries)
     lines = (f"<{element}><loc>{url}</loc><lastmod>{day}</lastmod></{element}>" for url, day in days)
@@ -71,10 +71,10 @@ def _document(root: str, element: str, entries: list[tuple[str, int]]) -> bytes:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{_XMLNS}">\n{body}\n</{root}>\n'.encode()
 
 
-def _reply(body: bytes) -> Reply:
+def _xml_response(body: bytes) -> Response:
     headers: Headers = [
         (b"Content-Type", b"application/xml"),
         (b"Content-Length", b"%d" % len(body)),
         (b"X-Webemu-Made", b"sitemap"),
     ]
-    return Reply(200, b"OK", headers, body)
+    return Response(200, b"OK", headers, body)

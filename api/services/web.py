@@ -2,8 +2,8 @@
 
 What was not captured is answered plausibly and marked: an unknown host as a name that does not resolve, an unknown
 path with the host's own error page if it was captured, else with a plain 404. Services that live on the web (archives,
-wikis, search APIs) are modules of their own, found through `webemu.api.services.registry`. Debug headers of this server begin with
-`X-Webemu-`. No request leaves this machine.
+wikis, search APIs) are modules of their own, found through `webemu.api.services.registry`. Debug headers of this
+server begin with `X-Webemu-`. No request leaves this machine.
 """
 
 from __future__ import annotations
@@ -18,230 +18,260 @@ from typing import NamedTuple, TypeVar
 
 from webemu.api.dialects.dialect import Dialect
 from webemu.api.http.body import read_body
-from webemu.api.http.errors import OF_THE_CRAWL, failure_marks, guarded, internal_error, ours
-from webemu.api.http.head import fitted
-from webemu.api.http.request import Handler, Request, read, read_plain
-from webemu.api.http.response import Answer, Receive, Scope, Send
-from webemu.api.mcp.session_errors import is_talk
+from webemu.api.http.errors import (
+    CRAWL_FAULT_REASONS,
+    log_internal_error,
+    reraise_if_fatal,
+    run_app_safely,
+    server_fault_headers,
+)
+from webemu.api.http.head import sanitize_headers
+from webemu.api.http.request import Handler, Request, read_request, read_without_session
+from webemu.api.http.response import ApiResponse, Receive, Scope, Send
+from webemu.api.mcp.session_errors import is_protocol_message
 from webemu.api.observe.counters import Counters
-from webemu.api.observe.slow_requests import Watch
-from webemu.api.runtime.live_snapshot import Served
-from webemu.api.runtime.load_shedding import arrived, is_late, too_late
-from webemu.api.runtime.thread_pool import Pool
-from webemu.api.services.origin import Headers, Reply, replay
-from webemu.api.services.registry import MADE, Services
-from webemu.api.sessions.connection_faults import cut, unmarked, wall
-from webemu.api.sessions.handler import Desk
+from webemu.api.observe.slow_requests import SlowRequestLog
+from webemu.api.runtime.live_snapshot import LiveSnapshot
+from webemu.api.runtime.load_shedding import arrival_time, is_overdue, overload_error
+from webemu.api.runtime.thread_pool import ThreadPool
+from webemu.api.services.origin import Headers, Response, rebuild_response
+from webemu.api.services.registry import GENERATED_PAGES, Services
+from webemu.api.sessions.connection_faults import break_connection, render_captcha_page, strip_debug_headers
+from webemu.api.sessions.handler import SessionHandler
 from webemu.api.sessions.native import ROUTES
-from webemu.api.sessions.responder import NATIVE, Whom, carried, spoken
+from webemu.api.sessions.responder import NATIVE_RESPONDER, Responder, dialect_responder, with_session_from_key
 from webemu.emulator import urls
 from webemu.emulator.errors import EmulatorError, NotCaptured
 from webemu.emulator.request_world import CAPTCHA
 from webemu.emulator.types import Capture, PageRequest
 from webemu.emulator.world import World
 
-Answered = TypeVar("Answered", Reply, Reply | None)
+MaybeResponse = TypeVar("MaybeResponse", Response, Response | None)
 
-PLACE, PAGES = "the web", "pages"
+WEB_ROUTE, PAGES_ROUTE = "the web", "pages"
 """Route names in `/v1/stats` for every address of the emulated web, and for this server's own pages."""
-MAX_BODY = 8_000_000
+MAX_BODY_BYTES = 8_000_000
 """Largest body of a request, in bytes."""
 
 
-class Begun(NamedTuple):
+class RequestTimer(NamedTuple):
     """Start time of a request, and the route under which it will be counted."""
 
-    place: str
+    route: str
     start: float
 
-    def of(self, dialect: Dialect | None) -> Begun:
+    def with_dialect(self, dialect: Dialect | None) -> RequestTimer:
         """Return the timer with the name of the dialect as its route; itself without a dialect."""
-        return self if dialect is None else self._replace(place=dialect.name)
+        return self if dialect is None else self._replace(route=dialect.name)
 
 
 class Web:
     """ASGI application for requests whose Host is a host of the web."""
 
     def __init__(
-        self, served: Served, services: Services, pool: Pool, counters: Counters, watch: Watch, desk: Desk
+        self,
+        live_snapshot: LiveSnapshot,
+        services: Services,
+        pool: ThreadPool,
+        counters: Counters,
+        slow_requests: SlowRequestLog,
+        session_handler: SessionHandler,
     ) -> None:
-        self._served = served
+        self._live_snapshot = live_snapshot
         self._services = services
         self._pool = pool
         self._counters = counters
-        self._watch = watch
-        self._desk = desk
+        self._slow_requests = slow_requests
+        self._session_handler = session_handler
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request."""
-        await guarded(self._answer, _plain_answer, scope, receive, send)
+        await run_app_safely(self._answer, _render_plain_failure, scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, under its session if it has one, and send the response."""
         request: Request | None = None
-        begun = Begun(PLACE, arrived(scope))
-        late = is_late(begun.start)  # asked now: reading the body would count as waiting
+        timer = RequestTimer(WEB_ROUTE, arrival_time(scope))
+        late = is_overdue(timer.start)  # asked now: reading the body would count as waiting
         try:
-            if (request := await _read(scope, receive)) is None:
+            if (request := await _read_request(scope, receive)) is None:
                 return
             service = self._services.hosts.get(request.host)
-            begun = begun.of(self._dialect(service))
-            request = self._carried(request, service)
+            timer = timer.with_dialect(self._dialect(service))
+            request = self._with_session(request, service)
             if late:
-                reply = self._whom(request.host, service, answer).refuse(request, too_late())
+                reply = self._responder(request.host, service, answer).render_error(request, overload_error())
             elif request.session.id:
-                handler = partial(_serve, service) if service else answer
-                await self._attend(request, self._whom(request.host, service, handler), scope, send, begun)
+                handler = partial(_serve_service_host, service) if service else answer
+                await self._handle_session(request, self._responder(request.host, service, handler), scope, send, timer)
                 return
             else:
-                reply = await self._reply(request)
+                reply = await self._answer_without_session(request)
         except BaseException as failure:
-            reply = self._misread(failure, scope, is_own=False)
-        await self._send(reply, scope, send, request is None or request.session.marks, begun)
+            reply = self._refuse_unreadable(failure, scope, is_own=False)
+        await self._send_response(reply, scope, send, request is None or request.session.sends_debug_headers, timer)
 
-    async def own(self, scope: Scope, receive: Receive, send: Send) -> bool:
+    async def serve_own_host(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer a request to one of this server's own pages or services; return False if there is none at its path."""
-        begun = Begun(PAGES, arrived(scope))
-        late = is_late(begun.start)
-        reply: Reply | None
+        timer = RequestTimer(PAGES_ROUTE, arrival_time(scope))
+        late = is_overdue(timer.start)
+        reply: Response | None
         try:
-            if (request := await _read(scope, receive)) is None:
+            if (request := await _read_request(scope, receive)) is None:
                 return True
-            request, whom = self._own(request)
-            if whom is None:
+            request, responder = self._resolve_own(request)
+            if responder is None:
                 return False
-            begun = Begun(request.path, begun.start) if whom is NATIVE else begun.of(self._dialect(whom.handler))
+            timer = (
+                RequestTimer(request.path, timer.start)
+                if responder is NATIVE_RESPONDER
+                else timer.with_dialect(self._dialect(responder.handler))
+            )
             if late:
-                reply = whom.refuse(request, too_late())
-            elif request.session.id and not is_talk(request):
-                return await self._attend(request, whom, scope, send, begun)
+                reply = responder.render_error(request, overload_error())
+            elif request.session.id and not is_protocol_message(request):
+                return await self._handle_session(request, responder, scope, send, timer)
             else:
-                reply = await self._asked(whom.handler, whom.handler, request)
+                reply = await self._run_service(responder.handler, responder.handler, request)
         except BaseException as failure:
-            reply = self._misread(failure, scope, is_own=True)
+            reply = self._refuse_unreadable(failure, scope, is_own=True)
         if reply is not None:
-            await self._send(reply, scope, send, True, begun)
+            await self._send_response(reply, scope, send, True, timer)
         return reply is not None
 
-    def _misread(self, failure: BaseException, scope: Scope, is_own: bool) -> Reply:
+    def _refuse_unreadable(self, failure: BaseException, scope: Scope, is_own: bool) -> Response:
         """Return the error response to a request that could not be read, or not answered, in the format of its
         service.
         """
-        request = read_plain(scope)
-        service = self._services.own(request) if is_own else self._services.hosts.get(request.host)
-        whom = NATIVE if is_own and service is None else self._whom(request.host, service, answer)
-        return whom.refuse(request, ours(failure))
+        request = read_without_session(scope)
+        service = self._services.find_own_handler(request) if is_own else self._services.hosts.get(request.host)
+        responder = NATIVE_RESPONDER if is_own and service is None else self._responder(request.host, service, answer)
+        return responder.render_error(request, reraise_if_fatal(failure))
 
-    def _own(self, request: Request) -> tuple[Request, Whom | None]:
+    def _resolve_own(self, request: Request) -> tuple[Request, Responder | None]:
         """Return the request with its session, and who answers it for this server; None if no page or service does."""
         if request.path in ROUTES:
-            return carried(request, None), NATIVE
-        if (handler := self._services.own(request)) is None:
+            return with_session_from_key(request, None), NATIVE_RESPONDER
+        if (handler := self._services.find_own_handler(request)) is None:
             return request, None
-        return self._carried(request, handler), self._whom(NATIVE.service, handler, handler)
+        return self._with_session(request, handler), self._responder(NATIVE_RESPONDER.service, handler, handler)
 
     def _dialect(self, service: Handler | None) -> Dialect | None:
         return self._services.dialects.get(service) if service else None
 
-    def _carried(self, request: Request, service: Handler | None) -> Request:
+    def _with_session(self, request: Request, service: Handler | None) -> Request:
         """Return the request with the session that it carries in place of an API key, if any."""
-        return carried(request, self._dialect(service))
+        return with_session_from_key(request, self._dialect(service))
 
-    def _whom(self, name: str, service: Handler | None, handler: Handler) -> Whom:
+    def _responder(self, name: str, service: Handler | None, handler: Handler) -> Responder:
         """Return who answers a request: a service with its dialect, else the plain web."""
         dialect = self._dialect(service)
-        return spoken(dialect, handler) if dialect else Whom(name, handler, _refused)
+        return dialect_responder(dialect, handler) if dialect else Responder(name, handler, _render_refusal)
 
-    async def _attend(self, request: Request, whom: Whom, scope: Scope, send: Send, begun: Begun) -> bool:
+    async def _handle_session(
+        self, request: Request, responder: Responder, scope: Scope, send: Send, timer: RequestTimer
+    ) -> bool:
         """Answer a request under the policy of its session; return False if the service has no answer."""
-        outcome = await self._desk.attend(request, whom)
-        if outcome.cut:
-            reply = outcome.reply and self._fitted(outcome.reply)
-            await cut(outcome._replace(reply=reply), scope, send)
+        outcome = await self._session_handler.handle(request, responder)
+        if outcome.connection_fault:
+            reply = outcome.reply and self._sanitize(outcome.reply)
+            await break_connection(outcome._replace(reply=reply), scope, send)
         elif outcome.reply is not None:
-            await self._send(outcome.reply, scope, send, outcome.marks, begun, outcome.delay_ms / 1000)
-        return outcome.reply is not None or bool(outcome.cut)
+            await self._send_response(
+                outcome.reply, scope, send, outcome.sends_debug_headers, timer, outcome.delay_ms / 1000
+            )
+        return outcome.reply is not None or bool(outcome.connection_fault)
 
-    async def _asked(
-        self, service: Handler, handler: Callable[[World, Request], Answered], request: Request
-    ) -> Answered:
+    async def _run_service(
+        self, service: Handler, handler: Callable[[World, Request], MaybeResponse], request: Request
+    ) -> MaybeResponse:
         """Return what a service answers, on the event loop if that is as quick as a search, else from a thread."""
-        world = self._served.world
-        if self._services.is_quick(service, request):
-            world = self._desk.worlds.plain()
-            if not world.is_far:
+        world = self._live_snapshot.world
+        if self._services.runs_inline(service, request):
+            world = self._session_handler.worlds.get_sessionless()
+            if not world.is_remote:
                 return handler(world, request)
         return await self._pool.run(partial(handler, world, request))
 
-    async def _reply(self, request: Request) -> Reply:
+    async def _answer_without_session(self, request: Request) -> Response:
         """Answer on the event loop if neither the disk nor long work is needed, else in a thread."""
-        world = self._served.world
+        world = self._live_snapshot.world
         if service := self._services.hosts.get(request.host):
-            return await self._asked(service, partial(_serve, service), request)
+            return await self._run_service(service, partial(_serve_service_host, service), request)
         try:
             return answer(world, request, wait=False)
         except BlockingIOError:
             return await self._pool.run(partial(answer, world, request))
 
-    async def _send(self, reply: Reply, scope: Scope, send: Send, marks: bool, begun: Begun, held: float = 0.0) -> None:
+    async def _send_response(
+        self,
+        reply: Response,
+        scope: Scope,
+        send: Send,
+        keeps_debug_headers: bool,
+        timer: RequestTimer,
+        weather_seconds: float = 0.0,
+    ) -> None:
         """Send a response and count the request.
 
         `weather_seconds` is the delay injected by the weather of a session, which does not make the request slow.
         Debug headers are removed unless `keeps_debug_headers`.
         """
-        reply = self._fitted(reply)
-        seconds = perf_counter() - begun.start
-        self._counters.count(begun.place, reply.status, seconds)
-        if reply.status >= 500 or seconds - held >= self._watch.slow:
-            asked = (scope["method"], scope["path"])
-            self._watch.note(begun.place, asked, reply.status, seconds - held, reply.headers, reply.body)
-        headers = reply.headers if marks else unmarked(reply.headers)
+        reply = self._sanitize(reply)
+        seconds = perf_counter() - timer.start
+        self._counters.count(timer.route, reply.status, seconds)
+        if reply.status >= 500 or seconds - weather_seconds >= self._slow_requests.threshold_seconds:
+            method_and_path = (scope["method"], scope["path"])
+            self._slow_requests.log_request(
+                timer.route, method_and_path, reply.status, seconds - weather_seconds, reply.headers, reply.body
+            )
+        headers = reply.headers if keeps_debug_headers else strip_debug_headers(reply.headers)
         await send({"type": "http.response.start", "status": reply.status, "reason": reply.reason, "headers": headers})
         bodiless = scope["method"] == "HEAD" or reply.status in (204, 304)
         await send({"type": "http.response.body", "body": b"" if bodiless else reply.body})
 
-    def _fitted(self, reply: Reply) -> Reply:
+    def _sanitize(self, reply: Response) -> Response:
         """Return the response with only those headers that every client accepts; count the headers that are dropped."""
-        headers, dropped = fitted(reply.headers)
-        self._counters.drop(dropped)
+        headers, dropped = sanitize_headers(reply.headers)
+        self._counters.count_dropped_headers(dropped)
         return reply._replace(headers=headers) if dropped else reply
 
-    def knows(self, host: str) -> bool:
+    def is_captured_host(self, host: str) -> bool:
         """True if a host name resolves on the emulated web, or an IP address was captured; False until a snapshot is
         open.
         """
         try:
             name = host.lower().rstrip(".")
             name = f"[{name}]" if ":" in name else name  # IPv6 addresses have brackets in URLs
-            return self._services.has(name) or self._served.world.knows_host(name)
+            return self._services.has_host(name) or self._live_snapshot.world.knows_host(name)
         except EmulatorError:
             return False
 
-    def holds(self, scope: Scope) -> bool:
+    def has_capture(self, scope: Scope) -> bool:
         """True if the very URL was captured; False until a snapshot is open."""
         try:
-            return self._served.world.holds(read_plain(scope).url)
+            return self._live_snapshot.world.has_url(read_without_session(scope).url)
         except EmulatorError:
             return False
 
 
-async def _read(scope: Scope, receive: Receive) -> Request | None:
+async def _read_request(scope: Scope, receive: Receive) -> Request | None:
     """Return the request with its body; None if the client disconnected. Raises BadRequest and HttpError."""
-    request = read(scope)
+    request = read_request(scope)
     if request.method in ("GET", "HEAD"):
         return request
-    body = await read_body(scope, receive, MAX_BODY)
+    body = await read_body(scope, receive, MAX_BODY_BYTES)
     return None if body is None else request._replace(body=body)
 
 
-def _serve(service: Handler, world: World, request: Request) -> Reply:
+def _serve_service_host(service: Handler, world: World, request: Request) -> Response:
     """Answer a request to the host of a service: its captured pages come first, the service has the rest."""
-    if request.method in ("GET", "HEAD") and world.holds(request.url):
+    if request.method in ("GET", "HEAD") and world.has_url(request.url):
         return answer(world, request)
     return service(world, request) or answer(world, request)
 
 
-def answer(world: World, request: Request, wait: bool = True) -> Reply:
+def answer(world: World, request: Request, wait: bool = True) -> Response:
     """Return the response of the emulated web.
 
     Raises:
@@ -250,93 +280,103 @@ def answer(world: World, request: Request, wait: bool = True) -> Reply:
     """
     if request.method in ("GET", "HEAD"):
         try:
-            return _seen(world, request, wait)
+            return _replay_capture(world, request, wait)
         except NotCaptured as error:
             if not wait:
                 raise BlockingIOError from error
-            return _first(MADE, world, request) or _unseen(world, request, error)
-    refused = _plain(405, b"Method Not Allowed", "The crawl asked only with GET.", [(b"Allow", b"GET, HEAD")])
-    return _first(MADE, world, request) or refused
+            return _first_response(GENERATED_PAGES, world, request) or _answer_uncaptured(world, request, error)
+    refused = _text_response(405, b"Method Not Allowed", "The crawl asked only with GET.", [(b"Allow", b"GET, HEAD")])
+    return _first_response(GENERATED_PAGES, world, request) or refused
 
 
-def _seen(world: World, request: Request, wait: bool) -> Reply:
+def _replay_capture(world: World, request: Request, wait: bool) -> Response:
     """Return the recorded response of the captured page. Raises NotCaptured."""
-    wanted = PageRequest(request.url, "raw", at=_moment(request), follow=False)
-    capture, payload = world.payload(wanted, wait)
-    return _marked(replay(payload, request.method, request.headers, world.decoded), capture, world.snapshot, [])
+    page_request = PageRequest(request.url, "raw", at_time=_requested_time(request), follow=False)
+    capture, payload = world.payload(page_request, wait)
+    return _add_debug_headers(
+        rebuild_response(payload, request.method, request.headers, world.decode_body), capture, world.snapshot, []
+    )
 
 
-def _first(handlers: Sequence[Handler], world: World, request: Request) -> Reply | None:
+def _first_response(handlers: Sequence[Handler], world: World, request: Request) -> Response | None:
     """Return the response of the first handler that has one; None if none has."""
     replies = (handler(world, request) for handler in handlers)
     return next((reply for reply in replies if reply), None)
 
 
-def _unseen(world: World, request: Request, error: NotCaptured) -> Reply:
+def _answer_uncaptured(world: World, request: Request, error: NotCaptured) -> Response:
     """Return the response for a URL that was not captured: no such host, the host's own error page, or a plain 404."""
-    host = urls.host(urls.exact(request.url))
-    mark = (b"X-Webemu-Reason", error.reason.encode())
+    host = urls.host_of(urls.normalize(request.url))
+    reason_header = (b"X-Webemu-Reason", error.reason.encode())
     if not world.knows_host(host):
-        return _plain(502, b"Bad Gateway", f"The name {host} does not resolve: {error.message}.", [mark])
-    if (found := world.missing(host, _moment(request))) is None:
-        return _plain(404, b"Not Found", "Not Found", [mark])
-    reply = replay(found[1], request.method, request.headers, world.decoded)
-    return _marked(reply, found[0], world.snapshot, [mark])
+        return _text_response(
+            502, b"Bad Gateway", f"The name {host} does not resolve: {error.message}.", [reason_header]
+        )
+    if (error_page := world.error_page_of(host, _requested_time(request))) is None:
+        return _text_response(404, b"Not Found", "Not Found", [reason_header])
+    reply = rebuild_response(error_page[1], request.method, request.headers, world.decode_body)
+    return _add_debug_headers(reply, error_page[0], world.snapshot, [reason_header])
 
 
-def _refused(request: Request, error: Exception) -> Reply:
+def _render_refusal(request: Request, error: Exception) -> Response:
     """Return the error response of the plain web: an imitated CAPTCHA page, or a plain text."""
-    known = error if isinstance(error, EmulatorError) else internal_error(error, f"{request.method} {request.url}")
-    return wall(known.message) if known.reason == CAPTCHA else failed(known)
+    emulator_error = (
+        error if isinstance(error, EmulatorError) else log_internal_error(error, f"{request.method} {request.url}")
+    )
+    return (
+        render_captcha_page(emulator_error.message)
+        if emulator_error.reason == CAPTCHA
+        else render_failure(emulator_error)
+    )
 
 
-def failed(error: EmulatorError) -> Reply:
+def render_failure(error: EmulatorError) -> Response:
     """Return the response for an error of this server or of the crawl: 502 if the crawl caused it, else the error's
     status.
     """
-    marks: Headers = [(b"X-Webemu-Reason", error.reason.encode())]
-    status = 502 if error.reason in OF_THE_CRAWL else error.status
+    reason_headers: Headers = [(b"X-Webemu-Reason", error.reason.encode())]
+    status = 502 if error.reason in CRAWL_FAULT_REASONS else error.status
     reason = HTTPStatus(status).phrase.encode()
-    return _plain(status, reason, error.message, [*marks, *failure_marks(error)])
+    return _text_response(status, reason, error.message, [*reason_headers, *server_fault_headers(error)])
 
 
-def _plain_answer(error: EmulatorError) -> Answer:
+def _render_plain_failure(error: EmulatorError) -> ApiResponse:
     """Return the error as a plain text, for failures outside the routing."""
-    reply = failed(error)
-    return Answer(reply.body, "", reply.status, b"text/plain; charset=utf-8", tuple(reply.headers[2:]))
+    reply = render_failure(error)
+    return ApiResponse(reply.body, "", reply.status, b"text/plain; charset=utf-8", tuple(reply.headers[2:]))
 
 
 @lru_cache(4096)
-def _date(time: int) -> bytes:
+def _format_date(time: int) -> bytes:
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
 
 
-def _marked(reply: Reply, capture: Capture, snapshot: str, marks: Headers) -> Reply:
+def _add_debug_headers(reply: Response, capture: Capture, snapshot: str, extra_headers: Headers) -> Response:
     """Return the response with debug headers: URL, time and snapshot of the capture, then `extra_headers`."""
-    ours: Headers = [
+    debug_headers: Headers = [
         (b"X-Webemu-Url", capture.url.encode("ascii", "backslashreplace")),
-        (b"X-Webemu-Fetched", _date(capture.time)),
+        (b"X-Webemu-Fetched", _format_date(capture.time)),
         (b"X-Webemu-Snapshot", snapshot.encode()),
     ]
-    return Reply(reply.status, reply.reason, [*reply.headers, *ours, *marks], reply.body)
+    return Response(reply.status, reply.reason, [*reply.headers, *debug_headers, *extra_headers], reply.body)
 
 
-def _plain(status: int, reason: bytes, text: str, headers: Headers) -> Reply:
+def _text_response(status: int, reason: bytes, text: str, headers: Headers) -> Response:
     """Return a plain text response. The two headers of the body come first."""
     body = f"{text}\n".encode()
-    told: Headers = [(b"Content-Type", b"text/plain; charset=utf-8"), (b"Content-Length", b"%d" % len(body))]
-    return Reply(status, reason, [*told, *headers], body)
+    body_headers: Headers = [(b"Content-Type", b"text/plain; charset=utf-8"), (b"Content-Length", b"%d" % len(body))]
+    return Response(status, reason, [*body_headers, *headers], body)
 
 
-def _moment(request: Request) -> datetime | None:
+def _requested_time(request: Request) -> datetime | None:
     """Return the requested time: `Accept-Datetime` (RFC 7089, section 2.1.1), else that of the session; None for the
     latest.
 
     An unreadable date counts as none.
     """
     if (date := request.headers.get(b"accept-datetime")) is None:
-        return request.session.at
+        return request.session.at_time
     try:
         return parsedate_to_datetime(date.decode("ascii")).astimezone(UTC)
     except (ValueError, OverflowError):
-        return request.session.at
+        return request.session.at_time

@@ -12,190 +12,220 @@ from functools import partial
 from time import perf_counter
 from typing import Literal, NamedTuple
 
-from webemu.api.http.errors import ours
+from webemu.api.http.errors import reraise_if_fatal
 from webemu.api.http.request import Request
-from webemu.api.runtime.thread_pool import Pool, begun
-from webemu.api.services.origin import Headers, Reply
-from webemu.api.sessions.responder import Whom
-from webemu.api.sessions.step import Rules, Step, asked, entry, shown, traces
-from webemu.api.sessions.store import Book
-from webemu.api.sessions.worlds import Worlds
-from webemu.emulator.errors import EmulatorError, Overloaded, Refused
-from webemu.emulator.ledger import Kind, Ledger
-from webemu.emulator.ports import Pending
-from webemu.emulator.request_world import Visit
+from webemu.api.runtime.thread_pool import ThreadPool, wait_until_done
+from webemu.api.services.origin import Headers, Response
+from webemu.api.sessions.responder import Responder
+from webemu.api.sessions.step import (
+    ActiveSession,
+    Step,
+    build_traces,
+    collect_impressions,
+    render_ledger_entry,
+    request_fingerprint,
+)
+from webemu.api.sessions.store import SessionStore
+from webemu.api.sessions.worlds import WorldCache
+from webemu.emulator.errors import EmulatorError, Overloaded, ServiceRefusal
+from webemu.emulator.ledger import BudgetKind, Ledger
+from webemu.emulator.ports import SearchNotReady
+from webemu.emulator.request_world import RequestWorld
 from webemu.emulator.trace import Traces
-from webemu.emulator.weather import Kind as Fault
-from webemu.emulator.weather import fault, refusal
+from webemu.emulator.weather import FaultKind as Fault
+from webemu.emulator.weather import draw_fault, fault_error
 
-Cut = Literal["", "reset", "close", "half"]
+ConnectionFault = Literal["", "reset", "close", "half"]
 """Fault below HTTP: none, the connection is reset, closed without an answer, or closed in the middle of one."""
 
 
 class Outcome(NamedTuple):
     """Result of a request of a session."""
 
-    reply: Reply | None
+    reply: Response | None
     """Response; None if the service has no answer, or none may be sent."""
-    cut: Cut = ""
+    connection_fault: ConnectionFault = ""
     """Fault by which the connection ends; empty for none."""
-    marks: bool = True
+    sends_debug_headers: bool = True
     """True if debug headers may be sent."""
     delay_ms: float = 0.0
     """Milliseconds for which the weather delayed the response."""
 
 
-_CUTS: dict[Fault, Cut] = {"timeout": "close", "reset": "reset", "truncated": "half"}
+_CONNECTION_FAULTS: dict[Fault, ConnectionFault] = {"timeout": "close", "reset": "reset", "truncated": "half"}
 """Faults that end the connection, and how."""
 
 
-class Desk:
+class SessionHandler:
     """Handles all requests with a session; one for each server. All its state is in the ledger."""
 
     def __init__(
-        self, ledger: Ledger, worlds: Worlds, trace: Traces, pool: Pool, attended: Callable[[str], None]
+        self, ledger: Ledger, worlds: WorldCache, trace: Traces, pool: ThreadPool, on_request: Callable[[str], None]
     ) -> None:
         """Take the ports. `on_request` is called with the session id of each request."""
-        self.book = Book(ledger, worlds)
+        self.store = SessionStore(ledger, worlds)
         self.worlds = worlds
         self.trace = trace
         self._ledger = ledger
         self._pool = pool
-        self._attended = attended
+        self._on_request = on_request
 
-    async def attend(self, request: Request, whom: Whom) -> Outcome:
+    async def handle(self, request: Request, responder: Responder) -> Outcome:
         """Answer a request whose session has a policy, on the event loop if that is quick, else in a thread."""
         start = perf_counter()
-        self._attended(request.session.id)
+        self._on_request(request.session.id)
         try:
-            step = await self._began(request, whom.service)
-            struck = fault(step.rules.policy.weather, step.draws)
-            if self._delay(step, struck):
+            step = await self._start_step(request, responder.service)
+            fault_kind = draw_fault(step.session.policy.weather, step.keyed_random)
+            if self._set_delay(step, fault_kind):
                 await asyncio.sleep(step.delay_ms / 1000)
-            reply = await self._replied(step, struck, whom) if struck not in ("timeout", "reset") else None
-            return self._finish(step, struck, whom, reply, start)
+            reply = (
+                await self._answer_step(step, fault_kind, responder) if fault_kind not in ("timeout", "reset") else None
+            )
+            return self._finish(step, fault_kind, responder, reply, start)
         except BaseException as failure:
-            return Outcome(whom.refuse(request, ours(failure)), marks=request.session.marks)
+            return Outcome(
+                responder.render_error(request, reraise_if_fatal(failure)),
+                sends_debug_headers=request.session.sends_debug_headers,
+            )
 
-    async def _began(self, request: Request, service: str) -> Step:
+    async def _start_step(self, request: Request, service: str) -> Step:
         """Start a step, on the event loop if its snapshot is open, else in a thread."""
         try:
-            return self._begin(request, service, wait=False)
+            return self._start_step_now(request, service, wait=False)
         except BlockingIOError:
-            return await self._pool.run(partial(self._begin, request, service))
+            return await self._pool.run(partial(self._start_step_now, request, service))
 
-    async def _replied(self, step: Step, struck: Fault | None, whom: Whom) -> Reply | None:
+    async def _answer_step(self, step: Step, fault_kind: Fault | None, responder: Responder) -> Response | None:
         """Return the response of a step, on the event loop if the service allows it, else from a thread."""
-        if whom.is_quick(step.request):
+        if responder.runs_inline(step.request):
             try:
-                return self._reply(step, struck, whom, wait=False)
-            except Pending as search:
-                await begun(search.ready)
+                return self._answer_step_now(step, fault_kind, responder, wait=False)
+            except SearchNotReady as search:
+                await wait_until_done(search.future)
             except BlockingIOError:
                 pass
         try:
-            return await self._pool.run(partial(self._reply, step, struck, whom))
+            return await self._pool.run(partial(self._answer_step_now, step, fault_kind, responder))
         except Overloaded as error:
-            return whom.refuse(step.request, error)
+            return responder.render_error(step.request, error)
 
-    def _finish(self, step: Step, struck: Fault | None, whom: Whom, reply: Reply | None, start: float) -> Outcome:
+    def _finish(
+        self, step: Step, fault_kind: Fault | None, responder: Responder, reply: Response | None, start: float
+    ) -> Outcome:
         """Record a step and return its outcome."""
-        if struck == "truncated" and reply is None:  # nothing was sent that could be cut off
-            struck = None
-        if struck:
-            step.seen.weather.add(struck)
-        self._note(step, whom.service, reply, 1000 * (perf_counter() - start))
-        how = _CUTS.get(struck, "") if struck else ""
-        return Outcome(_marked(step, reply), how, step.request.session.marks, step.delay_ms)
+        if fault_kind == "truncated" and reply is None:  # nothing was sent that could be cut off
+            fault_kind = None
+        if fault_kind:
+            step.events.faults.add(fault_kind)
+        self._record_step(step, responder.service, reply, 1000 * (perf_counter() - start))
+        connection_fault = _CONNECTION_FAULTS.get(fault_kind, "") if fault_kind else ""
+        return Outcome(
+            _with_weather_header(step, reply), connection_fault, step.request.session.sends_debug_headers, step.delay_ms
+        )
 
-    def _begin(self, request: Request, service: str, wait: bool = True) -> Step:
+    def _start_step_now(self, request: Request, service: str, wait: bool = True) -> Step:
         """Start a step in the ledger.
 
         Raises:
             BlockingIOError: `wait` is False, and the snapshot of the session is not open.
         """
-        rules = self.book.rules(request.session, wait)
-        request = request._replace(session=request.session.ruled(rules.policy))
-        same = asked(request, service)
-        number, attempt, used = self._ledger.begin(rules.id, same)
-        limit = rules.policy.budget.bytes
-        is_spent = limit is not None and used >= limit
-        return Step(request, rules, number, attempt, rules.draws.of(same.hex(), attempt), is_spent)
+        session = self.store.activate(request.session, wait)
+        request = request._replace(session=request.session.with_policy(session.policy))
+        fingerprint = request_fingerprint(request, service)
+        number, attempt, used_bytes = self._ledger.start_step(session.id, fingerprint)
+        limit = session.policy.budget.bytes
+        is_over_budget = limit is not None and used_bytes >= limit
+        return Step(
+            request, session, number, attempt, session.keyed_random.derive(fingerprint.hex(), attempt), is_over_budget
+        )
 
     @staticmethod
-    def _delay(step: Step, struck: Fault | None) -> float:
+    def _set_delay(step: Step, fault_kind: Fault | None) -> float:
         """Set and return the delay of a step in milliseconds."""
-        weather = step.rules.policy.weather
-        step.delay_ms = weather.hold_ms if struck == "timeout" else weather.latency.drawn(step.draws)
+        weather = step.session.policy.weather
+        step.delay_ms = weather.hold_ms if fault_kind == "timeout" else weather.latency.sample_ms(step.keyed_random)
         return step.delay_ms
 
-    def _reply(self, step: Step, struck: Fault | None, whom: Whom, wait: bool = True) -> Reply | None:
+    def _answer_step_now(
+        self, step: Step, fault_kind: Fault | None, responder: Responder, wait: bool = True
+    ) -> Response | None:
         """Return the response of a step; a failure becomes an error response of the service.
 
         Raises:
             BlockingIOError: `wait` is False, and the answer needs a disk or long work.
         """
         try:
-            if struck and (error := refusal(struck, step.draws)):
+            if fault_kind and (error := fault_error(fault_kind, step.keyed_random)):
                 raise error
-            if step.is_spent:
-                raise _spent("bytes", step.rules)
-            return whom.handler(self._visit(step, wait), step.request)
+            if step.is_over_budget:
+                raise _out_of_budget_error("bytes", step.session)
+            return responder.handler(self._request_world(step, wait), step.request)
         except BaseException as failure:
             if not wait and isinstance(failure, BlockingIOError):
                 raise
-            failed = ours(failure)
-            return _told(whom.refuse(step.request, failed), failed, step.rules)
+            error_to_render = reraise_if_fatal(failure)
+            return _with_retry_after(
+                responder.render_error(step.request, error_to_render), error_to_render, step.session
+            )
 
-    def _visit(self, step: Step, wait: bool) -> Visit:
+    def _request_world(self, step: Step, wait: bool) -> RequestWorld:
         """Return the world of a step, created on the first call."""
-        rules, visit = step.rules, step.visit
-        if visit is None:
-            visit = Visit(rules.world, rules.policy, rules.draws, step.draws, partial(self._spend, step))
-            step.visit, step.seen = visit, visit.seen
-        visit.waits = wait
-        return visit
+        session, world = step.session, step.world
+        if world is None:
+            world = RequestWorld(
+                session.world, session.policy, session.keyed_random, step.keyed_random, partial(self._spend, step)
+            )
+            step.world, step.events = world, world.events
+        world.may_block = wait
+        return world
 
-    def _spend(self, step: Step, kind: Kind) -> None:
+    def _spend(self, step: Step, kind: BudgetKind) -> None:
         """Charge one search or fetch to the budget of a session. Raises ServiceRefusal if the budget is spent.
 
         What has a limit is charged in the ledger at once, so that all workers see it. Anything else is recorded when
         the step ends.
         """
-        limit = getattr(step.rules.policy.budget, kind)
+        limit = getattr(step.session.policy.budget, kind)
         if limit is None:
-            step.used[kind] = step.used.get(kind, 0) + 1
-        elif not self._ledger.spend(step.rules.id, kind, limit):
-            raise _spent(kind, step.rules)
+            step.usage[kind] = step.usage.get(kind, 0) + 1
+        elif not self._ledger.spend(step.session.id, kind, limit):
+            raise _out_of_budget_error(kind, step.session)
 
-    def _note(self, step: Step, service: str, reply: Reply | None, milliseconds: float) -> None:
+    def _record_step(self, step: Step, service: str, reply: Response | None, milliseconds: float) -> None:
         """Record a step in the ledger and in the traces."""
-        session, opened = step.rules.id, tuple(step.seen.opened)
-        step.used["bytes"] = len(reply.body) if reply else 0
-        places = self._ledger.places(session, opened) if opened else {}
-        self._ledger.note(session, step.number, entry(step, service, reply, places), shown(step), step.used)
-        self.trace.put(traces(step, service, reply, places, milliseconds))
+        session, opened_urls = step.session.id, tuple(step.events.opened_urls)
+        step.usage["bytes"] = len(reply.body) if reply else 0
+        impressions = self._ledger.find_impressions(session, opened_urls) if opened_urls else {}
+        self._ledger.finish_step(
+            session,
+            step.number,
+            render_ledger_entry(step, service, reply, impressions),
+            collect_impressions(step),
+            step.usage,
+        )
+        self.trace.put(build_traces(step, service, reply, impressions, milliseconds))
 
 
-def _spent(kind: Kind, rules: Rules) -> Refused:
+def _out_of_budget_error(kind: BudgetKind, session: ActiveSession) -> ServiceRefusal:
     """Return the 429 error for a budget that is spent."""
-    limit = getattr(rules.policy.budget, kind)
-    return Refused(f"the session's budget of {limit:,} {kind} is spent", reason="out-of-budget", status=429)
+    limit = getattr(session.policy.budget, kind)
+    return ServiceRefusal(f"the session's budget of {limit:,} {kind} is spent", reason="out-of-budget", status=429)
 
 
-def _told(reply: Reply, error: Exception, rules: Rules) -> Reply:
+def _with_retry_after(reply: Response, error: Exception, session: ActiveSession) -> Response:
     """Return the response to a rate limit with `Retry-After`, the header that every service uses for it; any other
     unchanged.
     """
     if not (isinstance(error, EmulatorError) and error.reason == "rate-limited"):
         return reply
-    kept = [one for one in reply.headers if one[0].lower() != b"retry-after"]
-    return reply._replace(headers=[*kept, (b"Retry-After", b"%d" % rules.policy.weather.retry_after)])
+    other_headers = [one for one in reply.headers if one[0].lower() != b"retry-after"]
+    return reply._replace(headers=[*other_headers, (b"Retry-After", b"%d" % session.policy.weather.retry_after)])
 
 
-def _marked(step: Step, reply: Reply | None) -> Reply | None:
+def _with_weather_header(step: Step, reply: Response | None) -> Response | None:
     """Return the response with a debug header that names the faults of the step."""
-    if reply is None or not step.seen.weather:
+    if reply is None or not step.events.faults:
         return reply
-    mark: Headers = [(b"X-Webemu-Weather", ",".join(sorted(step.seen.weather)).encode())]
+    mark: Headers = [(b"X-Webemu-Weather", ",".join(sorted(step.events.faults)).encode())]
     return reply._replace(headers=[*reply.headers, *mark])

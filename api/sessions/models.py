@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 
-class SessionAsk(BaseModel):
+class SessionPolicy(BaseModel):
     """A policy; every member may be left out. More: docs/sessions.md."""
 
     task: str = ""
@@ -21,7 +21,7 @@ class SessionAsk(BaseModel):
     weather: dict[str, Any] = Field({}, examples=[{"rate_limits": 0.02, "latency": {"kind": "lognormal", "ms": 300}}])
 
 
-class SessionMade(BaseModel):
+class OpenedSession(BaseModel):
     """Response of `POST /v1/sessions`."""
 
     session: str = Field(description="Id to send in X-Webemu-Session, as API key, or as proxy user name.")
@@ -47,7 +47,7 @@ class SessionStep(BaseModel):
     failed: bool = Field(description="True if the server itself failed.")
 
 
-class SessionAccount(BaseModel):
+class SessionReport(BaseModel):
     """Response of `GET /v1/sessions/<session>`."""
 
     session: str

@@ -7,29 +7,29 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from webemu.api.dialects.dialect import Dialect, is_quick, refused
+from webemu.api.dialects.dialect import Dialect, build_error_response, runs_inline
 from webemu.api.http.request import Handler, Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.api.sessions import native
-from webemu.api.sessions.credentials import key_of
-from webemu.emulator.errors import BadRequest, EmulatorError, Refused
-from webemu.emulator.session import is_session, parse
+from webemu.api.sessions.credentials import find_session_key
+from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
+from webemu.emulator.session import has_policy_prefix, parse_session
 
 
-class Whom(NamedTuple):
+class Responder(NamedTuple):
     """Answers a request of a session."""
 
     service: str
     """Name of the dialect, host name, or `webemu`."""
     handler: Handler
     """Function that answers the request."""
-    refuse: Callable[[Request, Exception], Reply]
+    render_error: Callable[[Request, Exception], Response]
     """Function that renders an error."""
-    is_quick: Callable[[Request], bool] = lambda request: False
+    runs_inline: Callable[[Request], bool] = lambda request: False
     """True if the request may be tried on the event loop; slow work raises BlockingIOError there."""
 
 
-def carried(request: Request, dialect: Dialect | None) -> Request:
+def with_session_from_key(request: Request, dialect: Dialect | None) -> Request:
     """Return the request with the session named in place of its API key, unless it names one already.
 
     Raises:
@@ -37,24 +37,28 @@ def carried(request: Request, dialect: Dialect | None) -> Request:
     """
     if request.session.name:
         return request
-    key = key_of(request)
-    if not key and dialect is not None and dialect.key is not None:
+    key = find_session_key(request)
+    if not key and dialect is not None and dialect.read_key is not None:
         with suppress(BadRequest):  # an unreadable body has no key; the service reports the error in its own format
-            key = dialect.key(request)
-    return request._replace(session=parse(key)) if is_session(key) else request
+            key = dialect.read_key(request)
+    return request._replace(session=parse_session(key)) if has_policy_prefix(key) else request
 
 
-def spoken(dialect: Dialect, handler: Handler) -> Whom:
+def dialect_responder(dialect: Dialect, handler: Handler) -> Responder:
     """Return the responder of a service with a dialect. A session that nobody opened counts as an invalid key there."""
 
-    def refuse(request: Request, error: Exception) -> Reply:
+    def refuse(request: Request, error: Exception) -> Response:
         if isinstance(error, EmulatorError) and error.reason == "no-such-session":
             # The session was sent in place of the API key, and a vendor knows no sessions.
-            error = Refused(error.message, reason="bad-key", status=401, action=error.action)
-        return refused(dialect, error, request._replace(path=request.path.removeprefix(f"/{dialect.name}") or "/"))
+            error = ServiceRefusal(error.message, reason="bad-key", status=401, action=error.action)
+        return build_error_response(
+            dialect, error, request._replace(path=request.path.removeprefix(f"/{dialect.name}") or "/")
+        )
 
-    return Whom(dialect.name, handler, refuse, partial(is_quick, dialect))
+    return Responder(dialect.name, handler, refuse, partial(runs_inline, dialect))
 
 
-NATIVE = Whom("webemu", native.answer, lambda request, error: native.refused(error, request, ""), native.is_quick)
+NATIVE_RESPONDER = Responder(
+    "webemu", native.answer, lambda request, error: native.render_refusal(error, request, ""), native.runs_inline
+)
 """Responder of the native API."""

@@ -11,12 +11,12 @@ from functools import partial
 
 import orjson
 
-from webemu.api.http.params import read_query, whole_number
-from webemu.api.http.response import Answer
-from webemu.api.runtime.thread_pool import Pool
+from webemu.api.http.params import read_integer, read_query
+from webemu.api.http.response import ApiResponse
+from webemu.api.runtime.thread_pool import ThreadPool
 from webemu.api.services.routes import Route
-from webemu.api.sessions.store import MOST, Book
-from webemu.emulator.policy import read_policy
+from webemu.api.sessions.store import MAX_STEPS, SessionStore
+from webemu.emulator.policy import parse_policy
 
 PATH = "/v1/sessions"
 
@@ -24,11 +24,11 @@ PATH = "/v1/sessions"
 class SessionRoutes:
     """Routes of the sessions, by path."""
 
-    def __init__(self, book: Book, pool: Pool) -> None:
-        self._book = book
+    def __init__(self, store: SessionStore, pool: ThreadPool) -> None:
+        self._store = store
         self._pool = pool
 
-    def of(self, path: str) -> Mapping[str, Route] | None:
+    def find_methods(self, path: str) -> Mapping[str, Route] | None:
         """Return the routes of a path by method; None if it is not below `/v1/sessions`."""
         if path == PATH:
             return {"POST": self._open}
@@ -37,19 +37,19 @@ class SessionRoutes:
         show = partial(self._show, path.removeprefix(f"{PATH}/"))
         return {"GET": show, "HEAD": show}
 
-    async def _open(self, body: bytes) -> Answer:
+    async def _open(self, body: bytes) -> ApiResponse:
         """Answer `POST /v1/sessions`."""
-        policy = read_policy(body or b"{}")
-        if self._book.opens_at_once(policy):
-            told = self._book.open(policy)
+        policy = parse_policy(body or b"{}")
+        if self._store.can_open_inline(policy):
+            payload = self._store.open(policy)
         else:
-            told = await self._pool.run(partial(self._book.open, policy))
-        return Answer(orjson.dumps(told), told["snapshot"], 201)
+            payload = await self._pool.run(partial(self._store.open, policy))
+        return ApiResponse(orjson.dumps(payload), payload["snapshot"], 201)
 
-    async def _show(self, session: str, query: bytes) -> Answer:
+    async def _show(self, session: str, query: bytes) -> ApiResponse:
         """Answer `GET /v1/sessions/<session>`."""
         params = read_query(query, ("from", "limit"))
-        first, limit = whole_number(params, "from", 1, 1), whole_number(params, "limit", MOST, 1, MOST)
-        account = partial(self._book.account, session, first, limit)
-        told = account() if self._book.is_short(session) else await self._pool.run(account)
-        return Answer(orjson.dumps(told), told["snapshot"])
+        first, limit = read_integer(params, "from", 1, 1), read_integer(params, "limit", MAX_STEPS, 1, MAX_STEPS)
+        build_report = partial(self._store.build_report, session, first, limit)
+        payload = build_report() if self._store.can_report_inline(session) else await self._pool.run(build_report)
+        return ApiResponse(orjson.dumps(payload), payload["snapshot"])

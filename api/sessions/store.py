@@ -7,31 +7,31 @@ from typing import Any
 
 import orjson
 
-from webemu.api.sessions.step import Rules, draws
-from webemu.api.sessions.worlds import Worlds
-from webemu.emulator.errors import Refused, SnapshotError
-from webemu.emulator.keyed_random import Draws
-from webemu.emulator.ledger import KINDS, Ledger, Tally
-from webemu.emulator.policy import Policy, as_json, identity, make_policy
-from webemu.emulator.session import OPENED, Session
+from webemu.api.sessions.step import ActiveSession, session_random
+from webemu.api.sessions.worlds import WorldCache
+from webemu.emulator.errors import ServiceRefusal, SnapshotError
+from webemu.emulator.keyed_random import KeyedRandom
+from webemu.emulator.ledger import BUDGET_KINDS, Ledger, SessionUsage
+from webemu.emulator.policy import Policy, policy_fingerprint, policy_from_json, policy_to_json
+from webemu.emulator.session import OPENED_PREFIX, Session
 
-MOST = 10_000
+MAX_STEPS = 10_000
 """Most steps in one report."""
-SHORT = 100
+MAX_STEPS_INLINE = 100
 """Steps of a session that can be reported without holding the event loop for long."""
-_KEPT = 4096
+_MAX_CACHED = 4096
 """Sessions that are remembered in memory; beyond them all are forgotten and read again."""
-_Known = tuple[Policy, str, Draws]
+_SessionEntry = tuple[Policy, str, KeyedRandom]
 """Policy of a session, its snapshot (empty for the one that is served), and its randomness."""
 
 
-class Book:
+class SessionStore:
     """Thread-safe store of sessions."""
 
-    def __init__(self, ledger: Ledger, worlds: Worlds) -> None:
+    def __init__(self, ledger: Ledger, worlds: WorldCache) -> None:
         self._ledger = ledger
         self._worlds = worlds
-        self._read: dict[str, _Known] = {}
+        self._cache: dict[str, _SessionEntry] = {}
 
     def open(self, policy: Policy) -> dict[str, Any]:
         """Open a session on the policy's snapshot, else on the one that is served now; return what `POST /v1/sessions`
@@ -42,25 +42,27 @@ class Book:
             ServiceRefusal: the policy names a snapshot that cannot be opened.
         """
         snapshot = self._snapshot(policy)
-        record = orjson.dumps({"policy": as_json(policy), "snapshot": snapshot})
-        session = self._ledger.open(OPENED + identity(policy), record)
-        self._remember(session, (policy, snapshot, draws(policy)))
-        return {"session": session, "path": f"/s/{session}", "snapshot": snapshot, "policy": as_json(policy)}
+        record = orjson.dumps({"policy": policy_to_json(policy), "snapshot": snapshot})
+        session = self._ledger.open(OPENED_PREFIX + policy_fingerprint(policy), record)
+        self._remember(session, (policy, snapshot, session_random(policy)))
+        return {"session": session, "path": f"/s/{session}", "snapshot": snapshot, "policy": policy_to_json(policy)}
 
-    def opens_at_once(self, policy: Policy) -> bool:
+    def can_open_inline(self, policy: Policy) -> bool:
         """True if no files must be opened for a session with this policy."""
-        return self._worlds.are_open(policy, "")
+        return self._worlds.is_open(policy, "")
 
     def _snapshot(self, policy: Policy) -> str:
         """Return the id of the snapshot for a new session, opening it."""
         try:
-            return self._worlds.of(policy, "").snapshot
+            return self._worlds.get(policy, "").snapshot
         except SnapshotError as error:
             if policy.snapshot:
-                raise Refused(error.message, reason="no-such-snapshot", status=404, action=error.action) from error
+                raise ServiceRefusal(
+                    error.message, reason="no-such-snapshot", status=404, action=error.action
+                ) from error
             raise
 
-    def rules(self, session: Session, wait: bool = True) -> Rules:
+    def activate(self, session: Session, wait: bool = True) -> ActiveSession:
         """Return the session with its policy, world and randomness.
 
         Raises:
@@ -68,57 +70,61 @@ class Book:
             SnapshotError: its snapshot is gone.
             BlockingIOError: `wait` is False, and files must be opened.
         """
-        policy, snapshot, drawn = self._look_up(session.id, session.policy)
-        if not wait and not self._worlds.are_open(policy, snapshot):
+        policy, snapshot, keyed_random = self._look_up(session.id, session.policy)
+        if not wait and not self._worlds.is_open(policy, snapshot):
             raise BlockingIOError
-        return Rules(session.id, policy, self._worlds.of(policy, snapshot), drawn)
+        return ActiveSession(session.id, policy, self._worlds.get(policy, snapshot), keyed_random)
 
-    def _look_up(self, session: str, carried: Policy | None = None) -> _Known:
+    def _look_up(self, session: str, inline_policy: Policy | None = None) -> _SessionEntry:
         """Return a session from memory, else from the ledger. `inline_policy` is the policy in its name, if any."""
-        return self._read.get(session) or self._remember(session, self._found(session, carried))
+        return self._cache.get(session) or self._remember(session, self._load(session, inline_policy))
 
-    def _remember(self, session: str, known: _Known) -> _Known:
+    def _remember(self, session: str, entry: _SessionEntry) -> _SessionEntry:
         """Remember a session in memory and return it."""
-        if len(self._read) >= _KEPT:
-            self._read.clear()
-        self._read[session] = known
-        return known
+        if len(self._cache) >= _MAX_CACHED:
+            self._cache.clear()
+        self._cache[session] = entry
+        return entry
 
-    def _found(self, session: str, carried: Policy | None) -> _Known:
+    def _load(self, session: str, inline_policy: Policy | None) -> _SessionEntry:
         """Return a session from the ledger; one that carries its policy in its name is saved there first."""
-        if carried is not None and not session.startswith(OPENED):
-            self._ledger.keep(session, orjson.dumps({"policy": as_json(carried), "snapshot": ""}))
-            return carried, "", draws(carried)
-        if (record := self._ledger.record(session)) is None:
-            raise no_such_session(session)
-        told = orjson.loads(record)
-        policy = make_policy(told["policy"])
-        return policy, told["snapshot"], draws(policy)
+        if inline_policy is not None and not session.startswith(OPENED_PREFIX):
+            self._ledger.save_session(session, orjson.dumps({"policy": policy_to_json(inline_policy), "snapshot": ""}))
+            return inline_policy, "", session_random(inline_policy)
+        if (record := self._ledger.read_session(session)) is None:
+            raise no_such_session_error(session)
+        session_row = orjson.loads(record)
+        policy = policy_from_json(session_row["policy"])
+        return policy, session_row["snapshot"], session_random(policy)
 
-    def is_short(self, session: str) -> bool:
+    def can_report_inline(self, session: str) -> bool:
         """True if the session has so few steps that its report may be made on the event loop."""
-        return self._ledger.tally(session).steps <= SHORT
+        return self._ledger.read_usage(session).steps <= MAX_STEPS_INLINE
 
-    def account(self, session: str, first: int, limit: int) -> dict[str, Any]:
+    def build_report(self, session: str, first: int, limit: int) -> dict[str, Any]:
         """Return the report of a session: policy, budget, faults, and at most `limit` steps from step `first` on."""
         policy, snapshot, _ = self._look_up(session)
-        tally = self._ledger.tally(session)
+        usage = self._ledger.read_usage(session)
         steps = [orjson.loads(entry) for entry in self._ledger.entries(session, first, limit)]
-        told: dict[str, Any] = {"session": session, "snapshot": snapshot or policy.snapshot, "policy": as_json(policy)}
-        told |= {"steps": tally.steps, "spent": {kind: getattr(tally, kind) for kind in KINDS}}
-        told |= {"left": _left(policy, tally), "faults": _faults(steps)}
-        told["failures"] = sum(step["failed"] for step in steps)
-        is_last = not steps or steps[-1]["step"] >= tally.steps or len(steps) < limit
-        return {**told, "requests": steps, "next": None if is_last else steps[-1]["step"] + 1}
+        report: dict[str, Any] = {
+            "session": session,
+            "snapshot": snapshot or policy.snapshot,
+            "policy": policy_to_json(policy),
+        }
+        report |= {"steps": usage.steps, "spent": {kind: getattr(usage, kind) for kind in BUDGET_KINDS}}
+        report |= {"left": _remaining_budget(policy, usage), "faults": _count_faults(steps)}
+        report["failures"] = sum(step["failed"] for step in steps)
+        is_last = not steps or steps[-1]["step"] >= usage.steps or len(steps) < limit
+        return {**report, "requests": steps, "next": None if is_last else steps[-1]["step"] + 1}
 
 
-def _left(policy: Policy, tally: Tally) -> Mapping[str, int | None]:
+def _remaining_budget(policy: Policy, usage: SessionUsage) -> Mapping[str, int | None]:
     """Return what remains of each budget; None if it has no limit."""
-    limits = {kind: getattr(policy.budget, kind) for kind in KINDS}
-    return {kind: None if limit is None else max(0, limit - getattr(tally, kind)) for kind, limit in limits.items()}
+    limits = {kind: getattr(policy.budget, kind) for kind in BUDGET_KINDS}
+    return {kind: None if limit is None else max(0, limit - getattr(usage, kind)) for kind, limit in limits.items()}
 
 
-def _faults(steps: list[dict[str, Any]]) -> dict[str, int]:
+def _count_faults(steps: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of injected faults in the steps, by kind."""
     counts: dict[str, int] = {}
     for step in steps:
@@ -127,9 +133,9 @@ def _faults(steps: list[dict[str, Any]]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def no_such_session(session: str) -> Refused:
+def no_such_session_error(session: str) -> ServiceRefusal:
     """Return the 404 error for a session that nobody opened."""
-    return Refused(
+    return ServiceRefusal(
         f"there is no session {session[:80]!r}",
         reason="no-such-session",
         status=404,

@@ -15,40 +15,42 @@ Tree: TypeAlias = dict[str, object]
 """Object of the answer, with suffixed keys."""
 
 
-def shaped(value: object, version: int) -> object:
+def to_format_version(value: object, version: int) -> object:
     """Return the tree in a version (1 or 2) of the format, suffixes resolved."""
     if isinstance(value, Mapping):
         # Version 1 leaves out False.
-        fields = (_field(str(key), one, version) for key, one in value.items() if version > 1 or one is not False)
-        return {key: shaped(one, version) for key, one in fields}
+        fields = (
+            _versioned_field(str(key), one, version) for key, one in value.items() if version > 1 or one is not False
+        )
+        return {key: to_format_version(one, version) for key, one in fields}
     if isinstance(value, list | tuple):
-        return [shaped(one, version) for one in value]
+        return [to_format_version(one, version) for one in value]
     return "" if value is True and version == 1 else value
 
 
-def _field(key: str, value: object, version: int) -> tuple[str, object]:
+def _versioned_field(key: str, value: object, version: int) -> tuple[str, object]:
     if key.endswith("*"):
         return ("*" if version == 1 else key[:-1]), value
     if key.endswith("{}"):
         return key[:-2], ({"*": value} if version == 1 else value)
     if key.endswith("#"):
-        return key[:-1], (_by_number(value) if version == 1 and isinstance(value, list) else value)
+        return key[:-1], (_key_by_page_id(value) if version == 1 and isinstance(value, list) else value)
     return key, value
 
 
-def _by_number(pages: Sequence[Mapping[str, object]]) -> Tree:
+def _key_by_page_id(pages: Sequence[Mapping[str, object]]) -> Tree:
     """Key pages by their id; missing pages are numbered downwards from -1, as MediaWiki does."""
-    found: Tree = {}
-    absent = 0
+    pages_by_id: Tree = {}
+    missing_id = 0
     for page in pages:
         if "pageid" not in page:
-            absent -= 1
-        found[str(page.get("pageid", absent))] = page
-    return found
+            missing_id -= 1
+        pages_by_id[str(page.get("pageid", missing_id))] = page
+    return pages_by_id
 
 
-def written(tree: object, version: int, plain: bool) -> bytes:
+def serialize(tree: object, version: int, is_utf8: bool) -> bytes:
     """Return the tree as JSON bytes. Version 1 escapes non-ASCII characters unless `is_utf8`."""
-    escaped = version == 1 and not plain
-    text = json.dumps(shaped(tree, version), ensure_ascii=escaped, separators=(",", ":"))
+    is_ascii = version == 1 and not is_utf8
+    text = json.dumps(to_format_version(tree, version), ensure_ascii=is_ascii, separators=(",", ":"))
     return text.encode("utf-8", "replace")

@@ -7,27 +7,36 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from weakref import ref
 
-from webemu.api.wiki.params import Ask
-from webemu.api.wiki.titles import capitalized, fault, namespace, page_id, path, revision_id, spelled, title_of
+from webemu.api.wiki.params import WikiCall
+from webemu.api.wiki.titles import (
+    capitalize_title,
+    namespace_of,
+    normalize_title,
+    page_id,
+    revision_id,
+    title_error,
+    title_of,
+    title_path,
+)
 from webemu.emulator import urls
 from webemu.emulator.article import Article
-from webemu.emulator.errors import NotCaptured, NoView
+from webemu.emulator.errors import NotCaptured, ViewUnavailable
 from webemu.emulator.types import Capture, Page, PageRequest
 from webemu.emulator.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WikiPage:
     """Captured article under its own title, redirects followed."""
 
     title: str
-    page: Page
+    source: Page
     article: Article
 
     @property
-    def space(self) -> int:
+    def namespace(self) -> int:
         """Namespace number, as the page itself says it or by the prefix of its title."""
-        return namespace(self.title) if self.article.namespace is None else self.article.namespace
+        return namespace_of(self.title) if self.article.namespace is None else self.article.namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,77 +50,87 @@ class Revision:
     capture: Capture
 
     @property
-    def moment(self) -> datetime:
+    def captured_at(self) -> datetime:
         """Time of the capture, UTC."""
         return datetime.fromtimestamp(self.capture.time, UTC)
 
     @property
     def timestamp(self) -> str:
         """Time of the capture in ISO 8601, as MediaWiki writes it."""
-        return f"{self.moment:%Y-%m-%dT%H:%M:%SZ}"
+        return f"{self.captured_at:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def proper(ask: Ask, title: str) -> str:
+def canonical_title(call: WikiCall, title: str) -> str:
     """Return the title in the wiki's own spelling: with a capital, unless a page without one was captured."""
-    title = spelled(title)
-    upper = capitalized(title)
-    if upper == title or fault(title):
+    title = normalize_title(title)
+    capitalized_title = capitalize_title(title)
+    if capitalized_title == title or title_error(title):
         return title
-    address = urls.exact(ask.address(title))
-    small = any(
-        capture.url in (address, address.replace("https:", "http:", 1)) for capture in ask.world.captures(address)
+    page_url = urls.normalize(call.page_url(title))
+    is_lowercase_captured = any(
+        capture.url in (page_url, page_url.replace("https:", "http:", 1)) for capture in call.world.captures(page_url)
     )
-    return title if small else upper
+    return title if is_lowercase_captured else capitalized_title
 
 
-def find(ask: Ask, title: str) -> Found | None:
+def find_page(call: WikiCall, title: str) -> WikiPage | None:
     """Return the article of a title, redirects followed; None if the title is invalid or was not captured."""
-    return None if fault(title) or namespace(title) < -1 else _find(ref(ask.world), ask.host, title, ask.at)
+    return (
+        None
+        if title_error(title) or namespace_of(title) < -1
+        else _fetch_page(ref(call.world), call.host, title, call.at_time)
+    )
 
 
 @lru_cache(16)
-def _find(held: ref[World], host: str, title: str, at: datetime | None) -> Found | None:
+def _fetch_page(world_ref: ref[World], host: str, title: str, at_time: datetime | None) -> WikiPage | None:
     """Fetch and parse the page; cached, since clients ask for one page several times in a row.
 
     The cache key holds the world weakly, so that the world can be closed while its pages are cached.
     """
-    world = held()
+    world = world_ref()
     assert world is not None, "the caller holds it"
     try:
-        page = world.fetch(PageRequest(f"https://{host}{path(title)}", "html", at))
-    except (NotCaptured, NoView):
+        page = world.fetch(PageRequest(f"https://{host}{title_path(title)}", "html", at_time))
+    except (NotCaptured, ViewUnavailable):
         return None
-    article = world.article(page) if page.capture.status == 200 and urls.host(page.capture.url) == host else None
+    article = world.article(page) if page.capture.status == 200 and urls.host_of(page.capture.url) == host else None
     if article is None:
         return None
     # The canonical link of the page tells its title even behind redirects.
-    own = title_of(article.canonical, host) or title_of(page.capture.url, host) or title
-    return Found(own, page, article)
+    canonical = title_of(article.canonical_url, host) or title_of(page.capture.url, host) or title
+    return WikiPage(canonical, page, article)
 
 
-def number(ask: Ask, title: str) -> int:
+def page_id_of(call: WikiCall, title: str) -> int:
     """Return the page id of a title on the wiki that is called."""
-    return page_id(ask.host, title)
+    return page_id(call.host, title)
 
 
-def revisions(ask: Ask, found: Found) -> list[Revision]:
+def list_revisions(call: WikiCall, page: WikiPage) -> list[Revision]:
     """Return the captured states of a page, newest first, none later than the state shown; never empty.
 
     Consecutive captures with the same digest are one revision.
     """
-    made: list[Revision] = []
-    now = found.page.capture
-    for capture in ask.world.captures(now.url):
-        if capture.status == 200 and capture.time <= now.time and capture.url == now.url:
-            own = revision_id(ask.host, f"{capture.url} {capture.digest or capture.time}")
-            if not made or made[-1].number != own:
-                made.append(Revision(own, made[-1].number if made else 0, capture))
-    return made[::-1] or [Revision(revision_id(ask.host, f"{now.url} {now.digest or now.time}"), 0, now)]
+    oldest_first: list[Revision] = []
+    current_capture = page.source.capture
+    for capture in call.world.captures(current_capture.url):
+        if capture.status == 200 and capture.time <= current_capture.time and capture.url == current_capture.url:
+            revision_number = revision_id(call.host, f"{capture.url} {capture.digest or capture.time}")
+            if not oldest_first or oldest_first[-1].number != revision_number:
+                oldest_first.append(Revision(revision_number, oldest_first[-1].number if oldest_first else 0, capture))
+    return oldest_first[::-1] or [
+        Revision(
+            revision_id(call.host, f"{current_capture.url} {current_capture.digest or current_capture.time}"),
+            0,
+            current_capture,
+        )
+    ]
 
 
-def as_of(ask: Ask, found: Found, revision: Revision) -> Article | None:
+def article_at(call: WikiCall, current: WikiPage, revision: Revision) -> Article | None:
     """Return the article as it stood in a revision; None if that capture holds no article."""
-    if revision.capture.time == found.page.capture.time:
-        return found.article
-    page = ask.world.fetch(PageRequest(revision.capture.url, "html", revision.moment))
-    return ask.world.article(page)
+    if revision.capture.time == current.source.capture.time:
+        return current.article
+    fetched_page = call.world.fetch(PageRequest(revision.capture.url, "html", revision.captured_at))
+    return call.world.article(fetched_page)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from webemu.api.http.request import Request
-from webemu.api.wiki.titles import path
+from webemu.api.wiki.titles import title_path
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.world import World
 
@@ -23,12 +23,12 @@ class ApiError(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class WikiCall:
     """Call of a wiki's API: the world, the host, and the parameters."""
 
     world: World
     host: str
-    at: datetime | None
+    at_time: datetime | None
     """Time at which the wiki is seen; None for the latest captures."""
     session: str
     """Session name of the client."""
@@ -42,13 +42,13 @@ class Ask:
         """Return a parameter as text."""
         return self.params.get(name, default)
 
-    def required(self, name: str) -> str:
+    def require(self, name: str) -> str:
         """Return a parameter that must be set. Raises ApiError if it is missing or empty."""
         if not self.params.get(name):
             raise ApiError("missingparam", f'The "{name}" parameter must be set.')
         return self.params[name]
 
-    def values(self, name: str, default: str = "", most: int = MAX_VALUES) -> list[str]:
+    def values(self, name: str, default: str = "", limit: int = MAX_VALUES) -> list[str]:
         """Return the distinct values of a list parameter, at most `limit`.
 
         They are separated by `|`, or by the character U+001F if the text begins with it. Raises ApiError on more
@@ -56,12 +56,12 @@ class Ask:
         """
         text = self.params.get(name, default)
         parts = text[1:].split("\x1f") if text.startswith("\x1f") else text.split("|")
-        found = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
-        if len(found) > most:
-            raise ApiError("toomanyvalues", f'Too many values supplied for parameter "{name}". The limit is {most}.')
-        return found
+        distinct = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+        if len(distinct) > limit:
+            raise ApiError("toomanyvalues", f'Too many values supplied for parameter "{name}". The limit is {limit}.')
+        return distinct
 
-    def number(self, name: str, default: int, least: int = 0, most: int = 500) -> int:
+    def number(self, name: str, default: int, minimum: int = 0, maximum: int = 500) -> int:
         """Return an integer parameter clamped to its range; `max` means `maximum`. Raises ApiError if it is no
         integer.
         """
@@ -69,11 +69,11 @@ class Ask:
         if not text:
             return default
         if text == "max":
-            return most
+            return maximum
         # isdecimal() accepts digits of other scripts, which MediaWiki does not.
         if not text.lstrip("-").isdecimal() or not text.isascii() or len(text) > 12:
             raise ApiError("badinteger", f'Invalid value "{text[:60]}" for integer parameter "{name}".')
-        return max(least, min(int(text), most))
+        return max(minimum, min(int(text), maximum))
 
     def namespaces(self, name: str, default: str = "0") -> frozenset[int] | None:
         """Return namespace numbers; None for all (`*`). Raises ApiError if one is no number."""
@@ -85,11 +85,11 @@ class Ask:
                 raise ApiError("badvalue", f'Unrecognized value for parameter "{name}": {value[:60]}.')
         return frozenset(int(value) for value in values)
 
-    def address(self, title: str) -> str:
+    def page_url(self, title: str) -> str:
         """Return the URL of a page of the wiki."""
-        return f"https://{self.host}{path(title)}"
+        return f"https://{self.host}{title_path(title)}"
 
 
-def read(world: World, request: Request) -> Ask:
+def parse_call(world: World, request: Request) -> WikiCall:
     """Return the API call of a request; the last of repeated parameters counts, as in PHP."""
-    return Ask(world, request.host, request.session.at, request.session.name, dict(request.parameters))
+    return WikiCall(world, request.host, request.session.at_time, request.session.name, dict(request.parameters))

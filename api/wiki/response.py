@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from webemu.api.services.origin import Headers, Reply
+from webemu.api.services.origin import Headers, Response
 
-MADE = (b"X-Webemu-Made", b"mediawiki")
+MADE_HEADER = (b"X-Webemu-Made", b"mediawiki")
 """Header that marks a response computed from captured pages."""
 
 
-def answered(body: bytes, kind: str, status: int = 200, headers: Headers | None = None) -> Reply:
+def make_response(body: bytes, content_type: str, status: int = 200, headers: Headers | None = None) -> Response:
     """Return a complete response with any body; `content_type` is its `Content-Type`."""
-    told: Headers = [(b"Content-Type", kind.encode()), (b"Content-Length", b"%d" % len(body)), *(headers or []), MADE]
-    return Reply(status, HTTPStatus(status).phrase.encode(), told, body)
+    content_headers: Headers = [
+        (b"Content-Type", content_type.encode()),
+        (b"Content-Length", b"%d" % len(body)),
+        *(headers or []),
+        MADE_HEADER,
+    ]
+    return Response(status, HTTPStatus(status).phrase.encode(), content_headers, body)
 
 
-def as_json(tree: object, status: int = 200, kind: str = "application/json") -> Reply:
+def json_response(tree: object, status: int = 200, content_type: str = "application/json") -> Response:
     """Return a JSON response in the compact form of the REST APIs."""
     text = json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
-    return answered(text.encode("utf-8", "replace"), kind, status)
+    return make_response(text.encode("utf-8", "replace"), content_type, status)
 
 
-def moved(location: str) -> Reply:
+def redirect_response(location: str) -> Response:
     """Return a 302 to another path of the wiki."""
-    return answered(b"", "text/plain", 302, [(b"Location", location.encode())])
+    return make_response(b"", "text/plain", 302, [(b"Location", location.encode())])

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, unquote
 
 from webemu.emulator import urls
 
-WIKI = "/wiki/"
+WIKI_PATH = "/wiki/"
 """Path under which wikis serve their pages."""
 NAMESPACES = {
     -2: "Media",
@@ -41,77 +41,77 @@ NAMESPACES = {
 }
 """English namespace names by number; the main namespace is the empty one."""
 _ALIASES = {"wikipedia": 4, "wikipedia talk": 5, "image": 6, "image talk": 7}
-_NUMBERS = {name.lower(): number for number, name in NAMESPACES.items() if name} | _ALIASES
+_NAMESPACE_NUMBERS = {name.lower(): number for number, name in NAMESPACES.items() if name} | _ALIASES
 _INVALID = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f�]|%[0-9a-fA-F]{2}")
 MAX_BYTES = 255
 """Longest title that MediaWiki accepts, in UTF-8 bytes."""
 
 
-def spelled(title: str) -> str:
+def normalize_title(title: str) -> str:
     """Return the title in normal form: single spaces for underscores, no fragment, the namespace in its own spelling.
 
     normalize_title("help: foo_bar#top")   # "Help:Foo bar"
     """
     title = " ".join(title.partition("#")[0].replace("_", " ").split()).lstrip(": ")
-    name, colon, rest = title.partition(":")
-    number = _NUMBERS.get(name.strip().lower()) if colon else None
-    if number is None or not rest.strip():
+    name, colon, local_title = title.partition(":")
+    number = _NAMESPACE_NUMBERS.get(name.strip().lower()) if colon else None
+    if number is None or not local_title.strip():
         return title
     # Aliases such as Wikipedia: keep their own spelling; other prefixes take the canonical one.
-    proper = name[:1].upper() + name[1:].lower() if name.strip().lower() in _ALIASES else NAMESPACES[number]
-    return f"{proper.strip()}:{capitalized(rest.strip())}"
+    spelled_prefix = name[:1].upper() + name[1:].lower() if name.strip().lower() in _ALIASES else NAMESPACES[number]
+    return f"{spelled_prefix.strip()}:{capitalize_title(local_title.strip())}"
 
 
-def capitalized(title: str) -> str:
+def capitalize_title(title: str) -> str:
     """Return the title with a capital first letter, as most wikis demand; unchanged if the capital is two letters."""
     first = title[:1].upper()
     return first + title[1:] if len(first) == 1 else title
 
 
-def fault(title: str) -> str:
+def title_error(title: str) -> str:
     """Return what is wrong with a title, in MediaWiki's words; empty if it is valid."""
     if not title:
         return "The requested page title is empty or contains only a namespace prefix."
-    if bad := _INVALID.search(title):
-        return f'The requested page title contains invalid characters: "{bad[0]}".'
+    if match := _INVALID.search(title):
+        return f'The requested page title contains invalid characters: "{match[0]}".'
     if len(title.encode("utf-8", "replace")) > MAX_BYTES:
         return f"The requested page title is too long. It must be no longer than {MAX_BYTES} bytes in UTF-8 encoding."
     return ""
 
 
-def namespace(title: str) -> int:
+def namespace_of(title: str) -> int:
     """Return the namespace number of a title, by its English prefix; 0 is the main namespace."""
     name, colon, _ = title.partition(":")
-    return _NUMBERS.get(name.lower(), 0) if colon else 0
+    return _NAMESPACE_NUMBERS.get(name.lower(), 0) if colon else 0
 
 
-def path(title: str) -> str:
+def title_path(title: str) -> str:
     """Return the URL path of a title, escaped as MediaWiki does (`wfUrlencode`)."""
-    return WIKI + quote(title.replace(" ", "_"), safe=";@$!*(),/~:")
+    return WIKI_PATH + quote(title.replace(" ", "_"), safe=";@$!*(),/~:")
 
 
 def title_of(url: str, host: str) -> str:
     """Return the title of a page by its URL, red links included; empty if the URL is no wiki page of the host."""
-    parts = urls.split(url)
-    if urls.host(url) != host:
+    parts = urls.split_url(url)
+    if urls.host_of(url) != host:
         return ""
-    is_unwritten = "redlink=1" in parts.query
-    if parts.path.startswith(WIKI) and (is_unwritten or not parts.query):
-        return spelled(unquote(parts.path[len(WIKI) :]))
-    asked = parse_qs(parts.query) if is_unwritten else {}
-    return spelled(asked["title"][0]) if "title" in asked else ""
+    is_red_link = "redlink=1" in parts.query
+    if parts.path.startswith(WIKI_PATH) and (is_red_link or not parts.query):
+        return normalize_title(unquote(parts.path[len(WIKI_PATH) :]))
+    params = parse_qs(parts.query) if is_red_link else {}
+    return normalize_title(params["title"][0]) if "title" in params else ""
 
 
 def page_id(host: str, title: str) -> int:
     """Return the id of a page: a positive 31-bit hash of host and title, so it is the same in every snapshot."""
-    return _number(f"page {host} {title}")
+    return _stable_id(f"page {host} {title}")
 
 
 def revision_id(host: str, digest: str) -> int:
     """Return the id of a revision: a positive 31-bit hash of host and payload digest."""
-    return _number(f"revision {host} {digest}")
+    return _stable_id(f"revision {host} {digest}")
 
 
-def _number(text: str) -> int:
+def _stable_id(text: str) -> int:
     # 1 to 2**31 - 1: page ids are positive, and 0 means that there is none.
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=4).digest(), "big") % (2**31 - 1) + 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import bm25s
 import Stemmer
 
-from benchmarks.peers.passages import Found, passage, rows
+from benchmarks.peers.passages import RankedPassages, build_passage, read_rows
 
 
 class Bm25:
@@ -21,10 +21,10 @@ class Bm25:
 
     def __init__(self, corpus: Path, folder: Path) -> None:
         self._stemmer = Stemmer.Stemmer("english")
-        self._passages = [passage(row) for row in rows(corpus)]
+        self._passages = [build_passage(row) for row in read_rows(corpus)]
         marker = folder / "params.index.json"
         if not marker.exists():
-            texts = [f"{row['title']} {row['text']}" for row in rows(corpus)]
+            texts = [f"{row['title']} {row['text']}" for row in read_rows(corpus)]
             index = bm25s.BM25()
             index.index(bm25s.tokenize(texts, stopwords="en", stemmer=self._stemmer, show_progress=False))
             index.save(str(folder))
@@ -34,13 +34,13 @@ class Bm25:
             self._index.activate_numba_scorer()
             self.search(["compiled when it is first used"], 1)
 
-    def search(self, queries: list[str], count: int) -> Found:
+    def search(self, queries: list[str], count: int) -> RankedPassages:
         """Return the best `count` passages for each query."""
         words = bm25s.tokenize(queries, stopwords="en", stemmer=self._stemmer, show_progress=False, return_ids=False)
-        found, scores = self._index.retrieve(words, k=count, show_progress=False)
+        page_numbers, scores = self._index.retrieve(words, k=count, show_progress=False)
         return [
             [(self._passages[page], float(score)) for page, score in zip(*pair, strict=True)]
-            for pair in zip(found.tolist(), scores.tolist(), strict=True)
+            for pair in zip(page_numbers.tolist(), scores.tolist(), strict=True)
         ]
 
 

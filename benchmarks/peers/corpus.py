@@ -13,11 +13,11 @@ from tqdm import tqdm
 
 from webemu.index.catalog import Catalog
 
-LONGEST = 20_000
+MAX_CHARACTERS = 20_000
 """Characters of a page that peers index. Fewer would make them faster."""
 
 
-def write(collection: Path, path: Path) -> None:
+def write_pages(collection: Path, path: Path) -> None:
     """Write every searchable page once."""
     temporary = path.with_suffix(".part")
     count = 0
@@ -25,14 +25,14 @@ def write(collection: Path, path: Path) -> None:
         total = catalog.db.execute("SELECT count(*) FROM pages WHERE searchable").fetchall()[0][0]
         rows = catalog.db.execute("SELECT url, title, text FROM pages WHERE searchable ORDER BY url")
         with tqdm(total=total, desc="pages for the peers", unit=" pages") as bar:
-            while some := rows.fetchmany(1000):
-                for url, title, text in some:
-                    row = {"id": str(count), "url": url, "title": title or "", "text": (text or "")[:LONGEST]}
+            while batch := rows.fetchmany(1000):
+                for url, title, text in batch:
+                    row = {"id": str(count), "url": url, "title": title or "", "text": (text or "")[:MAX_CHARACTERS]}
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
                     count += 1
-                bar.update(len(some))
+                bar.update(len(batch))
     temporary.rename(path)
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), Path(sys.argv[2]))
+    write_pages(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from benchmarks.peers.passages import Found, passage, rows
+from benchmarks.peers.passages import RankedPassages, build_passage, read_rows
 
 _WORD = re.compile(r"\w+")
 _PAGE = "SELECT id, title, text, contents FROM passages WHERE rowid = ?"
@@ -20,36 +20,36 @@ class Fts5:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / "pages.sqlite"
         if not self._path.exists():
-            _build(corpus, self._path)
-        self._own = threading.local()
+            _build_database(corpus, self._path)
+        self._thread_local = threading.local()
 
-    def _database(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         """Return the connection of this thread."""
-        if not hasattr(self._own, "database"):
-            self._own.database = sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)
-            self._own.database.execute("PRAGMA mmap_size = 8000000000")
-        database: sqlite3.Connection = self._own.database
+        if not hasattr(self._thread_local, "database"):
+            self._thread_local.database = sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)
+            self._thread_local.database.execute("PRAGMA mmap_size = 8000000000")
+        database: sqlite3.Connection = self._thread_local.database
         return database
 
-    def search(self, queries: list[str], count: int) -> Found:
+    def search(self, queries: list[str], count: int) -> RankedPassages:
         """Return the best `count` passages for each query."""
-        return [self._found(query, count) for query in queries]
+        return [self._search_one(query, count) for query in queries]
 
-    def _found(self, query: str, count: int) -> list[tuple[dict[str, str], float]]:
+    def _search_one(self, query: str, count: int) -> list[tuple[dict[str, str], float]]:
         """Return the best passages for one query with their scores."""
-        asked = " OR ".join(f'"{word}"' for word in _WORD.findall(query))
-        if not asked:
+        match_query = " OR ".join(f'"{word}"' for word in _WORD.findall(query))
+        if not match_query:
             return []
         sql = "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
-        pages = self._database().execute(sql, (asked, count)).fetchall()
-        return [(self._passage(page), -rank) for page, rank in pages]
+        pages = self._connect().execute(sql, (match_query, count)).fetchall()
+        return [(self._read_passage(page), -rank) for page, rank in pages]
 
-    def _passage(self, page: int) -> dict[str, str]:
-        row = self._database().execute(_PAGE, (page,)).fetchone()
+    def _read_passage(self, page: int) -> dict[str, str]:
+        row = self._connect().execute(_PAGE, (page,)).fetchone()
         return dict(zip(("id", "title", "text", "contents"), row, strict=True))
 
 
-def _build(corpus: Path, path: Path) -> None:
+def _build_database(corpus: Path, path: Path) -> None:
     """Build the database from the corpus."""
     temporary = path.with_suffix(".part")
     temporary.unlink(missing_ok=True)
@@ -57,9 +57,9 @@ def _build(corpus: Path, path: Path) -> None:
     database.execute("PRAGMA journal_mode = OFF")
     database.execute("CREATE TABLE passages (id, title, text, contents)")
     database.execute("CREATE VIRTUAL TABLE words USING fts5(title, text, content='', tokenize='porter unicode61')")
-    for number, row in enumerate(rows(corpus), 1):
-        shown = passage(row)
-        values = (number, *(shown[name] for name in ("id", "title", "text", "contents")))
+    for number, row in enumerate(read_rows(corpus), 1):
+        page_passage = build_passage(row)
+        values = (number, *(page_passage[name] for name in ("id", "title", "text", "contents")))
         database.execute("INSERT INTO passages (rowid, id, title, text, contents) VALUES (?, ?, ?, ?, ?)", values)
         database.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (number, row["title"], row["text"]))
     database.execute("INSERT INTO words (words) VALUES ('optimize')")

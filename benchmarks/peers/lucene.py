@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.passages import Found, passage, rows
+from benchmarks.peers.passages import RankedPassages, build_passage, read_rows
 
 
 class Lucene:
@@ -20,20 +20,20 @@ class Lucene:
 
     def __init__(self, corpus: Path, folder: Path) -> None:
         if not (folder / "index").exists():
-            _build(corpus, folder)
+            _build_index(corpus, folder)
         # Java calls from several threads crash the server (SIGSEGV, pyjnius 1.9), so one thread makes them all.
-        self._in_thread = ThreadPoolExecutor(1)
-        self._searcher: Any = self._in_thread.submit(_opened, folder / "index").result()
+        self._executor = ThreadPoolExecutor(1)
+        self._searcher: Any = self._executor.submit(_open_searcher, folder / "index").result()
 
-    def search(self, queries: list[str], count: int) -> Found:
+    def search(self, queries: list[str], count: int) -> RankedPassages:
         """Return the best `count` passages for each query."""
-        return self._in_thread.submit(self._found, queries, count).result()
+        return self._executor.submit(self._search, queries, count).result()
 
-    def _found(self, queries: list[str], count: int) -> Found:
-        return [[_found(hit) for hit in self._searcher.search(query, count)] for query in queries]
+    def _search(self, queries: list[str], count: int) -> RankedPassages:
+        return [[_convert_hit(hit) for hit in self._searcher.search(query, count)] for query in queries]
 
 
-def _opened(folder: Path) -> Any:
+def _open_searcher(folder: Path) -> Any:
     """Start Java and return Anserini's searcher."""
     from pyserini.pyclass import autoclass  # starts Java
 
@@ -42,25 +42,27 @@ def _opened(folder: Path) -> Any:
     return searcher
 
 
-def _found(hit: Any) -> tuple[dict[str, str], float]:
+def _convert_hit(hit: Any) -> tuple[dict[str, str], float]:
     """Return the passage and the score of a Java hit."""
     stored: dict[str, str] = json.loads(hit.lucene_document.get("raw"))["shown"]
     return stored, float(hit.score)
 
 
-def _build(corpus: Path, folder: Path) -> None:
+def _build_index(corpus: Path, folder: Path) -> None:
     """Build the index from the corpus with Anserini's command."""
     import pyserini
 
-    made, jars = folder / "corpus", Path(pyserini.__file__).parent / "resources/jars"
-    made.mkdir(parents=True, exist_ok=True)
-    with (made / "pages.jsonl").open("w", encoding="utf-8") as file:
-        for row in rows(corpus):
-            line = {"id": row["id"], "contents": f"{row['title']}\n{row['text']}", "shown": passage(row)}
+    corpus_folder, jars = folder / "corpus", Path(pyserini.__file__).parent / "resources/jars"
+    corpus_folder.mkdir(parents=True, exist_ok=True)
+    with (corpus_folder / "pages.jsonl").open("w", encoding="utf-8") as file:
+        for row in read_rows(corpus):
+            line = {"id": row["id"], "contents": f"{row['title']}\n{row['text']}", "shown": build_passage(row)}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
     jar = next(jars.glob("anserini-*-fatjar.jar"))
     command = ["java", "-cp", str(jar), "io.anserini.index.IndexCollection", "-collection", "JsonCollection"]
     command += ["-generator", "DefaultLuceneDocumentGenerator", "-threads", "1", "-storeRaw", "-optimize"]
-    subprocess.run([*command, "-input", str(made), "-index", str(folder / "made")], check=True, capture_output=True)
-    shutil.rmtree(made)
+    subprocess.run(
+        [*command, "-input", str(corpus_folder), "-index", str(folder / "made")], check=True, capture_output=True
+    )
+    shutil.rmtree(corpus_folder)
     (folder / "made").rename(folder / "index")

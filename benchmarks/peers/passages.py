@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-SHOWN = 600
+PASSAGE_CHARACTERS = 600
 """Characters of a page in its passage: about as many as webemu shows."""
-Found = list[list[tuple[dict[str, str], float]]]
+RankedPassages = list[list[tuple[dict[str, str], float]]]
 """Passages with their scores for each query, the best first."""
 
 
 class Engine(Protocol):
     """A search engine over a corpus."""
 
-    def search(self, queries: list[str], count: int) -> Found:
+    def search(self, queries: list[str], count: int) -> RankedPassages:
         """Return the best `count` passages for each query."""
         ...
 
 
-def rows(corpus: Path) -> Iterator[dict[str, str]]:
+def read_rows(corpus: Path) -> Iterator[dict[str, str]]:
     """Yield `id`, `url`, `title` and `text` of each page."""
     with corpus.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
-def passage(row: dict[str, str]) -> dict[str, str]:
+def build_passage(row: dict[str, str]) -> dict[str, str]:
     """Return a page in the form in which Search-R1's server returns documents."""
-    text = row["text"][:SHOWN]
+    text = row["text"][:PASSAGE_CHARACTERS]
     return {"id": row["id"], "title": row["title"], "text": text, "contents": f'"{row["title"]}"\n{text}'}

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from webemu.api.bench.server import Server, end
+from webemu.api.bench.server import Server, stop_process
 
-PATIENCE = 3600.0
+MAX_START_SECONDS = 3600.0
 """Seconds for a server to come up: it may build an index first."""
 
 
@@ -23,40 +23,42 @@ class NotRunning(Exception):
 
 
 @contextmanager
-def running(command: Sequence[str], folder: Path, path: str) -> Iterator[Server]:
+def run_server(command: Sequence[str], folder: Path, path: str) -> Iterator[Server]:
     """Run a command until it answers at `path`. In it `{port}` becomes a free port; its output goes to `folder`/log.
 
     Raises NotRunning if it ends instead.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    port, log = free_port(), folder / "log"
+    port, log = find_free_port(), folder / "log"
     with log.open("w") as file:
         try:
-            written = [part.replace("{port}", str(port)) for part in command]
-            process = subprocess.Popen(written, cwd=_place(command, folder), stdout=file, stderr=file)
+            arguments = [part.replace("{port}", str(port)) for part in command]
+            process = subprocess.Popen(arguments, cwd=_working_folder(command, folder), stdout=file, stderr=file)
         except OSError as error:
             raise NotRunning(str(error)) from error
         try:
-            _wait(process, port, path, log)
+            _wait_until_ready(process, port, path, log)
             yield Server("127.0.0.1", port, [psutil.Process(process.pid)])
         finally:
-            end(process)
+            stop_process(process)
 
 
-def _place(command: Sequence[str], folder: Path) -> Path | None:
+def _working_folder(command: Sequence[str], folder: Path) -> Path | None:
     """Return the working directory: the current one (None) for a module of webemu, else the program's folder."""
     return None if "-m" in command else folder
 
 
-def _wait(process: subprocess.Popen[bytes], port: int, path: str, log: Path) -> None:
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int, path: str, log: Path) -> None:
     """Wait until the server answers. Raises NotRunning if it ends, or after `MAX_START_SECONDS` seconds."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + MAX_START_SECONDS
     while not _answers(port, path):
         if process.poll() is not None:
-            last = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-            raise NotRunning(last[-1] if last else f"the process ended with status {process.returncode} and no output")
+            log_lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+            raise NotRunning(
+                log_lines[-1] if log_lines else f"the process ended with status {process.returncode} and no output"
+            )
         if time.monotonic() > until:
-            raise NotRunning(f"no answer in {PATIENCE:.0f} seconds, see {log}")
+            raise NotRunning(f"no answer in {MAX_START_SECONDS:.0f} seconds, see {log}")
         time.sleep(0.1)
 
 
@@ -72,7 +74,7 @@ def _answers(port: int, path: str) -> bool:
         connection.close()
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return a TCP port that is free now."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

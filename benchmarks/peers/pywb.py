@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.peers.process import running
+from benchmarks.peers.process import run_server
 from webemu.api.bench.server import Server
 
 COLLECTION = "bench"
@@ -15,16 +15,16 @@ COLLECTION = "bench"
 
 
 @contextmanager
-def pywb(programs: Path, folder: Path, warcs: Sequence[Path]) -> Iterator[Server]:
+def run_pywb(programs: Path, folder: Path, warcs: Sequence[Path]) -> Iterator[Server]:
     """Run pywb with one collection of the files, built in `folder` if it is missing. `programs` is pywb's `bin`."""
     if not (folder / "ready").exists():
-        _build(programs, folder, warcs)
+        _build_collection(programs, folder, warcs)
     command = [str(programs / "wayback"), "-b", "127.0.0.1", "-p", "{port}"]
-    with running(command, folder, "/") as server:
+    with run_server(command, folder, "/") as server:
         yield server
 
 
-def _build(programs: Path, folder: Path, warcs: Sequence[Path]) -> None:
+def _build_collection(programs: Path, folder: Path, warcs: Sequence[Path]) -> None:
     """Create the collection and index the files."""
 
     def manage(*arguments: str) -> None:
@@ -42,6 +42,6 @@ def _build(programs: Path, folder: Path, warcs: Sequence[Path]) -> None:
     (folder / "ready").touch()
 
 
-def replayed(url: str, time: str = "") -> str:
+def replay_target(url: str, time: str = "") -> str:
     """Return the request target of a page without rewriting, at its latest time or at `time` (14 digits)."""
     return f"/{COLLECTION}/{time}id_/{url}"

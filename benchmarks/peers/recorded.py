@@ -18,7 +18,7 @@ from warcio.recordloader import ArcWarcRecord
 
 Headers = list[tuple[str, str]]
 
-UNSAID = frozenset(
+CONNECTION_HEADERS = frozenset(
     "connection keep-alive proxy-authenticate proxy-connection te trailer transfer-encoding upgrade content-length"
     " content-encoding x-crawler-content-length x-crawler-content-encoding x-crawler-transfer-encoding".split()
 )
@@ -26,34 +26,34 @@ UNSAID = frozenset(
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedCapture:
     """One capture."""
 
     url: str
     time: datetime
     status: int
     headers: Headers
-    body: str
+    body_sha1: str
     """SHA-1 of the payload without its codings; empty for a revisit."""
-    kind: str
+    record_type: str
     """WARC-Type: `response` or `revisit`."""
 
 
-def said(headers: Iterable[tuple[str, str]], prefix: str = "") -> frozenset[tuple[str, str]]:
+def origin_headers(headers: Iterable[tuple[str, str]], prefix: str = "") -> frozenset[tuple[str, str]]:
     """Return the origin's headers as (lower-case name, value), without connection headers.
 
     `prefix` is removed from names.
     """
-    named = ((name.lower().removeprefix(prefix), value.strip()) for name, value in headers)
-    return frozenset((name, value) for name, value in named if name not in UNSAID)
+    pairs = ((name.lower().removeprefix(prefix), value.strip()) for name, value in headers)
+    return frozenset((name, value) for name, value in pairs if name not in CONNECTION_HEADERS)
 
 
-def digest(body: bytes) -> str:
+def sha1_of(body: bytes) -> str:
     """Return the SHA-1 of a body."""
     return hashlib.sha1(body).hexdigest()
 
 
-def plain(body: bytes, coding: str) -> bytes:
+def decode_body(body: bytes, coding: str) -> bytes:
     """Return a body without its content coding, or unchanged if the coding is unknown or wrong."""
     with suppress(OSError, EOFError, zlib.error, brotli.error):
         if coding == "br":
@@ -62,15 +62,15 @@ def plain(body: bytes, coding: str) -> bytes:
     return body
 
 
-def _body(record: ArcWarcRecord) -> bytes:
+def _read_payload(record: ArcWarcRecord) -> bytes:
     # warcio's own decoder fails on brotli with Google's package.
     """Return the payload without its content coding."""
     if (record.http_headers.get_header("Content-Encoding") or "").lower() == "br":
-        return plain(record.raw_stream.read(), "br")
+        return decode_body(record.raw_stream.read(), "br")
     return bytes(record.content_stream().read())
 
 
-def captures(paths: Iterable[Path]) -> Iterator[Recorded]:
+def read_captures(paths: Iterable[Path]) -> Iterator[RecordedCapture]:
     """Yield every response and revisit of an http URL that warcio can read, up to the first damage of each file."""
     for path in paths:
         with path.open("rb") as file:
@@ -85,7 +85,7 @@ def captures(paths: Iterable[Path]) -> Iterator[Recorded]:
                         continue
                     date = record.rec_headers.get_header("WARC-Date")[:19]
                     time = datetime.fromisoformat(date).replace(tzinfo=UTC)
-                    body = "" if record.rec_type == "revisit" else digest(_body(record))
-                    yield Recorded(url.strip("<>"), time, int(status), head.headers, body, record.rec_type)
+                    body = "" if record.rec_type == "revisit" else sha1_of(_read_payload(record))
+                    yield RecordedCapture(url.strip("<>"), time, int(status), head.headers, body, record.rec_type)
             except (ArchiveLoadFailed, ValueError, OSError, EOFError):
                 continue

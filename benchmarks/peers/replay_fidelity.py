@@ -22,17 +22,17 @@ from email.utils import format_datetime
 from pathlib import Path
 from urllib.parse import urljoin
 
-from benchmarks.peers.pywb import pywb, replayed
-from benchmarks.peers.recorded import Headers, Recorded, captures, digest, plain, said
-from webemu.api.bench.server import started
+from benchmarks.peers.pywb import replay_target, run_pywb
+from benchmarks.peers.recorded import Headers, RecordedCapture, decode_body, origin_headers, read_captures, sha1_of
+from webemu.api.bench.server import start_server
 from webemu.emulator.config import Config
 
-HOPS, SAMPLE = 20, 2000
+MAX_HOPS, SAMPLE_SIZE = 20, 2000
 """Redirects that are followed, and captures that are compared."""
 
 
 @dataclass(frozen=True)
-class Answered:
+class Answer:
     """Response of a server; status 0 if none came."""
 
     status: int
@@ -44,112 +44,116 @@ class Answered:
         return next((value for key, value in self.headers if key.lower() == name), "")
 
     @property
-    def decoded(self) -> bytes:
+    def decoded_body(self) -> bytes:
         """Body without its content coding."""
-        return plain(self.body, self.get("content-encoding"))
+        return decode_body(self.body, self.get("content-encoding"))
 
 
-Ask = Callable[[str, datetime], Answered]
+Fetch = Callable[[str, datetime], Answer]
 """Function that requests a URL at a time."""
 
 
-def asking(port: int, target: Callable[[str, datetime], str]) -> Ask:
+def build_fetch(port: int, target: Callable[[str, datetime], str]) -> Fetch:
     """Return a function that makes one GET on a new connection; its answer has status 0 if none came."""
 
-    def ask(url: str, moment: datetime) -> Answered:
+    def ask(url: str, at_time: datetime) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         try:
-            connection.putrequest("GET", target(url, moment), skip_accept_encoding=True)
-            connection.putheader("Accept-Datetime", format_datetime(moment, usegmt=True))
+            connection.putrequest("GET", target(url, at_time), skip_accept_encoding=True)
+            connection.putheader("Accept-Datetime", format_datetime(at_time, usegmt=True))
             connection.endheaders()
             response = connection.getresponse()
-            return Answered(response.status, response.getheaders(), response.read())
+            return Answer(response.status, response.getheaders(), response.read())
         except (OSError, http.client.HTTPException, ValueError):
-            return Answered(0, [], b"")
+            return Answer(0, [], b"")
         finally:
             connection.close()
 
     return ask
 
 
-def stamped(url: str, moment: datetime) -> str:
+def replay_target_at(url: str, at_time: datetime) -> str:
     """Return pywb's request target of a page at a time."""
-    return replayed(url, f"{moment:%Y%m%d%H%M%S}")
+    return replay_target(url, f"{at_time:%Y%m%d%H%M%S}")
 
 
-def truth(ask: Ask, prefix: str, known: list[Recorded]) -> tuple[Counter[str], dict[str, set[str]]]:
+def measure_fidelity(
+    fetch: Fetch, prefix: str, captures_known: list[RecordedCapture]
+) -> tuple[Counter[str], dict[str, set[str]]]:
     """Request every capture; return the number that is faithful in each respect, and for each respect their URLs."""
     counts: Counter[str] = Counter()
-    where: dict[str, set[str]] = {}
-    for one in known:
-        answer = ask(one.url, one.time)
-        held = {"status": answer.status == one.status}
-        if one.kind == "response":
-            held["body"] = held["status"] and digest(answer.decoded) == one.body
+    urls_by_respect: dict[str, set[str]] = {}
+    for capture in captures_known:
+        answer = fetch(capture.url, capture.time)
+        respects = {"status": answer.status == capture.status}
+        if capture.record_type == "response":
+            respects["body"] = respects["status"] and sha1_of(answer.decoded_body) == capture.body_sha1
         else:
-            held["revisit with a body"] = held["status"] and bool(answer.body)
-        held["headers"] = held["status"] and said(one.headers) <= said(answer.headers)
+            respects["revisit with a body"] = respects["status"] and bool(answer.body)
+        respects["headers"] = respects["status"] and origin_headers(capture.headers) <= origin_headers(answer.headers)
         if prefix:
-            both = said(answer.headers) | said(answer.headers, prefix)
-            held["headers under other names"] = held["status"] and said(one.headers) <= both
-        held["all"] = all(value for name, value in held.items() if name != "headers under other names")
-        for name, value in held.items():
+            header_pairs = origin_headers(answer.headers) | origin_headers(answer.headers, prefix)
+            respects["headers under other names"] = (
+                respects["status"] and origin_headers(capture.headers) <= header_pairs
+            )
+        respects["all"] = all(value for name, value in respects.items() if name != "headers under other names")
+        for name, value in respects.items():
             counts[name] += value
-            where.setdefault(name, set())
+            urls_by_respect.setdefault(name, set())
             if value:
-                where[name].add(f"{one.time:%Y%m%d%H%M%S} {one.url}")
-    return counts, where
+                urls_by_respect[name].add(f"{capture.time:%Y%m%d%H%M%S} {capture.url}")
+    return counts, urls_by_respect
 
 
-def chain(ask: Ask, one: Recorded, unwrap: Callable[[str], str]) -> str:
+def follow_redirects(fetch: Fetch, capture: RecordedCapture, unwrap: Callable[[str], str]) -> str:
     """Return in words where a client that follows redirects ends."""
-    url = one.url
-    for _ in range(HOPS):
-        answer = ask(url, one.time)
+    url = capture.url
+    for _ in range(MAX_HOPS):
+        answer = fetch(url, capture.time)
         location = answer.get("location")
         if not (300 <= answer.status < 400 and location):
             return "a page" if answer.status == 200 else f"status {answer.status}"
         url = unwrap(urljoin(url, location))
-    return f"no end after {HOPS} hops"
+    return f"no end after {MAX_HOPS} hops"
 
 
-def original(url: str) -> str:
+def original_url(url: str) -> str:
     """Return the URL that a URL of pywb stands for."""
     return url.partition("id_/")[2] or url
 
 
-def share(count: int, total: int) -> str:
+def format_share(count: int, total: int) -> str:
     """Return a count and its share as text."""
     return f"{count:6,} of {total:,} ({count / max(total, 1):.1%})"
 
 
-def compare(ours: Ask, theirs: Ask, known: list[Recorded]) -> None:
+def print_comparison(fetch_webemu: Fetch, fetch_pywb: Fetch, sample: list[RecordedCapture]) -> None:
     """Print how faithful both servers are."""
-    responses = sum(one.kind == "response" for one in known)
-    revisits = len(known) - responses
+    responses = sum(capture.record_type == "response" for capture in sample)
+    revisits = len(sample) - responses
     print(f"{responses:,} responses and {revisits:,} revisits asked for")
-    mine, at_mine = truth(ours, "", known)
-    other, at_other = truth(theirs, "x-archive-orig-", known)
+    webemu_counts, webemu_urls = measure_fidelity(fetch_webemu, "", sample)
+    pywb_counts, pywb_urls = measure_fidelity(fetch_pywb, "x-archive-orig-", sample)
     for name in ("status", "body", "revisit with a body", "headers", "headers under other names", "all"):
-        total = {"body": responses, "revisit with a body": revisits}.get(name, len(known))
-        told = "" if name == "headers under other names" else share(mine[name], total)
-        print(f"  {name:<26} ours {told:<26} pywb {share(other[name], total)}")
+        total = {"body": responses, "revisit with a body": revisits}.get(name, len(sample))
+        webemu_share = "" if name == "headers under other names" else format_share(webemu_counts[name], total)
+        print(f"  {name:<26} ours {webemu_share:<26} pywb {format_share(pywb_counts[name], total)}")
     for name in ("status", "body"):
-        for url in sorted(at_other[name] - at_mine[name])[:20]:
+        for url in sorted(pywb_urls[name] - webemu_urls[name])[:20]:
             print(f"  only pywb, {name}: {url}")
-    asked = {f"{one.time:%Y%m%d%H%M%S} {one.url}" for one in known}
-    for url in sorted(asked - at_mine["all"])[:20]:
+    all_urls = {f"{capture.time:%Y%m%d%H%M%S} {capture.url}" for capture in sample}
+    for url in sorted(all_urls - webemu_urls["all"])[:20]:
         print(f"  ours not all true: {url}")
-    redirects = [one for one in known if 300 <= one.status < 400 and one.status != 304]
+    redirects = [capture for capture in sample if 300 <= capture.status < 400 and capture.status != 304]
     random.Random(7).shuffle(redirects)
     redirects = redirects[:500]
-    for name, ends in (
-        ("ours", Counter(chain(ours, one, str) for one in redirects)),
-        ("pywb", Counter(chain(theirs, one, original) for one in redirects)),
+    for name, end_counts in (
+        ("ours", Counter(follow_redirects(fetch_webemu, capture, str) for capture in redirects)),
+        ("pywb", Counter(follow_redirects(fetch_pywb, capture, original_url) for capture in redirects)),
     ):
         print(
             f"  {len(redirects)} redirects followed, {name}: "
-            + ", ".join(f"{n} {end}" for end, n in ends.most_common())
+            + ", ".join(f"{n} {end}" for end, n in end_counts.most_common())
         )
 
 
@@ -157,12 +161,19 @@ def main(programs: Path, warcs: list[Path]) -> None:
     """Ingest the files, start both servers and compare them."""
     with tempfile.TemporaryDirectory() as work:
         root = Path(work)
-        known = list({(one.url, one.time): one for one in captures(warcs)}.values())
-        random.Random(7).shuffle(known)
+        sample = list({(capture.url, capture.time): capture for capture in read_captures(warcs)}.values())
+        random.Random(7).shuffle(sample)
         command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", *map(str, warcs), "--root", work, "-q"]
         subprocess.run([*command, "--collection", "bench"], check=True, capture_output=True)
-        with started(Config(root=root, collection="bench")) as mine, pywb(programs, root / "pywb", warcs) as other:
-            compare(asking(mine.port, lambda url, _: url), asking(other.port, stamped), known[:SAMPLE])
+        with (
+            start_server(Config(root=root, collection="bench")) as webemu_server,
+            run_pywb(programs, root / "pywb", warcs) as pywb_server,
+        ):
+            print_comparison(
+                build_fetch(webemu_server.port, lambda url, _: url),
+                build_fetch(pywb_server.port, replay_target_at),
+                sample[:SAMPLE_SIZE],
+            )
 
 
 if __name__ == "__main__":

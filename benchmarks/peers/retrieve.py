@@ -25,7 +25,7 @@ TOPK = 3
 """Results per query if the request does not say."""
 
 
-class Ask(BaseModel):
+class RetrieveRequest(BaseModel):
     """Body of a request, as trainers send it."""
 
     queries: list[str]
@@ -33,16 +33,20 @@ class Ask(BaseModel):
     return_scores: bool = False
 
 
-def application(engine: Engine) -> FastAPI:
+def create_app(engine: Engine) -> FastAPI:
     """Return the application. Its routes are `def`, as in Search-R1, so that each request runs in a thread."""
     app = FastAPI()
 
     @app.post("/retrieve")
-    def retrieve(asked: Ask) -> dict[str, list[Any]]:
-        found = engine.search(asked.queries, asked.topk or TOPK)
-        if asked.return_scores:
-            return {"result": [[{"document": one, "score": score} for one, score in some] for some in found]}
-        return {"result": [[one for one, _ in some] for some in found]}
+    def retrieve(request: RetrieveRequest) -> dict[str, list[Any]]:
+        ranked_passages = engine.search(request.queries, request.topk or TOPK)
+        if request.return_scores:
+            return {
+                "result": [
+                    [{"document": document, "score": score} for document, score in hits] for hits in ranked_passages
+                ]
+            }
+        return {"result": [[document for document, _ in hits] for hits in ranked_passages]}
 
     @app.get("/health")
     def health() -> dict[str, str]:
@@ -54,8 +58,8 @@ def application(engine: Engine) -> FastAPI:
 def main(name: str, corpus: Path, folder: Path, port: int) -> None:
     """Serve an engine on the port."""
     module, _, engine = ENGINES[name].partition(":")
-    opened = getattr(import_module(f"benchmarks.peers.{module}"), engine)(corpus, folder)
-    uvicorn.run(application(opened), host="127.0.0.1", port=port, log_level="warning")
+    engine_instance = getattr(import_module(f"benchmarks.peers.{module}"), engine)(corpus, folder)
+    uvicorn.run(create_app(engine_instance), host="127.0.0.1", port=port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -19,22 +19,22 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from benchmarks.peers.process import NotRunning, running
-from benchmarks.peers.pywb import pywb, replayed
+from benchmarks.peers.process import NotRunning, run_server
+from benchmarks.peers.pywb import replay_target, run_pywb
 from webemu.api.bench.load import Request
-from webemu.api.bench.measure import Traffic, measured
-from webemu.api.bench.request_factory import KINDS, Asking
-from webemu.api.bench.sequence import Drawing, sequence
-from webemu.api.bench.server import Server, started
-from webemu.api.bench.workload import Asked, asked
-from webemu.api.proxy.authority import CERTIFICATE, ensure
+from webemu.api.bench.measure import Traffic, run_load
+from webemu.api.bench.request_factory import KINDS, RequestFactory
+from webemu.api.bench.sequence import SamplingPlan, build_requests
+from webemu.api.bench.server import Server, start_server
+from webemu.api.bench.workload import Workload, draw_workload
+from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 from webemu.emulator.config import Config
 from webemu.emulator.errors import EmulatorError
 
 QUERIES, PAGES, BATCH, TOPK = 8000, 2000, 64, 3
 CONNECTIONS = 16
 """Connections of the load."""
-OURS = "webemu"
+WEBEMU = "webemu"
 """Name of webemu in the table."""
 
 
@@ -59,59 +59,72 @@ class Row:
     """Number of other answers by status."""
 
 
-def row(what: str, name: str, server: Server, requests: Sequence[Request], traffic: Traffic, unit: int = 1) -> Row:
+def measure_row(
+    what: str, name: str, server: Server, requests: Sequence[Request], traffic: Traffic, unit: int = 1
+) -> Row:
     """Warm up for a third of the time, then measure."""
-    measured(server, requests, replace(traffic, seconds=traffic.seconds / 3), "warming up", False)
-    told = measured(server, requests, traffic, f"{what}: {name}", False).told()
-    load, cost = told["load"], told["server"]
+    run_load(server, requests, replace(traffic, seconds=traffic.seconds / 3), "warming up", False)
+    figures = run_load(server, requests, traffic, f"{what}: {name}", False).to_dict()
+    load, cost = figures["load"], figures["server"]
     latency = load["latency"]["p50_ms"], load["latency"]["p99_ms"]
     rates = unit * cost["per_core_s"], unit * load["per_s"]
     return Row(what, name, *rates, *latency, load["good"] / load["requests"], cost["anonymous_mb"], load["errors"])
 
 
-def retrieval(name: str, peer: AbstractContextManager[Server], given: Asked, seconds: float) -> Iterator[Row]:
+def measure_retrieval(
+    name: str, peer: AbstractContextManager[Server], samples: Workload, seconds: float
+) -> Iterator[Row]:
     """Measure `POST /retrieve`, with one query and with many per request."""
     with peer as server:
-        asking = Asking(f"{server.host}:{server.port}", TOPK, "", "")
+        request_builder = RequestFactory(f"{server.host}:{server.port}", TOPK, "", "")
         for batch, connections in ((1, CONNECTIONS), (BATCH, 2)):
-            drawing = Drawing({"retrieve": 1}, "peers", batch=batch)
-            requests = sequence(given.pools, drawing, asking, len(given.pools.queries) // batch)
+            drawing = SamplingPlan({"retrieve": 1}, "peers", batch=batch)
+            requests = build_requests(samples.pools, drawing, request_builder, len(samples.pools.queries) // batch)
             what = f"retrieve, {batch} quer{'y' if batch == 1 else 'ies'} a request"
-            yield row(what, name, server, requests, Traffic(connections, seconds=seconds), batch)
+            yield measure_row(what, name, server, requests, Traffic(connections, seconds=seconds), batch)
 
 
-def pages(given: Asked, config: Config, programs: Path, folder: Path, seconds: float) -> Iterator[Row]:
+def measure_pages(samples: Workload, config: Config, programs: Path, folder: Path, seconds: float) -> Iterator[Row]:
     """Measure pages that both servers have, as recorded and as text."""
-    warcs = [Path(name) for name in given.files if name.endswith((".warc.gz", ".warc"))]
-    with pywb(programs, folder, warcs) as other:
-        urls = [url for url, _ in given.pools.pages if _has(other, url)]
-        place = f"{other.host}:{other.port}"
-        theirs = [_get(place, replayed(url)) for url in urls]
+    warcs = [Path(name) for name in samples.files if name.endswith((".warc.gz", ".warc"))]
+    with run_pywb(programs, folder, warcs) as pywb_server:
+        urls = [url for url, _ in samples.pools.pages if _has_page(pywb_server, url)]
+        authority = f"{pywb_server.host}:{pywb_server.port}"
+        pywb_requests = [_build_get(authority, replay_target(url)) for url in urls]
         for connections in (CONNECTIONS, 4 * CONNECTIONS):
-            yield row("pages", f"pywb, {connections} connections", other, theirs, Traffic(connections, seconds=seconds))
-    with started(config) as server:
-        place = f"{server.host}:{server.port}"
-        asking, inside = Asking(place, TOPK, "", "proxy"), Asking(place, TOPK, "", "connect")
+            yield measure_row(
+                "pages",
+                f"pywb, {connections} connections",
+                pywb_server,
+                pywb_requests,
+                Traffic(connections, seconds=seconds),
+            )
+    with start_server(config) as server:
+        authority = f"{server.host}:{server.port}"
+        request_builder, connect_builder = (
+            RequestFactory(authority, TOPK, "", "proxy"),
+            RequestFactory(authority, TOPK, "", "connect"),
+        )
         traffic = Traffic(CONNECTIONS, seconds=seconds)
-        yield row("pages", f"{OURS}, text", server, [asking.text(url) for url in urls], traffic)
-        yield row("pages", f"{OURS}, raw", server, [asking.raw(url) for url in urls], traffic)
-        yield row("pages", f"{OURS}, proxy", server, [asking.page(url) for url in urls], traffic)
-        secure = [inside.page(url) for url in urls if url.startswith("https://")]
-        tunnels = Traffic(CONNECTIONS, seconds=seconds, authority=str(ensure(config.root) / CERTIFICATE))
+        yield measure_row("pages", f"{WEBEMU}, text", server, [request_builder.text(url) for url in urls], traffic)
+        yield measure_row("pages", f"{WEBEMU}, raw", server, [request_builder.raw(url) for url in urls], traffic)
+        yield measure_row("pages", f"{WEBEMU}, proxy", server, [request_builder.page(url) for url in urls], traffic)
+        secure = [connect_builder.page(url) for url in urls if url.startswith("https://")]
+        tunnels = Traffic(CONNECTIONS, seconds=seconds, authority=str(ensure_authority(config.root) / CERTIFICATE_FILE))
         if secure:
-            yield row("pages", f"{OURS}, CONNECT", server, secure, tunnels)
+            yield measure_row("pages", f"{WEBEMU}, CONNECT", server, secure, tunnels)
 
 
-def _get(place: str, target: str) -> Request:
+def _build_get(authority: str, target: str) -> Request:
     """Return a GET request for a page."""
-    return Request(KINDS.index("page"), "", f"GET {target} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
+    return Request(KINDS.index("page"), "", f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
 
 
-def _has(server: Server, url: str) -> bool:
+def _has_page(server: Server, url: str) -> bool:
     """True if pywb has a page and states its length. Without a length it would close the connection after each page."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
     try:
-        connection.putrequest("GET", replayed(url), skip_accept_encoding=True)
+        connection.putrequest("GET", replay_target(url), skip_accept_encoding=True)
         connection.endheaders()
         answer = connection.getresponse()
         return answer.status == 200 and answer.getheader("Content-Length") is not None and bool(answer.read())
@@ -126,61 +139,76 @@ HEAD = (
 )
 
 
-def line(one: Row) -> str:
+def format_row(table_row: Row) -> str:
     """Return a row of the table as text."""
-    rates = f"{one.per_core_s:>16,.0f}{one.per_s:>12,.0f}{one.p50_ms:>10,.2f}{one.p99_ms:>10,.2f}"
-    return f"{one.what:<32}{one.server:<24}{rates}{one.good:>7.1%}{one.memory_mb:>7,.0f}"
+    rates = (
+        f"{table_row.per_core_s:>16,.0f}{table_row.per_s:>12,.0f}{table_row.p50_ms:>10,.2f}{table_row.p99_ms:>10,.2f}"
+    )
+    return f"{table_row.what:<32}{table_row.server:<24}{rates}{table_row.good:>7.1%}{table_row.memory_mb:>7,.0f}"
 
 
-def compared(rows: Sequence[Row]) -> Iterator[str]:
+def compare_rows(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the ratio of each row of webemu to each peer; of pywb the best row counts."""
-    for what in dict.fromkeys(one.what for one in rows):
-        those = [one for one in rows if one.what == what]
-        best = {name: max(one.per_core_s for one in those if _peer(one) == name) for name in map(_peer, those)}
-        for one in those:
-            if _peer(one) == OURS:
-                times = (f"{one.per_core_s / rate:.1f} times {name}" for name, rate in best.items() if name != OURS)
-                yield f"{what}, {one.server}: {', '.join(times) or 'no peer was measured'}"
+    for what in dict.fromkeys(table_row.what for table_row in rows):
+        same_load_rows = [table_row for table_row in rows if table_row.what == what]
+        best = {
+            name: max(table_row.per_core_s for table_row in same_load_rows if _peer_name(table_row) == name)
+            for name in map(_peer_name, same_load_rows)
+        }
+        for table_row in same_load_rows:
+            if _peer_name(table_row) == WEBEMU:
+                ratios = (
+                    f"{table_row.per_core_s / rate:.1f} times {name}" for name, rate in best.items() if name != WEBEMU
+                )
+                yield f"{what}, {table_row.server}: {', '.join(ratios) or 'no peer was measured'}"
 
 
-def _peer(one: Row) -> str:
+def _peer_name(table_row: Row) -> str:
     """Return the name of a row's server without its variant."""
-    return one.server.partition(",")[0]
+    return table_row.server.partition(",")[0]
 
 
-def peers(given: Asked, config: Config, asked_for: argparse.Namespace, work: Path) -> Iterator[Row]:
+def measure_peers(samples: Workload, config: Config, options: argparse.Namespace, work: Path) -> Iterator[Row]:
     """Yield every row that can be measured; print to standard error why others cannot."""
-    yield from retrieval(OURS, started(config), given, asked_for.seconds)
-    given_by = {
-        "bm25": asked_for.bm25,
-        "bm25-numba": asked_for.bm25,
-        "lucene": asked_for.lucene,
+    yield from measure_retrieval(WEBEMU, start_server(config), samples, options.seconds)
+    python_by_peer = {
+        "bm25": options.bm25,
+        "bm25-numba": options.bm25,
+        "lucene": options.lucene,
         "fts5": sys.executable,
     }
-    for name, python in given_by.items():
-        of = name.partition("-")[0]
+    for name, python in python_by_peer.items():
+        option_name = name.partition("-")[0]
         if not python:
-            left_out(name, f"--{of} is not given; it names the Python of its environment")
+            report_left_out(name, f"--{option_name} is not given; it names the Python of its environment")
             continue
         if not (work / "pages.jsonl").exists():
-            module = [sys.executable, "-m", "benchmarks.peers.corpus", str(config.folder), str(work / "pages.jsonl")]
+            module = [
+                sys.executable,
+                "-m",
+                "benchmarks.peers.corpus",
+                str(config.collection_folder),
+                str(work / "pages.jsonl"),
+            ]
             subprocess.run(module, check=True)
-        place = [str(work / "pages.jsonl"), str(work / of)]
-        command = [python, "-m", "benchmarks.peers.retrieve", name, *place, "{port}"]
+        paths = [str(work / "pages.jsonl"), str(work / option_name)]
+        command = [python, "-m", "benchmarks.peers.retrieve", name, *paths, "{port}"]
         try:
-            yield from retrieval(name, running(command, work / f"{name}-log", "/health"), given, asked_for.seconds)
+            yield from measure_retrieval(
+                name, run_server(command, work / f"{name}-log", "/health"), samples, options.seconds
+            )
         except (NotRunning, EmulatorError) as error:
-            left_out(name, str(error))
-    if not asked_for.pywb:
-        left_out("pywb", "--pywb is not given; it names the folder of its programs")
+            report_left_out(name, str(error))
+    if not options.pywb:
+        report_left_out("pywb", "--pywb is not given; it names the folder of its programs")
         return
     try:
-        yield from pages(given, config, Path(asked_for.pywb), work / "pywb", asked_for.seconds)
+        yield from measure_pages(samples, config, Path(options.pywb), work / "pywb", options.seconds)
     except (NotRunning, EmulatorError, OSError, subprocess.CalledProcessError) as error:
-        left_out("pywb", str(error))
+        report_left_out("pywb", str(error))
 
 
-def left_out(name: str, reason: str) -> None:
+def report_left_out(name: str, reason: str) -> None:
     """Print why a peer is left out."""
     print(f"{name}: left out: {reason}", file=sys.stderr)
 
@@ -195,23 +223,26 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("benchmarks/results/peers"), help="folder for indexes")
     parser.add_argument("--seconds", type=float, default=6.0, help="seconds of each measurement (default: 6)")
     parser.add_argument("--json", type=Path, help="file for the rows as JSON")
-    asked_for = parser.parse_args()
-    folder = asked_for.collection.resolve()
+    options = parser.parse_args()
+    folder = options.collection.resolve()
     config = Config(root=folder.parent, collection=folder.name, cache_mb=0)
-    given = asked(folder, QUERIES, PAGES, "peers", False)
-    work = asked_for.work.resolve() / given.snapshot
+    samples = draw_workload(folder, QUERIES, PAGES, "peers", False)
+    work = options.work.resolve() / samples.snapshot
     work.mkdir(parents=True, exist_ok=True)
     print(
-        f"{given.documents:,} documents, snapshot {given.snapshot}, {CONNECTIONS} connections, top {TOPK}", flush=True
+        f"{samples.document_count:,} documents, snapshot {samples.snapshot}, {CONNECTIONS} connections, top {TOPK}",
+        flush=True,
     )
     print(HEAD, flush=True)
     rows = []
-    for one in peers(given, config, asked_for, work):
-        rows.append(one)
-        print(line(one), flush=True)
-    print("\n".join(["", *compared(rows)]))
-    if asked_for.json:
-        asked_for.json.write_text(json.dumps([asdict(one) for one in rows], indent=1) + "\n", encoding="utf-8")
+    for table_row in measure_peers(samples, config, options, work):
+        rows.append(table_row)
+        print(format_row(table_row), flush=True)
+    print("\n".join(["", *compare_rows(rows)]))
+    if options.json:
+        options.json.write_text(
+            json.dumps([asdict(table_row) for table_row in rows], indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

@@ -9,15 +9,15 @@ from typing import Annotated, NamedTuple
 import typer
 from tqdm import tqdm
 
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 from webemu.emulator.errors import EmulatorError
-from webemu.emulator.extras import install
-from webemu.emulator.folders import existing
-from webemu.index.command import known
-from webemu.index.manifest import current_id, read_manifest, switch
+from webemu.emulator.extras import install_command
+from webemu.emulator.folders import find_collection
+from webemu.index.command import resolve_snapshot_id
+from webemu.index.manifest import current_id, read_manifest, set_current
 
 
-class Asked(NamedTuple):
+class EmbedOptions(NamedTuple):
     """Command line options that decide what is embedded and how."""
 
     model: str
@@ -47,43 +47,48 @@ def embed(
 
     webemu embed --model sentence-transformers/all-MiniLM-L6-v2 --collection mine
     """
-    folder = existing(load({"root": root, "collection": collection}))
-    full = known(folder, snapshot or current_id(folder) or "")
+    folder = find_collection(load_config({"root": root, "collection": collection}))
+    snapshot_id = resolve_snapshot_id(folder, snapshot or current_id(folder) or "")
     try:
-        made = _embed(folder, full, Asked(model, rerank_model, passages, batch, device, quiet))
+        embedded_id = _embed(folder, snapshot_id, EmbedOptions(model, rerank_model, passages, batch, device, quiet))
     except ModuleNotFoundError as error:
         raise EmulatorError(
             f"`webemu embed` needs the package {error.name!r}, which is not installed",
-            action=install(["dense"]),
+            action=install_command(["dense"]),
         ) from error
-    switch(folder, made)
-    dense = read_manifest(folder / "snapshots" / made).dense or {}
+    set_current(folder, embedded_id)
+    dense = read_manifest(folder / "snapshots" / embedded_id).dense or {}
     recall = "" if dense["recall"] is None else f", recall@10 of the graph {dense['recall']:.3f}"
-    print(f"{made}  {dense['vectors']:,} vectors of {dense['dimensions']:,} numbers{recall}")
+    print(f"{embedded_id}  {dense['vectors']:,} vectors of {dense['dimensions']:,} numbers{recall}")
 
 
-def _embed(folder: Path, snapshot: str, asked: Asked) -> str:
+def _embed(folder: Path, snapshot: str, options: EmbedOptions) -> str:
     """Load the models and embed a snapshot; return the id of the new one."""
     from webemu.index.dense import build  # its libraries are heavy, and only there with the extra `dense`
     from webemu.index.dense import model as models
 
-    base = build.base_of(folder, snapshot)
-    home = models.locate(asked.model)
-    device, precision = models.precision(asked.device)
-    reranker = models.digest(models.locate(asked.reranker)) if asked.reranker else ""
-    wish = build.Wish(
-        _named(asked.model), models.digest(home), asked.passages, precision, _named(asked.reranker), reranker
+    base = build.read_base_manifest(folder, snapshot)
+    model_folder = models.locate_model(options.model)
+    device, precision = models.choose_precision(options.device)
+    reranker = models.hash_model(models.locate_model(options.reranker)) if options.reranker else ""
+    spec = build.EmbeddingSpec(
+        _model_reference(options.model),
+        models.hash_model(model_folder),
+        options.passages,
+        precision,
+        _model_reference(options.reranker),
+        reranker,
     )
 
     def encoders() -> tuple[models.Encode, models.Encode]:
-        passages = models.passage_encoder(home, device, asked.batch, precision)
-        return passages, models.query_encoder(home, device)
+        passages = models.load_passage_encoder(model_folder, device, options.batch, precision)
+        return passages, models.load_query_encoder(model_folder, device)
 
-    with tqdm(total=base.documents, unit="page", desc="embedding", disable=asked.quiet, file=sys.stderr) as bar:
-        return build.embed(folder, base, wish, encoders, bar.update)
+    with tqdm(total=base.documents, unit="page", desc="embedding", disable=options.quiet, file=sys.stderr) as bar:
+        return build.embed_snapshot(folder, base, spec, encoders, bar.update)
 
 
-def _named(model: str) -> str:
+def _model_reference(model: str) -> str:
     """Return the absolute path of a model folder, since a server may run elsewhere; else the model's id unchanged."""
     folder = Path(model).expanduser()
     return str(folder.resolve()) if model and folder.is_dir() else model

@@ -12,52 +12,52 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 
 from webemu.index.dense.model import Encode
-from webemu.index.dense.store import Vector, quantised
+from webemu.index.dense.store import Vector, quantize
 
-GATHER = 0.001
+GATHER_SECONDS = 0.001
 """Seconds that the first query of a batch waits for others; while one batch is encoded, the next gathers by itself."""
-BATCH = 32
+MAX_BATCH = 32
 """Queries of a batch at most."""
-KEPT = 8192
+CACHED_QUERIES = 8192
 """Queries whose vectors are cached."""
 
 _Waiting = deque[tuple[str, "Future[Vector]"]]
 
 
-class Encoder:
+class QueryEncoder:
     """Encodes queries in a thread of its own. Thread-safe."""
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
         self._waiting: _Waiting = deque()
         self._thread = ThreadPoolExecutor(1, "encoder")
-        self._asked = lru_cache(KEPT)(self._ask)
+        self._cached_enqueue = lru_cache(CACHED_QUERIES)(self._enqueue)
 
-    def ask(self, text: str) -> Future[Vector]:
+    def submit(self, text: str) -> Future[Vector]:
         """Return a future of the vector of a query, for callers that must not block."""
-        return self._asked(text)
+        return self._cached_enqueue(text)
 
-    def vector(self, text: str) -> Vector:
+    def encode(self, text: str) -> Vector:
         """Return the vector of a query; waits for it."""
-        return self.ask(text).result()
+        return self.submit(text).result()
 
-    def _ask(self, text: str) -> Future[Vector]:
+    def _enqueue(self, text: str) -> Future[Vector]:
         """Queue a query and wake the thread."""
         future: Future[Vector] = Future()
         self._waiting.append((text, future))
-        self._thread.submit(self._work)
+        self._thread.submit(self._encode_waiting)
         return future
 
-    def _work(self) -> None:
+    def _encode_waiting(self) -> None:
         """Encode the queries that wait. There may be none: each query wakes the thread, and one call takes several."""
         if not self._waiting:
             return
-        time.sleep(GATHER)  # a batch takes little longer than one query
-        batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        time.sleep(GATHER_SECONDS)  # a batch takes little longer than one query
+        batch = [self._waiting.popleft() for _ in range(min(MAX_BATCH, len(self._waiting)))]
         try:
-            vectors: Sequence[Vector] = [quantised(row) for row in self._encode([text for text, _ in batch])]
+            vectors: Sequence[Vector] = [quantize(row) for row in self._encode([text for text, _ in batch])]
         except Exception as error:  # out of memory, a lost GPU: every waiting caller gets it, and no cache keeps it
-            self._asked.cache_clear()
+            self._cached_enqueue.cache_clear()
             for _, future in batch:
                 future.set_exception(error)
             return

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webemu.emulator.ports import Entry
+from webemu.emulator.ports import ScoredDoc
 
 
-def fused(worded: Sequence[Entry], cosines: Sequence[Entry], order: Sequence[int]) -> list[Entry]:
+def fuse_scores(lexical: Sequence[ScoredDoc], cosines: Sequence[ScoredDoc], order: Sequence[int]) -> list[ScoredDoc]:
     """Return all entries of both rankings by the sum of their scores, ties by order.
 
     `cosines` must contain every page of `lexical`.
     """
-    best = worded[0][0] if worded else 1.0
+    best_score = lexical[0][0] if lexical else 1.0
     scores = {doc: cosine for cosine, doc in cosines}
-    for score, doc in worded:
-        scores[doc] = scores.get(doc, 0.0) + score / best
+    for score, doc in lexical:
+        scores[doc] = scores.get(doc, 0.0) + score / best_score
     return sorted(((score, doc) for doc, score in scores.items()), key=lambda entry: (-entry[0], order[entry[1]]))

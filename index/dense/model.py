@@ -16,22 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webemu.emulator.errors import BadRequest, SnapshotError
-from webemu.index.digests import fingerprint
+from webemu.index.digests import hash_file
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 """Patterns of the files that make up a model."""
-OTHER_FORMS = ("onnx/*", "openvino/*", ".*")
+IGNORED_FILES = ("onnx/*", "openvino/*", ".*")
 """Patterns of the same model in other formats, which are ignored."""
 
 Precision = Literal["f32", "bf16"]
 """Number format that passages are encoded in."""
 Encode = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
 """Function from texts to one row each, of length 1."""
-Judge = Callable[[str, Sequence[str]], Sequence[float]]
+PassageScorer = Callable[[str, Sequence[str]], Sequence[float]]
 """Function from a query and passages to a score of each; more is better."""
 
 
-def locate(model: str, reach: bool = True) -> Path:
+def locate_model(model: str, may_download: bool = True) -> Path:
     """Return the folder of a model that is given as a folder, or as an id on the hub, which is contacted if files are
     missing.
 
@@ -42,40 +42,42 @@ def locate(model: str, reach: bool = True) -> Path:
     from huggingface_hub import snapshot_download  # comes with sentence-transformers
 
     try:
-        found = snapshot_download(
-            model, allow_patterns=list(FILES), ignore_patterns=list(OTHER_FORMS), local_files_only=not reach
+        downloaded = snapshot_download(
+            model, allow_patterns=list(FILES), ignore_patterns=list(IGNORED_FILES), local_files_only=not may_download
         )
     except Exception as error:  # no such folder, no such id, no network: the library has an error class for each
         raise BadRequest(
             f"{model} is not a folder, and no model with that id could be downloaded: {str(error).splitlines()[0]}",
             action="give the folder of a sentence-transformers model, or download the model where there is a network",
         ) from error
-    return Path(found)
+    return Path(downloaded)
 
 
-def digest(folder: Path) -> str:
+def hash_model(folder: Path) -> str:
     """Return a hash of the model's content."""
     names = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
     parts = blake2b(digest_size=8)
     for name, path in names.items():
-        if any(fnmatch(name, form) for form in FILES) and not any(fnmatch(name, form) for form in OTHER_FORMS):
-            parts.update(f"{name} {fingerprint(path)}\n".encode())
+        if any(fnmatch(name, pattern) for pattern in FILES) and not any(
+            fnmatch(name, pattern) for pattern in IGNORED_FILES
+        ):
+            parts.update(f"{name} {hash_file(path)}\n".encode())
     return parts.hexdigest()
 
 
-def checked(model: str, wanted: str) -> Path:
+def require_digest(model: str, expected_digest: str) -> Path:
     """Return the folder of a model that must have this digest. Raises BadRequest or SnapshotError."""
-    folder = locate(model, reach=False)
-    if (found := digest(folder)) != wanted:
+    folder = locate_model(model, may_download=False)
+    if (actual_digest := hash_model(folder)) != expected_digest:
         raise SnapshotError(
-            f"the model has the digest {found}, but the snapshot's vectors were made with {wanted}",
+            f"the model has the digest {actual_digest}, but the snapshot's vectors were made with {expected_digest}",
             action="webemu embed --model FOLDER records where the model is now, or embeds with another one",
-            place=str(model),
+            location=str(model),
         )
     return folder
 
 
-def precision(device: str | None) -> tuple[str, Precision]:
+def choose_precision(device: str | None) -> tuple[str, Precision]:
     """Return (device, precision) for embedding passages: a GPU if there is one and no other device is given."""
     import torch  # heavy, and of the extra `dense`
 
@@ -83,11 +85,11 @@ def precision(device: str | None) -> tuple[str, Precision]:
     return device, "bf16" if device.startswith("cuda") else "f32"
 
 
-def passage_encoder(folder: Path, device: str, batch: int, kind: Precision) -> Encode:
+def load_passage_encoder(folder: Path, device: str, batch: int, kind: Precision) -> Encode:
     """Load a model that encodes passages, `batch` at a time."""
     import torch
 
-    model = _sentence_model(folder, device, torch.bfloat16 if kind == "bf16" else torch.float32)
+    model = _load_sentence_model(folder, device, torch.bfloat16 if kind == "bf16" else torch.float32)
 
     def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
         rows = model.encode_document(
@@ -98,14 +100,14 @@ def passage_encoder(folder: Path, device: str, batch: int, kind: Precision) -> E
     return encode
 
 
-def query_encoder(folder: Path, device: str = "cpu") -> Encode:
+def load_query_encoder(folder: Path, device: str = "cpu") -> Encode:
     """Load a model that encodes queries, in double precision.
 
     The batch and the processor change a row then by far less than the step to which it is rounded.
     """
     import torch
 
-    model = _sentence_model(folder, device, torch.float64)
+    model = _load_sentence_model(folder, device, torch.float64)
 
     def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
         return model.encode_query(  # type: ignore[no-any-return]
@@ -115,11 +117,11 @@ def query_encoder(folder: Path, device: str = "cpu") -> Encode:
     return encode
 
 
-def judge(folder: Path, device: str = "cpu") -> Judge:
+def load_cross_encoder(folder: Path, device: str = "cpu") -> PassageScorer:
     """Load a cross-encoder, which reads a query and a passage together."""
     from sentence_transformers import CrossEncoder
 
-    model = CrossEncoder(str(folder), device=device, local_files_only=True, model_kwargs=_WEIGHTS)
+    model = CrossEncoder(str(folder), device=device, local_files_only=True, model_kwargs=_MODEL_OPTIONS)
 
     def score(query: str, passages: Sequence[str]) -> Sequence[float]:
         pairs = [(query, passage) for passage in passages]
@@ -128,11 +130,11 @@ def judge(folder: Path, device: str = "cpu") -> Judge:
     return score
 
 
-_WEIGHTS = {"use_safetensors": True}
+_MODEL_OPTIONS = {"use_safetensors": True}
 
 
-def _sentence_model(folder: Path, device: str, kind: Any) -> Any:
+def _load_sentence_model(folder: Path, device: str, kind: Any) -> Any:
     from sentence_transformers import SentenceTransformer
 
-    given = {**_WEIGHTS, "torch_dtype": kind}
-    return SentenceTransformer(str(folder), device=device, local_files_only=True, model_kwargs=given)
+    model_options = {**_MODEL_OPTIONS, "torch_dtype": kind}
+    return SentenceTransformer(str(folder), device=device, local_files_only=True, model_kwargs=model_options)

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from webemu.emulator.ports import Finder
-from webemu.index.dense.encoder import Encoder
-from webemu.index.dense.model import checked, judge, query_encoder
-from webemu.index.dense.ranker import HybridFinder, Mode
-from webemu.index.dense.store import Dense, Store
-from webemu.index.engine import Engine
+from webemu.emulator.ports import Ranker
+from webemu.index.dense.encoder import QueryEncoder
+from webemu.index.dense.model import load_cross_encoder, load_query_encoder, require_digest
+from webemu.index.dense.ranker import HybridRanker, Mode
+from webemu.index.dense.store import EmbeddingManifest, VectorStore
+from webemu.index.engine import RankEngine
 from webemu.index.manifest import Manifest
 
 FOLDER = "dense"
 """Name of the folder of vectors in a snapshot."""
 
 
-def opened(folder: Path, manifest: Manifest, engine: Engine) -> dict[Mode, Finder]:
+def open_rankers(folder: Path, manifest: Manifest, engine: RankEngine) -> dict[Mode, Ranker]:
     """Return the rankers of a snapshot by mode; `rerank` only if its vectors were made with a reranker.
 
     Loads the models from where `webemu embed` found them. Raises BadRequest, SnapshotError or ModuleNotFoundError.
     """
-    modes: dict[Mode, Finder] = {"bm25": engine}
+    modes: dict[Mode, Ranker] = {"bm25": engine}
     if manifest.dense is None:
         return modes
-    dense = Dense(**manifest.dense)
-    store = Store(folder / FOLDER, dense.dimensions, dense.scale, engine.columns.order)
-    encoder = Encoder(query_encoder(checked(dense.model, dense.digest)))
-    modes["dense"] = HybridFinder(engine, store, encoder, "dense")
-    modes["hybrid"] = HybridFinder(engine, store, encoder, "hybrid")
-    if dense.reranker:
-        judged = judge(checked(dense.reranker, dense.reranker_digest))
-        modes["rerank"] = HybridFinder(engine, store, encoder, "rerank", judged)
+    embedding = EmbeddingManifest(**manifest.dense)
+    store = VectorStore(folder / FOLDER, embedding.dimensions, embedding.scale, engine.doc_values.order)
+    encoder = QueryEncoder(load_query_encoder(require_digest(embedding.model, embedding.digest)))
+    modes["dense"] = HybridRanker(engine, store, encoder, "dense")
+    modes["hybrid"] = HybridRanker(engine, store, encoder, "hybrid")
+    if embedding.reranker:
+        cross_encoder = load_cross_encoder(require_digest(embedding.reranker, embedding.reranker_digest))
+        modes["rerank"] = HybridRanker(engine, store, encoder, "rerank", cross_encoder)
     return modes

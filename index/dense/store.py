@@ -21,26 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 from usearch.index import Index, MetricKind, ScalarKind
 
-from webemu.emulator.ports import Entry
+from webemu.emulator.ports import ScoredDoc
 
-EXACT = 1_000_000
+MAX_EXACT_VECTORS = 1_000_000
 """Number of vectors up to which each one is compared with the query."""
-NEAR = 4096
+MAX_GRAPH_ROWS = 4096
 """Rows that the graph is asked for, at most; a larger request is answered exactly."""
-LEVELS = 127
+MAX_LEVEL = 127
 """Largest absolute value of a quantised number."""
 VECTORS, OWNERS, GRAPH = "vectors.bin", "owners.bin", "graph.usearch"
-_ADDED = 65_536
+_GRAPH_BATCH_ROWS = 65_536
 """Rows that are added to the graph at once."""
 
 Vector = NDArray[np.int8]
 """Quantised vector of a query; its length has no meaning."""
-Part = tuple[NDArray[np.uint32], NDArray[np.float16]]
+EmbeddingPart = tuple[NDArray[np.uint32], NDArray[np.float16]]
 """Owners of some rows, ascending, and the rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dense:
+class EmbeddingManifest:
     """The field `dense` of a snapshot's manifest: its models and vectors."""
 
     base: str
@@ -62,19 +62,19 @@ class Dense:
     reranker_digest: str
 
 
-def quantised(vector: NDArray[np.floating[Any]]) -> Vector:
+def quantize(vector: NDArray[np.floating[Any]]) -> Vector:
     """Return a query's vector in 8 bits."""
-    rounded: Vector = np.rint(vector * (LEVELS / max(np.abs(vector).max(), 1e-9))).astype(np.int8)
+    rounded: Vector = np.rint(vector * (MAX_LEVEL / max(np.abs(vector).max(), 1e-9))).astype(np.int8)
     return rounded
 
 
-def write(folder: Path, parts: Sequence[Path], exact: int = EXACT) -> tuple[int, int, float]:
+def write_vectors(folder: Path, parts: Sequence[Path], exact: int = MAX_EXACT_VECTORS) -> tuple[int, int, float]:
     """Write the files of a new folder from parts in the order of dense ids; return (rows, dimensions, scale).
 
     A graph is written only if there are more than `exact` rows.
     """
     folder.mkdir()
-    scale = LEVELS / max(float(np.abs(rows).max()) for _, rows in map(read_part, parts))
+    scale = MAX_LEVEL / max(float(np.abs(rows).max()) for _, rows in map(read_part, parts))
     count = dimensions = 0
     with (folder / VECTORS).open("wb") as vectors, (folder / OWNERS).open("wb") as owners:
         for docs, rows in map(read_part, parts):
@@ -86,7 +86,7 @@ def write(folder: Path, parts: Sequence[Path], exact: int = EXACT) -> tuple[int,
     return count, dimensions, scale
 
 
-def write_part(path: Path, part: Part) -> None:
+def write_part(path: Path, part: EmbeddingPart) -> None:
     """Write a part atomically: complete or not at all."""
     temporary = path.with_suffix(".part")
     with temporary.open("wb") as file:
@@ -94,7 +94,7 @@ def write_part(path: Path, part: Part) -> None:
     temporary.replace(path)
 
 
-def read_part(path: Path) -> Part:
+def read_part(path: Path) -> EmbeddingPart:
     """Return the owners and rows of a part."""
     with np.load(path) as values:
         return values["owners"], values["rows"]
@@ -102,97 +102,99 @@ def read_part(path: Path) -> Part:
 
 def _write_graph(folder: Path, dimensions: int) -> None:
     """Write the graph in one thread: it depends on the order in which rows are added."""
-    vectors = _rows(folder, dimensions)
+    vectors = _map_rows(folder, dimensions)
     graph = Index(ndim=dimensions, metric=MetricKind.IP, dtype=ScalarKind.I8)
-    for at in range(0, len(vectors), _ADDED):
-        rows = np.ascontiguousarray(vectors[at : at + _ADDED])
-        graph.add(np.arange(at, at + len(rows), dtype=np.uint64), rows, threads=1)
+    for start in range(0, len(vectors), _GRAPH_BATCH_ROWS):
+        rows = np.ascontiguousarray(vectors[start : start + _GRAPH_BATCH_ROWS])
+        graph.add(np.arange(start, start + len(rows), dtype=np.uint64), rows, threads=1)
     graph.save(folder / GRAPH)
 
 
-def _rows(folder: Path, dimensions: int) -> NDArray[np.int8]:
+def _map_rows(folder: Path, dimensions: int) -> NDArray[np.int8]:
     rows: NDArray[np.int8] = np.memmap(folder / VECTORS, np.int8, "r").reshape((-1, dimensions))
     return rows
 
 
-class Store:
+class VectorStore:
     """Memory-mapped reader. Thread-safe."""
 
     def __init__(self, folder: Path, dimensions: int, scale: float, order: Sequence[int]) -> None:
         """Open the files; `order` is the rank of each page among pages of equal score."""
-        self._vectors = _rows(folder, dimensions)
+        self._vectors = _map_rows(folder, dimensions)
         self._owners: NDArray[np.uint32] = np.memmap(folder / OWNERS, np.uint32, "r")
         self._scale = scale
         self._order = np.asarray(order)
-        self._starts = _starts(self._owners)
+        self._starts = _page_starts(self._owners)
         self._graph = Index.restore(folder / GRAPH, view=True) if (folder / GRAPH).exists() else None
         self.pages = len(self._starts)
         """Number of pages that have vectors."""
 
-    def best(
-        self, query: Vector, limit: int, among: NDArray[np.uint32] | None = None, exact: bool = False
-    ) -> list[Entry]:
+    def nearest(
+        self, query: Vector, limit: int, doc_ids: NDArray[np.uint32] | None = None, exact: bool = False
+    ) -> list[ScoredDoc]:
         """Return the nearest `limit` pages as (cosine, dense id), by score, then order.
 
         `doc_ids` limits the search to these pages; `exact` avoids the graph.
         """
-        if among is not None:
-            return self._ranked(query, self._rows_of(among), limit)
+        if doc_ids is not None:
+            return self._rank(query, self._rows_of(doc_ids), limit)
         # The graph finds rows, not pages: on average a page has so many rows.
         rows = limit * -(-len(self._owners) // self.pages)
-        if self._graph is None or exact or rows > NEAR:
-            return self._ranked(query, None, limit)
-        near = self._graph.search(query, rows)
-        return self._ranked(query, np.sort(near.keys).astype(np.intp), limit)
+        if self._graph is None or exact or rows > MAX_GRAPH_ROWS:
+            return self._rank(query, None, limit)
+        graph_matches = self._graph.search(query, rows)
+        return self._rank(query, np.sort(graph_matches.keys).astype(np.intp), limit)
 
     def _rows_of(self, pages: NDArray[np.uint32]) -> NDArray[np.intp]:
         """Return the rows of some pages, ascending."""
         pages = np.sort(pages)
         firsts = np.searchsorted(self._owners, pages)
         counts = np.searchsorted(self._owners, pages, "right") - firsts
-        before = np.cumsum(counts) - counts
-        return np.repeat(firsts - before, counts) + np.arange(counts.sum())
+        rows_before = np.cumsum(counts) - counts
+        return np.repeat(firsts - rows_before, counts) + np.arange(counts.sum())
 
-    def _ranked(self, query: Vector, rows: NDArray[np.intp] | None, limit: int) -> list[Entry]:
+    def _rank(self, query: Vector, rows: NDArray[np.intp] | None, limit: int) -> list[ScoredDoc]:
         """Return the best pages among the owners of these rows; None means all rows."""
         if rows is None:
             vectors, owners, starts = self._vectors, self._owners, self._starts
         elif len(rows):
             vectors, owners = self._vectors[rows], self._owners[rows]
-            starts = _starts(owners)
+            starts = _page_starts(owners)
         else:
             return []
-        scores, docs = np.maximum.reduceat(_dots(query, vectors), starts), owners[starts]
+        scores, docs = np.maximum.reduceat(_dot_products(query, vectors), starts), owners[starts]
         if limit < len(docs):
             # Ties with the last one stay in, so that the order below decides which of them is in the list.
-            kept = scores >= np.partition(scores, len(docs) - limit)[len(docs) - limit]
-            scores, docs = scores[kept], docs[kept]
-        places = np.lexsort((self._order[docs], -scores))[:limit]
-        length = self._scale * sqrt(int(_dots(query, query[None])[0]))
-        return list(zip((scores[places] / length).tolist(), docs[places].tolist(), strict=True))
+            is_best = scores >= np.partition(scores, len(docs) - limit)[len(docs) - limit]
+            scores, docs = scores[is_best], docs[is_best]
+        ranking = np.lexsort((self._order[docs], -scores))[:limit]
+        length = self._scale * sqrt(int(_dot_products(query, query[None])[0]))
+        return list(zip((scores[ranking] / length).tolist(), docs[ranking].tolist(), strict=True))
 
-    def window(self, query: Vector, doc: int) -> int:
+    def best_window(self, query: Vector, doc: int) -> int:
         """Return the number of the page's best window; 0 if it has no vectors."""
         first, last = np.searchsorted(self._owners, np.array((doc, doc + 1), np.uint32))
-        return int(_dots(query, self._vectors[first:last]).argmax()) if first < last else 0
+        return int(_dot_products(query, self._vectors[first:last]).argmax()) if first < last else 0
 
 
-def recall(store: Store, queries: Sequence[Vector], depth: int = 10) -> float:
+def measure_recall(store: VectorStore, queries: Sequence[Vector], depth: int = 10) -> float:
     """Return the share of the nearest `depth` pages that the graph finds, averaged over the queries."""
 
-    def found(query: Vector, exact: bool) -> set[int]:
-        return {doc for _, doc in store.best(query, depth, exact=exact)}
+    def nearest_docs(query: Vector, exact: bool) -> set[int]:
+        return {doc for _, doc in store.nearest(query, depth, exact=exact)}
 
-    shares = [len(found(query, True) & found(query, False)) / min(depth, store.pages) for query in queries]
+    shares = [
+        len(nearest_docs(query, True) & nearest_docs(query, False)) / min(depth, store.pages) for query in queries
+    ]
     return sum(shares) / len(shares)
 
 
-def _starts(owners: NDArray[np.uint32]) -> NDArray[np.intp]:
+def _page_starts(owners: NDArray[np.uint32]) -> NDArray[np.intp]:
     """Return the offset at which the rows of each page begin."""
     return np.concatenate(([0], np.flatnonzero(owners[1:] != owners[:-1]) + 1))
 
 
-def _dots(query: Vector, vectors: NDArray[np.int8]) -> NDArray[np.float64]:
+def _dot_products(query: Vector, vectors: NDArray[np.int8]) -> NDArray[np.float64]:
     """Return dot products: integers, in a floating type that holds them exactly."""
     dots: NDArray[np.float64] = np.asarray(numkong.cdist(query[None], vectors, metric="dot"))[0]
     return dots

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, SourceError
-from webemu.index.evaluation.judged import Judged, Judgments, read_judgments, read_queries
+from webemu.index.evaluation.judged import JudgedQuery, Judgments, read_judgments, read_queries
 
 COLLECTION = "beir"
 """Name of the temporary collection."""
@@ -26,13 +26,13 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 _PAGE = "<!doctype html><title>{title}</title><body><article><p>{text}</p></article>"
 
 
-def url_of(name: str) -> str:
+def document_url(name: str) -> str:
     """Return the URL of the page made from the document with this id."""
     host = re.sub(r"[^a-z0-9]", "-", name.lower())[:60]
-    return urls.exact(f"http://d{host}.com/{quote(name, safe='')}")
+    return urls.normalize(f"http://d{host}.com/{quote(name, safe='')}")
 
 
-def judged(folder: Path) -> tuple[tuple[Judged, ...], Judgments]:
+def read_judged(folder: Path) -> tuple[tuple[JudgedQuery, ...], Judgments]:
     """Return the queries and judgments of a BEIR folder. Raises BadRequest if it has no qrels."""
     names = [folder / "qrels.tsv", folder / "qrels" / "test.tsv"]
     qrels = next((path for path in names if path.exists()), None)
@@ -40,28 +40,28 @@ def judged(folder: Path) -> tuple[tuple[Judged, ...], Judgments]:
         raise BadRequest(
             f"{folder} has no qrels.tsv and no qrels/test.tsv", action="give a folder that is laid out like BEIR's"
         )
-    return read_queries(folder / "queries.jsonl"), read_judgments(qrels, url_of)
+    return read_queries(folder / "queries.jsonl"), read_judgments(qrels, document_url)
 
 
-def ingest(folder: Path, work: Path) -> Path:
+def ingest_corpus(folder: Path, work: Path) -> Path:
     """Ingest the corpus as a collection below `work`; return its folder. Raises SourceError.
 
-    `webemu ingest` is run as a command, since `index` must not import `ingest`.
+    `webemu ingest` is run as a command, since `index` must not import `ingest_corpus`.
     """
     crawl = work / "corpus.warc.gz"
     with crawl.open("wb") as file:
-        for document in _documents(folder / "corpus.jsonl"):
-            file.write(gzip.compress(_record(document), mtime=0))
+        for document in _read_documents(folder / "corpus.jsonl"):
+            file.write(gzip.compress(_warc_record(document), mtime=0))
     command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", str(crawl), "--root", str(work)]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--collection", COLLECTION, "--quiet"], stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    if done.returncode:
-        raise SourceError(f"{folder} could not be ingested: {(done.stderr or done.stdout).strip()[-500:]}")
+    if process.returncode:
+        raise SourceError(f"{folder} could not be ingested: {(process.stderr or process.stdout).strip()[-500:]}")
     return work / COLLECTION
 
 
-def _documents(path: Path) -> Iterator[tuple[str, str, str]]:
+def _read_documents(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield (id, title, text) of each document. Raises SourceError."""
     try:
         with path.open(encoding="utf-8-sig") as lines:
@@ -74,13 +74,13 @@ def _documents(path: Path) -> Iterator[tuple[str, str, str]]:
         ) from error
 
 
-def _record(document: tuple[str, str, str]) -> bytes:
+def _warc_record(document: tuple[str, str, str]) -> bytes:
     """Return the WARC record of a document."""
     name, title, text = document
     page = _PAGE.format(title=html.escape(title.replace("_", " ")), text=html.escape(text))
     block = _HEAD + page.encode("utf-8", "replace")
     head = (
-        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url_of(name)}\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n"
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {document_url(name)}\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n"
         f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     return head.encode() + block + b"\r\n\r\n"

@@ -13,15 +13,15 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.folders import existing
-from webemu.index.command import known
+from webemu.emulator.folders import find_collection
+from webemu.index.command import resolve_snapshot_id
 from webemu.index.evaluation import beir
-from webemu.index.evaluation.judged import Judged, Judgments, ids, read_judgments, read_queries, read_tasks
-from webemu.index.evaluation.ranker import Setting, ranker
-from webemu.index.evaluation.score import MEASURES, Scored, measures, score
-from webemu.index.evaluation.table import comparison, table
+from webemu.index.evaluation.judged import JudgedQuery, Judgments, id_resolver, read_judgments, read_queries, read_tasks
+from webemu.index.evaluation.ranker import RankerConfig, open_ranker
+from webemu.index.evaluation.score import MEASURES, QueryScore, parse_measures, score_queries
+from webemu.index.evaluation.table import format_comparison, format_table
 from webemu.index.manifest import current_id
 
 
@@ -43,11 +43,11 @@ def eval_search(
     engine: Annotated[str, typer.Option(help="Ranker: full, plain, weak, dense, hybrid or rerank.")] = "",
     against: Annotated[str | None, typer.Option(help="Second snapshot, compared with the first.")] = None,
     against_engine: Annotated[str | None, typer.Option(help="Second ranker, compared with the first.")] = None,
-    shown: Annotated[
+    as_shown: Annotated[
         bool, typer.Option("--shown", help="Score the results that an agent is shown, not the engine's ranking.")
     ] = False,
     depth: Annotated[int, typer.Option(help="Results per query.", min=1, max=10_000)] = 100,
-    measured: Annotated[str, typer.Option("--measures", help="Measures, as ir_measures names them.")] = MEASURES,
+    measure_names: Annotated[str, typer.Option("--measures", help="Measures, as ir_measures names them.")] = MEASURES,
     run_file: Annotated[Path | None, typer.Option(help="File for the rankings, in TREC's run format.")] = None,
     per_query: Annotated[Path | None, typer.Option(help="File for a line of JSON per query.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
@@ -60,40 +60,42 @@ def eval_search(
 
     webemu eval-search --beir scifact --depth 1000
     """
-    by = measures(measured)
+    chosen_measures = parse_measures(measure_names)
     with ExitStack() as stack:
         if beir_folder is not None:
-            asked = beir.judged(beir_folder)
-            folder = beir.ingest(beir_folder, Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            judged_queries = beir.read_judged(beir_folder)
+            folder = beir.ingest_corpus(beir_folder, Path(stack.enter_context(tempfile.TemporaryDirectory())))
         else:
-            folder = existing(load({"root": root, "collection": collection}))
-            asked = _asked(queries, qrels, ids_are, tasks)
-        setting = Setting(folder, known(folder, snapshot or current_id(folder) or ""), depth, engine, shown)
-        scored = _scored(asked, setting, by)
-        print("\n".join([f"{_named(setting)}, to depth {depth:,}", *table(scored)]))
+            folder = find_collection(load_config({"root": root, "collection": collection}))
+            judged_queries = _read_judged(queries, qrels, ids_are, tasks)
+        config = RankerConfig(
+            folder, resolve_snapshot_id(folder, snapshot or current_id(folder) or ""), depth, engine, as_shown
+        )
+        scores = _score(judged_queries, config, chosen_measures)
+        print("\n".join([f"{_describe(config)}, to depth {depth:,}", *format_table(scores)]))
         if against is not None or against_engine is not None:
-            other = replace(
-                setting,
-                snapshot=setting.snapshot if against is None else known(folder, against),
+            other_config = replace(
+                config,
+                snapshot=config.snapshot if against is None else resolve_snapshot_id(folder, against),
                 engine=engine if against_engine is None else against_engine,
             )
-            second = _scored(asked, other, by)
-            print(f"\n{_named(setting)} (first), {_named(other)} (second)")
-            print("\n".join(comparison(scored, second)))
+            other_scores = _score(judged_queries, other_config, chosen_measures)
+            print(f"\n{_describe(config)} (first), {_describe(other_config)} (second)")
+            print("\n".join(format_comparison(scores, other_scores)))
     if run_file is not None:
-        _write(run_file, _run_lines(scored, setting.snapshot))
+        _write_lines(run_file, _run_lines(scores, config.snapshot))
     if per_query is not None:
-        _write(per_query, [_line(one) for one in scored])
+        _write_lines(per_query, [_json_line(one) for one in scores])
 
 
-def _named(setting: Setting) -> str:
+def _describe(config: RankerConfig) -> str:
     """Return a configuration as text."""
-    return f"snapshot {setting.snapshot}" + (f" by {setting.engine}" if setting.engine else "")
+    return f"snapshot {config.snapshot}" + (f" by {config.engine}" if config.engine else "")
 
 
-def _asked(
+def _read_judged(
     queries: Path | None, qrels: Path | None, ids_are: str | None, tasks: Path | None
-) -> tuple[tuple[Judged, ...], Judgments]:
+) -> tuple[tuple[JudgedQuery, ...], Judgments]:
     """Return the queries and judgments of the given files. Raises BadRequest if files are missing."""
     if tasks is not None:
         return read_tasks(tasks)
@@ -101,35 +103,42 @@ def _asked(
         raise BadRequest(
             "--queries or --qrels is missing", action="give --queries and --qrels, or --tasks, or --beir: see --help"
         )
-    return read_queries(queries), read_judgments(qrels, ids(ids_are))
+    return read_queries(queries), read_judgments(qrels, id_resolver(ids_are))
 
 
-def _scored(asked: tuple[tuple[Judged, ...], Judgments], setting: Setting, by: Sequence[Any]) -> list[Scored]:
+def _score(
+    judged_queries: tuple[tuple[JudgedQuery, ...], Judgments], config: RankerConfig, chosen_measures: Sequence[Any]
+) -> list[QueryScore]:
     """Run and score the queries. Raises BadRequest if none has a judgment."""
-    queries, judgments = asked
+    queries, judgments = judged_queries
     with tqdm(total=len(queries), unit="query", leave=False, disable=None) as bar:
-        scored = score(queries, judgments, ranker(setting), by, bar.update)
-    if not scored:
+        scores = score_queries(queries, judgments, open_ranker(config), chosen_measures, bar.update)
+    if not scores:
         raise BadRequest("no query has a judgment", action="compare the query ids with those in the qrels")
-    return scored
+    return scores
 
 
-def _run_lines(scored: Sequence[Scored], name: str) -> list[str]:
+def _run_lines(scores: Sequence[QueryScore], name: str) -> list[str]:
     """Return the rankings in TREC's run format. Scores count down from the depth, since readers sort by them."""
     return [
-        f"{one.query.id} Q0 {url} {place} {len(one.found) - place + 1} {name}"
-        for one in scored
-        for place, url in enumerate(one.found, 1)
+        f"{query_score.query.id} Q0 {url} {rank} {len(query_score.ranked_urls) - rank + 1} {name}"
+        for query_score in scores
+        for rank, url in enumerate(query_score.ranked_urls, 1)
     ]
 
 
-def _line(one: Scored) -> str:
+def _json_line(query_score: QueryScore) -> str:
     """Return a query and its scores as a line of JSON."""
-    told = {"_id": one.query.id, "text": one.query.text, "kind": one.query.kind, "half": one.query.half}
-    return json.dumps({**told, **one.values}, ensure_ascii=False)
+    query_fields = {
+        "_id": query_score.query.id,
+        "text": query_score.query.text,
+        "kind": query_score.query.kind,
+        "half": query_score.query.half,
+    }
+    return json.dumps({**query_fields, **query_score.values}, ensure_ascii=False)
 
 
-def _write(path: Path, lines: Sequence[str]) -> None:
+def _write_lines(path: Path, lines: Sequence[str]) -> None:
     try:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:

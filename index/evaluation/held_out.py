@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from hashlib import md5
 
-ONE_IN = 5
+HELD_OUT_DIVISOR = 5
 """One page in this many is held out."""
 
 
-def held_out(source_url: str) -> bool:
+def is_held_out(source_url: str) -> bool:
     """True if the links of this page are held out, decided by a hash of its URL."""
     digest = md5(source_url.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-    return int(digest[:8], 16) % ONE_IN == 0
+    return int(digest[:8], 16) % HELD_OUT_DIVISOR == 0
 
 
 def held_out_sql(column: str) -> str:
     """Return the same test of a column as a DuckDB expression."""
-    return f"(('0x' || left(md5({column}), 8))::UINTEGER % {ONE_IN} = 0)"
+    return f"(('0x' || left(md5({column}), 8))::UINTEGER % {HELD_OUT_DIVISOR} = 0)"

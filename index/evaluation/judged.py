@@ -15,14 +15,14 @@ from urllib.parse import quote
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
 
-Ids = Callable[[str], str]
+IdResolver = Callable[[str], str]
 """Function from a page id to its URL."""
 Judgments = Mapping[str, Mapping[str, int]]
 """Grades by query id and URL."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedQuery:
     """A query whose answers are known."""
 
     id: str
@@ -33,26 +33,26 @@ class Judged:
     """`fit` if weights may be fitted on it, `report` if not; empty if unknown."""
 
 
-def read_queries(path: Path) -> tuple[Judged, ...]:
+def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
     """Return the queries of a file: JSON Lines (`_id`, `text`, optional `kind` and `half`), or id, tab, text.
 
     Raises BadRequest with the line that cannot be read.
     """
-    found = {}
+    queries_by_id = {}
     for number, line in _lines(path):
-        row = _object(path, number, line) if line.lstrip().startswith("{") else _pair(path, number, line)
+        row = _parse_object(path, number, line) if line.lstrip().startswith("{") else _parse_pair(path, number, line)
         name, text = row.get("_id", row.get("id")), row.get("text")
         if name is None or not isinstance(text, str):
-            raise _bad(path, number, "has no `_id` or no `text`")
-        if str(name) in found:
-            raise _bad(path, number, f"has the id {name!r} of an earlier query")
-        found[str(name)] = Judged(str(name), text, str(row.get("kind", "")), str(row.get("half", "")))
-    return tuple(found.values())
+            raise _line_error(path, number, "has no `_id` or no `text`")
+        if str(name) in queries_by_id:
+            raise _line_error(path, number, f"has the id {name!r} of an earlier query")
+        queries_by_id[str(name)] = JudgedQuery(str(name), text, str(row.get("kind", "")), str(row.get("half", "")))
+    return tuple(queries_by_id.values())
 
 
-def read_judgments(path: Path, url: Ids) -> Judgments:
+def read_judgments(path: Path, url: IdResolver) -> Judgments:
     """Return the grades of a file of three columns (BEIR, perhaps with a header) or four (TREC). Raises BadRequest."""
-    found: dict[str, dict[str, int]] = {}
+    grades: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
         columns = line.split("\t") if "\t" in line else line.split()
         if len(columns) == 4:
@@ -62,12 +62,12 @@ def read_judgments(path: Path, url: Ids) -> Judgments:
         except (IndexError, ValueError):
             if number == 1:
                 continue  # the header
-            raise _bad(path, number, "is not query, page and grade") from None
-        found.setdefault(query, {})[url(page)] = grade
-    return found
+            raise _line_error(path, number, "is not query, page and grade") from None
+        grades.setdefault(query, {})[url(page)] = grade
+    return grades
 
 
-def read_tasks(path: Path) -> tuple[tuple[Judged, ...], Judgments]:
+def read_tasks(path: Path) -> tuple[tuple[JudgedQuery, ...], Judgments]:
     """Return the questions of a task file as queries and their evidence pages as answers; tasks without evidence are
     left out.
 
@@ -75,30 +75,36 @@ def read_tasks(path: Path) -> tuple[tuple[Judged, ...], Judgments]:
     """
     queries, judgments = [], {}
     for number, line in _lines(path):
-        row = _object(path, number, line)
-        evidence = [one["url"] for one in row.get("evidence") or () if isinstance(one, dict) and one.get("url")]
+        row = _parse_object(path, number, line)
+        evidence = [
+            evidence_page["url"]
+            for evidence_page in row.get("evidence") or ()
+            if isinstance(evidence_page, dict) and evidence_page.get("url")
+        ]
         if "id" not in row or not isinstance(row.get("question"), str):
-            raise _bad(path, number, "has no `id` or no `question`")
+            raise _line_error(path, number, "has no `id` or no `question`")
         if evidence:
-            queries.append(Judged(str(row["id"]), row["question"], f"evidence {len(evidence)}"))
-            judgments[str(row["id"])] = {urls.exact(str(url)): 1 for url in evidence}
+            queries.append(JudgedQuery(str(row["id"]), row["question"], f"evidence {len(evidence)}"))
+            judgments[str(row["id"])] = {urls.normalize(str(url)): 1 for url in evidence}
     return tuple(queries), judgments
 
 
-def ids(given: str | None) -> Ids:
+def id_resolver(pattern: str | None) -> IdResolver:
     """Return the function from page ids to URLs.
 
     `pattern` is None if ids are URLs, a URL that contains `{id}`, or a file of id, tab, URL.
     """
-    if given is None:
-        return urls.exact
-    if "{id}" in given:
-        return lambda name: urls.exact(given.replace("{id}", quote(name, safe="")))
-    path = Path(given)
-    known = {
-        row["_id"]: urls.exact(row["text"]) for number, line in _lines(path) for row in [_pair(path, number, line)]
+    if pattern is None:
+        return urls.normalize
+    if "{id}" in pattern:
+        return lambda name: urls.normalize(pattern.replace("{id}", quote(name, safe="")))
+    path = Path(pattern)
+    urls_by_id = {
+        row["_id"]: urls.normalize(row["text"])
+        for number, line in _lines(path)
+        for row in [_parse_pair(path, number, line)]
     }
-    return lambda name: known.get(name, name)
+    return lambda name: urls_by_id.get(name, name)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -114,25 +120,25 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadRequest(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from error
 
 
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+def _parse_object(path: Path, number: int, line: str) -> dict[str, Any]:
     """Return the JSON object of a line. Raises BadRequest."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise _bad(path, number, f"is not JSON ({error})") from error
+        raise _line_error(path, number, f"is not JSON ({error})") from error
     if not isinstance(row, dict):
-        raise _bad(path, number, "is not a JSON object")
+        raise _line_error(path, number, "is not a JSON object")
     return row
 
 
-def _pair(path: Path, number: int, line: str) -> dict[str, str]:
+def _parse_pair(path: Path, number: int, line: str) -> dict[str, str]:
     """Return a line of id, tab, text. Raises BadRequest."""
     name, tab, text = line.partition("\t")
     if not tab:
-        raise _bad(path, number, "has no tab")
+        raise _line_error(path, number, "has no tab")
     return {"_id": name.strip(), "text": text.strip()}
 
 
-def _bad(path: Path, number: int, what: str) -> BadRequest:
+def _line_error(path: Path, number: int, problem: str) -> BadRequest:
     """Return the error of a line that cannot be read."""
-    return BadRequest(f"{path}: line {number:,} {what}", action="see docs/search_quality.md for the formats")
+    return BadRequest(f"{path}: line {number:,} {problem}", action="see docs/search_quality.md for the formats")

@@ -21,46 +21,46 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from webemu.emulator.query import parse
+from webemu.emulator.query import parse_query
 from webemu.emulator.ranking import FOREVER
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.evaluation.held_out import held_out_sql
-from webemu.index.signals.anchors import gather
+from webemu.index.signals.anchors import gather_anchors
 
 KINDS = ("anchor", "called", "title", "quote")
 """Kinds of queries."""
-MAX_SAME = 10
+MAX_SAME_TEXTS = 10
 """Distinct texts that may have a title or a quote."""
-TRIES = 30
+CANDIDATES_PER_QUERY = 30
 """Candidates that are examined per query."""
 MIN_BYTES = 8
 """Shortest query in UTF-8 bytes: eight letters of English, three characters of Chinese."""
-SHORTEST, LONGEST = 6, 12
+MIN_QUOTE_WORDS, MAX_QUOTE_WORDS = 6, 12
 """Fewest and most words of a quote."""
-PROSE = 0.7
+MIN_LETTER_SHARE = 0.7
 """Smallest share of letters in a sentence; code and tables have fewer."""
-_BATCH = 500
-_WIDE = 200
+_BATCH_ROWS = 500
+_MAX_QUOTE_HITS = 200
 _BLANK = re.compile(r"\s")
-_SIGNPOSTS = frozenset(
+_NAVIGATION_WORDS = frozenset(
     "a about all and article back chapter click conditions contact content contents edit find first full go help here"
     " home in index last link log login main map more next of on out page policy prev previous privacy read return"
     " search section see show sign site sitemap skip source story table terms the this to top up us use view".split()
 )
 """Words of navigation: a link of these alone says where it is, not what it leads to."""
-_TURNS = (["next"], ["prev"], ["previous"], ["up"])
+_PAGING_WORDS = (["next"], ["prev"], ["previous"], ["up"])
 """First words of links to neighbouring pages."""
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _PIECES = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 _WORDS = re.compile(r"[^\W_]+")
 
-Row = dict[str, Any]
+CandidateRow = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class KnownItem:
     """One query with its answers."""
 
     id: str
@@ -77,18 +77,18 @@ class Item:
     """URLs of all pages that are right."""
 
 
-def half_of(site: str) -> str:
+def choose_half(site: str) -> str:
     """Return `fit` or `report`: weights are fitted on queries of one half of the sites and reported on the other."""
-    return ("fit", "report")[number_of("half", site) % 2]
+    return ("fit", "report")[hash_number("half", site) % 2]
 
 
-def number_of(*parts: object) -> int:
+def hash_number(*parts: object) -> int:
     """Return a pseudo-random number that depends on the arguments alone."""
     text = " ".join(map(str, parts)).encode("utf-8", "replace")
     return int(md5(text, usedforsecurity=False).hexdigest()[:12], 16)
 
 
-def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterator[Item]:
+def make_known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterator[KnownItem]:
     """Yield up to `count` items, a quarter of each kind if there are enough. Equal snapshots and seeds give equal
     items.
     """
@@ -97,13 +97,16 @@ def known_items(catalog: Catalog, world: World, count: int, seed: int) -> Iterat
     db.execute(f"CREATE TEMP MACRO held_out(url) AS {held_out_sql('url')}")
     db.execute(f"SET VARIABLE seed = '{seed:d}'")
     with TemporaryDirectory() as folder:
-        gather(db, (told := Path(folder) / "anchors.parquet"), held_out_sql("c.url"))
-        db.execute(f"CREATE TEMP TABLE told AS SELECT * FROM read_parquet('{told}')")
+        gather_anchors(db, (anchors_path := Path(folder) / "anchors.parquet"), held_out_sql("c.url"))
+        db.execute(f"CREATE TEMP TABLE told AS SELECT * FROM read_parquet('{anchors_path}')")
     db.execute(files("webemu.index.evaluation").joinpath("candidates.sql").read_text())
-    for place, kind in enumerate(KINDS):
-        wanted = count // len(KINDS) + (place < count % len(KINDS))
-        found = (_item(kind, row, catalog, world, seed) for row in _rows(catalog, kind, wanted * TRIES))
-        yield from islice((item for item in found if item), wanted)
+    for kind_index, kind in enumerate(KINDS):
+        limit = count // len(KINDS) + (kind_index < count % len(KINDS))
+        candidates = (
+            _make_item(kind, row, catalog, world, seed)
+            for row in _candidate_rows(catalog, kind, limit * CANDIDATES_PER_QUERY)
+        )
+        yield from islice((item for item in candidates if item), limit)
 
 
 _LINKED = """SELECT url, site, source, anchor FROM anchors_in_turn WHERE {} AND turn > ? AND turn <= ? ORDER BY turn"""
@@ -116,79 +119,83 @@ _ROWS = {
 }
 
 
-def _rows(catalog: Catalog, kind: str, limit: int) -> Iterator[Row]:
+def _candidate_rows(catalog: Catalog, kind: str, limit: int) -> Iterator[CandidateRow]:
     """Yield the first candidates of a kind, in order."""
-    for begin in range(0, limit, _BATCH):
-        answer = catalog.db.execute(_ROWS[kind].format(MAX_SAME), [begin, begin + _BATCH])
+    for begin in range(0, limit, _BATCH_ROWS):
+        answer = catalog.db.execute(_ROWS[kind].format(MAX_SAME_TEXTS), [begin, begin + _BATCH_ROWS])
         names = [column[0] for column in answer.description or ()]
         for row in answer.fetchall():
             yield dict(zip(names, row, strict=True))
 
 
-def _item(kind: str, row: Row, catalog: Catalog, world: World, seed: int) -> Item | None:
+def _make_item(kind: str, row: CandidateRow, catalog: Catalog, world: World, seed: int) -> KnownItem | None:
     """Return the item made from a candidate; None if it is unsuitable."""
-    dice = number_of(seed, kind, row["url"])
+    dice = hash_number(seed, kind, row["url"])
     if kind in ("anchor", "called"):
-        text = row["anchor"] if is_telling(row["anchor"]) else ""
+        text = row["anchor"] if is_descriptive(row["anchor"]) else ""
     else:
-        text = title_words(row["title"] or "", world, dice) if kind == "title" else quote_of(row["text"], dice)
-    if not _askable(text, world):
+        text = pick_title_words(row["title"] or "", world, dice) if kind == "title" else pick_quote(row["text"], dice)
+    if not _is_askable(text, world):
         return None
-    right = _holding(world, text) if kind == "quote" else _same(catalog, row["url"], kind == "title")
-    if row["url"] not in right or any(_BLANK.search(url) for url in right):
+    relevant_urls = (
+        _pages_containing(world, text) if kind == "quote" else _pages_like(catalog, row["url"], kind == "title")
+    )
+    if row["url"] not in relevant_urls or any(_BLANK.search(url) for url in relevant_urls):
         return None
-    name = f"{kind}-{number_of(text, row['url']):012x}"
-    return Item(name, kind, text, row["site"], half_of(row["site"]), row.get("source", ""), tuple(right))
+    item_id = f"{kind}-{hash_number(text, row['url']):012x}"
+    return KnownItem(
+        item_id, kind, text, row["site"], choose_half(row["site"]), row.get("source", ""), tuple(relevant_urls)
+    )
 
 
-def _askable(text: str, world: World) -> bool:
+def _is_askable(text: str, world: World) -> bool:
     """True if a query is long enough and contains no operator."""
-    enough = len(text.encode("utf-8", "replace")) >= MIN_BYTES and len(world.finder.terms(text)) >= 2
-    return enough and not parse(text).conditional
+    is_long_enough = len(text.encode("utf-8", "replace")) >= MIN_BYTES and len(world.ranker.terms(text)) >= 2
+    return is_long_enough and not parse_query(text).has_filters
 
 
-def is_telling(anchor: str) -> bool:
+def is_descriptive(anchor: str) -> bool:
     """True if a link text has at least two words, is no URL, and says more than where the link is."""
     words = _WORDS.findall(anchor.lower())
     if len(_PIECES.findall(anchor)) < 2 or "://" in anchor:
         return False
-    return words[:1] not in _TURNS and not _SIGNPOSTS.issuperset(words)
+    return words[:1] not in _PAGING_WORDS and not _NAVIGATION_WORDS.issuperset(words)
 
 
-def title_words(title: str, world: World, dice: int) -> str:
+def pick_title_words(title: str, world: World, dice: int) -> str:
     """Return two to five words of a title, the rarest ones in their order; fewer if it has fewer. `dice` decides the
     number.
     """
-    frequency = world.finder.frequency
+    frequency = world.ranker.frequency
     words = {word.lower(): word for word in _WORDS.findall(title) if not word.isdigit() and frequency(word)}.values()
     # The number of words comes from the dice, so that queries of all lengths are measured.
-    chosen = sorted(words, key=lambda word: (frequency(word), word))[: 2 + dice % 4]
-    return " ".join(word for word in words if word in chosen)
+    rarest = sorted(words, key=lambda word: (frequency(word), word))[: 2 + dice % 4]
+    return " ".join(word for word in words if word in rarest)
 
 
-def quote_of(text: str, dice: int) -> str:
+def pick_quote(text: str, dice: int) -> str:
     """Return six to twelve consecutive words of one sentence; empty if no sentence is long enough. `dice` chooses
     them.
     """
-    sentences = [s for s in _SENTENCES.split(text) if sum(map(str.isalpha, s)) > PROSE * len(s)]
-    pieces = [found for s in sentences if len(found := list(_PIECES.finditer(s))) >= SHORTEST]
-    if not pieces:
+    sentences = [s for s in _SENTENCES.split(text) if sum(map(str.isalpha, s)) > MIN_LETTER_SHARE * len(s)]
+    long_sentences = [matches for s in sentences if len(matches := list(_PIECES.finditer(s))) >= MIN_QUOTE_WORDS]
+    if not long_sentences:
         return ""
-    of = pieces[dice % len(pieces)]
-    length = min(SHORTEST + dice // 7 % (LONGEST - SHORTEST + 1), len(of))
-    begin = dice // 97 % (len(of) - length + 1)
-    return " ".join(of[0].string[of[begin].start() : of[begin + length - 1].end()].split())
+    sentence = long_sentences[dice % len(long_sentences)]
+    length = min(MIN_QUOTE_WORDS + dice // 7 % (MAX_QUOTE_WORDS - MIN_QUOTE_WORDS + 1), len(sentence))
+    begin = dice // 97 % (len(sentence) - length + 1)
+    return " ".join(sentence[0].string[sentence[begin].start() : sentence[begin + length - 1].end()].split())
 
 
-def _holding(world: World, words: str) -> list[str]:
+def _pages_containing(world: World, words: str) -> list[str]:
     """Return the URLs of pages that contain these words in sequence; empty if they are too many."""
-    finder = world.finder
-    plan, columns = finder.plan(parse(f'"{words}"')), finder.columns
-    found, complete = finder.top(plan, _WIDE)
-    now = [doc for _, doc in found if columns.until[doc] == FOREVER]
-    if not complete or len({columns.cluster[doc] for doc in now}) > MAX_SAME:
+    ranker = world.ranker
+    plan, columns = ranker.plan(parse_query(f'"{words}"')), ranker.doc_values
+    entries, is_complete = ranker.top(plan, _MAX_QUOTE_HITS)
+    live_docs = [doc for _, doc in entries if columns.until[doc] == FOREVER]
+    if not is_complete or len({columns.cluster[doc] for doc in live_docs}) > MAX_SAME_TEXTS:
         return []
-    return sorted(finder.hit(doc, 0.0, plan).url for doc in now)
+    return sorted(ranker.render_hit(doc, 0.0, plan).url for doc in live_docs)
 
 
 _SAME = """
@@ -197,6 +204,6 @@ WHERE a.url = ? ORDER BY b.url LIMIT 1000
 """
 
 
-def _same(catalog: Catalog, url: str, titled: bool) -> list[str]:
+def _pages_like(catalog: Catalog, url: str, by_title: bool) -> list[str]:
     """Return the URLs of pages with the text of this one, and with its title if `by_title`."""
-    return [found for (found,) in catalog.db.execute(_SAME, [titled, url]).fetchall()]
+    return [same_url for (same_url,) in catalog.db.execute(_SAME, [by_title, url]).fetchall()]

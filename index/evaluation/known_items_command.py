@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from webemu.emulator.config import load
+from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.folders import existing
+from webemu.emulator.folders import find_collection
 from webemu.index.catalog import Catalog
-from webemu.index.evaluation.known_items import Item
-from webemu.index.evaluation.known_items import known_items as make
+from webemu.index.evaluation.known_items import KnownItem
+from webemu.index.evaluation.known_items import make_known_items as make
 from webemu.index.open import open_world
 
 
@@ -32,13 +32,13 @@ def known_items(
 
     webemu known-items --collection mine --out known
     """
-    folder = existing(load({"root": root, "collection": collection}))
+    folder = find_collection(load_config({"root": root, "collection": collection}))
     with Catalog(folder, read_only=True) as catalog:
         items = list(make(catalog, open_world(folder), count, seed))
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "queries.jsonl").write_text(_queries(items), encoding="utf-8")
-        (out / "qrels.tsv").write_text(_qrels(items), encoding="utf-8")
+        (out / "queries.jsonl").write_text(_format_queries(items), encoding="utf-8")
+        (out / "qrels.tsv").write_text(_format_qrels(items), encoding="utf-8")
     except OSError as error:
         raise BadRequest(f"{out} cannot be written: {error.strerror}", action="give another --out") from error
     for (kind, half), number in sorted(Counter((item.kind, item.half) for item in items).items()):
@@ -46,7 +46,7 @@ def known_items(
     print(f"written  {out}")
 
 
-def _queries(items: Sequence[Item]) -> str:
+def _format_queries(items: Sequence[KnownItem]) -> str:
     rows = (
         {"_id": one.id, "text": one.text, "kind": one.kind, "site": one.site, "half": one.half}
         | ({"source": one.source} if one.source else {})
@@ -55,6 +55,6 @@ def _queries(items: Sequence[Item]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _qrels(items: Sequence[Item]) -> str:
+def _format_qrels(items: Sequence[KnownItem]) -> str:
     rows = (f"{one.id}\t{url}\t1\n" for one in items for url in one.relevant)
     return "query-id\tcorpus-id\tscore\n" + "".join(rows)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webemu.emulator import ranking
-from webemu.emulator.query import parse
+from webemu.emulator.query import parse_query
 from webemu.emulator.types import Query
-from webemu.emulator.world import DEEPEST, World
+from webemu.emulator.world import MAX_RANK, World
 from webemu.index.open import open_snapshot
 
-Ranker = Callable[[str], list[str]]
+RankFunction = Callable[[str], list[str]]
 """Function from a query to URLs, best first, none twice."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RankerConfig:
     """One search configuration."""
 
     collection: Path
@@ -27,31 +27,35 @@ class Setting:
     """Number of results that are looked at."""
     engine: str = ""
     """Name of one of the snapshot's rankers; empty for its default."""
-    shown: bool = False
+    as_shown: bool = False
     """True for results as an agent sees them (no duplicates, two per domain); False for the engine's ranking."""
 
 
-def ranker(setting: Setting) -> Ranker:
+def open_ranker(config: RankerConfig) -> RankFunction:
     """Open a configuration. Raises SnapshotError, and BadRequest if the snapshot has no such ranker."""
-    world, depth = open_snapshot(setting.collection, setting.snapshot), setting.depth
-    world = world.through(setting.engine) if setting.engine else world
-    return (lambda text: _shown(world, text, depth)) if setting.shown else (lambda text: ranked(world, text, depth))
+    world, depth = open_snapshot(config.collection, config.snapshot), config.depth
+    world = world.with_engine(config.engine) if config.engine else world
+    return (
+        (lambda text: _search_results(world, text, depth))
+        if config.as_shown
+        else (lambda text: rank_live_pages(world, text, depth))
+    )
 
 
-def ranked(world: World, text: str, depth: int) -> list[str]:
+def rank_live_pages(world: World, text: str, depth: int) -> list[str]:
     """Return the engine's own ranking of live pages."""
-    finder = world.finder
-    plan, until = finder.plan(parse(text)), finder.columns.until
+    ranker = world.ranker
+    plan, until = ranker.plan(parse_query(text)), ranker.doc_values.until
     limit = 2 * depth
     while True:  # a ranking may be short: it is cut before the tie at its end, and holds superseded captures
-        found, complete = finder.top(plan, limit)
-        now = [entry for entry in found if until[entry[1]] == ranking.FOREVER]
-        if len(now) >= depth or complete or limit >= ranking.WIDEST:
-            return [finder.hit(doc, score, plan).url for score, doc in now[:depth]]
+        entries, is_complete = ranker.top(plan, limit)
+        live_entries = [entry for entry in entries if until[entry[1]] == ranking.FOREVER]
+        if len(live_entries) >= depth or is_complete or limit >= ranking.MAX_DEPTH:
+            return [ranker.render_hit(doc, score, plan).url for score, doc in live_entries[:depth]]
         limit *= 4
 
 
-def _shown(world: World, text: str, depth: int) -> list[str]:
+def _search_results(world: World, text: str, depth: int) -> list[str]:
     """Return the results that an agent is shown."""
-    found = world.search(Query(text, size=min(depth, DEEPEST))).hits
-    return list(dict.fromkeys(hit.url for hit in found))
+    hits = world.search(Query(text, size=min(depth, MAX_RANK))).hits
+    return list(dict.fromkeys(hit.url for hit in hits))

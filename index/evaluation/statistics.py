@@ -15,7 +15,7 @@ RESAMPLES = 1000
 """Bootstrap samples."""
 PERMUTATIONS = 10_000
 """Random sign changes of the randomization test."""
-LEVEL = 0.95
+CONFIDENCE = 0.95
 """Confidence level of the intervals."""
 
 
@@ -41,29 +41,34 @@ class Difference:
     """Probability of a gain or loss of at least this size if the configurations were equally good."""
 
 
-def figure(values: Sequence[float], name: str) -> Figure:
+def mean_with_interval(values: Sequence[float], name: str) -> Figure:
     """Return the mean of at least one value, with its percentile bootstrap interval. `name` seeds random numbers."""
     count, mean = len(values), sum(values) / len(values)
     if min(values) == max(values):
         return Figure(mean, mean, mean)
     draws = Random(f"bootstrap:{name}")
     means = sorted(sum(draws.choices(values, k=count)) / count for _ in range(RESAMPLES))
-    cut = floor((1 - LEVEL) / 2 * RESAMPLES)
-    return Figure(mean, means[cut], means[-1 - cut])
+    tail = floor((1 - CONFIDENCE) / 2 * RESAMPLES)
+    return Figure(mean, means[tail], means[-1 - tail])
 
 
-def difference(first: Sequence[float], second: Sequence[float], name: str) -> Difference:
+def compare_paired(first: Sequence[float], second: Sequence[float], name: str) -> Difference:
     """Compare two configurations by their values for the same queries, in the same order."""
     gains = [b - a for a, b in zip(first, second, strict=True)]
     count = len(gains)
-    return Difference(sum(first) / count, sum(second) / count, figure(gains, name), _p([g for g in gains if g], name))
+    return Difference(
+        sum(first) / count,
+        sum(second) / count,
+        mean_with_interval(gains, name),
+        _p_value([g for g in gains if g], name),
+    )
 
 
-def _p(gains: list[float], name: str) -> float:
+def _p_value(gains: list[float], name: str) -> float:
     """Return the two-sided p: the share of random sign changes that move the sum at least as far from zero."""
     draws, total, count = Random(f"randomization:{name}"), sum(gains), len(gains)
-    as_far = 1  # the observed assignment counts as one of the permutations, so p is never 0
+    extreme_count = 1  # the observed assignment counts as one of the permutations, so p is never 0
     for _ in range(PERMUTATIONS):
         signs = map(int, f"{draws.getrandbits(count):0{count}b}") if count else ()
-        as_far += abs(total - 2 * sum(compress(gains, signs))) >= abs(total) - 1e-9
-    return as_far / (PERMUTATIONS + 1)
+        extreme_count += abs(total - 2 * sum(compress(gains, signs))) >= abs(total) - 1e-9
+    return extreme_count / (PERMUTATIONS + 1)

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webemu.index.evaluation.score import Group, Scored, differences, figures, groups
+from webemu.index.evaluation.score import Group, QueryScore, compare_scores, group_queries, mean_figures
 
 
-def table(scored: Sequence[Scored]) -> Iterator[str]:
+def format_table(scores: Sequence[QueryScore]) -> Iterator[str]:
     """Yield the mean of each measure with its interval, for all queries and for each kind and half."""
-    names = list(scored[0].values)
+    names = list(scores[0].values)
     yield f"{'':<18}{'queries':>8}" + "".join(f"   {name:<20}" for name in names)
-    for group, places in groups(scored).items():
-        shown = (f"   {one.mean:.4f} [{one.low:.3f} {one.high:.3f}]" for one in figures(scored, places).values())
-        yield f"{_named(group):<18}{len(places):>8,}" + "".join(shown)
+    for group, indices in group_queries(scores).items():
+        cells = (
+            f"   {value_figure.mean:.4f} [{value_figure.low:.3f} {value_figure.high:.3f}]"
+            for value_figure in mean_figures(scores, indices).values()
+        )
+        yield f"{_describe_group(group):<18}{len(indices):>8,}" + "".join(cells)
 
 
-def comparison(first: Sequence[Scored], second: Sequence[Scored]) -> Iterator[str]:
+def format_comparison(first: Sequence[QueryScore], second: Sequence[QueryScore]) -> Iterator[str]:
     """Yield each measure of both, the gain of the second with its interval, and the p of the randomization test."""
     yield f"{'':<18}{'measure':<10}{'first':>8}{'second':>8}{'ratio':>7}   gain                      p"
-    for group, places in groups(first).items():
-        for name, one in differences(first, second, places).items():
-            ratio = f"{one.second / one.first:.2f}" if one.first else "-"
-            gain = f"{one.gain.mean:+.4f} [{one.gain.low:+.4f} {one.gain.high:+.4f}]"
-            yield f"{_named(group):<18}{name:<10}{one.first:>8.4f}{one.second:>8.4f}{ratio:>7}   {gain}  {one.p:.4f}"
+    for group, indices in group_queries(first).items():
+        for name, comparison_figure in compare_scores(first, second, indices).items():
+            ratio = f"{comparison_figure.second / comparison_figure.first:.2f}" if comparison_figure.first else "-"
+            gain = f"{comparison_figure.gain.mean:+.4f} [{comparison_figure.gain.low:+.4f} {comparison_figure.gain.high:+.4f}]"
+            yield f"{_describe_group(group):<18}{name:<10}{comparison_figure.first:>8.4f}{comparison_figure.second:>8.4f}{ratio:>7}   {gain}  {comparison_figure.p:.4f}"
 
 
-def _named(group: Group) -> str:
+def _describe_group(group: Group) -> str:
     """Return a group as text."""
     return " ".join(filter(None, group)) or "all"

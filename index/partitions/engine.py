@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from math import log
 from typing import Any
 
-from webemu.index.engine import DAY, Engine
+from webemu.index.engine import DAY_SECONDS, RankEngine
 from webemu.index.rank import Weights
 
-Key = tuple[str, str]
+TermKey = tuple[str, str]
 """(field, term)."""
-KEPT = 1 << 20
+MAX_CACHED_TERMS = 1 << 20
 """Term frequencies that are cached."""
 
 
-class Statistics:
+class GlobalTermStatistics:
     """Term frequencies over all partitions: conditions from the beginning, words as they are learnt."""
 
     def __init__(self, documents: int, newest: int, conditions: Mapping[str, int]) -> None:
@@ -32,71 +32,71 @@ class Statistics:
         self.documents = documents
         self.newest = newest
         self._conditions = conditions
-        self._words: dict[Key, int] = {}
+        self._words: dict[TermKey, int] = {}
 
-    def learn(self, known: Mapping[Key, int]) -> None:
+    def learn(self, frequencies: Mapping[TermKey, int]) -> None:
         """Cache the frequencies of more terms."""
-        if len(self._words) > KEPT:  # forget everything: an LRU order is not worth its cost here
+        if len(self._words) > MAX_CACHED_TERMS:  # forget everything: an LRU order is not worth its cost here
             self._words = {}
-        self._words.update(known)
+        self._words.update(frequencies)
 
-    def of(self, field: str, term: str) -> int | None:
+    def frequency_of(self, field: str, term: str) -> int | None:
         """Return the number of pages that have a term; None if it is not known yet."""
         return self._conditions.get(term, 0) if field == "key" else self._words.get((field, term))
 
 
-class Unknown(Exception):
+class UnknownTermFrequency(Exception):
     """The frequency of a term over all partitions is not known yet."""
 
 
-class PartEngine(Engine):
+class PartitionEngine(RankEngine):
     """Engine of one partition. Raises UnknownTermFrequency for words it has no global frequency of, and caches nothing
     then.
     """
 
-    def __init__(self, statistics: Statistics, *given: Any) -> None:
+    def __init__(self, statistics: GlobalTermStatistics, *engine_arguments: Any) -> None:
         self._statistics = statistics
-        super().__init__(*given)
+        super().__init__(*engine_arguments)
 
     @classmethod
-    def like(cls, engine: Engine, statistics: Statistics) -> PartEngine:
+    def over_same_files(cls, engine: RankEngine, statistics: GlobalTermStatistics) -> PartitionEngine:
         """Return an engine over the same files, with the statistics of all partitions."""
-        return cls(statistics, *engine._given, engine.weights, engine._field)
+        return cls(statistics, *engine._index_files, engine.weights, engine._field)
 
-    def variant(self, weights: Weights, field: str = "all") -> PartEngine:
+    def with_weights(self, weights: Weights, field: str = "all") -> PartitionEngine:
         """Return an engine over the same files that ranks with other weights or by another field."""
-        return type(self)(self._statistics, *self._given, weights, field)
+        return type(self)(self._statistics, *self._index_files, weights, field)
 
-    def _count(self) -> int:
+    def _count_documents(self) -> int:
         return self._statistics.documents
 
     def _doc_freq(self, field: str, term: str) -> int:
-        if (frequency := self._statistics.of(field, term)) is None:
-            raise Unknown(field, term)
+        if (frequency := self._statistics.frequency_of(field, term)) is None:
+            raise UnknownTermFrequency(field, term)
         return frequency
 
-    def own_frequency(self, field: str, term: str) -> int:
+    def local_frequency(self, field: str, term: str) -> int:
         """Return the number of pages of this partition that have a term."""
         return int(self._searcher.doc_freq(field, term))
 
-    def _own_rareness(self, term: str, frequency: int) -> float:
-        here, pages = self.own_frequency(self._field, term), int(self._searcher.num_docs)
-        return log(1 + (pages - here + 0.5) / (here + 0.5))
+    def _local_idf(self, term: str, frequency: int) -> float:
+        local_pages, local_documents = self.local_frequency(self._field, term), int(self._searcher.num_docs)
+        return log(1 + (local_documents - local_pages + 0.5) / (local_pages + 0.5))
 
     @property
-    def _newest(self) -> int:
-        return self._statistics.newest // DAY
+    def _newest_day(self) -> int:
+        return self._statistics.newest // DAY_SECONDS
 
 
-class Wondering(PartEngine):
+class MissingTermCollector(PartitionEngine):
     """Engine that records the terms whose global frequency is missing, and uses the partition's frequency meanwhile."""
 
-    def __init__(self, statistics: Statistics, *given: Any) -> None:
-        self.wanted: set[Key] = set()
-        super().__init__(statistics, *given)
+    def __init__(self, statistics: GlobalTermStatistics, *engine_arguments: Any) -> None:
+        self.missing_terms: set[TermKey] = set()
+        super().__init__(statistics, *engine_arguments)
 
     def _doc_freq(self, field: str, term: str) -> int:
-        if (frequency := self._statistics.of(field, term)) is None:
-            self.wanted.add((field, term))
-            return self.own_frequency(field, term)
+        if (frequency := self._statistics.frequency_of(field, term)) is None:
+            self.missing_terms.add((field, term))
+            return self.local_frequency(field, term)
         return frequency

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import md5
 from typing import NamedTuple
 
-ELSEWHERE = """
+REMOTE_DOCS_SQL = """
 CREATE TEMP TABLE doc_elsewhere AS
 WITH numbered AS (SELECT p.source_id, warc_record_offset, shard, {number} AS part, row_number() OVER (
                     PARTITION BY {number}, shard ORDER BY searchable DESC, p.source_id, warc_record_offset) - 1 AS place
@@ -23,42 +23,44 @@ It needs the temporary tables of `resolve.sql`. Every partition has the same sha
 """
 
 
-class Part(NamedTuple):
+class Partition(NamedTuple):
     """One of several partitions."""
 
     number: int = 0
     """Number of the partition, from 0."""
-    of: int = 1
+    total: int = 1
     """Number of partitions in all."""
 
-    def sql(self, column: str) -> str:
+    def membership_sql(self, column: str) -> str:
         """Return a DuckDB expression that is true if the URL in a column belongs to the partition."""
-        return f"({_number(column, self.of)} = {self.number})" if self.of > 1 else "true"
+        return f"({_partition_number_sql(column, self.total)} = {self.number})" if self.total > 1 else "true"
 
-    def elsewhere_sql(self) -> str:
+    def remote_docs_sql(self) -> str:
         """Return the statement that fills the temporary table doc_elsewhere(source_id, warc_record_offset, doc)."""
-        if self.of == 1:
+        if self.total == 1:
             return "CREATE TEMP TABLE doc_elsewhere (source_id BIGINT, warc_record_offset BIGINT, doc BIGINT)"
-        return ELSEWHERE.format(number=_number("p.url", self.of), of=self.of, here=self.number)
+        return REMOTE_DOCS_SQL.format(
+            number=_partition_number_sql("p.url", self.total), of=self.total, here=self.number
+        )
 
 
-WHOLE = Part()
+UNPARTITIONED = Partition()
 """The only partition of an index that is not partitioned."""
 
 
-def _number(column: str, parts: int) -> str:
+def _partition_number_sql(column: str, parts: int) -> str:
     return f"('0x' || left(md5({column}), 8))::UINTEGER % {parts}"
 
 
-def elsewhere(doc: int, parts: int) -> tuple[int, int] | None:
+def locate_remote_doc(doc: int, parts: int) -> tuple[int, int] | None:
     """Return (partition, dense id there) for a capture whose page is in another partition, else None."""
     if doc >= -1:  # a page of this partition, or -1 for a capture without a page
         return None
-    place, part = divmod(-2 - doc, parts)
-    return part, place
+    remote_doc, partition = divmod(-2 - doc, parts)
+    return partition, remote_doc
 
 
-def part_of(url: str, parts: int) -> int:
+def partition_of(url: str, parts: int) -> int:
     """Return the number of the partition that a URL belongs to."""
     digest = md5(url.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
     return int(digest[:8], 16) % parts

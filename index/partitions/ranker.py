@@ -13,298 +13,310 @@ from typing import Any, NamedTuple, Protocol
 
 from webemu.emulator import ranking
 from webemu.emulator.errors import SnapshotError
-from webemu.emulator.ports import Entry
-from webemu.emulator.query import Parsed
-from webemu.emulator.ranking import WIDEST
+from webemu.emulator.ports import ScoredDoc
+from webemu.emulator.query import ParsedQuery
+from webemu.emulator.ranking import MAX_DEPTH
 from webemu.emulator.types import Hit
-from webemu.index.analysis import terms as analyze
-from webemu.index.partitions.engine import Key
-from webemu.index.partitions.server import Found, Ranked, Row, Wanted
-from webemu.index.rank import DEPTH
+from webemu.index.analysis import extract_terms as analyze
+from webemu.index.partitions.engine import TermKey
+from webemu.index.partitions.server import DocRow, MissingTerms, PartitionHit, PartitionRanking
+from webemu.index.rank import RERANK_DEPTH
 
-KEPT = 1 << 18
+MAX_CACHED = 1 << 18
 """Pages and terms that are cached, at most."""
-ROUNDS = 50
+MAX_ROUNDS = 50
 """Times that partitions may ask for more frequencies during one call: each round makes the next possible."""
-_NOTHING = Parsed()
+_EMPTY_QUERY = ParsedQuery()
 
 
-class Parts(Protocol):
+class PartitionTransport(Protocol):
     """Port: sends calls to the partitions, wherever they are."""
 
-    def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> list[Any]:
+    def ask(
+        self, partitions: Sequence[int], method: str, arguments: tuple[Any, ...], frequencies: Mapping[TermKey, int]
+    ) -> list[Any]:
         """Return what `PartitionServer.answer` returns in each of the partitions, in order."""
 
 
-class Asker:
+class PartitionClient:
     """Calls partitions, and supplies the term frequencies over all of them. Thread-safe."""
 
-    def __init__(self, parts: Parts, count: int) -> None:
-        self._parts = parts
+    def __init__(self, transport: PartitionTransport, count: int) -> None:
+        self._transport = transport
         self.count = count
-        self._known: dict[Key, int] = {}
+        self._frequency_cache: dict[TermKey, int] = {}
 
-    def each(self, method: str, *given: Any) -> list[Any]:
+    def call_all(self, method: str, *arguments: Any) -> list[Any]:
         """Return the answers of all partitions, in their order."""
-        return self._asked(range(self.count), method, given)
+        return self._call(range(self.count), method, arguments)
 
-    def one(self, part: int, method: str, *given: Any) -> Any:
+    def call_one(self, partition: int, method: str, *arguments: Any) -> Any:
         """Return the answer of one partition."""
-        return self._asked([part], method, given)[0]
+        return self._call([partition], method, arguments)[0]
 
-    def _asked(self, parts: Sequence[int], method: str, given: tuple[Any, ...]) -> list[Any]:
+    def _call(self, partitions: Sequence[int], method: str, arguments: tuple[Any, ...]) -> list[Any]:
         """Call partitions again with the frequencies they miss, until all have answered.
 
         Raises SnapshotError after `MAX_ROUNDS`.
         """
         # What the frequencies of one round reveal (other readings, other words) may need further ones in the next.
-        known: dict[Key, int] = {}
-        said: dict[int, Any] = {}
-        waiting = list(parts)
-        for _ in range(ROUNDS):
-            answers = dict(zip(waiting, self._parts.ask(waiting, method, given, known), strict=True))
-            said |= answers
-            waiting = [part for part, answer in answers.items() if isinstance(answer, Wanted)]
+        frequencies: dict[TermKey, int] = {}
+        answers_by_partition: dict[int, Any] = {}
+        waiting = list(partitions)
+        for _ in range(MAX_ROUNDS):
+            answers = dict(zip(waiting, self._transport.ask(waiting, method, arguments, frequencies), strict=True))
+            answers_by_partition |= answers
+            waiting = [part for part, answer in answers.items() if isinstance(answer, MissingTerms)]
             if not waiting:
-                return [said[part] for part in parts]
-            known |= self._frequencies(set(chain.from_iterable(said[part].keys for part in waiting)))
+                return [answers_by_partition[part] for part in partitions]
+            frequencies |= self._global_frequencies(
+                set(chain.from_iterable(answers_by_partition[part].keys for part in waiting))
+            )
         raise SnapshotError(
-            f"partitions still miss term frequencies after {ROUNDS} rounds of {method!r}",
+            f"partitions still miss term frequencies after {MAX_ROUNDS} rounds of {method!r}",
             action="rebuild them: webemu snapshots split COUNT",
         )
 
-    def _frequencies(self, wanted: set[Key]) -> dict[Key, int]:
+    def _global_frequencies(self, terms: set[TermKey]) -> dict[TermKey, int]:
         """Return the number of pages of all partitions that have each term."""
-        if new := sorted(wanted - self._known.keys()):
-            if len(self._known) > KEPT:
-                self._known = {}
-            counts = self._parts.ask(range(self.count), "frequencies", (new,), {})
-            self._known |= dict(zip(new, map(sum, zip(*counts, strict=True)), strict=True))
-        return {key: self._known[key] for key in wanted}
+        if unknown_terms := sorted(terms - self._frequency_cache.keys()):
+            if len(self._frequency_cache) > MAX_CACHED:
+                self._frequency_cache = {}
+            counts = self._transport.ask(range(self.count), "frequencies", (unknown_terms,), {})
+            self._frequency_cache |= dict(zip(unknown_terms, map(sum, zip(*counts, strict=True)), strict=True))
+        return {key: self._frequency_cache[key] for key in terms}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PartitionQuery:
     """A prepared query: it is sent to the partitions as it was parsed."""
 
-    parsed: Parsed
+    parsed: ParsedQuery
     hits: dict[int, Hit] = field(default_factory=dict)
     """Rendered hits that came with the ranking, by dense id."""
 
 
-class Rows:
+class DocValueCache:
     """The port `DocValues` over all partitions: cached as it comes with rankings, else fetched page by page."""
 
-    def __init__(self, asker: Asker, bases: Sequence[int]) -> None:
+    def __init__(self, client: PartitionClient, bases: Sequence[int]) -> None:
         """Take the first dense id of each partition."""
-        self._asker = asker
+        self._client = client
         self._bases = bases
-        self._kept: dict[int, Row] = {}
-        self.since, self.until, self.day, self.domain, self.cluster = (Column(self, place) for place in range(5))
+        self._cached_rows: dict[int, DocRow] = {}
+        self.since, self.until, self.day, self.domain, self.cluster = (
+            CachedColumn(self, field_index) for field_index in range(5)
+        )
 
-    def place(self, doc: int) -> tuple[int, int]:
+    def locate(self, doc: int) -> tuple[int, int]:
         """Return (partition, dense id inside it) of a dense id."""
-        part = sum(base <= doc for base in self._bases) - 1  # bases ascend: count those not above the id
-        return part, doc - self._bases[part]
+        partition = sum(base <= doc for base in self._bases) - 1  # bases ascend: count those not above the id
+        return partition, doc - self._bases[partition]
 
-    def number(self, part: int, doc: int) -> int:
+    def global_id(self, partition: int, doc: int) -> int:
         """Return the dense id over all partitions."""
-        return self._bases[part] + doc
+        return self._bases[partition] + doc
 
-    def keep(self, doc: int, row: Row) -> None:
+    def store(self, doc: int, row: DocRow) -> None:
         """Cache the row of a page."""
-        if len(self._kept) > KEPT:
-            self._kept = {}
-        self._kept[doc] = row
+        if len(self._cached_rows) > MAX_CACHED:
+            self._cached_rows = {}
+        self._cached_rows[doc] = row
 
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """Yield (until, cluster, domain) of each page."""
-        return ((row[1], row[4], row[3]) for row in map(self.of, docs))
+        return ((row[1], row[4], row[3]) for row in map(self.row_of, docs))
 
-    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
+    def drop_duplicates(self, ranked: list[ScoredDoc]) -> list[tuple[ScoredDoc, int]]:
         """Return the live entries of a ranking without later duplicates, each with its domain
         (`webemu.emulator.ranking.drop_duplicates`).
         """
-        return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
+        return ranking.drop_duplicates(ranked, self.rows([doc for _, doc in ranked]))
 
-    def of(self, doc: int) -> Row:
+    def row_of(self, doc: int) -> DocRow:
         """Return the row of a page, fetched unless it is cached."""
-        if (row := self._kept.get(doc)) is None:
-            part, inside = self.place(doc)
-            (row,) = self._asker.one(part, "rows", [inside])
-            self.keep(doc, row)
+        if (row := self._cached_rows.get(doc)) is None:
+            partition, local_doc = self.locate(doc)
+            (row,) = self._client.call_one(partition, "rows", [local_doc])
+            self.store(doc, row)
         return row
 
 
-class Column(Sequence[int]):
+class CachedColumn(Sequence[int]):
     """One value of each row, by dense id. It has no length: rows are fetched one by one."""
 
-    def __init__(self, rows: Rows, place: int) -> None:
+    def __init__(self, rows: DocValueCache, field_index: int) -> None:
         self._rows = rows
-        self._place = place
+        self._field_index = field_index
 
     def __getitem__(self, doc: Any) -> Any:
-        return self._rows.of(doc)[self._place]
+        return self._rows.row_of(doc)[self._field_index]
 
     def __len__(self) -> int:
         raise TypeError("a column of a partitioned index has no length: its rows are fetched one by one")
 
 
-Placed = tuple[tuple[float, int, int], int, Found]
+RankedEntry = tuple[tuple[float, int, int], int, PartitionHit]
 """(sort key, dense id over all partitions, hit of its partition)."""
 
 
-class Merged(NamedTuple):
+class MergedRanking(NamedTuple):
     """The rankings of all partitions as one."""
 
-    certain: list[Placed]
+    certain: list[RankedEntry]
     """The beginning of the merged ranking, as far as no partition can have better hits that it did not send."""
-    is_all: bool
+    is_complete: bool
     """True if no partition has more hits."""
     by_score: bool
     """True if anything ranks."""
     reranks: bool
     """True if there is a second stage."""
 
-    def best(self, wanted: int) -> tuple[list[Placed] | None, bool]:
+    def take(self, limit: int) -> tuple[list[RankedEntry] | None, bool]:
         """Return the first `limit` hits, and True if there are no more; None for the hits if more must be requested."""
-        if self.is_all and len(self.certain) < wanted:
+        if self.is_complete and len(self.certain) < limit:
             return self.certain, True
         if not self.by_score:
-            return (self.certain[:wanted], False) if len(self.certain) >= wanted else (None, False)
+            return (self.certain[:limit], False) if len(self.certain) >= limit else (None, False)
         # Widen the list until it does not end inside a tie, by the same factor as one index does.
-        while wanted <= len(self.certain):
-            untied = self._untied(wanted)
-            if untied >= (DEPTH if self.reranks else 1):
+        while limit <= len(self.certain):
+            untied = self._count_untied(limit)
+            if untied >= (RERANK_DEPTH if self.reranks else 1):
                 return self.certain[:untied], False
-            wanted *= 16
-        return (self.certain, True) if self.is_all else (None, False)
+            limit *= 16
+        return (self.certain, True) if self.is_complete else (None, False)
 
-    def _untied(self, wanted: int) -> int:
+    def _count_untied(self, count: int) -> int:
         """Return how many of the first `limit` hits come before those that tie with the last of them."""
-        last = self.certain[wanted - 1][0][0]
-        while wanted and self.certain[wanted - 1][0][0] == last:
-            wanted -= 1
-        return wanted
+        last_score = self.certain[count - 1][0][0]
+        while count and self.certain[count - 1][0][0] == last_score:
+            count -= 1
+        return count
 
 
-class SplitFinder:
-    """The port `Ranker` over all partitions, with one of their engines."""
+class PartitionedRanker:
+    """The port `RankFunction` over all partitions, with one of their engines."""
 
-    is_long = True
+    is_slow = True
     """True: a search waits for remote partitions, so it must not run on an event loop."""
 
-    def __init__(self, asker: Asker, rows: Rows, engine: str) -> None:
-        self._asker = asker
+    def __init__(self, client: PartitionClient, rows: DocValueCache, engine: str) -> None:
+        self._client = client
         self._engine = engine
-        self.columns = rows
-        self._urls: dict[int, bytes] = {}
+        self.doc_values = rows
+        self._url_cache: dict[int, bytes] = {}
 
-    def ready(self, parsed: Parsed) -> None:
+    def start_async(self, parsed: ParsedQuery) -> None:
         """Start nothing and return None: `plan` has nothing to wait for."""
 
-    def plan(self, parsed: Parsed) -> Asked:
+    def plan(self, parsed: ParsedQuery) -> PartitionQuery:
         """Return the query as partitions take it."""
-        return Asked(parsed)
+        return PartitionQuery(parsed)
 
-    def top(self, plan: Asked, limit: int) -> tuple[list[Entry], bool]:
+    def top(self, plan: PartitionQuery, limit: int) -> tuple[list[ScoredDoc], bool]:
         """Return the best `limit` entries as `webemu.index.engine.RankEngine.top` would from one index of all pages.
 
         Entries are sorted by score, then URL; those that tie with the last one are left out unless there are no more,
         which the second value says.
         """
-        asked = limit
+        requested = limit
         while True:
-            merged = self._merged(plan, asked)
-            wanted = max(limit, DEPTH) if merged.reranks else limit
-            found, complete = merged.best(wanted)
-            if complete or found is not None or asked >= WIDEST:
+            merged = self._merge(plan, requested)
+            needed = max(limit, RERANK_DEPTH) if merged.reranks else limit
+            ranked_entries, is_complete = merged.take(needed)
+            if is_complete or ranked_entries is not None or requested >= MAX_DEPTH:
                 break
             # The partitions sent too few hits to know the order of so many: ask all of them for more.
-            asked = min(4 * asked, WIDEST)
-        found = merged.certain if found is None else found
-        self._keep(plan, found)
-        hits = [(one.score, number) for _, number, one in found]
+            requested = min(4 * requested, MAX_DEPTH)
+        ranked_entries = merged.certain if ranked_entries is None else ranked_entries
+        self._cache_hits(plan, ranked_entries)
+        hits = [(hit.score, number) for _, number, hit in ranked_entries]
         if merged.reranks:
-            best = [(-one.score * one.factor, one.order, number) for _, number, one in found[:DEPTH]]
-            hits[:DEPTH] = [(-score, number) for score, _, number in sorted(best)]
-        return hits, complete
+            best = [(-hit.score * hit.factor, hit.order, number) for _, number, hit in ranked_entries[:RERANK_DEPTH]]
+            hits[:RERANK_DEPTH] = [(-score, number) for score, _, number in sorted(best)]
+        return hits, is_complete
 
-    def _merged(self, plan: Asked, limit: int) -> Merged:
+    def _merge(self, plan: PartitionQuery, limit: int) -> MergedRanking:
         """Return the merged ranking of the best `limit` of every partition."""
-        ranked: list[Ranked] = self._asker.each("ranked", self._engine, plan.parsed, limit)
-        entries = sorted(self._entries(ranked), key=lambda entry: entry[0])
-        certain = [entry for entry in entries if not _is_beyond(entry[0], ranked)]
-        return Merged(
-            certain, all(one.complete for one in ranked), any(one.by_score for one in ranked),
-            any(one.reranks for one in ranked),
+        ranked: list[PartitionRanking] = self._client.call_all("rank_partition", self._engine, plan.parsed, limit)
+        entries = sorted(self._keyed_entries(ranked), key=lambda entry: entry[0])
+        certain = [entry for entry in entries if not _may_be_preceded(entry[0], ranked)]
+        return MergedRanking(
+            certain, all(ranking.is_complete for ranking in ranked), any(ranking.by_score for ranking in ranked),
+            any(ranking.reranks for ranking in ranked),
         )  # fmt: skip
 
-    def _entries(self, ranked: Sequence[Ranked]) -> Iterator[Placed]:
+    def _keyed_entries(self, ranked: Sequence[PartitionRanking]) -> Iterator[RankedEntry]:
         """Yield every hit of every partition with its sort key."""
-        for part, one in enumerate(ranked):
-            for found in one.found:
-                yield _key(one, part, found), self.columns.number(part, found.doc), found
+        for partition, partition_ranking in enumerate(ranked):
+            for hit in partition_ranking.hits:
+                yield _sort_key(partition_ranking, partition, hit), self.doc_values.global_id(partition, hit.doc), hit
 
-    def _keep(self, plan: Asked, kept: Sequence[Placed]) -> None:
+    def _cache_hits(self, plan: PartitionQuery, ranked_entries: Sequence[RankedEntry]) -> None:
         """Cache the rows, rendered hits and URLs that came with a ranking."""
-        if len(self._urls) > KEPT:
-            self._urls = {}
-        for _, number, found in kept:
-            self.columns.keep(number, found.row)
-            if found.hit is not None:
-                plan.hits[number] = found.hit
-                self._urls[number] = found.hit.url_json
+        if len(self._url_cache) > MAX_CACHED:
+            self._url_cache = {}
+        for _, number, hit in ranked_entries:
+            self.doc_values.store(number, hit.row)
+            if hit.hit is not None:
+                plan.hits[number] = hit.hit
+                self._url_cache[number] = hit.hit.url_json
 
-    def hit(self, doc: int, score: float, plan: Asked) -> Hit:
+    def render_hit(self, doc: int, score: float, plan: PartitionQuery) -> Hit:
         """Return what a result shows of a page. A cached URL is enough if there is no query."""
-        if plan.parsed == _NOTHING and doc in self._urls:
-            return Hit(doc, score, self._urls[doc], b"", b"", "")
+        if plan.parsed == _EMPTY_QUERY and doc in self._url_cache:
+            return Hit(doc, score, self._url_cache[doc], b"", b"", "")
         if (hit := plan.hits.get(doc)) is None:
-            part, inside = self.columns.place(doc)
-            hit = self._asker.one(part, "hit", self._engine, plan.parsed, inside, score)
+            partition, local_doc = self.doc_values.locate(doc)
+            hit = self._client.call_one(partition, "render_hit", self._engine, plan.parsed, local_doc, score)
         return hit._replace(doc=doc, score=score)
 
-    def explain(self, doc: int, score: float, plan: Asked) -> dict[str, float]:
+    def explain(self, doc: int, score: float, plan: PartitionQuery) -> dict[str, float]:
         """Return the features that ranked a page."""
-        is_best = any(other == doc for _, other in self.top(plan, DEPTH)[0][:DEPTH])
-        part, inside = self.columns.place(doc)
-        told: dict[str, float] = self._asker.one(part, "told", self._engine, plan.parsed, inside, score, is_best)
-        return told
+        is_best = any(other == doc for _, other in self.top(plan, RERANK_DEPTH)[0][:RERANK_DEPTH])
+        partition, local_doc = self.doc_values.locate(doc)
+        features: dict[str, float] = self._client.call_one(
+            partition, "explain_factors", self._engine, plan.parsed, local_doc, score, is_best
+        )
+        return features
 
-    def copies(self, doc: int) -> Sequence[int]:
+    def duplicates(self, doc: int) -> Sequence[int]:
         """Return ids of all near-duplicates of a page in all partitions, this page included; empty if it has none."""
-        if not self.columns.of(doc)[-1]:
+        if not self.doc_values.row_of(doc)[-1]:
             return ()
-        found = self._asker.each("copies_in", self.columns.cluster[doc])
-        copies = [(self.columns.number(part, one), row) for part, of in enumerate(found) for one, row in of]
+        members_by_partition = self._client.call_all("copies_in", self.doc_values.cluster[doc])
+        copies = [
+            (self.doc_values.global_id(partition, local_doc), row)
+            for partition, members in enumerate(members_by_partition)
+            for local_doc, row in members
+        ]
         for number, row in copies:
-            self.columns.keep(number, row)
+            self.doc_values.store(number, row)
         return [number for number, _ in copies]
 
     def terms(self, text: str, like: str = "") -> Sequence[str]:
         """Return the analyzed terms of a text, in the language that the text `like` seems to be in."""
-        terms: Sequence[str] = self._asker.one(0, "terms", self._engine, text, like) if like else analyze(text)
+        terms: Sequence[str] = self._client.call_one(0, "terms", self._engine, text, like) if like else analyze(text)
         return terms
 
     def frequency(self, words: str) -> int:
         """Return the number of pages that have the rarest of the words; 0 if there are no words."""
-        return int(self._asker.one(0, "frequency", self._engine, words))
+        return int(self._client.call_one(0, "frequency", self._engine, words))
 
 
-def _key(ranked: Ranked, part: int, found: Found) -> tuple[float, int, int]:
+def _sort_key(ranking: PartitionRanking, partition: int, hit: PartitionHit) -> tuple[float, int, int]:
     """Return the sort key of a hit: score and URL. If nothing ranks, one page of each partition in turn."""
-    return (-found.score, found.order, part) if ranked.by_score else (0.0, found.doc, part)
+    return (-hit.score, hit.order, partition) if ranking.by_score else (0.0, hit.doc, partition)
 
 
-def _is_beyond(key: tuple[float, int, int], ranked: Sequence[Ranked]) -> bool:
+def _may_be_preceded(key: tuple[float, int, int], ranked: Sequence[PartitionRanking]) -> bool:
     """True if a partition with more hits may have some that come before this key. A partition sends complete ties or
     none.
     """
-    for part, one in enumerate(ranked):
-        if one.complete or not one.found:
+    for partition, partition_ranking in enumerate(ranked):
+        if partition_ranking.is_complete or not partition_ranking.hits:
             continue
-        last = _key(one, part, one.found[-1])
-        if key[:1] > last[:1] if one.by_score else key > last:
+        last = _sort_key(partition_ranking, partition, partition_ranking.hits[-1])
+        if key[:1] > last[:1] if partition_ranking.by_score else key > last:
             return True
     return False

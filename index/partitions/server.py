@@ -11,23 +11,29 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from webemu.emulator.query import Parsed
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Capture, Hit
-from webemu.index.engine import Engine
+from webemu.index.engine import RankEngine
 from webemu.index.open import open_snapshot
-from webemu.index.partitions.engine import Key, PartEngine, Statistics, Unknown, Wondering
-from webemu.index.rank import DEPTH, PLAIN
+from webemu.index.partitions.engine import (
+    GlobalTermStatistics,
+    MissingTermCollector,
+    PartitionEngine,
+    TermKey,
+    UnknownTermFrequency,
+)
+from webemu.index.rank import FLAT_BM25, RERANK_DEPTH
 
-SHOWN = 20
+RENDERED_HITS = 20
 """Best hits that are sent rendered."""
-LISTED = 500
+LISTING_BATCH = 500
 """SURT keys of a listing that are sent at once."""
 
-Row = tuple[int, int, int, int, int, bool]
+DocRow = tuple[int, int, int, int, int, bool]
 """(since, until, day, domain, cluster, True if the page has duplicates) of a page."""
 
 
-class Found(NamedTuple):
+class PartitionHit(NamedTuple):
     """A page in the ranking of one partition."""
 
     score: float
@@ -38,16 +44,16 @@ class Found(NamedTuple):
     """Rank of its URL among all URLs of the collection."""
     factor: float
     """Factor of the second stage; 1 if there is none."""
-    row: Row
+    row: DocRow
     hit: Hit | None
     """Rendered hit of the best `RENDERED_HITS`; None for the others."""
 
 
-class Ranked(NamedTuple):
+class PartitionRanking(NamedTuple):
     """The ranking of one partition."""
 
-    found: list[Found]
-    complete: bool
+    hits: list[PartitionHit]
+    is_complete: bool
     """True if there are no more hits."""
     by_score: bool
     """True if anything ranks; else the order is that of the partition."""
@@ -55,102 +61,108 @@ class Ranked(NamedTuple):
     """True if there is a second stage."""
 
 
-class Wanted(NamedTuple):
+class MissingTerms(NamedTuple):
     """Terms whose global frequency a call needs."""
 
-    keys: tuple[Key, ...]
+    keys: tuple[TermKey, ...]
 
 
-class Holder:
+class PartitionServer:
     """An open partition. Read-only and thread-safe."""
 
-    def __init__(self, home: Path, snapshot: str, statistics: Statistics) -> None:
+    def __init__(self, home: Path, snapshot: str, statistics: GlobalTermStatistics) -> None:
         """Open a snapshot of the partition whose folder is `home`. Raises SnapshotError."""
         world = open_snapshot(home, snapshot)
-        assert isinstance(world.finder, Engine)
+        assert isinstance(world.ranker, RankEngine)
         self._statistics = statistics
-        full = PartEngine.like(world.finder, statistics)
-        self._engines = {"full": full, "plain": full.variant(PLAIN), "weak": full.variant(PLAIN, "title")}
-        self._shelf = world.shelf
-        self._columns = full.columns
+        full = PartitionEngine.over_same_files(world.ranker, statistics)
+        self._engines = {
+            "full": full,
+            "plain": full.with_weights(FLAT_BM25),
+            "weak": full.with_weights(FLAT_BM25, "title"),
+        }
+        self._page_store = world.page_store
+        self._columns = full.doc_values
 
-    def answer(self, method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> Any:
+    def answer(self, method: str, arguments: tuple[Any, ...], frequencies: Mapping[TermKey, int]) -> Any:
         """Return the result of a method of the engine or the page store; `MissingTerms` if frequencies are missing.
 
         `frequencies` has frequencies over all partitions, which are cached.
         """
-        self._statistics.learn(known)
-        if method in _OF_ENGINES:
-            return self._of_engine(method, *given)
-        own = getattr(self, f"_{method}", None)
-        return own(*given) if own else getattr(self._shelf, method)(*given)
+        self._statistics.learn(frequencies)
+        if method in _ENGINE_FUNCTIONS:
+            return self._call_engine(method, *arguments)
+        handler = getattr(self, f"_{method}", None)
+        return handler(*arguments) if handler else getattr(self._page_store, method)(*arguments)
 
-    def _of_engine(self, method: str, name: str, *given: Any) -> Any:
+    def _call_engine(self, method: str, name: str, *arguments: Any) -> Any:
         """Call a function with the named engine."""
-        asked = _OF_ENGINES[method]
+        function = _ENGINE_FUNCTIONS[method]
         try:
-            return asked(self._engines[name], *given)
-        except Unknown:  # run once more to collect all unknown terms, instead of one per round trip
-            wondering = Wondering.like(self._engines[name], self._statistics)
-            assert isinstance(wondering, Wondering)
-            asked(wondering, *given)
-            return Wanted(tuple(sorted(wondering.wanted)))
+            return function(self._engines[name], *arguments)
+        except UnknownTermFrequency:  # run once more to collect all unknown terms, instead of one per round trip
+            collector = MissingTermCollector.over_same_files(self._engines[name], self._statistics)
+            assert isinstance(collector, MissingTermCollector)
+            function(collector, *arguments)
+            return MissingTerms(tuple(sorted(collector.missing_terms)))
 
-    def _frequencies(self, keys: list[Key]) -> list[int]:
-        return [self._engines["full"].own_frequency(*key) for key in keys]
+    def _frequencies(self, keys: list[TermKey]) -> list[int]:
+        return [self._engines["full"].local_frequency(*key) for key in keys]
 
-    def _rows(self, docs: list[int]) -> list[Row]:
-        return [row(self._engines["full"], doc) for doc in docs]
+    def _rows(self, docs: list[int]) -> list[DocRow]:
+        return [doc_row(self._engines["full"], doc) for doc in docs]
 
-    def _copies_in(self, cluster: int) -> list[tuple[int, Row]]:
+    def _copies_in(self, cluster: int) -> list[tuple[int, DocRow]]:
         engine = self._engines["full"]
-        return [(doc, row(engine, doc)) for doc in engine.members(cluster)]
+        return [(doc, doc_row(engine, doc)) for doc in engine.cluster_members(cluster)]
 
     def _listing(self, first: str, last: str) -> list[tuple[str, list[Capture]]]:
-        return list(islice(self._shelf.listing(first, last), LISTED))
+        return list(islice(self._page_store.listing(first, last), LISTING_BATCH))
 
     def _bytes_of(self, archive: Archive, offset: int, length: int) -> list[bytes]:
-        return list(self._shelf.bytes_of(archive, offset, length))
+        return list(self._page_store.bytes_of(archive, offset, length))
 
     def _nearest(self, word: str) -> list[str]:
-        return list(self._shelf.nearest(word))
+        return list(self._page_store.nearest(word))
 
 
-def row(engine: Engine, doc: int) -> Row:
+def doc_row(engine: RankEngine, doc: int) -> DocRow:
     """Return the values that decide whether a page is shown."""
-    columns, cluster = engine.columns, engine.columns.cluster[doc]
-    is_copied = len(engine.members(cluster)) > 0
+    columns, cluster = engine.doc_values, engine.doc_values.cluster[doc]
+    is_copied = len(engine.cluster_members(cluster)) > 0
     return columns.since[doc], columns.until[doc], columns.day[doc], columns.domain[doc], cluster, is_copied
 
 
-def ranked(engine: Engine, parsed: Parsed, limit: int) -> Ranked:
+def rank_partition(engine: RankEngine, parsed: ParsedQuery, limit: int) -> PartitionRanking:
     """Return the best of a partition by BM25, with the factors of the second stage."""
     plan = engine.plan(parsed)
-    hits, complete = engine.first(plan, limit)
-    factors = engine.factors(plan, hits[:DEPTH]) if plan.terms else []
-    order = engine.columns.order
-    found = [
-        Found(
-            score, doc, order[doc], factors[place] if place < len(factors) else 1.0, row(engine, doc),
-            engine.hit(doc, score, plan) if place < SHOWN else None,
+    hits, is_complete = engine.bm25_candidates(plan, limit)
+    factors = engine.rerank_factors(plan, hits[:RERANK_DEPTH]) if plan.terms else []
+    order = engine.doc_values.order
+    partition_hits = [
+        PartitionHit(
+            score, doc, order[doc], factors[rank] if rank < len(factors) else 1.0, doc_row(engine, doc),
+            engine.render_hit(doc, score, plan) if rank < RENDERED_HITS else None,
         )
-        for place, (score, doc) in enumerate(hits)
+        for rank, (score, doc) in enumerate(hits)
     ]  # fmt: skip
-    return Ranked(found, complete, bool(plan.hashes), bool(plan.terms))
+    return PartitionRanking(partition_hits, is_complete, bool(plan.hashes), bool(plan.terms))
 
 
-def _hit(engine: Engine, parsed: Parsed, doc: int, score: float) -> Hit:
-    return engine.hit(doc, score, engine.plan(parsed))
+def _render_hit(engine: RankEngine, parsed: ParsedQuery, doc: int, score: float) -> Hit:
+    return engine.render_hit(doc, score, engine.plan(parsed))
 
 
-def _told(engine: Engine, parsed: Parsed, doc: int, score: float, is_best: bool) -> dict[str, float]:
-    return engine.told(doc, score, engine.plan(parsed), is_best)
+def _explain_factors(
+    engine: RankEngine, parsed: ParsedQuery, doc: int, score: float, is_best: bool
+) -> dict[str, float]:
+    return engine.explain_factors(doc, score, engine.plan(parsed), is_best)
 
 
-_OF_ENGINES: Mapping[str, Any] = {
-    "ranked": ranked,
-    "hit": _hit,
-    "told": _told,
-    "terms": Engine.terms,
-    "frequency": Engine.frequency,
+_ENGINE_FUNCTIONS: Mapping[str, Any] = {
+    "rank_partition": rank_partition,
+    "render_hit": _render_hit,
+    "explain_factors": _explain_factors,
+    "terms": RankEngine.terms,
+    "frequency": RankEngine.frequency,
 }

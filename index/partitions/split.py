@@ -20,27 +20,27 @@ from typing import Any
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.world import World
 from webemu.index.analysis import STEMMERS
-from webemu.index.builders import SPLIT, fingerprint
+from webemu.index.builders import PARTITION_SOURCES, hash_sources
 from webemu.index.catalog import Catalog
 from webemu.index.columns import Columns
-from webemu.index.conditions import months_of
-from webemu.index.manifest import Manifest, read_manifest, switch
-from webemu.index.partitions.engine import Statistics
-from webemu.index.partitions.page_store import SplitShelf
-from webemu.index.partitions.partition import Part
-from webemu.index.partitions.ranker import Asker, Parts, Rows, SplitFinder
+from webemu.index.conditions import list_months
+from webemu.index.manifest import Manifest, read_manifest, set_current
+from webemu.index.partitions.engine import GlobalTermStatistics
+from webemu.index.partitions.page_store import PartitionedPageStore
+from webemu.index.partitions.partition import Partition
+from webemu.index.partitions.ranker import DocValueCache, PartitionClient, PartitionedRanker, PartitionTransport
 from webemu.index.rank import Weights
-from webemu.index.snapshot import Given, Progress, build_of, counted
+from webemu.index.snapshot import BuildInputs, Progress, build_from_counts, count_catalog
 from webemu.index.text import open_index
 
 FILE = "split.json"
 """Name of the file that describes the partitions."""
-ENGINES = ("full", "plain", "weak")
+RANKER_NAMES = ("full", "plain", "weak")
 """Rankers that partitions have; vectors are not partitioned."""
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class PartitionSet:
     """The content of `split.json`."""
 
     id: str
@@ -55,20 +55,20 @@ class Split:
     figures: dict[str, Any]
     """Counts over all partitions, named as in a manifest."""
 
-    def statistics(self) -> Statistics:
+    def statistics(self) -> GlobalTermStatistics:
         """Return what every partition must know of the whole index."""
-        return Statistics(self.figures["documents"], self.newest, self.conditions)
+        return GlobalTermStatistics(self.figures["documents"], self.newest, self.conditions)
 
 
-def home(collection: Path, parts: int, number: int | None = None) -> Path:
+def partition_folder(collection: Path, parts: int, number: int | None = None) -> Path:
     """Return the folder of all partitions, or of one of them."""
     folder = collection / "parts" / str(parts)
     return folder if number is None else folder / str(number)
 
 
-def split(
+def split_collection(
     collection: Path, parts: int, workers: int = 1, progress: Progress | None = None, weights: Weights = Weights()
-) -> Split:
+) -> PartitionSet:
     """Build the snapshots of all partitions, except those that exist, and write `split.json`.
 
     partitions = split_collection(Path("webemu-data/default"), 8, workers=4)
@@ -76,77 +76,82 @@ def split(
     anchors = collection / f".anchors.{os.getpid()}.parquet"
     snapshots = []
     try:
-        found = counted(collection, anchors)
+        counts = count_catalog(collection, anchors)
         for number in range(parts):
-            place = home(collection, parts, number)
-            place.mkdir(parents=True, exist_ok=True)
-            given = Given(collection, place, anchors, weights, Part(number, parts))
-            snapshots.append(build_of(given, found, workers, progress))
-            switch(place, snapshots[-1])
+            folder = partition_folder(collection, parts, number)
+            folder.mkdir(parents=True, exist_ok=True)
+            inputs = BuildInputs(collection, folder, anchors, weights, Partition(number, parts))
+            snapshots.append(build_from_counts(inputs, counts, workers, progress))
+            set_current(folder, snapshots[-1])
     finally:
         anchors.unlink(missing_ok=True)
-    made = _summed(collection, tuple(snapshots))
-    file = home(collection, parts) / FILE
-    part = file.with_suffix(".part")  # written beside, then renamed: readers never see half a file
-    part.write_text(json.dumps(asdict(made), indent=1))
-    part.replace(file)
-    return made
+    partitions = _describe_partitions(collection, tuple(snapshots))
+    file = partition_folder(collection, parts) / FILE
+    temporary = file.with_suffix(".part")  # written beside, then renamed: readers never see half a file
+    temporary.write_text(json.dumps(asdict(partitions), indent=1))
+    temporary.replace(file)
+    return partitions
 
 
-def read_split(collection: Path, parts: int) -> Split:
+def read_partitions(collection: Path, parts: int) -> PartitionSet:
     """Return the content of `split.json`. Raises SnapshotError if the collection is not split that way."""
     try:
-        told = json.loads((home(collection, parts) / FILE).read_text())
+        stored_fields = json.loads((partition_folder(collection, parts) / FILE).read_text())
     except FileNotFoundError:
         raise SnapshotError(
             f"the collection is not split into {parts} partitions",
             action=f"webemu snapshots split {parts}",
-            place=str(collection),
+            location=str(collection),
         ) from None
-    return Split(**{**told, "snapshots": tuple(told["snapshots"]), "bases": tuple(told["bases"])})
+    return PartitionSet(
+        **{**stored_fields, "snapshots": tuple(stored_fields["snapshots"]), "bases": tuple(stored_fields["bases"])}
+    )
 
 
-def split_world(name: str, made: Split, parts: Parts) -> World:
+def partitioned_world(name: str, partitions: PartitionSet, transport: PartitionTransport) -> World:
     """Return the partitions as one world, for the collection of this name."""
-    asker = Asker(parts, len(made.snapshots))
-    rows = Rows(asker, made.bases)
-    engines = {engine: SplitFinder(asker, rows, engine) for engine in ENGINES}
-    told = {"collection": name, **made.figures, "parts": len(made.snapshots)}
-    return World(made.id, engines["full"], SplitShelf(asker, rows), told, engines)
+    client = PartitionClient(transport, len(partitions.snapshots))
+    doc_values = DocValueCache(client, partitions.bases)
+    engines = {engine: PartitionedRanker(client, doc_values, engine) for engine in RANKER_NAMES}
+    world_figures = {"collection": name, **partitions.figures, "parts": len(partitions.snapshots)}
+    return World(partitions.id, engines["full"], PartitionedPageStore(client, doc_values), world_figures, engines)
 
 
-def _summed(collection: Path, snapshots: tuple[str, ...]) -> Split:
+def _describe_partitions(collection: Path, snapshots: tuple[str, ...]) -> PartitionSet:
     """Return the description of all partitions, summed from their manifests."""
-    places = [home(collection, len(snapshots), number) / "snapshots" / id for number, id in enumerate(snapshots)]
-    manifests = [read_manifest(place) for place in places]
+    folders = [
+        partition_folder(collection, len(snapshots), number) / "snapshots" / id for number, id in enumerate(snapshots)
+    ]
+    manifests = [read_manifest(folder) for folder in folders]
     conditions: Counter[str] = Counter()
-    for place in places:
-        conditions.update(_conditions(place / "text"))
-    newest = max(max(Columns(place / "columns").since, default=0) for place in places)
+    for folder in folders:
+        conditions.update(_count_conditions(folder / "text"))
+    newest = max(max(Columns(folder / "columns").since, default=0) for folder in folders)
     figures = {
-        name: sum(getattr(one, name) for one in manifests) for name in ("captures", "urls", "pages", "documents")
+        name: sum(getattr(manifest, name) for manifest in manifests)
+        for name in ("captures", "urls", "pages", "documents")
     }
-    figures = {"sources": manifests[0].sources, **figures, "hosts": _hosts(collection)}
-    return Split(_id(snapshots), snapshots, _bases(manifests), newest, dict(conditions), figures)
+    figures = {"sources": manifests[0].sources, **figures, "hosts": _count_hosts(collection)}
+    return PartitionSet(_hash_snapshots(snapshots), snapshots, _first_ids(manifests), newest, dict(conditions), figures)
 
 
-def _id(snapshots: tuple[str, ...]) -> str:
-    return blake2b(json.dumps([fingerprint(SPLIT), snapshots]).encode(), digest_size=8).hexdigest()
+def _hash_snapshots(snapshots: tuple[str, ...]) -> str:
+    return blake2b(json.dumps([hash_sources(PARTITION_SOURCES), snapshots]).encode(), digest_size=8).hexdigest()
 
 
-def _bases(manifests: list[Manifest]) -> tuple[int, ...]:
-    return tuple(sum(one.pages for one in manifests[:number]) for number in range(len(manifests)))
+def _first_ids(manifests: list[Manifest]) -> tuple[int, ...]:
+    return tuple(sum(manifest.pages for manifest in manifests[:number]) for number in range(len(manifests)))
 
 
-def _conditions(text: Path) -> dict[str, int]:
+def _count_conditions(text: Path) -> dict[str, int]:
     """Return the number of pages of each language and month in one partition."""
     searcher = open_index(text).searcher()
     keys = [f"l:{code}" for code in STEMMERS]
-    keys += [f"m:{month}" for month in months_of(lambda field, term: int(searcher.doc_freq(field, term)))]
+    keys += [f"m:{month}" for month in list_months(lambda field, term: int(searcher.doc_freq(field, term)))]
     return {key: int(searcher.doc_freq("key", key)) for key in keys}
 
 
-def _hosts(collection: Path) -> int:
+def _count_hosts(collection: Path) -> int:
     """Return the number of hosts: summing over partitions would count hosts twice."""
     with Catalog(collection, read_only=True) as catalog:
         row = catalog.db.execute("SELECT count(DISTINCT url_host_name) FROM captures").fetchone()

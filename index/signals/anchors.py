@@ -16,20 +16,20 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
-PER_PAGE = 12
+MAX_TEXTS_PER_PAGE = 12
 """Texts of a page that are kept, the heaviest ones."""
-MAX_TEXT = 80
+MAX_TEXT_CHARACTERS = 80
 """Characters of a text that are kept."""
 MAX_TARGETS = 20
 """Targets of one domain above which a text is navigation and left out."""
-NOFOLLOW = 0.5
+NOFOLLOW_VOTE = 0.5
 """Vote of a domain whose links with this text are all marked nofollow."""
-LINKS_AT_ONCE = 2_000_000
+MAX_LINKS_PER_ROUND = 2_000_000
 """Links above which votes are counted in several rounds: DuckDB cannot spill all of a round's memory to disk."""
-OWN_PAGES = 100
+FULL_VOTE_PAGES = 100
 """Linking pages from which a text of the page's own domain weighs as much as another domain's vote."""
 
-Anchors = list[tuple[str, float]]
+LinkTexts = list[tuple[str, float]]
 """(text, weight) of the links to one page, heaviest first."""
 
 _LOOSE = r"""
@@ -54,7 +54,7 @@ _NEARBY = """
 CREATE OR REPLACE TEMP TABLE anchor_nearby AS
 SELECT anchor_loose(url) AS key, min(url) AS url FROM anchor_places GROUP BY ALL
 """
-_ASKED = """
+_WANTED_TARGETS = """
 CREATE OR REPLACE TEMP TABLE anchor_asked AS
 WITH asked AS (SELECT DISTINCT target FROM anchor_links),
      moved AS (SELECT url, min(fetch_redirect) AS url_after FROM captures
@@ -105,7 +105,7 @@ FROM read_parquet('{path}') GROUP BY source_id
 """
 
 
-def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") -> dict[int, int]:
+def gather_anchors(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") -> dict[int, int]:
     """Write the link texts of every searchable page to a Parquet file; return a hash per source.
 
     `leave_out` is an SQL condition on `c.url`, the linking page: links of pages that meet it do not count.
@@ -113,20 +113,20 @@ def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") 
     values = {
         "leave_out": leave_out,
         "path": str(path).replace("'", "''"),
-        "max_text": MAX_TEXT,
+        "max_text": MAX_TEXT_CHARACTERS,
         "max_targets": MAX_TARGETS,
-        "nofollow": NOFOLLOW,
-        "own_pages": OWN_PAGES,
-        "per_page": PER_PAGE,
+        "nofollow": NOFOLLOW_VOTE,
+        "own_pages": FULL_VOTE_PAGES,
+        "per_page": MAX_TEXTS_PER_PAGE,
     }
     db.execute(
         "SET preserve_insertion_order = false"
     )  # every query sorts what it returns; insertion order costs memory
     db.execute(_LOOSE)
-    for statement in (_LINKS, _PLACES, _NEARBY, _ASKED, _TARGETS, _SPREAD, _EMPTY):
+    for statement in (_LINKS, _PLACES, _NEARBY, _WANTED_TARGETS, _TARGETS, _SPREAD, _EMPTY):
         db.execute(statement.format(**values))
     links: int = db.execute("SELECT count(*) FROM anchor_links").fetchall()[0][0]
-    parts = 1 + links // LINKS_AT_ONCE
+    parts = 1 + links // MAX_LINKS_PER_ROUND
     for part in range(parts):
         db.execute(_VOTES.format(**values, parts=parts, part=part))
     db.execute(_WRITE.format(**values))
@@ -135,7 +135,7 @@ def gather(db: duckdb.DuckDBPyConnection, path: Path, leave_out: str = "false") 
     return dict(db.execute(_CONTENTS.format(**values)).fetchall())
 
 
-def anchors_of(path: Path, source: int, start: int, end: int) -> Iterator[tuple[int, Anchors]]:
+def read_anchors(path: Path, source: int, start: int, end: int) -> Iterator[tuple[int, LinkTexts]]:
     """Yield (warc_record_offset, link texts) of the pages of a source, by offset, from `start` to before `end`."""
     part = [("source_id", "=", source), ("warc_record_offset", ">=", start), ("warc_record_offset", "<", end)]
     table = pq.read_table(path, columns=["warc_record_offset", "text", "weight"], filters=part)

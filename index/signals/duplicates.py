@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from webemu.index.blobs import map_file
 
-SIMILAR = 0.8
+MIN_SIMILARITY = 0.8
 """Smallest Jaccard similarity of the shingles of two duplicates, estimated from their signatures."""
-LENGTHS = 0.7
+MIN_LENGTH_RATIO = 0.7
 """Smallest ratio of the word counts of two duplicates, the shorter to the longer."""
 BANDS, ROWS = 16, 8
 """Bands of a signature, and bytes of a band: pairs share a band with a chance of 95% at similarity 0.8, 6% at 0.5."""
-CROWDED = 50
+MAX_BAND_TEXTS = 50
 """Texts that may share a band; a band of more is a template."""
 FOLDER = "duplicates"
 """Name of the folder in a snapshot."""
@@ -43,7 +43,7 @@ WITH texts AS (SELECT text_hash, min(signature) AS signature, min(url_host_regis
 SELECT text_hash, domain, band, array_slice(signature, {ROWS} * band + 1, {ROWS} * band + {ROWS}) AS value
 FROM texts, range({BANDS}) bands(band)
 WINDOW same AS (PARTITION BY band, value)
-QUALIFY count(*) OVER same BETWEEN 2 AND {CROWDED} AND min(domain) OVER same <> max(domain) OVER same
+QUALIFY count(*) OVER same BETWEEN 2 AND {MAX_BAND_TEXTS} AND min(domain) OVER same <> max(domain) OVER same
 """
 _PAIRS = f"""
 WITH pairs AS (SELECT DISTINCT a.text_hash AS one, b.text_hash AS other
@@ -53,7 +53,7 @@ WITH pairs AS (SELECT DISTINCT a.text_hash AS one, b.text_hash AS other
                WHERE searchable AND text_hash IN (SELECT text_hash FROM near_band) GROUP BY text_hash)
 SELECT one, other, a.signature, b.signature
 FROM pairs JOIN texts a ON a.text_hash = one JOIN texts b ON b.text_hash = other
-WHERE least(a.words, b.words) >= {LENGTHS} * greatest(a.words, b.words) ORDER BY one, other
+WHERE least(a.words, b.words) >= {MIN_LENGTH_RATIO} * greatest(a.words, b.words) ORDER BY one, other
 """
 _TEXTS = """
 WITH texts AS (SELECT text_hash, min(text) AS text FROM pages
@@ -80,54 +80,62 @@ WHERE doc IS NOT NULL ORDER BY cluster, doc
 def write_clusters(db: duckdb.DuckDBPyConnection) -> None:
     """Fill the temporary table cluster_of(text_hash, cluster): the text hash of each text's leader, mostly its own."""
     db.execute(_BANDED)
-    pairs = [(one, other) for one, other, a, b in _rows(db, _PAIRS) if similarity(a, b) >= SIMILAR]
+    pairs = [
+        (first, second)
+        for first, second, a, b in _stream_rows(db, _PAIRS)
+        if estimate_similarity(a, b) >= MIN_SIMILARITY
+    ]
     db.execute("DROP TABLE near_band")
-    _table(db, "alike", ("one", "other"), pairs)
-    leaders = led([(one, other) for one, other, a, b in _rows(db, _TEXTS) if same_words(a, b)])
-    _table(db, "led_by", ("text_hash", "leader"), list(leaders.items()))
+    _register_pairs(db, "alike", ("one", "other"), pairs)
+    leaders = assign_cluster_leaders(
+        [(first, second) for first, second, a, b in _stream_rows(db, _TEXTS) if is_word_subset(a, b)]
+    )
+    _register_pairs(db, "led_by", ("text_hash", "leader"), list(leaders.items()))
     db.execute(_CLUSTERS)
     for name in ("alike", "led_by"):
         db.unregister(name)
 
 
-def _rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]]:
-    found = db.execute(sql)
-    while rows := found.fetchmany(1000):
+def _stream_rows(db: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any, ...]]:
+    result = db.execute(sql)
+    while rows := result.fetchmany(1000):
         yield from rows
 
 
-def _table(db: duckdb.DuckDBPyConnection, name: str, columns: tuple[str, str], rows: list[tuple[int, int]]) -> None:
+def _register_pairs(
+    db: duckdb.DuckDBPyConnection, name: str, columns: tuple[str, str], rows: list[tuple[int, int]]
+) -> None:
     """Register pairs of integers as a table with two columns."""
-    values = (pa.array([row[place] for row in rows], pa.int64()) for place in range(2))
+    values = (pa.array([row[column] for row in rows], pa.int64()) for column in range(2))
     db.register(name, pa.table(dict(zip(columns, values, strict=True))))
 
 
-def similarity(one: bytes, other: bytes) -> float:
+def estimate_similarity(first: bytes, second: bytes) -> float:
     """Return the Jaccard similarity of two signatures, corrected for bytes that are equal by chance."""
-    equal: float = sum(map(eq, one, other)) / len(one)
+    equal: float = sum(map(eq, first, second)) / len(first)
     return (equal - 1 / 256) / (1 - 1 / 256)
 
 
-def same_words(one: str, other: str) -> bool:
+def is_word_subset(first: str, second: str) -> bool:
     """True if one of two texts has no word that the other lacks."""
-    a, b = set(_WORDS.findall(one.lower())), set(_WORDS.findall(other.lower()))
+    a, b = set(_WORDS.findall(first.lower())), set(_WORDS.findall(second.lower()))
     return a <= b or b <= a
 
 
-def led(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
+def assign_cluster_leaders(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
     """Return the leader of each text that has one. Texts with the most similar texts lead those that have no leader
     yet.
     """
-    near: dict[int, list[int]] = {}
-    for one, other in pairs:
-        near.setdefault(one, []).append(other)
-        near.setdefault(other, []).append(one)
+    similar_texts: dict[int, list[int]] = {}
+    for text_hash, other in pairs:
+        similar_texts.setdefault(text_hash, []).append(other)
+        similar_texts.setdefault(other, []).append(text_hash)
     leader: dict[int, int] = {}
     # Most similar texts first; the number breaks ties, so that every build has the same leaders.
-    for one in sorted(near, key=lambda number: (-len(near[number]), number)):
-        if one not in leader:
-            for other in near[one]:
-                leader.setdefault(other, one)
+    for text_hash in sorted(similar_texts, key=lambda number: (-len(similar_texts[number]), number)):
+        if text_hash not in leader:
+            for other in similar_texts[text_hash]:
+                leader.setdefault(other, text_hash)
     return leader
 
 
@@ -153,9 +161,9 @@ class Duplicates:
         self._starts: memoryview = map_file(folder / "starts.bin").cast("I")
         self._docs: memoryview = map_file(folder / "docs.bin").cast("I")
 
-    def of(self, cluster: int) -> Sequence[int]:
+    def members_of(self, cluster: int) -> Sequence[int]:
         """Return the dense ids of all searchable pages of a cluster, past captures included; empty if it has one."""
-        place = bisect_left(self._clusters, cluster)
-        if place == len(self._clusters) or self._clusters[place] != cluster:
+        index = bisect_left(self._clusters, cluster)
+        if index == len(self._clusters) or self._clusters[index] != cluster:
             return ()
-        return self._docs[self._starts[place] : self._starts[place + 1]]
+        return self._docs[self._starts[index] : self._starts[index + 1]]

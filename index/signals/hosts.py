@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from webemu.emulator.errors import SourceError
 
-WORK = 50_000_000
+MAX_TRAVERSALS = 50_000_000
 """Link traversals at most; a larger graph is searched from a sample of its hosts."""
 RANKS = "CREATE TABLE IF NOT EXISTS host_ranks (host VARCHAR, harmonic_pos BIGINT, harmonic_value DOUBLE, hosts BIGINT)"
 """Table of imported ranks for the hosts of the crawl: position, value, and number of positions in the file."""
@@ -32,10 +32,10 @@ _NAMES = {
     "name": ("host_rev",),
 }
 """Names of the columns of a ranks file; releases differ."""
-NAME = r"regexp_replace(url_host_name, '^www\.', '')"
+HOST_NAME_SQL = r"regexp_replace(url_host_name, '^www\.', '')"
 """SQL expression of a host's name without `www.`, for a row of `captures`."""
-_READ = f"""
-WITH wanted AS (SELECT DISTINCT {NAME} AS host, array_to_string(list_reverse(string_split({{key}}, '.')), '.') AS name
+_READ_RANKS = f"""
+WITH wanted AS (SELECT DISTINCT {HOST_NAME_SQL} AS host, array_to_string(list_reverse(string_split({{key}}, '.')), '.') AS name
                 FROM captures WHERE url_host_name <> ''),
      ranked AS (SELECT host, min(try_cast({{position}} AS BIGINT)) AS first,
                        max(try_cast({{position}} AS BIGINT)) AS last, max(try_cast({{value}} AS DOUBLE)) AS value
@@ -46,16 +46,16 @@ SELECT host, first, value, (SELECT max(last) FROM ranked) AS hosts FROM ranked W
 """
 
 
-def read_ranks(db: duckdb.DuckDBPyConnection, path: Path) -> int:
+def import_ranks(db: duckdb.DuckDBPyConnection, path: Path) -> int:
     """Import from a ranks file the hosts that the crawl has; return how many.
 
     The file is tab-separated, gzip or plain, of hosts or of domains. Its ranks replace those of an earlier file,
     unless none of its hosts is in the crawl. Raises SourceError if it is no ranks file.
     """
-    header, columns = ranks_columns(path)
-    key = "url_host_registered_domain" if any(name.startswith("n_host") for name in header) else NAME
+    header, columns = read_ranks_columns(path)
+    key = "url_host_registered_domain" if any(name.startswith("n_host") for name in header) else HOST_NAME_SQL
     types = dict.fromkeys(header, "VARCHAR")  # numbers are cast one by one, so that a bad line is skipped
-    reading = _READ.format(key=key, columns=types, **columns)
+    reading = _READ_RANKS.format(key=key, columns=types, **columns)
     try:
         db.execute(f"CREATE OR REPLACE TEMP TABLE ranks_read AS {reading}", [str(path)])
     except duckdb.Error as error:
@@ -70,9 +70,9 @@ def read_ranks(db: duckdb.DuckDBPyConnection, path: Path) -> int:
     return int(row[0]) if row else 0
 
 
-def ranks_columns(path: Path) -> tuple[list[str], dict[str, str]]:
+def read_ranks_columns(path: Path) -> tuple[list[str], dict[str, str]]:
     """Return all columns of a ranks file, and the names of those that are read. Raises SourceError if it is none."""
-    header = _header(path)
+    header = _read_header(path)
     columns = {field: next((name for name in names if name in header), "") for field, names in _NAMES.items()}
     if not all(columns.values()):
         raise SourceError(
@@ -82,7 +82,7 @@ def ranks_columns(path: Path) -> tuple[list[str], dict[str, str]]:
     return header, columns
 
 
-def _header(path: Path) -> list[str]:
+def _read_header(path: Path) -> list[str]:
     """Return the column names in the first line."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
@@ -93,7 +93,7 @@ def _header(path: Path) -> list[str]:
     return [name.strip().lstrip("#") for name in first.rstrip("\n").split("\t")]
 
 
-def ranks_hash(db: duckdb.DuckDBPyConnection) -> str:
+def hash_ranks(db: duckdb.DuckDBPyConnection) -> str:
     """Return a hash of the imported ranks, which is part of a snapshot's id; empty if none were imported."""
     row = db.execute(
         "SELECT md5(string_agg(concat_ws(' ', host, harmonic_pos, hosts), ',' ORDER BY host)) FROM host_ranks"
@@ -101,7 +101,7 @@ def ranks_hash(db: duckdb.DuckDBPyConnection) -> str:
     return (row.fetchone() or ("",))[0] or ""
 
 
-_OF_RANKS = """
+_PRIORS_FROM_RANKS = """
 INSERT INTO host_prior
 SELECT host, round(greatest(0, 1 - ln(harmonic_pos) / ln(1 + hosts)), 4) FROM host_ranks
 """
@@ -111,20 +111,20 @@ def write_priors(db: duckdb.DuckDBPyConnection) -> None:
     """Fill the temporary table host_prior(name, host)."""
     db.execute("CREATE OR REPLACE TEMP TABLE host_prior (name VARCHAR, host FLOAT)")
     if db.execute("SELECT 1 FROM host_ranks LIMIT 1").fetchone():
-        db.execute(_OF_RANKS)
+        db.execute(_PRIORS_FROM_RANKS)
         return
-    names, links = _graph(db)
-    db.register("found", pa.table({"name": names, "host": scaled(centralities(names, links))}))
+    names, links = _read_graph(db)
+    db.register("found", pa.table({"name": names, "host": normalize_centrality(compute_centralities(names, links))}))
     db.execute("INSERT INTO host_prior SELECT * FROM found")
     db.unregister("found")
 
 
-_HOSTS = f"SELECT DISTINCT {NAME} AS host FROM captures WHERE url_host_name <> '' ORDER BY host"
+_HOSTS = f"SELECT DISTINCT {HOST_NAME_SQL} AS host FROM captures WHERE url_host_name <> '' ORDER BY host"
 _LINKS = f"""
-WITH named AS (SELECT {NAME} AS host, min(url_host_registered_domain) AS domain FROM captures
+WITH named AS (SELECT {HOST_NAME_SQL} AS host, min(url_host_registered_domain) AS domain FROM captures
                WHERE url_host_name <> '' GROUP BY host),
      placed AS (SELECT host, domain, row_number() OVER (ORDER BY host) - 1 AS number FROM named),
-     found AS (SELECT DISTINCT {NAME} AS host,
+     found AS (SELECT DISTINCT {HOST_NAME_SQL} AS host,
                       regexp_replace(split_part(split_part(target, '/', 3), ':', 1), '^www\\.', '') AS target
                FROM links JOIN captures USING (source_id, warc_record_offset))
 SELECT a.number, b.number FROM found f JOIN placed a ON a.host = f.host JOIN placed b ON b.host = f.target
@@ -132,12 +132,12 @@ WHERE a.domain <> b.domain ORDER BY ALL
 """
 
 
-def _graph(db: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[int, int]]]:
+def _read_graph(db: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the hosts in alphabetical order, and the links between them by number."""
     return [name for (name,) in db.execute(_HOSTS).fetchall()], db.execute(_LINKS).fetchall()
 
 
-def centralities(names: Sequence[str], links: Sequence[tuple[int, int]]) -> list[float]:
+def compute_centralities(names: Sequence[str], links: Sequence[tuple[int, int]]) -> list[float]:
     """Return the harmonic centrality of each host, exact if the graph is small.
 
     In a large graph, direct links count exactly, and longer paths are estimated from a sample of hosts, chosen by
@@ -148,20 +148,22 @@ def centralities(names: Sequence[str], links: Sequence[tuple[int, int]]) -> list
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(len(names)))
     graph.extend_from_edge_list(links)
-    sample = max(1, min(len(names), WORK // max(1, len(names) + len(links))))
-    mixed = sorted(range(len(names)), key=lambda number: md5(names[number].encode("utf-8", "replace")).digest())
-    found = [0.0] * len(names)
-    for start in sorted(mixed[:sample]):
+    sample = max(1, min(len(names), MAX_TRAVERSALS // max(1, len(names) + len(links))))
+    shuffled_hosts = sorted(
+        range(len(names)), key=lambda number: md5(names[number].encode("utf-8", "replace")).digest()
+    )
+    harmonic = [0.0] * len(names)
+    for start in sorted(shuffled_hosts[:sample]):
         # From distance 2: direct links are counted exactly below.
         for distance, layer in enumerate(rustworkx.bfs_layers(graph, [start])[2:], 2):
             for number in layer:
-                found[number] += len(names) / sample / distance
+                harmonic[number] += len(names) / sample / distance
     for _, target in links:
-        found[target] += 1.0
-    return found
+        harmonic[target] += 1.0
+    return harmonic
 
 
-def scaled(found: list[float]) -> list[float]:
+def normalize_centrality(harmonic: list[float]) -> list[float]:
     """Return centralities on a logarithmic scale in [0, 1]; a host that every other one links to has 1."""
-    most = log(max(2, len(found)))
-    return [round(min(1.0, log(1 + one) / most), 4) for one in found]
+    max_log = log(max(2, len(harmonic)))
+    return [round(min(1.0, log(1 + value) / max_log), 4) for value in harmonic]

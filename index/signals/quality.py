@@ -2,9 +2,9 @@
 reason.
 
 The rules are those of Gopher (Rae et al. 2021, "Scaling Language Models", table A1) on the columns that
-`webemu.ingest.measures` fills: at least 50 words, of 3 to 10 characters on average, 80% of them with a letter; at most one
-symbol in 10 words; at most 90% of lines with a bullet, 30% that end in an ellipsis, 30% repeated; two common English
-words in an English text. Rules about words do not apply to scripts without spaces.
+`webemu.ingest.measures` fills: at least 50 words, of 3 to 10 characters on average, 80% of them with a letter; at most
+one symbol in 10 words; at most 90% of lines with a bullet, 30% that end in an ellipsis, 30% repeated; two common
+English words in an English text. Rules about words do not apply to scripts without spaces.
 """
 
 from __future__ import annotations

@@ -9,17 +9,17 @@ from __future__ import annotations
 from datetime import date
 
 from webemu.index.markup import MAX_CHARACTERS
-from webemu.ingest.extract.charset import sniff
+from webemu.ingest.extract.charset import sniff_charset
 from webemu.ingest.extract.html import extract_html
-from webemu.ingest.extract.kind import HTML, kind_of
+from webemu.ingest.extract.kind import HTML, detect_media_type
 from webemu.ingest.extract.non_html import extract_json, extract_pdf, extract_plain, extract_xml
 from webemu.ingest.extract.types import Extracted
 
-__all__ = ["Extracted", "extract", "extract_html", "kind_of", "sniff"]
+__all__ = ["Extracted", "detect_media_type", "extract", "extract_html", "sniff_charset"]
 
 _MAX_BYTES = 4 * MAX_CHARACTERS
 """Bytes of a body that are decoded: a character takes at most four."""
-_PROGRAMS = frozenset(
+_CODE_TYPES = frozenset(
     {"text/css", "text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript"}
 )
 """Textual types that hold code and so give no page."""
@@ -32,7 +32,7 @@ def extract(
     url: str,
     hint_charset: str | None,
     truncated: str | None,
-    fetched: date | None,
+    fetch_date: date | None,
 ) -> tuple[Extracted | None, str, str | None, str | None]:
     """Extract the text of a body and return (extraction, detected media type, charset, drop reason). Never raises.
 
@@ -45,28 +45,30 @@ def extract(
 
         document, media_type, charset, reason = extract(body, "text/html", "utf-8", url, None, None, None)
     """
-    kind = kind_of(body, declared_mime, url)
-    if kind == "application/pdf":
-        found, reason = extract_pdf(body, truncated)
-        return found, kind, None, reason
-    if not _is_text(kind) or not body:
-        return None, kind, None, None
-    charset = sniff(body, http_charset, hint_charset, kind)
-    if kind in _PROGRAMS or kind == "image/svg+xml":
-        return None, kind, charset, None
+    media_type = detect_media_type(body, declared_mime, url)
+    if media_type == "application/pdf":
+        pdf_document, reason = extract_pdf(body, truncated)
+        return pdf_document, media_type, None, reason
+    if not _is_text(media_type) or not body:
+        return None, media_type, None, None
+    charset = sniff_charset(body, http_charset, hint_charset, media_type)
+    if media_type in _CODE_TYPES or media_type == "image/svg+xml":
+        return None, media_type, charset, None
     # Decoders keep a BOM as a character; it is no part of the text.
-    document = _read(body[:_MAX_BYTES].decode(charset, "replace").removeprefix("\ufeff"), kind, url, fetched)
-    reason = document.cut or ("text-too-large" if len(body) > _MAX_BYTES else None)
-    return document, kind, charset, reason or (None if document.text or document.title else "no-text")
+    document = _extract_text(
+        body[:_MAX_BYTES].decode(charset, "replace").removeprefix("\ufeff"), media_type, url, fetch_date
+    )
+    reason = document.cut_reason or ("text-too-large" if len(body) > _MAX_BYTES else None)
+    return document, media_type, charset, reason or (None if document.text or document.title else "no-text")
 
 
-def _is_text(kind: str) -> bool:
-    return kind.startswith("text/") or kind.endswith(("json", "xml", "javascript"))
+def _is_text(media_type: str) -> bool:
+    return media_type.startswith("text/") or media_type.endswith(("json", "xml", "javascript"))
 
 
-def _read(source: str, kind: str, url: str, fetched: date | None) -> Extracted:
-    if kind in HTML:
-        return extract_html(source, url, fetched)
-    if kind.endswith("xml"):
+def _extract_text(source: str, media_type: str, url: str, fetch_date: date | None) -> Extracted:
+    if media_type in HTML:
+        return extract_html(source, url, fetch_date)
+    if media_type.endswith("xml"):
         return extract_xml(source)
-    return extract_json(source) if kind.endswith("json") else extract_plain(source)
+    return extract_json(source) if media_type.endswith("json") else extract_plain(source)

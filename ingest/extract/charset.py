@@ -20,7 +20,7 @@ _BOMS = (
     (b"\xfe\xff", "utf-16be"),
     (b"\xff\xfe", "utf-16le"),
 )
-_NAMES = {
+_CODEC_NAMES = {
     "cp1252": "windows-1252",
     "gbk": "gb18030",  # WHATWG decodes gbk and gb2312 with gb18030's decoder
     "shift_jis": "cp932",  # Python's own shift_jis lacks the extensions browsers decode
@@ -35,22 +35,22 @@ _NAMES = {
     "cp866": "ibm866",
 }
 """Names of codecs by the name that resiliparse gives them."""
-_LABELS = {
+_EXTRA_LABELS = {
     "x-mac-cyrillic": "mac-cyrillic",
     "x-mac-ukrainian": "mac-cyrillic",
     "x-user-defined": "windows-1252",
 }
 """Codecs of labels that resiliparse does not map."""
-_TAG = re.compile(
+_TAG_PATTERN = re.compile(
     rb"<!--.*?(?:-->|\Z)|<meta[\s/](?P<meta>(?:[^>\"']|\"[^\"]*\"|'[^']*')*)|</?[a-z](?:[^>\"']|\"[^\"]*\"|'[^']*')*|<[!/?][^>]*",
     re.IGNORECASE | re.DOTALL,
 )
 _ATTRIBUTE = re.compile(rb"([^\s\"'>/=]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
 _CONTENT_CHARSET = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"']+))", re.IGNORECASE)
-_XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([^\"'>]+)[\"']")
+_XML_DECLARATION = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([^\"'>]+)[\"']")
 
 
-def canonical(label: str | bytes | None) -> str | None:
+def resolve_label(label: str | bytes | None) -> str | None:
     """Return the codec for an encoding label, or None if browsers do not know the label.
 
     resolve_label("latin1")  # "windows-1252"
@@ -58,26 +58,28 @@ def canonical(label: str | bytes | None) -> str | None:
     if not label:
         return None
     text = (label.decode("latin-1") if isinstance(label, bytes) else label).strip().lower()
-    known = _LABELS.get(text)
-    if known is None:
+    codec = _EXTRA_LABELS.get(text)
+    if codec is None:
         mapped = map_encoding_to_html5(text, False) if text.isascii() else None
         if mapped is None:
             return None
-        known = _NAMES.get(mapped) or _whatwg(mapped)
+        codec = _CODEC_NAMES.get(mapped) or _to_whatwg_name(mapped)
     try:
-        codecs.lookup(known)
+        codecs.lookup(codec)
     except LookupError:
         return None
-    return known
+    return codec
 
 
-def _whatwg(codec: str) -> str:
+def _to_whatwg_name(codec: str) -> str:
     if codec.startswith("cp125"):
         return "windows-" + codec[2:]
     return codec.replace("iso8859", "iso-8859")
 
 
-def sniff(body: bytes, http_charset: str | None = None, hint: str | None = None, kind: str = "text/html") -> str:
+def sniff_charset(
+    body: bytes, http_charset: str | None = None, hint: str | None = None, media_type: str = "text/html"
+) -> str:
     r"""Return the encoding of a text body. Never raises.
 
     `media_type` is that of the body; `hint` is the charset that the crawler detected, and is believed only if the bytes
@@ -88,31 +90,40 @@ def sniff(body: bytes, http_charset: str | None = None, hint: str | None = None,
     for bom, name in _BOMS:
         if body.startswith(bom):
             return name
-    if kind.endswith("json"):
+    if media_type.endswith("json"):
         return "utf-8"
-    return canonical(http_charset) or _declared(body, kind) or _believable(hint, body) or _guess(body)
+    return (
+        resolve_label(http_charset)
+        or _find_declared_charset(body, media_type)
+        or _check_hint(hint, body)
+        or _guess_charset(body)
+    )
 
 
-def _declared(body: bytes, kind: str) -> str | None:
+def _find_declared_charset(body: bytes, media_type: str) -> str | None:
     """Return the encoding that a text body declares by its first bytes, a meta element or an XML declaration."""
     # "<?x" in UTF-16 without a BOM.
     if body.startswith((b"<\0?\0x\0", b"\0<\0?\0x")):
         return "utf-16le" if body[0] else "utf-16be"
-    if kind == "text/plain":
+    if media_type == "text/plain":
         return None
-    return _meta(body[:PRESCAN_BYTES]) or _xml(body[:PRESCAN_BYTES], kind) or _late_meta(body)
+    return (
+        _find_meta_charset(body[:PRESCAN_BYTES])
+        or _find_xml_charset(body[:PRESCAN_BYTES], media_type)
+        or _find_late_meta_charset(body)
+    )
 
 
-def _xml(head: bytes, kind: str) -> str | None:
+def _find_xml_charset(head: bytes, media_type: str) -> str | None:
     """Return the encoding of an XML declaration. XML without one is UTF-8; HTML without one is undecided (None)."""
     if not head.startswith(b"<?xml"):
         return None
-    if found := _XML.match(head):
-        return _declarable(canonical(found[1]))
-    return "utf-8" if kind.endswith("xml") else None
+    if match := _XML_DECLARATION.match(head):
+        return _replace_utf16(resolve_label(match[1]))
+    return "utf-8" if media_type.endswith("xml") else None
 
 
-def _late_meta(body: bytes) -> str | None:
+def _find_late_meta_charset(body: bytes) -> str | None:
     """Return the encoding of a declaration after the prescan.
 
     The parser of the HTML standard restarts when it meets one ("change the encoding").
@@ -120,53 +131,53 @@ def _late_meta(body: bytes) -> str | None:
     head = body[:_LATE_META_BYTES]
     if len(body) <= PRESCAN_BYTES or b"charset" not in head[PRESCAN_BYTES - 16 :].lower():
         return None
-    return _meta(head)
+    return _find_meta_charset(head)
 
 
-def _meta(head: bytes) -> str | None:
+def _find_meta_charset(head: bytes) -> str | None:
     """Return the encoding of the first meta element that declares a known one."""
     if b"charset" not in head.lower():
         return None
-    for tag in _TAG.finditer(head):
-        if (attributes := tag["meta"]) is not None and (name := _declarable(_meta_charset(attributes))):
+    for tag in _TAG_PATTERN.finditer(head):
+        if (attributes := tag["meta"]) is not None and (name := _replace_utf16(_parse_meta_charset(attributes))):
             return name
     return None
 
 
-def _declarable(name: str | None) -> str | None:
+def _replace_utf16(name: str | None) -> str | None:
     """Return UTF-8 for UTF-16: a declaration that could be read as ASCII cannot be in UTF-16."""
     return "utf-8" if name in ("utf-16le", "utf-16be") else name
 
 
-def _meta_charset(attributes: bytes) -> str | None:
-    found: dict[bytes, bytes] = {}
+def _parse_meta_charset(attributes: bytes) -> str | None:
+    values: dict[bytes, bytes] = {}
     for match in _ATTRIBUTE.finditer(attributes):
-        found.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
-    if b"charset" in found:
-        return canonical(found[b"charset"])
-    if found.get(b"http-equiv", b"").lower() == b"content-type":
-        charset = _CONTENT_CHARSET.search(found.get(b"content", b""))
-        return canonical(charset[1] or charset[2] or charset[3]) if charset else None
+        values.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
+    if b"charset" in values:
+        return resolve_label(values[b"charset"])
+    if values.get(b"http-equiv", b"").lower() == b"content-type":
+        charset = _CONTENT_CHARSET.search(values.get(b"content", b""))
+        return resolve_label(charset[1] or charset[2] or charset[3]) if charset else None
     return None
 
 
-def _believable(hint: str | None, body: bytes) -> str | None:
+def _check_hint(hint: str | None, body: bytes) -> str | None:
     """Return the codec of the hint, or None if the bytes plainly contradict it."""
-    name = canonical(hint)
+    name = resolve_label(hint)
     return None if name == "utf-8" and not _is_utf8(body[:65_536]) else name
 
 
-def _guess(body: bytes) -> str:
+def _guess_charset(body: bytes) -> str:
     if _is_utf8(body[:65_536]):
         return "utf-8"
-    return canonical(detect_encoding(body[:131_072])) or "windows-1252"
+    return resolve_label(detect_encoding(body[:131_072])) or "windows-1252"
 
 
-def _is_utf8(head: bytes) -> bool:
+def _is_utf8(start: bytes) -> bool:
     """True if the bytes are UTF-8; `start` may end in the middle of a character."""
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(head)
+        text = codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
         return False
     # A character cut at the end proves nothing if it is the only one beyond ASCII.
-    return not text.isascii() or len(text) == len(head)
+    return not text.isascii() or len(text) == len(start)

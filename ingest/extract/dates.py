@@ -25,14 +25,14 @@ def parse_day(text: str, latest: date | None = None) -> date | None:
     """
     text = text[:100]
     year = month = day = 0
-    if found := _NUMERIC.match(text):
-        year, month, day = (int(found[n]) for n in ((1, 3, 4) if found[1] else (5, 6, 7)))
-    elif found := _DAY_MONTH.search(text):
-        year, month, day = int(found[3]), _MONTHS.get(found[2].lower(), 0), int(found[1])
-    elif found := _MONTH_DAY.search(text):
-        year, month, day = int(found[3]), _MONTHS.get(found[1].lower(), 0), int(found[2])
+    if match := _NUMERIC.match(text):
+        year, month, day = (int(match[n]) for n in ((1, 3, 4) if match[1] else (5, 6, 7)))
+    elif match := _DAY_MONTH.search(text):
+        year, month, day = int(match[3]), _MONTHS.get(match[2].lower(), 0), int(match[1])
+    elif match := _MONTH_DAY.search(text):
+        year, month, day = int(match[3]), _MONTHS.get(match[1].lower(), 0), int(match[2])
     try:
-        named = date(year, month, day)
+        day_named = date(year, month, day)
     except ValueError:
         return None
-    return named if named >= EARLIEST and (latest is None or named <= latest) else None
+    return day_named if day_named >= EARLIEST and (latest is None or day_named <= latest) else None

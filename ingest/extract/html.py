@@ -1,7 +1,7 @@
 """Extraction from HTML: readable text, links and declared metadata, with one parse.
 
-Hostile markup is cut, never refused. Decoding of bytes is in `webemu.ingest.extract.charset`, the choice of the main content
-in `webemu.index.content`.
+Hostile markup is cut, never refused. Decoding of bytes is in `webemu.ingest.extract.charset`, the choice of the main
+content in `webemu.index.content`.
 """
 
 from __future__ import annotations
@@ -11,42 +11,42 @@ from datetime import date, timedelta
 
 from selectolax.lexbor import LexborHTMLParser
 
-from webemu.index.content import readable
-from webemu.index.markup import bounded
-from webemu.ingest.extract.language import spoken
-from webemu.ingest.extract.links import base_of, links_of
-from webemu.ingest.extract.metadata import declared
+from webemu.index.content import extract_text
+from webemu.index.markup import limit_markup
+from webemu.ingest.extract.language import resolve_language
+from webemu.ingest.extract.links import collect_links, find_base_url
+from webemu.ingest.extract.metadata import read_metadata
 from webemu.ingest.extract.types import Extracted
 
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def extract_html(html: str, url: str, fetched: date | None = None) -> Extracted:
+def extract_html(html: str, url: str, fetch_date: date | None = None) -> Extracted:
     """Extract a decoded document. Never raises.
 
     `fetch_date` bounds the publication date: a later one is not believed.
 
         extract_html("<title>A</title><p>Some text", "http://example.org/").title  # "A"
     """
-    html, cut = bounded(html)
+    html, cut_reason = limit_markup(html)
     tree = LexborHTMLParser(html)
-    base = base_of(tree, url)
-    links, link_characters = links_of(tree, url, base)
-    said = declared(tree, html, base, _day_after(fetched))
-    text, density = readable(tree, link_characters)
+    base = find_base_url(tree, url)
+    links, link_characters = collect_links(tree, url, base)
+    metadata = read_metadata(tree, html, base, _day_after(fetch_date))
+    text, density = extract_text(tree, link_characters)
     return Extracted(
-        title=said.title,
+        title=metadata.title,
         text=text,
-        headings=said.headings,
-        description=said.description,
-        language=spoken(said.language, text),
-        published=said.published,
+        headings=metadata.headings,
+        description=metadata.description,
+        language=resolve_language(metadata.language, text),
+        publish_date=metadata.publish_date,
         links=links,
-        canonical=said.canonical,
-        noindex=said.noindex,
-        words=words(text),
+        canonical_url=metadata.canonical_url,
+        is_noindex=metadata.is_noindex,
+        word_count=count_words(text),
         link_density=density,
-        cut=cut,
+        cut_reason=cut_reason,
     )
 
 
@@ -58,7 +58,7 @@ def _day_after(day: date | None) -> date | None:
     return day + timedelta(days=1) if day and day < date.max else day
 
 
-def words(text: str) -> int:
+def count_words(text: str) -> int:
     """Return the number of words in a text. Two ideographs count as one word, as they are written without spaces.
 
     count_words("two words")  # 2

@@ -15,7 +15,7 @@ _CODES = frozenset(
     "se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi "
     "vo wa wo xh yi yo za zh zu ".split()
 )
-_OLD = {
+_REPLACED_CODES = {
     "iw": "he",
     "in": "id",
     "ji": "yi",
@@ -29,17 +29,17 @@ _OLD = {
     "yue": "zh",
 }
 """Withdrawn and three-letter codes of languages that have another two-letter code."""
-_ENOUGH = 100
+_MIN_CHARACTERS = 100
 """Characters that a text must have for a detection to be believed."""
-_READ = 600
+_MAX_CHARACTERS = 600
 """Characters that the careful detector reads; more do not improve it."""
-_SURE = 0.5
+_MIN_PROBABILITY = 0.5
 """Least probability at which the careful detector is not guessing."""
-_DOUBTED = 400
+_MIN_CHECKED_CHARACTERS = 400
 """Characters that a text must have for its declared language to be checked."""
-_QUICK = 2000
+_QUICK_MAX_CHARACTERS = 2000
 """Characters that the quick detector reads."""
-_NEAR = 800
+_QUICK_MAX_DISTANCE = 800
 """Distance at which the quick detector begins to guess."""
 _NORWEGIAN = {"nb", "nn", "no"}
 """Codes that are used for the same texts, so that a difference between them is no contradiction."""
@@ -53,7 +53,7 @@ def iso_639_1(tag: str | None) -> str | None:
     if not tag:
         return None
     primary = tag.strip().partition(",")[0].replace("_", "-").partition("-")[0].strip().lower()
-    primary = _OLD.get(primary, primary)
+    primary = _REPLACED_CODES.get(primary, primary)
     return primary if primary in _CODES else None
 
 
@@ -62,29 +62,29 @@ def _identifier() -> LanguageIdentifier:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-def detected(text: str) -> str | None:
+def detect_language(text: str) -> str | None:
     """Return the language a text is written in, or None if the text is short or the detector is not sure.
 
     detect_language("Der Hund schläft. " * 10)  # "de"
     """
-    if len(text) < _ENOUGH:
+    if len(text) < _MIN_CHARACTERS:
         return None
-    code, probability = _identifier().classify(text[:_READ])
-    return iso_639_1(code) if probability >= _SURE else None
+    code, probability = _identifier().classify(text[:_MAX_CHARACTERS])
+    return iso_639_1(code) if probability >= _MIN_PROBABILITY else None
 
 
-def spoken(declared: str | None, text: str) -> str | None:
+def resolve_language(declared: str | None, text: str) -> str | None:
     """Return the language of a text: the declared one, unless two detectors agree that it is another.
 
     The quick detector runs first, in a twentieth of the time. It is wrong about one text in eight, but in our tests
     never named the same wrong language as the careful one.
     """
     if declared is None:
-        return detected(text)
-    if len(text) < _DOUBTED:
+        return detect_language(text)
+    if len(text) < _MIN_CHECKED_CHARACTERS:
         return declared
-    code, distance = detect_fast(text[:_QUICK])
-    quick = iso_639_1(code)
-    if distance >= _NEAR or quick in (None, declared) or {quick, declared} <= _NORWEGIAN:
+    code, distance = detect_fast(text[:_QUICK_MAX_CHARACTERS])
+    quick_code = iso_639_1(code)
+    if distance >= _QUICK_MAX_DISTANCE or quick_code in (None, declared) or {quick_code, declared} <= _NORWEGIAN:
         return declared
-    return quick if detected(text) == quick else declared
+    return quick_code if detect_language(text) == quick_code else declared

@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from webemu.ingest.extract.dates import parse_day
 from webemu.ingest.extract.language import iso_639_1
-from webemu.ingest.extract.links import join
+from webemu.ingest.extract.links import join_url
 
 MAX_TITLE = 1000
 """Longest title kept, in characters."""
@@ -42,7 +42,7 @@ _DATE_METAS = (
     "sailthru.date",
 )
 """Lower-case names of meta elements that state a publication date, most reliable first."""
-_TIMES = (
+_TIME_SELECTORS = (
     "time[itemprop=datePublished][datetime]",
     "time[pubdate][datetime]",
     "article time[datetime]",
@@ -53,7 +53,7 @@ _MAX_JSON = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class PageMetadata:
     """Metadata declared by one HTML document. Texts are empty, and the other fields None, if nothing is declared."""
 
     title: str
@@ -63,42 +63,44 @@ class Declared:
     description: str
     language: str | None
     """ISO 639-1 code."""
-    published: date | None
+    publish_date: date | None
     """Publication date."""
-    canonical: str | None
+    canonical_url: str | None
     """Absolute canonical URL without fragment."""
-    noindex: bool
+    is_noindex: bool
     """True if a robots meta element forbids indexing."""
 
 
-def declared(tree: LexborHTMLParser, html: str, base: str, latest: date | None) -> Declared:
+def read_metadata(tree: LexborHTMLParser, html: str, base: str, latest: date | None) -> PageMetadata:
     """Read the metadata of a document; `latest` is the last plausible publication date.
 
     `base` is the URL that references are relative to. `html` is the source of `tree`, used for quick substring tests.
     """
-    metas = _metas(tree)
-    headings = [text for node in tree.css("h1,h2,h3") if (text := _folded(node.text()))]
+    metas = _read_metas(tree)
+    headings = [text for node in tree.css("h1,h2,h3") if (text := _fold_blanks(node.text()))]
     title = tree.css_first("title")
-    return Declared(
-        title=(_folded(title.text() if title else "") or _folded(metas.get("og:title", "")) or "".join(headings[:1]))[
-            :MAX_TITLE
-        ],
+    return PageMetadata(
+        title=(
+            _fold_blanks(title.text() if title else "")
+            or _fold_blanks(metas.get("og:title", ""))
+            or "".join(headings[:1])
+        )[:MAX_TITLE],
         headings="\n".join(headings)[:MAX_HEADINGS],
-        description=_folded(metas.get("description") or metas.get("og:description") or "")[:MAX_DESCRIPTION],
-        language=_language(tree, metas),
-        published=next((day for text in _dates(tree, html, metas) if (day := parse_day(text, latest))), None),
-        canonical=_canonical(tree, base),
-        noindex=not {"noindex", "none"}.isdisjoint(re.split(r"[\s,;]+", metas.get("robots", "").lower())),
+        description=_fold_blanks(metas.get("description") or metas.get("og:description") or "")[:MAX_DESCRIPTION],
+        language=_read_language(tree, metas),
+        publish_date=next((day for text in _iter_dates(tree, html, metas) if (day := parse_day(text, latest))), None),
+        canonical_url=_read_canonical_url(tree, base),
+        is_noindex=not {"noindex", "none"}.isdisjoint(re.split(r"[\s,;]+", metas.get("robots", "").lower())),
     )
 
 
-def _folded(text: str) -> str:
+def _fold_blanks(text: str) -> str:
     return " ".join(text.split())
 
 
-def _metas(tree: LexborHTMLParser) -> dict[str, str]:
+def _read_metas(tree: LexborHTMLParser) -> dict[str, str]:
     """Return the content of meta elements by lower-case name; the first non-empty one wins."""
-    found: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for node in tree.css("meta[content]"):
         attributes = node.attributes
         name = (
@@ -108,39 +110,39 @@ def _metas(tree: LexborHTMLParser) -> dict[str, str]:
             or attributes.get("http-equiv")
         )
         if name and (content := attributes["content"]):
-            found.setdefault(name.strip().lower(), content)
-    return found
+            contents.setdefault(name.strip().lower(), content)
+    return contents
 
 
-def _language(tree: LexborHTMLParser, metas: dict[str, str]) -> str | None:
+def _read_language(tree: LexborHTMLParser, metas: dict[str, str]) -> str | None:
     root = tree.root
     attributes = root.attributes if root else {}
-    said = attributes.get("lang") or attributes.get("xml:lang")
-    return iso_639_1(said) or iso_639_1(metas.get("content-language")) or iso_639_1(metas.get("og:locale"))
+    lang = attributes.get("lang") or attributes.get("xml:lang")
+    return iso_639_1(lang) or iso_639_1(metas.get("content-language")) or iso_639_1(metas.get("og:locale"))
 
 
-def _canonical(tree: LexborHTMLParser, base: str) -> str | None:
+def _read_canonical_url(tree: LexborHTMLParser, base: str) -> str | None:
     node = tree.css_first("link[rel=canonical][href]")
     href = (node.attributes["href"] or "").strip() if node else ""
-    return join(base, href).partition("#")[0] or None if href else None
+    return join_url(base, href).partition("#")[0] or None if href else None
 
 
-def _dates(tree: LexborHTMLParser, html: str, metas: dict[str, str]) -> Iterator[str]:
+def _iter_dates(tree: LexborHTMLParser, html: str, metas: dict[str, str]) -> Iterator[str]:
     """Yield the declared publication dates as texts, most explicit first."""
-    if said := metas.get(_DATE_METAS[0]):
-        yield said
+    if text := metas.get(_DATE_METAS[0]):
+        yield text
     if "datePublished" in html:
-        yield from _linked_data(tree)
+        yield from _iter_json_ld_dates(tree)
     for name in _DATE_METAS[1:]:
-        if said := metas.get(name):
-            yield said
+        if text := metas.get(name):
+            yield text
     if "<time" in html:
-        for selector in _TIMES:
+        for selector in _TIME_SELECTORS:
             if node := tree.css_first(selector):
                 yield node.attributes["datetime"] or ""
 
 
-def _linked_data(tree: LexborHTMLParser) -> Iterator[str]:
+def _iter_json_ld_dates(tree: LexborHTMLParser) -> Iterator[str]:
     """Yield each datePublished of JSON-LD, the outermost first: inner ones belong to comments and related articles."""
     for node in tree.css('script[type="application/ld+json"]'):
         source = node.text()
@@ -151,14 +153,14 @@ def _linked_data(tree: LexborHTMLParser) -> Iterator[str]:
         except (ValueError, RecursionError):
             continue
         while level:
-            for one in level:
-                if isinstance(one, dict) and isinstance(said := one.get("datePublished"), str):
-                    yield said
-            level = [inner for one in level for inner in _inside(one)]
+            for node_value in level:
+                if isinstance(node_value, dict) and isinstance(text := node_value.get("datePublished"), str):
+                    yield text
+            level = [inner for node_value in level for inner in _list_children(node_value)]
 
 
-def _inside(one: Any) -> list[Any]:
+def _list_children(json_value: Any) -> list[Any]:
     """Return the children of a JSON value."""
-    if isinstance(one, dict):
-        return list(one.values())
-    return one if isinstance(one, list) else []
+    if isinstance(json_value, dict):
+        return list(json_value.values())
+    return json_value if isinstance(json_value, list) else []

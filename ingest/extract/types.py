@@ -20,18 +20,18 @@ class Extracted:
     description: str = ""
     language: str | None = None
     """ISO 639-1 code, as declared; detected if nothing is declared and the detector is sure."""
-    published: date | None = None
+    publish_date: date | None = None
     """Publication date, only as the document declares it."""
     links: list[Link] = field(default_factory=list)
-    canonical: str | None = None
+    canonical_url: str | None = None
     """Canonical URL that the document declares."""
-    noindex: bool = False
+    is_noindex: bool = False
     """True if the document asks not to be indexed, or is a sitemap."""
-    words: int = 0
+    word_count: int = 0
     """Number of words in the text."""
     link_density: float = 0.0
     """Share of the visible characters that are link text, 0 to 1."""
-    cut: str | None = None
+    cut_reason: str | None = None
     """Reason why only the first part was read: `text-too-large`, `markup-too-deep`, `tag-too-large`, `pdf-too-long`.
 
     None if the whole document was read.

@@ -19,51 +19,51 @@ from webemu.ingest.records import MAX_HEAD, Record
 _VERSION_LINE = len(b"WARC/1.0\r\n")
 
 
-def read_fast(path: Path, fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record]:
+def read_fast(path: Path, fd: int, start: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record]:
     """Yield records from offset `start` on while everything is regular; end silently at the first that is not."""
-    is_whole = _is_member if is_gzip else _is_stretch
-    held: tuple[Record, int] | None = None
+    is_whole = _is_member if is_gzip else _is_plain_record
+    pending: tuple[Record, int] | None = None
     with path.open("rb") as file:
-        file.seek(at)
+        file.seek(start)
         try:
-            for found in ArchiveIterator(file, parse_http=False, auto_decode="none", max_header_len=MAX_HEAD):
-                offset = found.stream_pos
-                if held is not None:
+            for fast_record in ArchiveIterator(file, parse_http=False, auto_decode="none", max_header_len=MAX_HEAD):
+                offset = fast_record.stream_pos
+                if pending is not None:
                     # The end of a record is known only once the next one begins.
-                    record, inflated = held
+                    record, inflated = pending
                     if not is_whole(fd, record.offset, offset, inflated):
                         return
                     record.length = offset - record.offset
                     yield record
-                elif offset != at:
+                elif offset != start:
                     return
-                held = _record(found, offset, max_block)
-                if held is None:
+                pending = _convert_record(fast_record, offset, max_block)
+                if pending is None:
                     return
         except OSError:
             return
-    if held is not None and is_whole(fd, held[0].offset, size, held[1]):
-        held[0].length = size - held[0].offset
-        yield held[0]
+    if pending is not None and is_whole(fd, pending[0].offset, size, pending[1]):
+        pending[0].length = size - pending[0].offset
+        yield pending[0]
 
 
-def _record(found: WarcRecord, offset: int, max_block: int) -> tuple[Record, int] | None:
+def _convert_record(fast_record: WarcRecord, offset: int, max_block: int) -> tuple[Record, int] | None:
     """Return the record and the size it must inflate to; None if it needs the careful reader."""
-    headers = list(found.headers.items())
+    headers = list(fast_record.headers.items())
     names = dict(headers)
-    kind, length = names.get("WARC-Type"), names.get("Content-Length", "")
-    if kind is None or not length.isdecimal() or (size := int(length)) > max_block:
+    record_type, length = names.get("WARC-Type"), names.get("Content-Length", "")
+    if record_type is None or not length.isdecimal() or (size := int(length)) > max_block:
         return None
     text = "\0".join(chain.from_iterable(headers))
     # Folded lines, other encodings and repeated lengths are left to the careful reader, which handles them exactly.
     if not text.isascii() or "\n" in text or "\r" in text or text.lower().count("content-length\0") != 1:
         return None
-    block = found.reader.read()
+    block = fast_record.reader.read()
     if len(block) != size:
         return None
     # Version line, then ": " (half of it in `text`) and a line end per header, an empty line, the block, two line ends.
     inflated = _VERSION_LINE + len(text) + 1 + 2 * len(headers) + 2 + size + 4
-    return Record(offset, 0, kind.lower(), headers, block, size), inflated
+    return Record(offset, 0, record_type.lower(), headers, block, size), inflated
 
 
 def _is_member(fd: int, start: int, end: int, inflated: int) -> bool:
@@ -73,6 +73,6 @@ def _is_member(fd: int, start: int, end: int, inflated: int) -> bool:
     return end > start and os.pread(fd, 7, end - 4) in (ending + b"\x1f\x8b\x08", ending)
 
 
-def _is_stretch(fd: int, start: int, end: int, inflated: int) -> bool:
+def _is_plain_record(fd: int, start: int, end: int, inflated: int) -> bool:
     """True if the range has this size, and another record or the end of the file follows."""
     return end - start == inflated and os.pread(fd, 9, end - 4) in (b"\r\n\r\nWARC/", b"\r\n\r\n")

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from webemu.index import payload_digests
-from webemu.index.http import head_span
-from webemu.index.record_head import record_headers
+from webemu.index.http import find_head
+from webemu.index.record_head import parse_record_headers
 from webemu.ingest.records import MAX_HEAD
 
-_VERSION = re.compile(rb"WARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
+_VERSION_LINE = re.compile(rb"WARC/\d+\.\d+[ \t]*\r*\n", re.IGNORECASE)
 # Writers that had text mode on by mistake end lines with \r\r\n.
 _HEAD_END = re.compile(rb"\n(?:\r*\n|(WARC/\d+\.\d+[ \t]*\r*\n))", re.IGNORECASE)
-_LENGTH = re.compile(r"\d{1,18}")
+_LENGTH_PATTERN = re.compile(r"\d{1,18}")
 VERSION_SIZE = 16
 """Bytes that suffice to recognise a version line."""
 
 
-class Unreadable(Exception):
+class MalformedRecord(Exception):
     """Raised for a record that cannot be handed out. `reason` is that of the skip."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
@@ -33,72 +33,78 @@ def take_head(read: Callable[[int], bytes]) -> tuple[list[tuple[str, str]], byte
 
     `read` returns up to so many bytes, and none at the end. Raises MalformedRecord if no complete head is there.
     """
-    buffer, step, searched = b"", 1 << 13, 0
-    while more := read(step):
-        buffer = (buffer + more).lstrip(b"\r\n") if not searched else buffer + more
+    buffer, step, search_start = b"", 1 << 13, 0
+    while chunk := read(step):
+        buffer = (buffer + chunk).lstrip(b"\r\n") if not search_start else buffer + chunk
         if not b"WARC/".startswith(buffer[:5].upper()) and not begins_record(buffer):
-            raise Unreadable("not-a-record", repr(buffer[:40]))
-        if end := _HEAD_END.search(buffer, searched):
+            raise MalformedRecord("not-a-record", repr(buffer[:40]))
+        if end := _HEAD_END.search(buffer, search_start):
             if end[1]:  # a version line inside the head: the next record has begun
-                raise Unreadable("bad-head", repr(buffer[:80]))
-            return record_headers(buffer[: end.start()]), buffer[end.end() :]
+                raise MalformedRecord("bad-head", repr(buffer[:80]))
+            return parse_record_headers(buffer[: end.start()]), buffer[end.end() :]
         if len(buffer) > MAX_HEAD:
-            raise Unreadable("oversized-head", repr(buffer[:80]))
+            raise MalformedRecord("oversized-head", repr(buffer[:80]))
         # Resume the search where a version line could have been cut; read more each time, as long heads are rare.
-        searched, step = max(0, len(buffer) - VERSION_SIZE), min(4 * step, MAX_HEAD)
-    raise Unreadable("truncated-record" if buffer else "empty-member", repr(buffer[:80]))
+        search_start, step = max(0, len(buffer) - VERSION_SIZE), min(4 * step, MAX_HEAD)
+    raise MalformedRecord("truncated-record" if buffer else "empty-member", repr(buffer[:80]))
 
 
 def begins_record(text: bytes) -> bool:
     """True if the text begins with a version line. One that is cut by the end of the text counts."""
-    return bool(_VERSION.match(text)) or (
+    return bool(_VERSION_LINE.match(text)) or (
         b"\n" not in text and len(text) < VERSION_SIZE and text[:5].upper() == b"WARC/"
     )
 
 
-def values(headers: list[tuple[str, str]], name: str) -> list[str]:
+def get_header_values(headers: list[tuple[str, str]], name: str) -> list[str]:
     """Return all values of a header; `name` is in lower case."""
     return [value for key, value in headers if key.lower() == name]
 
 
-def kind(headers: list[tuple[str, str]]) -> str:
+def read_record_type(headers: list[tuple[str, str]]) -> str:
     """Return the WARC-Type in lower case; `unknown` if there is none."""
-    return next(iter(values(headers, "warc-type")), "").lower() or "unknown"
+    return next(iter(get_header_values(headers, "warc-type")), "").lower() or "unknown"
 
 
-def declared_length(headers: list[tuple[str, str]]) -> int:
+def read_declared_length(headers: list[tuple[str, str]]) -> int:
     """Return the Content-Length. Raises MalformedRecord if it is missing, not a number, or stated twice differently."""
-    stated = set(values(headers, "content-length"))
-    if len(stated) != 1 or not _LENGTH.fullmatch(text := stated.pop()):
-        raise Unreadable("bad-content-length", repr(values(headers, "content-length"))[:80])
+    stated = set(get_header_values(headers, "content-length"))
+    if len(stated) != 1 or not _LENGTH_PATTERN.fullmatch(text := stated.pop()):
+        raise MalformedRecord("bad-content-length", repr(get_header_values(headers, "content-length"))[:80])
     return int(text)
 
 
-TRUNCATED = "WARC-Truncated"
+TRUNCATED_HEADER = "WARC-Truncated"
 """Header of a record whose block is not complete."""
 
 
-def marked_cut(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def mark_truncated(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the headers with `WARC-Truncated`, as a crawler marks a block that it does not have completely."""
-    return headers if values(headers, TRUNCATED.lower()) else [*headers, (TRUNCATED, "unspecified")]
+    return (
+        headers
+        if get_header_values(headers, TRUNCATED_HEADER.lower())
+        else [*headers, (TRUNCATED_HEADER, "unspecified")]
+    )
 
 
 def is_usable(headers: list[tuple[str, str]], start: bytes) -> bool:
     """True if the remainder of a cut block, which begins with `start`, holds a part of a payload."""
-    record_type = kind(headers)
-    if record_type == "response" and next(iter(values(headers, "content-type")), "").startswith("application/http"):
-        return 0 <= head_span(start)[2] < len(start)
-    return bool(start) and record_type in ("response", "resource", "conversion")
+    warc_type = read_record_type(headers)
+    if warc_type == "response" and next(iter(get_header_values(headers, "content-type")), "").startswith(
+        "application/http"
+    ):
+        return 0 <= find_head(start)[2] < len(start)
+    return bool(start) and warc_type in ("response", "resource", "conversion")
 
 
-class Mended(NamedTuple):
+class CorrectedRecord(NamedTuple):
     """A record with corrected headers: Content-Length is the length of its block."""
 
     headers: list[tuple[str, str]]
     block: bytes
 
 
-def without_returns(headers: list[tuple[str, str]], text: bytes) -> Mended | None:
+def restore_without_returns(headers: list[tuple[str, str]], text: bytes) -> CorrectedRecord | None:
     """Return a record whose CRs were removed after its length was stated, as git and editors do, else None.
 
     `text` is everything up to the next record. It must hold no CR, and the stated length must exceed its own by
@@ -109,19 +115,21 @@ def without_returns(headers: list[tuple[str, str]], text: bytes) -> Mended | Non
     if not block or b"\r" in text:
         return None
     head, empty_line, _ = block.partition(b"\n\n")
-    removed = declared_length(headers) - len(block)
-    if removed != block.count(b"\n") and not (empty_line and removed == head.count(b"\n") + 2):
+    removed_bytes = read_declared_length(headers) - len(block)
+    if removed_bytes != block.count(b"\n") and not (empty_line and removed_bytes == head.count(b"\n") + 2):
         return None
-    stated = [(name, str(len(block)) if name.lower() == "content-length" else value) for name, value in headers]
-    return Mended(stated, block) if removed > 0 else None
+    corrected_headers = [
+        (name, str(len(block)) if name.lower() == "content-length" else value) for name, value in headers
+    ]
+    return CorrectedRecord(corrected_headers, block) if removed_bytes > 0 else None
 
 
-def agrees(headers: list[tuple[str, str]], block: bytes) -> bool | None:
+def digest_matches(headers: list[tuple[str, str]], block: bytes) -> bool | None:
     """True if the block has the digest that its head states, False if it has another, None if undecidable."""
-    return payload_digests.agrees(next(iter(values(headers, "warc-block-digest")), ""), (block,))
+    return payload_digests.matches_any(next(iter(get_header_values(headers, "warc-block-digest")), ""), (block,))
 
 
-def ends_here(after: bytes, digest: Callable[[], bool | None]) -> bool:
+def is_record_boundary(after: bytes, digest: Callable[[], bool | None]) -> bool:
     """True if a block ends where its head says, judged by the bytes `after` it.
 
     If neither the end of the file nor another record follows, the digest decides; without a digest, an empty line

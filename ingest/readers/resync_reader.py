@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webemu.ingest.readers.gzip_members import read_member
-from webemu.ingest.readers.plain_records import read_stretch
+from webemu.ingest.readers.plain_records import read_plain_record
 from webemu.ingest.records import Record, Skip
 
 
-def read_carefully(fd: int, at: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record | Skip]:
+def read_carefully(fd: int, offset: int, size: int, is_gzip: bool, max_block: int) -> Iterator[Record | Skip]:
     """Yield records and skips from offset `offset` to the end of the file, without gaps."""
-    one = read_member if is_gzip else read_stretch
-    while at < size:
-        for found in one(fd, at, size, max_block):
-            yield found
-            at = found.offset + (found.length if isinstance(found, Record) else found.bytes)
+    read_one = read_member if is_gzip else read_plain_record
+    while offset < size:
+        for item in read_one(fd, offset, size, max_block):
+            yield item
+            offset = item.offset + (item.length if isinstance(item, Record) else item.bytes)

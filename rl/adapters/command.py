@@ -14,7 +14,7 @@ import typer
 from webemu.agent_client import Client, ClientError
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.errors import InfrastructureError
-from webemu.rl.adapters.environment_config import Place
+from webemu.rl.adapters.environment_config import EnvironmentConfig
 from webemu.rl.tasks import Task, TaskError, load
 
 
@@ -46,33 +46,48 @@ def episodes(
       curl -X POST http://127.0.0.1:8900/reset -d '{"task_id": "demo-01"}'
     """
     try:
-        given = json.loads(policy.read_text(encoding="utf-8")) if policy else {}
-        place = Place.of({"server": server, "limits": json.loads(limits), "policy": given})
-        chosen = load(tasks)
+        session_policy = json.loads(policy.read_text(encoding="utf-8")) if policy else {}
+        environment_config = EnvironmentConfig.from_config(
+            {"server": server, "limits": json.loads(limits), "policy": session_policy}
+        )
+        loaded_tasks = load(tasks)
         with Client(server) as client:
             client.health()
-        if not chosen:
+        if not loaded_tasks:
             raise TaskError(f"{tasks} holds no tasks")
-        place.episode().reset(chosen[0])  # fails now, before listening, if the policy is invalid
+        environment_config.new_episode().reset(loaded_tasks[0])  # fails now, before listening, if the policy is invalid
     except (ClientError, TaskError, ValueError, OSError) as error:
         _stop(error)
-    _serve(chosen, place, host, port, most, idle)
+    _serve(loaded_tasks, environment_config, host, port, most, idle)
 
 
-def _serve(chosen: Sequence[Task], place: Place, host: str, port: int, most: int, idle: float) -> None:
+def _serve(
+    loaded_tasks: Sequence[Task],
+    environment_config: EnvironmentConfig,
+    host: str,
+    port: int,
+    max_episodes: int,
+    idle_seconds: float,
+) -> None:
     """Serve the application with uvicorn on an already listening socket, until it is interrupted."""
     import uvicorn  # from the extra `server`; --help works without it
 
-    from webemu.rl.adapters.http import app
+    from webemu.rl.adapters.http import build_app
 
-    config = uvicorn.Config(app(chosen, place, most, idle), host, port, log_level="warning", access_log=False)
+    config = uvicorn.Config(
+        build_app(loaded_tasks, environment_config, max_episodes, idle_seconds),
+        host,
+        port,
+        log_level="warning",
+        access_log=False,
+    )
     try:  # bound here, so that the printed address works at once
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         sock = socket.create_server((host, port), family=family, backlog=config.backlog)
     except OSError as error:
-        why = os.strerror(error.errno or 0)
-        _stop(InfrastructureError(f"cannot listen on {host}:{port}: {why}", action="choose another --port"))
-    typer.echo(f"episodes of {len(chosen)} tasks at http://{host}:{sock.getsockname()[1]} (end with Ctrl-C)")
+        reason = os.strerror(error.errno or 0)
+        _stop(InfrastructureError(f"cannot listen on {host}:{port}: {reason}", action="choose another --port"))
+    typer.echo(f"episodes of {len(loaded_tasks)} tasks at http://{host}:{sock.getsockname()[1]} (end with Ctrl-C)")
     uvicorn.Server(config).run([sock])
 
 

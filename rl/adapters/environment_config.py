@@ -14,17 +14,17 @@ from weakref import WeakKeyDictionary
 from webemu.agent_client import AsyncClient, Client
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.rl.environment import AsyncEpisode, Episode
-from webemu.rl.record import Record
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import rubric_of
-from webemu.rl.state import Limits, limits_of
+from webemu.rl.state import Limits, parse_limits
 from webemu.rl.tasks import Task, from_row, line
 
-PATIENCE = 90.0
+ANSWER_TIMEOUT_SECONDS = 90.0
 """Seconds to wait for one response of the web, which a session policy may delay on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EnvironmentConfig:
     """Server, limits and session policy of a trainer's episodes.
 
     Plain data, so that it can be sent to the processes of a trainer; connections are made where it is used.
@@ -41,37 +41,37 @@ class Place:
     """Session policy of every episode (docs/sessions.md)."""
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> Self:
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
         """Read `server`, `limits` and `policy`, each of which may be missing; other keys are ignored.
 
         Raises ValueError on an unknown limit, or if `policy` is not an object.
         """
-        limits = limits_of(_plain(config.get("limits") or {}))
-        policy = _plain(config.get("policy") or {})
+        limits = parse_limits(_to_plain(config.get("limits") or {}))
+        policy = _to_plain(config.get("policy") or {})
         if not isinstance(policy, dict):
             raise ValueError("`policy` must be an object with the rules of a session")
         return cls(str(config.get("server") or DEFAULT_URL), limits, policy)
 
-    def episode(self) -> Episode:
+    def new_episode(self) -> Episode:
         """Return a new episode for use in threads. All episodes of one server share a client."""
-        return Episode(_client(self.server), self.limits, self.policy)
+        return Episode(_shared_client(self.server), self.limits, self.policy)
 
-    def async_episode(self) -> AsyncEpisode:
+    def new_async_episode(self) -> AsyncEpisode:
         """Return a new episode for the running event loop, in which all episodes of one server share a client."""
-        return AsyncEpisode(_async_client(self.server), self.limits, self.policy)
+        return AsyncEpisode(_shared_async_client(self.server), self.limits, self.policy)
 
 
-def packed(task: Task) -> str:
+def pack_task(task: Task) -> str:
     """Return a task as one column of text for a trainer's table; as nested objects, tables would fill it with nulls."""
     return line(task)
 
 
-def unpacked(column: str | Mapping[str, Any]) -> Task:
+def unpack_task(column: str | Mapping[str, Any]) -> Task:
     """Return the task of such a column. Raises ValueError, KeyError or TypeError if it is malformed."""
     return from_row(json.loads(column) if isinstance(column, str) else column)
 
 
-def result(record: Record) -> dict[str, Any]:
+def episode_result(record: EpisodeRecord) -> dict[str, Any]:
     """Return the score of an episode as JSON: `reward`, `terms`, `masked` and `end`.
 
     Reward and terms are None for a masked episode; `masked` says why it is.
@@ -80,34 +80,34 @@ def result(record: Record) -> dict[str, Any]:
     return {"reward": score.reward, "terms": dict(score.terms), "masked": score.mask, "end": record.end}
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(config_value: Any) -> Any:
     """Return nested values without OmegaConf's containers, in which trainers keep their configurations."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
-    return value
+    if isinstance(config_value, Mapping):
+        return {str(name): _to_plain(one) for name, one in config_value.items()}
+    if isinstance(config_value, Sequence) and not isinstance(config_value, str):
+        return [_to_plain(one) for one in config_value]
+    return config_value
 
 
 @cache
-def _client(server: str) -> Client:
-    return Client(server, retries=0, timeout=PATIENCE)
+def _shared_client(server: str) -> Client:
+    return Client(server, retries=0, timeout=ANSWER_TIMEOUT_SECONDS)
 
 
-os.register_at_fork(after_in_child=_client.cache_clear)  # a forked worker must not share the parent's connection
+os.register_at_fork(after_in_child=_shared_client.cache_clear)  # a forked worker must not share the parent's connection
 
-_CLIENTS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncClient]] = WeakKeyDictionary()
+_CLIENTS_BY_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncClient]] = WeakKeyDictionary()
 """Clients by event loop and server; a client must not be used in another loop."""
 
 
-async def leave() -> None:
+async def close_clients() -> None:
     """Close the clients of the running event loop."""
-    for client in _CLIENTS.pop(asyncio.get_running_loop(), {}).values():
+    for client in _CLIENTS_BY_LOOP.pop(asyncio.get_running_loop(), {}).values():
         await client.close()
 
 
-def _async_client(server: str) -> AsyncClient:
-    clients = _CLIENTS.setdefault(asyncio.get_running_loop(), {})
+def _shared_async_client(server: str) -> AsyncClient:
+    clients = _CLIENTS_BY_LOOP.setdefault(asyncio.get_running_loop(), {})
     if server not in clients:
-        clients[server] = AsyncClient(server, retries=0, timeout=PATIENCE)
+        clients[server] = AsyncClient(server, retries=0, timeout=ANSWER_TIMEOUT_SECONDS)
     return clients[server]

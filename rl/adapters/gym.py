@@ -10,8 +10,8 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from webemu.rl.adapters.environment_config import Place, result
-from webemu.rl.adapters.text_tool_calls import calls
+from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result
+from webemu.rl.adapters.text_tool_calls import parse_calls
 from webemu.rl.tasks import Task
 
 
@@ -19,17 +19,20 @@ class SearchEnv:
     """Environment with Gymnasium's interface. An action is `{"tool": …, "arguments": …}` or a model's text;
     observations are text.
 
-    Text actions are read by `webemu.rl.adapters.text_tool_calls`. `info` has the `kind` of the observation, and at the end
-    `reward`, `terms`, `masked` and `end`. A masked episode is truncated with reward 0, because a reward must be a
+    Text actions are read by `webemu.rl.adapters.text_tool_calls`. `info` has the `kind` of the observation, and at the
+    end `reward`, `terms`, `masked` and `end`. A masked episode is truncated with reward 0, because a reward must be a
     number: leave it out of training by `info["masked"]`.
 
         env = SearchEnv(tasks, EnvironmentConfig())
         observation, info = env.reset(seed=0)
     """
 
-    def __init__(self, tasks: Sequence[Task], place: Place | None = None) -> None:
-        self._tasks, self._episode = {task.id: task for task in tasks}, (place or Place()).episode()
-        self._draws = random.Random("0:tasks")
+    def __init__(self, tasks: Sequence[Task], environment_config: EnvironmentConfig | None = None) -> None:
+        self._tasks, self._episode = (
+            {task.id: task for task in tasks},
+            (environment_config or EnvironmentConfig()).new_episode(),
+        )
+        self._random = random.Random("0:tasks")
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start an episode; return the question and `info`.
@@ -37,32 +40,34 @@ class SearchEnv:
         The task is `options["task"]`, an id, or else drawn by the seed. Raises KeyError if there is no such task.
         """
         if seed is not None:
-            self._draws = random.Random(f"{seed}:tasks")
-        chosen = (options or {}).get("task") or self._draws.choice(list(self._tasks))
-        number = self._draws.randrange(2**31) if seed is None else seed
-        seen = self._episode.reset(self._tasks[chosen], number)
-        return seen.text, {"kind": seen.kind, "task": chosen, "tools": list(self._episode.tools)}
+            self._random = random.Random(f"{seed}:tasks")
+        task_id = (options or {}).get("task") or self._random.choice(list(self._tasks))
+        episode_seed = self._random.randrange(2**31) if seed is None else seed
+        observation = self._episode.reset(self._tasks[task_id], episode_seed)
+        return observation.text, {"kind": observation.kind, "task": task_id, "tools": list(self._episode.tools)}
 
     def step(self, action: str | Mapping[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Return observation, reward, terminated (the agent finished), truncated (no turns left or masked), info."""
-        asked = calls(action) if isinstance(action, str) else ((action.get("tool"), action.get("arguments")),)
-        seen = [self._episode.call(name, given) for name, given in asked]
-        text, info = "\n\n".join(one.text for one in seen), {"kind": seen[-1].kind}
+        tool_calls = (
+            parse_calls(action) if isinstance(action, str) else ((action.get("tool"), action.get("arguments")),)
+        )
+        observations = [self._episode.call(name, arguments) for name, arguments in tool_calls]
+        text, info = "\n\n".join(one.text for one in observations), {"kind": observations[-1].kind}
         if not self._episode.done:
             return text, 0.0, False, False, info
-        earned = result(self._episode.record())
-        finished = earned["end"] == "finished"
-        return text, earned["reward"] or 0.0, finished, not finished, info | earned
+        outcome = episode_result(self._episode.record())
+        is_finished = outcome["end"] == "finished"
+        return text, outcome["reward"] or 0.0, is_finished, not is_finished, info | outcome
 
     def close(self) -> None:
         """Do nothing: the client is shared by all environments of a server and stays open."""
 
 
-def gymnasium_env(tasks: Sequence[Task], place: Place | None = None) -> Any:
+def gymnasium_env(tasks: Sequence[Task], environment_config: EnvironmentConfig | None = None) -> Any:
     """Return a `gymnasium.Env` that passes Gymnasium's `check_env`. Needs Gymnasium."""
     import gymnasium  # an optional dependency
 
-    class Words(gymnasium.spaces.Text):
+    class AnyText(gymnasium.spaces.Text):
         """Space that contains any text; its samples are printable."""
 
         def contains(self, x: Any) -> bool:
@@ -73,8 +78,8 @@ def gymnasium_env(tasks: Sequence[Task], place: Place | None = None) -> Any:
         """`SearchEnv` as a subclass of `gymnasium.Env`."""
 
         metadata: ClassVar = {"render_modes": ()}
-        action_space = Words(1_000_000, charset=string.printable)
-        observation_space = Words(1_000_000, charset=string.printable)
+        action_space = AnyText(1_000_000, charset=string.printable)
+        observation_space = AnyText(1_000_000, charset=string.printable)
 
         def reset(
             self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -83,4 +88,4 @@ def gymnasium_env(tasks: Sequence[Task], place: Place | None = None) -> Any:
             gymnasium.Env.reset(self, seed=seed)
             return SearchEnv.reset(self, seed=seed, options=options)
 
-    return Environment(tasks, place)
+    return Environment(tasks, environment_config)

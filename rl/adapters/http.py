@@ -21,31 +21,31 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from webemu.agent_client.errors import WebError
-from webemu.rl.adapters.environment_config import Place, leave, result, unpacked
+from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, episode_result, unpack_task
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.state import Observation
 from webemu.rl.tasks import Task
 
-MOST, IDLE = 4096, 1800.0
+MAX_EPISODES, IDLE_SECONDS = 4096, 1800.0
 """Default limit on concurrent episodes, and seconds after which an unused one is dropped."""
-BODY = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 """Largest request body, in bytes."""
 
 
 @dataclass(slots=True)
-class Seat:
+class EpisodeSlot:
     """Running episode of a client."""
 
     episode: AsyncEpisode
-    used: float = 0.0
+    last_used: float = 0.0
     """Time of the last use (monotonic clock)."""
-    earned: dict[str, Any] = field(default_factory=dict)
+    outcome: dict[str, Any] = field(default_factory=dict)
     """Reward and terms once the episode is done; empty before."""
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Serialises the calls of one episode."""
 
 
-class Refused(Exception):
+class HttpError(Exception):
     """Request that cannot be served: the HTTP status, what is wrong, and what to do."""
 
     def __init__(self, status: int, message: str, action: str) -> None:
@@ -53,111 +53,127 @@ class Refused(Exception):
         self.status, self.message, self.action = status, message, action
 
 
-class Seats:
+class EpisodeRegistry:
     """Running episodes by name, with a limit on their number and idle time."""
 
-    def __init__(self, tasks: Sequence[Task], place: Place, most: int = MOST, idle: float = IDLE) -> None:
-        self.tasks, self._place, self._most, self._idle = {task.id: task for task in tasks}, place, most, idle
-        self.kept: dict[str, Seat] = {}
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        environment_config: EnvironmentConfig,
+        max_episodes: int = MAX_EPISODES,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self.tasks, self._environment_config, self._max_episodes, self._idle_seconds = (
+            {task.id: task for task in tasks},
+            environment_config,
+            max_episodes,
+            idle_seconds,
+        )
+        self.slots: dict[str, EpisodeSlot] = {}
         """Episodes by name, the least recently used first."""
 
-    async def reset(self, asked: dict[str, Any]) -> dict[str, Any]:
+    async def reset(self, params: dict[str, Any]) -> dict[str, Any]:
         """Start an episode and return its name, task, tools and first observation. Raises HttpError."""
-        task, seed = self._task(asked), _seed(asked)
-        name, seat = self._new()
+        task, seed = self._find_task(params), _read_seed(params)
+        name, slot = self._open_slot()
         try:
-            async with seat.turn:
-                seen = await seat.episode.reset(task, seed)
-                told = await _told(seat, seen)
+            async with slot.lock:
+                observation = await slot.episode.reset(task, seed)
+                observation_fields = await _observation_fields(slot, observation)
         except BaseException:  # cancellation as well: the client never learns the name of this episode
-            self.kept.pop(name, None)
+            self.slots.pop(name, None)
             raise
-        return {"episode": name, "task": task.id, "tools": list(seat.episode.tools)} | told
+        return {"episode": name, "task": task.id, "tools": list(slot.episode.tools)} | observation_fields
 
-    async def step(self, asked: dict[str, Any]) -> dict[str, Any]:
+    async def step(self, params: dict[str, Any]) -> dict[str, Any]:
         """Make one tool call and return its observation. Raises HttpError if there is no such episode."""
-        seat = self._seat(asked)
-        async with seat.turn:
-            return await _told(seat, await seat.episode.call(asked.get("tool"), asked.get("arguments")))
+        slot = self._use_slot(params)
+        async with slot.lock:
+            return await _observation_fields(slot, await slot.episode.call(params.get("tool"), params.get("arguments")))
 
-    async def close(self, asked: dict[str, Any]) -> dict[str, Any]:
+    async def close(self, params: dict[str, Any]) -> dict[str, Any]:
         """Drop an episode; closing one that is gone is no error."""
-        return {"closed": self.kept.pop(str(asked.get("episode")), None) is not None}
+        return {"closed": self.slots.pop(str(params.get("episode")), None) is not None}
 
-    def _seat(self, asked: dict[str, Any]) -> Seat:
+    def _use_slot(self, params: dict[str, Any]) -> EpisodeSlot:
         """Return the slot of an episode and mark it as used. Raises HttpError if it is gone."""
-        name = str(asked.get("episode"))
-        seat = self.kept.pop(name, None)
-        if seat is None:
-            raise Refused(
+        name = str(params.get("episode"))
+        slot = self.slots.pop(name, None)
+        if slot is None:
+            raise HttpError(
                 404, f"there is no episode {name[:80]!r}", "start one with POST /reset; idle ones are dropped"
             )
-        self._keep(name, seat)
-        return seat
+        self._mark_used(name, slot)
+        return slot
 
-    def _new(self) -> tuple[str, Seat]:
+    def _open_slot(self) -> tuple[str, EpisodeSlot]:
         """Drop idle episodes, then open a slot. Raises HttpError if the limit is reached."""
-        since = time.monotonic() - self._idle
+        oldest_allowed = time.monotonic() - self._idle_seconds
         # Slots are in order of use, so the idle ones are at the front.
-        while self.kept and self.kept[first := next(iter(self.kept))].used < since:
-            del self.kept[first]
-        if len(self.kept) >= self._most:
-            raise Refused(
+        while self.slots and self.slots[oldest := next(iter(self.slots))].last_used < oldest_allowed:
+            del self.slots[oldest]
+        if len(self.slots) >= self._max_episodes:
+            raise HttpError(
                 503,
-                f"the limit of {self._most} concurrent episodes is reached",
+                f"the limit of {self._max_episodes} concurrent episodes is reached",
                 "end one with POST /close, or raise --most",
             )
-        name, seat = secrets.token_hex(8), Seat(self._place.async_episode())
-        self._keep(name, seat)
-        return name, seat
+        name, slot = secrets.token_hex(8), EpisodeSlot(self._environment_config.new_async_episode())
+        self._mark_used(name, slot)
+        return name, slot
 
-    def _keep(self, name: str, seat: Seat) -> None:
+    def _mark_used(self, name: str, slot: EpisodeSlot) -> None:
         """Move a slot to the end, as the most recently used."""
-        seat.used = time.monotonic()
-        self.kept[name] = seat
+        slot.last_used = time.monotonic()
+        self.slots[name] = slot
 
-    def _task(self, asked: dict[str, Any]) -> Task:
+    def _find_task(self, params: dict[str, Any]) -> Task:
         """Return the task given in full or by id. Raises HttpError if it is malformed or unknown."""
-        if "task" in asked:
+        if "task" in params:
             try:
-                return unpacked(asked["task"])
+                return unpack_task(params["task"])
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise Refused(400, f"`task` is malformed ({error})", "send it as a line of a task file") from None
-        if (name := str(asked.get("task_id"))) not in self.tasks:
-            raise Refused(404, f"there is no task {name[:80]!r}", "GET /tasks lists them")
+                raise HttpError(400, f"`task` is malformed ({error})", "send it as a line of a task file") from None
+        if (name := str(params.get("task_id"))) not in self.tasks:
+            raise HttpError(404, f"there is no task {name[:80]!r}", "GET /tasks lists them")
         return self.tasks[name]
 
 
-def app(tasks: Sequence[Task], place: Place | None = None, most: int = MOST, idle: float = IDLE) -> Starlette:
+def build_app(
+    tasks: Sequence[Task],
+    environment_config: EnvironmentConfig | None = None,
+    max_episodes: int = MAX_EPISODES,
+    idle_seconds: float = IDLE_SECONDS,
+) -> Starlette:
     """Return the ASGI application. Run it in one process, because episodes live in its memory."""
-    seats = Seats(tasks, place or Place(), most, idle)
-    listed = [{"id": task.id, "split": task.split, "recipe": task.recipe, "hops": task.hops} for task in tasks]
+    registry = EpisodeRegistry(tasks, environment_config or EnvironmentConfig(), max_episodes, idle_seconds)
+    task_rows = [{"id": task.id, "split": task.split, "recipe": task.recipe, "hops": task.hops} for task in tasks]
 
     @asynccontextmanager
-    async def life(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        await leave()
+        await close_clients()
 
-    async def listing(_: Request) -> Response:
-        return JSONResponse({"tasks": listed})
+    async def list_tasks(_: Request) -> Response:
+        return JSONResponse({"tasks": task_rows})
 
     async def health(_: Request) -> Response:
-        return JSONResponse({"status": "ok", "episodes": len(seats.kept), "most": most})
+        return JSONResponse({"status": "ok", "episodes": len(registry.slots), "most": max_episodes})
 
-    answers = {"/reset": seats.reset, "/step": seats.step, "/close": seats.close}
-    posts = [Route(path, _answering(answer), methods=["POST"]) for path, answer in answers.items()]
-    return Starlette(routes=[*posts, Route("/tasks", listing), Route("/health", health)], lifespan=life)
+    handlers = {"/reset": registry.reset, "/step": registry.step, "/close": registry.close}
+    posts = [Route(path, _json_endpoint(answer), methods=["POST"]) for path, answer in handlers.items()]
+    return Starlette(routes=[*posts, Route("/tasks", list_tasks), Route("/health", health)], lifespan=lifespan)
 
 
-def _answering(
-    answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+def _json_endpoint(
+    handler: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Wrap a registry method as an endpoint that reads and answers JSON."""
 
     async def respond(request: Request) -> Response:
         try:
-            return JSONResponse(await answer(await _asked(request)))
-        except Refused as error:
+            return JSONResponse(await handler(await _read_params(request)))
+        except HttpError as error:
             return JSONResponse({"error": error.message, "action": error.action}, error.status)
         except WebError as error:  # the session policy is invalid
             return JSONResponse({"error": error.message, "action": "correct the file given with --policy"}, 500)
@@ -165,39 +181,39 @@ def _answering(
     return respond
 
 
-async def bounded(request: Request, most: int) -> bytes:
+async def read_body(request: Request, limit: int) -> bytes:
     """Return the body of a request. Raises HttpError if it is larger than `limit` bytes."""
     size, parts = 0, []
     async for part in request.stream():
         size += len(part)
         parts.append(part)
-        if size > most:
-            raise Refused(413, f"the body is larger than {most:,} bytes", "send a smaller body")
+        if size > limit:
+            raise HttpError(413, f"the body is larger than {limit:,} bytes", "send a smaller body")
     return b"".join(parts)
 
 
-async def _asked(request: Request) -> dict[str, Any]:
+async def _read_params(request: Request) -> dict[str, Any]:
     """Return the JSON object in the body. Raises HttpError if there is none."""
-    body = await bounded(request, BODY)
+    body = await read_body(request, MAX_BODY_BYTES)
     try:
-        asked = json.loads(body)
+        params = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refused(400, "the body is not JSON", 'send {"task_id": …} or {"episode": …, "tool": …}') from None
-    if not isinstance(asked, dict):
-        raise Refused(400, "the body must be a JSON object", 'send {"task_id": …} or {"episode": …, "tool": …}')
-    return asked
+        raise HttpError(400, "the body is not JSON", 'send {"task_id": …} or {"episode": …, "tool": …}') from None
+    if not isinstance(params, dict):
+        raise HttpError(400, "the body must be a JSON object", 'send {"task_id": …} or {"episode": …, "tool": …}')
+    return params
 
 
-def _seed(asked: dict[str, Any]) -> int:
+def _read_seed(params: dict[str, Any]) -> int:
     """Return the `seed` parameter, 0 by default. Raises HttpError if it is no integer."""
-    seed = asked.get("seed") or 0
+    seed = params.get("seed") or 0
     if not isinstance(seed, int) or isinstance(seed, bool):
-        raise Refused(400, "`seed` must be a whole number", "send an integer such as 0, or leave it out")
+        raise HttpError(400, "`seed` must be a whole number", "send an integer such as 0, or leave it out")
     return seed
 
 
-async def _told(seat: Seat, seen: Observation) -> dict[str, Any]:
+async def _observation_fields(slot: EpisodeSlot, observation: Observation) -> dict[str, Any]:
     """Return an observation as JSON, with reward and terms once the episode is done."""
-    if seat.episode.done and not seat.earned:
-        seat.earned = result(await seat.episode.record())
-    return {"observation": seen.text, "kind": seen.kind, "done": seat.episode.done} | seat.earned
+    if slot.episode.done and not slot.outcome:
+        slot.outcome = episode_result(await slot.episode.record())
+    return {"observation": observation.text, "kind": observation.kind, "done": slot.episode.done} | slot.outcome

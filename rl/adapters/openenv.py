@@ -10,10 +10,10 @@ from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 from pydantic import Field
 
-from webemu.rl.adapters.environment_config import Place, result
+from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result
 from webemu.rl.tasks import Task
 
-MOST = 4096
+MAX_SESSIONS = 4096
 """Default limit on concurrent sessions; OpenEnv's own default is 1."""
 
 
@@ -50,26 +50,26 @@ class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, tasks: Sequence[Task], place: Place) -> None:
+    def __init__(self, tasks: Sequence[Task], environment_config: EnvironmentConfig) -> None:
         super().__init__()
-        self._tasks, self._place = {task.id: task for task in tasks}, place
+        self._tasks, self._environment_config = {task.id: task for task in tasks}, environment_config
         self._state = SearchState()
 
     async def reset_async(
         self, seed: int | None = None, episode_id: str | None = None, task: str = "", **more: Any
     ) -> SearchObservation:
         """Start an episode of a task by its id and return the question. Raises KeyError if there is no such task."""
-        chosen = self._tasks[task]
-        self._episode = self._place.async_episode()
+        selected_task = self._tasks[task]
+        self._episode = self._environment_config.new_async_episode()
         self._state = SearchState(episode_id=episode_id, task=task)
-        seen = await self._episode.reset(chosen, seed or 0)
-        return await self._told(seen.text, seen.kind, list(self._episode.tools))
+        observation = await self._episode.reset(selected_task, seed or 0)
+        return await self._make_observation(observation.text, observation.kind, list(self._episode.tools))
 
     async def step_async(self, action: SearchAction, timeout_s: float | None = None, **more: Any) -> SearchObservation:
         """Make one tool call and return its observation."""
         self._state.step_count += 1
-        seen = await self._episode.call(action.tool, action.arguments)
-        return await self._told(seen.text, seen.kind, [])
+        observation = await self._episode.call(action.tool, action.arguments)
+        return await self._make_observation(observation.text, observation.kind, [])
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **more: Any) -> SearchObservation:
         """Refuse: the environment is asynchronous. Raises NotImplementedError."""
@@ -84,27 +84,29 @@ class SearchEnvironment(Environment[SearchAction, SearchObservation, SearchState
         """State of the session."""
         return self._state
 
-    async def _told(self, text: str, kind: str, tools: list[dict[str, Any]]) -> SearchObservation:
+    async def _make_observation(self, text: str, kind: str, tools: list[dict[str, Any]]) -> SearchObservation:
         self._state.done = self._episode.done
         if not self._episode.done:
             return SearchObservation(text=text, kind=kind, tools=tools)
-        earned = result(await self._episode.record())
+        outcome = episode_result(await self._episode.record())
         return SearchObservation(
-            text=text, kind=kind, tools=tools, done=True, reward=earned.pop("reward"), metadata=earned
+            text=text, kind=kind, tools=tools, done=True, reward=outcome.pop("reward"), metadata=outcome
         )
 
 
-def app(tasks: Sequence[Task], place: Place | None = None, most: int = MOST) -> Any:
+def build_app(
+    tasks: Sequence[Task], environment_config: EnvironmentConfig | None = None, max_sessions: int = MAX_SESSIONS
+) -> Any:
     """Return the ASGI application with `/ws`, `/schema` and `/health`.
 
     uvicorn.run(build_app(load("tasks.jsonl"), EnvironmentConfig("http://127.0.0.1:8800")))
     """
-    where = place or Place()
+    shared_config = environment_config or EnvironmentConfig()
     return create_app(
-        lambda: SearchEnvironment(tasks, where),
+        lambda: SearchEnvironment(tasks, shared_config),
         SearchAction,
         SearchObservation,
         env_name="webemu",
-        max_concurrent_envs=most,
+        max_concurrent_envs=max_sessions,
         state_cls=SearchState,
     )

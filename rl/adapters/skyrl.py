@@ -1,4 +1,5 @@
-"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by `webemu.rl.adapters.text_tool_calls`.
+"""SkyRL-gym: a text environment under the id `webemu`. The model's text is read by
+`webemu.rl.adapters.text_tool_calls`.
 
 SkyRL demands a number as reward: a masked episode earns 0, with `masked` set in its metadata and metrics.
 """
@@ -11,10 +12,10 @@ from typing import Any
 import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
-from webemu.rl.adapters.text_tool_calls import calls, manual
-from webemu.rl.arguments import tools
-from webemu.rl.chat import rules
+from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
+from webemu.rl.adapters.text_tool_calls import parse_calls, tool_manual
+from webemu.rl.arguments import list_tools
+from webemu.rl.chat import answer_rules
 from webemu.rl.tasks import Task
 
 ID = "webemu"
@@ -30,25 +31,25 @@ class SearchTextEnv(BaseTextEnv):
 
     def __init__(self, env_config: Mapping[str, Any], extras: Mapping[str, Any]) -> None:
         super().__init__()
-        place = Place.of(env_config)
-        self.max_turns = place.limits.turns
-        self._task, self._seed = unpacked(extras["task"]), int(extras.get("seed") or 0)
-        self._episode = place.episode()
+        environment_config = EnvironmentConfig.from_config(env_config)
+        self.max_turns = environment_config.limits.turns
+        self._task, self._seed = unpack_task(extras["task"]), int(extras.get("seed") or 0)
+        self._episode = environment_config.new_episode()
         self._result: dict[str, Any] = {}
 
     def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Start the episode; return the prompt with the question appended."""
-        seen = self._episode.reset(self._task, self._seed)
-        return [*prompt, {"role": "user", "content": seen.text}], {}
+        observation = self._episode.reset(self._task, self._seed)
+        return [*prompt, {"role": "user", "content": observation.text}], {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
         """Make the calls in a model's text and return their observations."""
         self.turns += 1
-        seen = [self._episode.call(name, given) for name, given in calls(action)]
+        tool_observations = [self._episode.call(name, arguments) for name, arguments in parse_calls(action)]
         if done := self._episode.done:
-            self._result = self._result or result(self._episode.record())
+            self._result = self._result or episode_result(self._episode.record())
         return BaseTextEnvStepOutput(
-            observations=[{"role": "user", "content": one.text} for one in seen],
+            observations=[{"role": "user", "content": one.text} for one in tool_observations],
             reward=self._result.get("reward") or 0.0,
             done=done,
             metadata=dict(self._result),
@@ -57,8 +58,8 @@ class SearchTextEnv(BaseTextEnv):
 
     def get_metrics(self) -> dict[str, float]:
         """Return the terms of an ended episode, and `masked`."""
-        known = {name: value for name, value in self._result.get("terms", {}).items() if value is not None}
-        return known | {"masked": float(bool(self._result.get("masked")))}
+        term_values = {name: value for name, value in self._result.get("terms", {}).items() if value is not None}
+        return term_values | {"masked": float(bool(self._result.get("masked")))}
 
 
 def register() -> None:
@@ -67,10 +68,10 @@ def register() -> None:
         skyrl_gym.register(id=ID, entry_point="webemu.rl.adapters.skyrl:SearchTextEnv")
 
 
-def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
     """Return rows of SkyRL's dataset."""
-    return [{"prompt": _prompt(task), "env_class": ID, "task": packed(task), "seed": seed} for task in tasks]
+    return [{"prompt": _build_prompt(task), "env_class": ID, "task": pack_task(task), "seed": seed} for task in tasks]
 
 
-def _prompt(task: Task) -> list[dict[str, str]]:
-    return [{"role": "system", "content": rules(task.answer_type) + manual(tools(bool(task.user)))}]
+def _build_prompt(task: Task) -> list[dict[str, str]]:
+    return [{"role": "system", "content": answer_rules(task.answer_type) + tool_manual(list_tools(bool(task.user)))}]

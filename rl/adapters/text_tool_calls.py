@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 # A call whose end tag was cut off, by a limit on tokens for instance, is read to the end of the text.
-_CALL = re.compile(r"<(tool_call|search|open|find|ask_user|answer)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_CITED = re.compile(r"<cite>(.*?)</cite>", re.DOTALL)
-_MANUAL = """
+_CALL_TAG = re.compile(r"<(tool_call|search|open|find|ask_user|answer)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_CITATION = re.compile(r"<cite>(.*?)</cite>", re.DOTALL)
+_MANUAL_TEMPLATE = """
 The tools:
 
 {tools}
@@ -28,39 +28,41 @@ Call one at a time, in these lines and nothing after them:
 {{"name": "search", "arguments": {{"query": "…"}}}}
 </tool_call>
 """
-_ARGUMENT = {"search": "query", "open": "link", "find": "pattern", "ask_user": "question"}
+_ARGUMENT_NAMES = {"search": "query", "open": "link", "find": "pattern", "ask_user": "question"}
 
 
-def calls(text: str) -> tuple[tuple[object, object], ...]:
+def parse_calls(text: str) -> tuple[tuple[object, object], ...]:
     """Return name and arguments of each call in order, after the reasoning (`</think>`); always at least one.
 
     parse_calls("<search>river</search>")   # (("search", {"query": "river"}),)
     """
-    said = text.rpartition("</think>")[2].partition("<think>")[0]
-    return tuple(_call(found[1], found[2].strip()) for found in _CALL.finditer(said)) or ((None, None),)
+    visible_text = text.rpartition("</think>")[2].partition("<think>")[0]
+    return tuple(_parse_tag(match[1], match[2].strip()) for match in _CALL_TAG.finditer(visible_text)) or (
+        (None, None),
+    )
 
 
-def manual(tools: Sequence[Mapping[str, Any]]) -> str:
+def tool_manual(tools: Sequence[Mapping[str, Any]]) -> str:
     """Return the part of the prompt that describes the tools to a model that calls them in text."""
-    return _MANUAL.format(tools="\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools))
+    return _MANUAL_TEMPLATE.format(tools="\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools))
 
 
-def _call(tag: str, inner: str) -> tuple[object, object]:
+def _parse_tag(tag: str, content: str) -> tuple[object, object]:
     if tag == "tool_call":
-        return _json_call(inner)
+        return _parse_json_call(content)
     if tag == "answer":
-        cited: list[Any] = [one.strip() for one in _CITED.findall(inner)]
-        return "finish", {"answer": _CITED.sub("", inner).strip(), "citations": cited}
-    return tag, {_ARGUMENT[tag]: inner}
+        citations: list[Any] = [one.strip() for one in _CITATION.findall(content)]
+        return "finish", {"answer": _CITATION.sub("", content).strip(), "citations": citations}
+    return tag, {_ARGUMENT_NAMES[tag]: content}
 
 
-def _json_call(inner: str) -> tuple[object, object]:
+def _parse_json_call(content: str) -> tuple[object, object]:
     """Return name and arguments of a JSON call; broken JSON gives the name if it can be found, and the raw text."""
     try:
-        told = json.loads(inner)
+        call_object = json.loads(content)
     except (ValueError, RecursionError):
-        name = re.search(r'"name"\s*:\s*"(\w+)"', inner)
-        return (name[1] if name else None), inner
-    if not isinstance(told, dict):
-        return None, inner
-    return told.get("name"), told.get("arguments", told.get("parameters"))
+        match = re.search(r'"name"\s*:\s*"(\w+)"', content)
+        return (match[1] if match else None), content
+    if not isinstance(call_object, dict):
+        return None, content
+    return call_object.get("name"), call_object.get("arguments", call_object.get("parameters"))

@@ -10,22 +10,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
-from webemu.rl.chat import rules
+from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
+from webemu.rl.chat import answer_rules
 from webemu.rl.tasks import Task
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 
-def _tool(method: Callable[..., str]) -> Callable[..., str]:
+def _episode_tool(method: Callable[..., str]) -> Callable[..., str]:
     """Turn a signature into a tool: TRL reads the schema from it, and any arguments go to the episode, which checks
     them.
     """
 
     @wraps(method)
-    def call(self: SearchEnv, **given: Any) -> str:
-        return self._call(method.__name__, given)
+    def call(self: SearchEnv, **arguments: Any) -> str:
+        return self._call(method.__name__, arguments)
 
     return call
 
@@ -35,18 +35,18 @@ class SearchEnv:
     prompt.
     """
 
-    def __init__(self, place: Place) -> None:
-        self._episode = place.episode()
+    def __init__(self, environment_config: EnvironmentConfig) -> None:
+        self._episode = environment_config.new_episode()
         self._task = ""
         self._result: dict[str, Any] | None = None
 
     def reset(self, *, task: str, seed: int = 0, **row: Any) -> str:
         """Start an episode of a packed task; return the question, which TRL appends to the prompt."""
-        told = unpacked(task)
-        self._task, self._result = told.id, None
-        return self._episode.reset(told, seed).text
+        unpacked_task = unpack_task(task)
+        self._task, self._result = unpacked_task.id, None
+        return self._episode.reset(unpacked_task, seed).text
 
-    @_tool
+    @_episode_tool
     def search(self, query: str, page: int = 1) -> str:
         """Search the web. Gives ten results, each with a link id such as r3.
 
@@ -56,7 +56,7 @@ class SearchEnv:
         """
         raise NotImplementedError
 
-    @_tool
+    @_episode_tool
     def open(self, link: str, cursor: int = 0) -> str:
         """Open a page and read its text. Links stand in it as [8].
 
@@ -66,7 +66,7 @@ class SearchEnv:
         """
         raise NotImplementedError
 
-    @_tool
+    @_episode_tool
     def find(self, pattern: str) -> str:
         """Find a text in the page that is open, upper and lower case alike.
 
@@ -75,7 +75,7 @@ class SearchEnv:
         """
         raise NotImplementedError
 
-    @_tool
+    @_episode_tool
     def finish(self, answer: str, citations: list[str]) -> str:
         """Give the one answer and the pages it stands on. This ends the work.
 
@@ -85,21 +85,21 @@ class SearchEnv:
         """
         raise NotImplementedError
 
-    def _call(self, name: str, given: Mapping[str, Any]) -> str:
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
         self._result = None
-        return self._episode.call(name, given).text
+        return self._episode.call(name, arguments).text
 
-    def _earned(self) -> dict[str, Any]:
+    def _score(self) -> dict[str, Any]:
         """Return the score of the current episode, computed once."""
         if self._result is None:
-            self._result = result(self._episode.record())
+            self._result = episode_result(self._episode.record())
         return self._result
 
 
 class AskingEnv(SearchEnv):
     """Environment for tasks with a simulated user, who knows more than the question says."""
 
-    @_tool
+    @_episode_tool
     def ask_user(self, question: str) -> str:
         """Ask the person whose question it is for what it leaves open.
 
@@ -109,9 +109,9 @@ class AskingEnv(SearchEnv):
         raise NotImplementedError
 
 
-def environments(place: Place) -> dict[str, Callable[[], SearchEnv]]:
+def environment_factories(environment_config: EnvironmentConfig) -> dict[str, Callable[[], SearchEnv]]:
     """Return the factories for `environment_factory`; the `environment` column of a row selects one."""
-    return {"search": partial(SearchEnv, place), "asking": partial(AskingEnv, place)}
+    return {"search": partial(SearchEnv, environment_config), "asking": partial(AskingEnv, environment_config)}
 
 
 def reward(
@@ -121,26 +121,26 @@ def reward(
     **row: Any,
 ) -> list[float | None]:
     """Return the reward of each episode for `reward_funcs`, None where masked. Its terms are logged only."""
-    earned = [one._earned() for one in environments]
+    outcomes = [one._score() for one in environments]
     if log_metric:
-        for name, values in _terms(earned).items():
+        for name, values in _term_values(outcomes).items():
             log_metric(f"terms/{name}", sum(values) / len(values))
-        log_metric("masked", sum(bool(one["masked"]) for one in earned) / max(1, len(earned)))
+        log_metric("masked", sum(bool(one["masked"]) for one in outcomes) / max(1, len(outcomes)))
     if log_extra:
         log_extra("task", [one._task for one in environments])
-        log_extra("masked", [one["masked"] for one in earned])
-    return [one["reward"] for one in earned]
+        log_extra("masked", [one["masked"] for one in outcomes])
+    return [one["reward"] for one in outcomes]
 
 
-def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
     """Return rows of a dataset: a prompt that ends where the question goes, and the task as text.
 
     Dataset.from_list(build_rows(load("tasks.jsonl")))
     """
     return [
         {
-            "prompt": _prompt(task),
-            "task": packed(task),
+            "prompt": _build_prompt(task),
+            "task": pack_task(task),
             "seed": seed,
             "environment": "asking" if task.user else "search",
         }
@@ -148,22 +148,22 @@ def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def dataset(tasks: Iterable[Task], seed: int = 0) -> Dataset:
+def build_dataset(tasks: Iterable[Task], seed: int = 0) -> Dataset:
     """Return the rows as a `datasets.Dataset`."""
     from datasets import Dataset  # an optional dependency, slow to import
 
-    return Dataset.from_list(rows(tasks, seed))
+    return Dataset.from_list(build_rows(tasks, seed))
 
 
-def _prompt(task: Task) -> list[dict[str, str]]:
-    return [{"role": "system", "content": rules(task.answer_type)}, {"role": "user", "content": ""}]
+def _build_prompt(task: Task) -> list[dict[str, str]]:
+    return [{"role": "system", "content": answer_rules(task.answer_type)}, {"role": "user", "content": ""}]
 
 
-def _terms(earned: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+def _term_values(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
     """Return the values of each term, over the episodes that are not masked and have it."""
-    found: dict[str, list[float]] = {}
-    for one in earned:
-        for name, value in one["terms"].items():
+    values_by_term: dict[str, list[float]] = {}
+    for outcome in outcomes:
+        for name, value in outcome["terms"].items():
             if value is not None:
-                found.setdefault(name, []).append(value)
-    return found
+                values_by_term.setdefault(name, []).append(value)
+    return values_by_term

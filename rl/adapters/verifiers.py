@@ -16,12 +16,12 @@ from pydantic import Field
 
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.rl import chat
-from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
+from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
 from webemu.rl.endpoint import Endpoint
 from webemu.rl.policies.attempt import Attempt
-from webemu.rl.policies.model import Speaker, agent
+from webemu.rl.policies.model import SampledModel, tool_calling_policy
 from webemu.rl.reply import Reply
-from webemu.rl.sanitizing import neutral
+from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import load
 
 INFO = "webemu"
@@ -70,18 +70,18 @@ class WebTaskset(vf.Taskset[WebTask, WebConfig]):
         """Yield the tasks of the configured split."""
         for task in load(self.config.tasks):
             if not self.config.split or task.split == self.config.split:
-                data = WebData(id=task.id, prompt=neutral(task.question), task=packed(task))
+                data = WebData(id=task.id, prompt=sanitize(task.question), task=pack_task(task))
                 yield WebTask(data, self.config.task)
 
 
-class _Intercepted(Endpoint):
+class _SeedlessEndpoint(Endpoint):
     """Endpoint without a seed: verifiers sets sampling itself, and one seed for all would make every sample of a group
     equal.
     """
 
-    async def chat(self, *given: Any, seed: int | None = None, **more: Any) -> Reply:
+    async def chat(self, *args: Any, seed: int | None = None, **more: Any) -> Reply:
         # `seed` is dropped on purpose.
-        return await super().chat(*given, **more)
+        return await super().chat(*args, **more)
 
 
 class WebHarnessConfig(vf.HarnessConfig):
@@ -112,13 +112,13 @@ class WebHarness(vf.Harness[WebHarnessConfig]):
         **more: Any,
     ) -> vf.ProgramResult:
         """Play one episode. Raises RuntimeError if it is masked, so that verifiers counts the rollout as failed."""
-        place = Place.of(self.config.model_dump())
-        attempt = Attempt(place.async_episode(), unpacked(data.task), self.config.seed)
+        environment_config = EnvironmentConfig.from_config(self.config.model_dump())
+        attempt = Attempt(environment_config.new_async_episode(), unpack_task(data.task), self.config.seed)
         await attempt.begin()
-        async with _Intercepted(endpoint, ctx.model, secret, retries=0) as model:
-            await agent(Speaker(model), chat.NATIVE)(attempt)
-        trace.info[INFO] = earned = result(await attempt.record())
-        if outage := attempt.outage or earned["masked"]:
+        async with _SeedlessEndpoint(endpoint, ctx.model, secret, retries=0) as model:
+            await tool_calling_policy(SampledModel(model), chat.NATIVE)(attempt)
+        trace.info[INFO] = outcome = episode_result(await attempt.record())
+        if outage := attempt.endpoint_outage or outcome["masked"]:
             raise RuntimeError(f"masked: {outage}")
         return vf.ProgramResult(0, "", "")
 

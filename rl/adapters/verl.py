@@ -16,19 +16,19 @@ from weakref import WeakKeyDictionary
 from verl.tools.base_tool import BaseTool
 from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 
-from webemu.rl.adapters.environment_config import Place, packed, result, unpacked
-from webemu.rl.arguments import tools
-from webemu.rl.chat import rules
+from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
+from webemu.rl.arguments import list_tools
+from webemu.rl.chat import answer_rules
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import LONG, SHORT
-from webemu.rl.sanitizing import neutral
+from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import Task
 
-FIELD = "webemu"
+EXTRA_FIELD = "webemu"
 """Extra field of a trajectory that holds the episode's score."""
-TERMS = tuple(dict.fromkeys(term.name for term in (*SHORT.terms, *LONG.terms)))
+TERM_NAMES = tuple(dict.fromkeys(term.name for term in (*SHORT.terms, *LONG.terms)))
 """Names of all reward terms; every row reports all of them, because verl wants equal keys."""
-_LAWS = {tool["function"]["name"]: tool for tool in tools(has_user=True)}
+_TOOL_SCHEMAS = {tool["function"]["name"]: tool for tool in list_tools(has_user=True)}
 
 
 class Trajectory:
@@ -36,19 +36,19 @@ class Trajectory:
 
     def __init__(self, episode: AsyncEpisode, kwargs: Mapping[str, Any]) -> None:
         self._episode, self._kwargs = episode, kwargs
-        self._begun, self._turn = False, asyncio.Lock()
-        self.earned: dict[str, Any] = {}
+        self._is_started, self._lock = False, asyncio.Lock()
+        self.outcome: dict[str, Any] = {}
 
-    async def call(self, name: str, given: Any) -> str:
+    async def call(self, name: str, arguments: Any) -> str:
         """Make one tool call, starting the episode at the first one; return the observation's text."""
-        async with self._turn:
-            if not self._begun:
-                self._begun = True
-                await self._episode.reset(unpacked(self._kwargs["task"]), int(self._kwargs.get("seed") or 0))
-            seen = await self._episode.call(name, given)
-            if self._episode.done and not self.earned:
-                self.earned = result(await self._episode.record())
-            return seen.text
+        async with self._lock:
+            if not self._is_started:
+                self._is_started = True
+                await self._episode.reset(unpack_task(self._kwargs["task"]), int(self._kwargs.get("seed") or 0))
+            observation = await self._episode.call(name, arguments)
+            if self._episode.done and not self.outcome:
+                self.outcome = episode_result(await self._episode.record())
+            return observation.text
 
 
 _TRAJECTORIES: WeakKeyDictionary[Any, Trajectory] = WeakKeyDictionary()
@@ -61,15 +61,15 @@ class EpisodeTool(BaseTool):
     """
 
     def __init__(self, config: dict[str, Any], tool_schema: OpenAIFunctionToolSchema | None) -> None:
-        self._place = Place.of(config)
-        schema = tool_schema or OpenAIFunctionToolSchema.model_validate(_LAWS[config["tool"]])
-        self._given: dict[str, Mapping[str, Any]] = {}
+        self._environment_config = EnvironmentConfig.from_config(config)
+        schema = tool_schema or OpenAIFunctionToolSchema.model_validate(_TOOL_SCHEMAS[config["tool"]])
+        self._create_kwargs: dict[str, Mapping[str, Any]] = {}
         super().__init__(config, schema)
 
     async def create(self, instance_id: str | None = None, **kwargs: Any) -> tuple[str, ToolResponse]:
         """Remember `create_kwargs`: the `task` and `seed` of the row's `tools_kwargs`."""
         name = instance_id or uuid4().hex
-        self._given[name] = kwargs["create_kwargs"]
+        self._create_kwargs[name] = kwargs["create_kwargs"]
         return name, ToolResponse()
 
     async def execute(
@@ -79,43 +79,45 @@ class EpisodeTool(BaseTool):
         agent_data = kwargs["agent_data"]
         trajectory = _TRAJECTORIES.get(agent_data)
         if trajectory is None:
-            trajectory = _TRAJECTORIES[agent_data] = Trajectory(self._place.async_episode(), self._given[instance_id])
+            trajectory = _TRAJECTORIES[agent_data] = Trajectory(
+                self._environment_config.new_async_episode(), self._create_kwargs[instance_id]
+            )
         text = await trajectory.call(self.name, parameters)
-        if trajectory.earned:
-            agent_data.extra_fields[FIELD] = trajectory.earned
+        if trajectory.outcome:
+            agent_data.extra_fields[EXTRA_FIELD] = trajectory.outcome
         return ToolResponse(text=text), 0.0, {}
 
     async def release(self, instance_id: str, **kwargs: Any) -> None:
         """Forget what `create` remembered."""
-        self._given.pop(instance_id, None)
+        self._create_kwargs.pop(instance_id, None)
 
 
 def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any] | None = None, **more: Any
 ) -> dict[str, float]:
     """Return the episode's reward and terms, with the same keys for every row. An episode that never ended scores 0."""
-    earned = (extra_info or {}).get(FIELD) or {"reward": 0.0, "terms": {}, "masked": "", "end": ""}
-    terms = {name: float(earned["terms"].get(name) or 0.0) for name in TERMS}
-    state = {"masked": float(bool(earned["masked"])), "ended": float(bool(earned["end"]))}
-    return {"score": float(earned["reward"] or 0.0)} | terms | state
+    outcome = (extra_info or {}).get(EXTRA_FIELD) or {"reward": 0.0, "terms": {}, "masked": "", "end": ""}
+    terms = {name: float(outcome["terms"].get(name) or 0.0) for name in TERM_NAMES}
+    state = {"masked": float(bool(outcome["masked"])), "ended": float(bool(outcome["end"]))}
+    return {"score": float(outcome["reward"] or 0.0)} | terms | state
 
 
-def rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
     """Return rows of verl's Parquet files."""
-    return [_row(number, task, seed) for number, task in enumerate(tasks)]
+    return [_build_row(number, task, seed) for number, task in enumerate(tasks)]
 
 
-def _row(number: int, task: Task, seed: int) -> dict[str, Any]:
-    named = [tool["function"]["name"] for tool in tools(bool(task.user))]
-    given = {"create_kwargs": {"task": packed(task), "seed": seed}}
+def _build_row(index: int, task: Task, seed: int) -> dict[str, Any]:
+    tool_names = [tool["function"]["name"] for tool in list_tools(bool(task.user))]
+    tool_kwargs = {"create_kwargs": {"task": pack_task(task), "seed": seed}}
     return {
         "data_source": "webemu",
         "agent_name": "tool_agent",
-        "prompt": [{"role": "system", "content": rules(task.answer_type)},
-                   {"role": "user", "content": neutral(task.question)}],
+        "prompt": [{"role": "system", "content": answer_rules(task.answer_type)},
+                   {"role": "user", "content": sanitize(task.question)}],
         "reward_model": {"style": "rule", "ground_truth": task.answers[0]},
         "extra_info": {
-            "index": number, "task": packed(task), "need_tools_kwargs": True, "tool_selection": named,
-            "tools_kwargs": dict.fromkeys(named, given),
+            "index": index, "task": pack_task(task), "need_tools_kwargs": True, "tool_selection": tool_names,
+            "tools_kwargs": dict.fromkeys(tool_names, tool_kwargs),
         },
     }  # fmt: skip

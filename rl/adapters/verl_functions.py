@@ -18,14 +18,20 @@ from verl.tools.function_tool import function_tool
 
 from webemu.agent_client import AsyncClient
 from webemu.agent_client.client import DEFAULT_URL
-from webemu.agent_client.tools import TOOLS, acall
+from webemu.agent_client.tools import TOOLS, call_async
 from webemu.rl import rewards
-from webemu.rl.adapters.environment_config import unpacked
-from webemu.rl.record import Record
-from webemu.rl.sanitizing import neutral
+from webemu.rl.adapters.environment_config import unpack_task
+from webemu.rl.record import EpisodeRecord
+from webemu.rl.sanitizing import sanitize
 
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
-_MEASURES = (rewards.format_of, rewards.length, rewards.single, rewards.own_words, rewards.correct)
+_MEASURES = (
+    rewards.check_format,
+    rewards.check_length,
+    rewards.check_single,
+    rewards.check_own_words,
+    rewards.check_correct,
+)
 _CLIENTS: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 
 
@@ -33,11 +39,11 @@ def _register(tool: dict[str, Any]) -> None:
     name = tool["function"]["name"]
 
     @function_tool(name, schema=tool)
-    async def call(**given: Any) -> str:
-        return neutral(await acall(_client(), name, given))
+    async def call(**arguments: Any) -> str:
+        return sanitize(await call_async(_loop_client(), name, arguments))
 
 
-def _client() -> AsyncClient:
+def _loop_client() -> AsyncClient:
     loop = asyncio.get_running_loop()
     if loop not in _CLIENTS:
         _CLIENTS[loop] = AsyncClient(os.environ.get("WEBEMU_SERVER", DEFAULT_URL))
@@ -52,6 +58,6 @@ def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any], **more: Any
 ) -> dict[str, float]:
     """Return 1 if the last `<answer>` is right and has the form that the short rubric demands, otherwise 0."""
-    said = _ANSWER.findall(solution_str)
-    record = Record(unpacked(extra_info["task"]), said[-1].strip() if said else "", end="finished")
-    return {"score": float(prod(measure(record) for measure in _MEASURES)), "answered": float(bool(said))}
+    answers = _ANSWER.findall(solution_str)
+    record = EpisodeRecord(unpack_task(extra_info["task"]), answers[-1].strip() if answers else "", end="finished")
+    return {"score": float(prod(measure(record) for measure in _MEASURES)), "answered": float(bool(answers))}

@@ -9,16 +9,16 @@ from enum import StrEnum
 from typing import Any
 
 from webemu.rl.chat import PROTOCOLS
-from webemu.rl.policies import Policy
-from webemu.rl.policies.closed_book import closed_book
-from webemu.rl.policies.oracle import oracle
-from webemu.rl.policies.rag import rag
-from webemu.rl.policies.random_policy import chance
-from webemu.rl.policies.scripted import scripted
+from webemu.rl.policies import AgentPolicy
+from webemu.rl.policies.closed_book import closed_book_policy
+from webemu.rl.policies.oracle import play_with_gold
+from webemu.rl.policies.rag import play_rag
+from webemu.rl.policies.random_policy import play_randomly
+from webemu.rl.policies.scripted import play_by_script
 from webemu.rl.tasks import Task
 
 
-class Name(StrEnum):
+class BaselineName(StrEnum):
     """Policies that can be chosen by name."""
 
     oracle = "oracle"
@@ -28,14 +28,14 @@ class Name(StrEnum):
     random = "random"
 
 
-class Spoken(StrEnum):
+class ProtocolName(StrEnum):
     """Protocols between a model and an episode (`webemu.rl.chat.PROTOCOLS`)."""
 
     native = "native"
     react = "react"
 
 
-class NobodyError(ValueError):
+class NoAgentError(ValueError):
     """The options name no agent that can answer; `action` says what to do."""
 
     def __init__(self, message: str, action: str) -> None:
@@ -44,42 +44,49 @@ class NobodyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class Agent:
     """Agent to evaluate."""
 
-    policy: Policy
-    told: Mapping[str, Any]
+    policy: AgentPolicy
+    manifest_fields: Mapping[str, Any]
     """Entries of the manifest."""
-    held: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
+    resources: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
     """Context that must be open while the agent answers, such as a model's connections."""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelSpec:
     """Model behind an OpenAI-compatible endpoint, with its sampling parameters."""
 
     name: str
     base_url: str
     key: str = "none"
-    protocol: Spoken = Spoken.native
+    protocol: ProtocolName = ProtocolName.native
     temperature: float | None = None
     max_tokens: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of each request."""
 
 
-def without_model(name: Name | None, known: Sequence[Task]) -> Who:
+def baseline_agent(name: BaselineName | None, training_tasks: Sequence[Task]) -> Agent:
     """Return a baseline, which needs no model.
 
     `training_tasks` are those that the closed-book baseline guesses from. Raises NoAgentError if no name is given.
     """
     if name is None:
-        raise NobodyError("no agent was given", "give a --model with its --base-url, or a --policy")
-    plays = {Name.oracle: oracle, Name.scripted: scripted, Name.rag: rag, Name.random: chance}
-    return Who(plays.get(name) or closed_book(known), {"model": "", "protocol": "", "policy": name.value})
+        raise NoAgentError("no agent was given", "give a --model with its --base-url, or a --policy")
+    policies = {
+        BaselineName.oracle: play_with_gold,
+        BaselineName.scripted: play_by_script,
+        BaselineName.rag: play_rag,
+        BaselineName.random: play_randomly,
+    }
+    return Agent(
+        policies.get(name) or closed_book_policy(training_tasks), {"model": "", "protocol": "", "policy": name.value}
+    )
 
 
-def with_model(asked: Model, name: Name | None) -> Who:
+def model_agent(spec: ModelSpec, name: BaselineName | None) -> Agent:
     """Return a model as an agent, or under one of the baselines that use a model.
 
     Raises NoAgentError if options are missing or do not fit together, EndpointError if the endpoint is bad.
@@ -87,17 +94,17 @@ def with_model(asked: Model, name: Name | None) -> Who:
     from webemu.rl.endpoint import Endpoint  # imports `openai`: 0.6 s, an extra, needed by models only
     from webemu.rl.policies import model  # as slow to import
 
-    if not asked.base_url:
-        raise NobodyError(f"no address was given for the model {asked.name}", "give its endpoint with --base-url …/v1")
-    plays = {Name.rag: model.rag, Name.closed_book: model.closed_book}
-    if name and name not in plays:
-        raise NobodyError(f"the policy {name.value} uses no model", "leave out --model, or --policy")
-    endpoint = Endpoint(asked.base_url, asked.name, asked.key, extra=asked.extra)
-    speaker = model.Speaker(endpoint, asked.temperature, asked.max_tokens)
-    policy = plays[name](speaker) if name else model.agent(speaker, PROTOCOLS[asked.protocol.value])
-    told = {
-        **{"model": asked.name, "endpoint": asked.base_url, "policy": name.value if name else ""},
-        **{"protocol": "" if name else asked.protocol.value, "temperature": asked.temperature},
-        **{"max_tokens": asked.max_tokens, "extra": dict(asked.extra)},
+    if not spec.base_url:
+        raise NoAgentError(f"no address was given for the model {spec.name}", "give its endpoint with --base-url …/v1")
+    policies = {BaselineName.rag: model.rag_policy, BaselineName.closed_book: model.closed_book_policy}
+    if name and name not in policies:
+        raise NoAgentError(f"the policy {name.value} uses no model", "leave out --model, or --policy")
+    endpoint = Endpoint(spec.base_url, spec.name, spec.key, extra=spec.extra)
+    speaker = model.SampledModel(endpoint, spec.temperature, spec.max_tokens)
+    policy = policies[name](speaker) if name else model.tool_calling_policy(speaker, PROTOCOLS[spec.protocol.value])
+    manifest_fields = {
+        **{"model": spec.name, "endpoint": spec.base_url, "policy": name.value if name else ""},
+        **{"protocol": "" if name else spec.protocol.value, "temperature": spec.temperature},
+        **{"max_tokens": spec.max_tokens, "extra": dict(spec.extra)},
     }
-    return Who(policy, told, endpoint)
+    return Agent(policy, manifest_fields, endpoint)

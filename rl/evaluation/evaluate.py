@@ -10,16 +10,16 @@ from typing import Any
 
 from webemu.agent_client import AsyncClient
 from webemu.rl.evaluation import report
-from webemu.rl.evaluation.agents import Who
-from webemu.rl.evaluation.folder import Folder
-from webemu.rl.evaluation.manifest import manifest
-from webemu.rl.evaluation.probes import probes
-from webemu.rl.evaluation.rows import Row, outcome
-from webemu.rl.evaluation.run import Setting, keys, run
-from webemu.rl.evaluation.summary import summary
+from webemu.rl.evaluation.agents import Agent
+from webemu.rl.evaluation.folder import EvaluationFolder
+from webemu.rl.evaluation.manifest import build_manifest
+from webemu.rl.evaluation.probes import run_probes
+from webemu.rl.evaluation.rows import AttemptRow, outcome_of
+from webemu.rl.evaluation.run import RunSettings, list_attempts, run_attempts
+from webemu.rl.evaluation.summary import summarize
 from webemu.rl.tasks import Task
 
-TIMEOUT = 90
+ANSWER_TIMEOUT_SECONDS = 90
 """Seconds to wait for one response of the web."""
 
 
@@ -28,43 +28,62 @@ class Evaluation:
     """Inputs of an evaluation."""
 
     tasks: Sequence[Task]
-    chosen: Mapping[str, Any]
+    task_selection: Mapping[str, Any]
     """Description of the selected tasks, for the manifest."""
-    who: Who
+    agent: Agent
     """Agent that answers."""
-    setting: Setting
+    settings: RunSettings
     out: Path
     """Folder to write to; an interrupted evaluation in it is continued."""
 
 
-async def evaluate(asked: Evaluation, server: str, ended: Callable[[Row | None], None]) -> dict[str, Any]:
+async def evaluate(
+    evaluation: Evaluation, server: str, on_attempt: Callable[[AttemptRow | None], None]
+) -> dict[str, Any]:
     """Make all missing attempts and return the figures, which are also written to the folder.
 
     `on_attempt` is called with the row of each new attempt, and with None for each that was there before. Raises
     FolderError, EndpointError, InfrastructureError or BadRequest.
     """
-    async with AsyncClient(server, timeout=TIMEOUT) as patient:
-        snapshot = (await patient.health()).snapshot
+    async with AsyncClient(server, timeout=ANSWER_TIMEOUT_SECONDS) as retrying_client:
+        snapshot = (await retrying_client.health()).snapshot
     # Episodes retry by themselves and mask what fails, so their client must not.
-    async with asked.who.held, AsyncClient(server, timeout=TIMEOUT, retries=0) as client:
-        told = manifest(asked.chosen, asked.who.told, snapshot, asked.setting)
-        with Folder(asked.out, told) as folder:
-            for key in keys(asked.tasks, asked.setting):
+    async with evaluation.agent.resources, AsyncClient(server, timeout=ANSWER_TIMEOUT_SECONDS, retries=0) as client:
+        manifest_fields = build_manifest(
+            evaluation.task_selection, evaluation.agent.manifest_fields, snapshot, evaluation.settings
+        )
+        with EvaluationFolder(evaluation.out, manifest_fields) as folder:
+            for key in list_attempts(evaluation.tasks, evaluation.settings):
                 if folder.is_done(key):
-                    ended(None)
-            given = (asked.tasks, asked.who.policy, client, folder, asked.setting)
-            await run(*given, ended)
-            return finish(folder, told, asked, await probes(*given) if asked.setting.probe else {})
+                    on_attempt(None)
+            run_arguments = (evaluation.tasks, evaluation.agent.policy, client, folder, evaluation.settings)
+            await run_attempts(*run_arguments, on_attempt)
+            return write_results(
+                folder,
+                manifest_fields,
+                evaluation,
+                await run_probes(*run_arguments) if evaluation.settings.probe else {},
+            )
 
 
-def finish(folder: Folder, told: Mapping[str, Any], asked: Evaluation, probed: Mapping[str, Any]) -> dict[str, Any]:
+def write_results(
+    folder: EvaluationFolder,
+    manifest_fields: Mapping[str, Any],
+    evaluation: Evaluation,
+    probe_counts: Mapping[str, Any],
+) -> dict[str, Any]:
     """Write `summary.json` and `report.html` from the rows in the folder, and return the figures."""
-    made = keys(asked.tasks, asked.setting)
-    figures = summary([outcome(row) for row in folder.rows(made)], asked.setting.seed)
-    counted = {"manifest": dict(told), **figures, "made again": folder.retried, "probe": dict(probed)}
-    _write(folder.path / "summary.json", json.dumps(counted, indent=2, ensure_ascii=False) + "\n")
-    _write(folder.path / "report.html", report.page(counted, folder.rows(made)))
-    return counted
+    attempt_keys = list_attempts(evaluation.tasks, evaluation.settings)
+    figures = summarize([outcome_of(row) for row in folder.read_rows(attempt_keys)], evaluation.settings.seed)
+    report_data = {
+        "manifest": dict(manifest_fields),
+        **figures,
+        "made again": folder.retried_count,
+        "probe": dict(probe_counts),
+    }
+    _write(folder.path / "summary.json", json.dumps(report_data, indent=2, ensure_ascii=False) + "\n")
+    _write(folder.path / "report.html", report.render_report(report_data, folder.read_rows(attempt_keys)))
+    return report_data
 
 
 def _write(path: Path, text: str) -> None:

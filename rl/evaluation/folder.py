@@ -13,15 +13,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from webemu.rl.evaluation.rows import Row
+from webemu.rl.evaluation.rows import AttemptRow
 
-Key = tuple[str, int]
+AttemptKey = tuple[str, int]
 """Task id and sample number."""
-UNCOMPARED = ("endpoint",)
+CHANGEABLE_ENTRIES = ("endpoint",)
 """Manifest entries that may change when a run is continued: the address of a server."""
 
 
-_ENDS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
+_LINE_END_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
 """Escapes of characters that `str.splitlines` takes for line ends and JSON does not."""
 
 
@@ -33,7 +33,7 @@ class FolderError(ValueError):
         self.message, self.action = message, action
 
 
-class Folder:
+class EvaluationFolder:
     """Folder of an evaluation, open for appending."""
 
     def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
@@ -44,35 +44,37 @@ class Folder:
             raise FolderError(
                 f"{path} cannot be created: {error.strerror}", "choose another folder with --out"
             ) from error
-        _agree(path / "manifest.json", manifest)
+        _check_manifest(path / "manifest.json", manifest)
         # The torn line must be cut off before rows are read and the file is opened for appending.
-        self.path, self.torn = path, _untorn(path / "episodes.jsonl")
-        self.retried = 0
+        self.path, self.had_torn_line = path, _drop_torn_line(path / "episodes.jsonl")
+        self.retried_count = 0
         """Number of rows that a later one replaced."""
-        self._places: dict[Key, tuple[int, bool]] = {}
+        self._offsets: dict[AttemptKey, tuple[int, bool]] = {}
         """Byte offset of each attempt's newest row, and True if it is masked."""
-        for place, told in _lines(path / "episodes.jsonl"):
-            self._note(told, place)
+        for offset, attempt_row in _read_lines(path / "episodes.jsonl"):
+            self._index_row(attempt_row, offset)
         self._file: IO[bytes] = (path / "episodes.jsonl").open("ab")
 
-    def is_done(self, key: Key) -> bool:
+    def is_done(self, key: AttemptKey) -> bool:
         """True if the attempt was made and not masked."""
-        return key in self._places and not self._places[key][1]
+        return key in self._offsets and not self._offsets[key][1]
 
-    def append(self, told: Row) -> None:
+    def append(self, attempt_row: AttemptRow) -> None:
         """Append the row of an attempt and flush it."""
-        place = self._file.tell()
+        offset = self._file.tell()
         # Models produce lone surrogates, which UTF-8 cannot encode.
-        self._file.write(json.dumps(told, ensure_ascii=False).translate(_ENDS).encode("utf-8", "replace") + b"\n")
+        self._file.write(
+            json.dumps(attempt_row, ensure_ascii=False).translate(_LINE_END_ESCAPES).encode("utf-8", "replace") + b"\n"
+        )
         self._file.flush()
-        self._note(told, place)
+        self._index_row(attempt_row, offset)
 
-    def rows(self, keys: Sequence[Key]) -> Iterator[dict[str, Any]]:
+    def read_rows(self, keys: Sequence[AttemptKey]) -> Iterator[dict[str, Any]]:
         """Yield the current rows of these attempts in the given order; missing attempts are skipped."""
         with (self.path / "episodes.jsonl").open("rb") as file:
             for key in keys:
-                if key in self._places:
-                    file.seek(self._places[key][0])
+                if key in self._offsets:
+                    file.seek(self._offsets[key][0])
                     yield json.loads(file.readline())
 
     def close(self) -> None:
@@ -87,14 +89,14 @@ class Folder:
     ) -> None:
         self.close()
 
-    def _note(self, told: Row, place: int) -> None:
+    def _index_row(self, attempt_row: AttemptRow, offset: int) -> None:
         """Remember where the newest row of an attempt lies."""
-        key = (str(told["task"]), int(told["sample"]))
-        self.retried += key in self._places
-        self._places[key] = place, bool(told["mask"])
+        key = (str(attempt_row["task"]), int(attempt_row["sample"]))
+        self.retried_count += key in self._offsets
+        self._offsets[key] = offset, bool(attempt_row["mask"])
 
 
-def _agree(path: Path, manifest: Mapping[str, Any]) -> None:
+def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, or check that the existing one is the same. Raises FolderError if it differs."""
     if not path.exists():
         if (path.parent / "episodes.jsonl").exists():
@@ -104,53 +106,55 @@ def _agree(path: Path, manifest: Mapping[str, Any]) -> None:
         unfinished.replace(path)
         return
     try:
-        there = dict(json.loads(path.read_text(encoding="utf-8")))
+        stored = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise FolderError(f"{path} cannot be read ({error})", "choose another folder with --out") from error
-    names = sorted({*there, *manifest} - {*UNCOMPARED})
-    differing = [name for name in names if there.get(name) != manifest.get(name)]
+    names = sorted({*stored, *manifest} - {*CHANGEABLE_ENTRIES})
+    differing = [name for name in names if stored.get(name) != manifest.get(name)]
     if differing:
-        told = "; ".join(f"{name}: {there.get(name)!r} there, {manifest.get(name)!r} now" for name in differing[:3])
+        differences = "; ".join(
+            f"{name}: {stored.get(name)!r} there, {manifest.get(name)!r} now" for name in differing[:3]
+        )
         raise FolderError(
-            f"{path.parent} holds another evaluation ({told[:600]})",
+            f"{path.parent} holds another evaluation ({differences[:600]})",
             "choose another folder with --out, or repeat its settings to continue it",
         )
 
 
-def _untorn(path: Path) -> bool:
+def _drop_torn_line(path: Path) -> bool:
     """Cut off an incomplete last line; return True if there was one."""
     if not path.exists():
         return False
     with path.open("r+b") as file:
         end = file.seek(0, 2)
-        whole = _whole(file, end)
-        file.truncate(whole)
-    return whole < end
+        complete_end = _last_line_end(file, end)
+        file.truncate(complete_end)
+    return complete_end < end
 
 
-def _whole(file: IO[bytes], end: int) -> int:
+def _last_line_end(file: IO[bytes], end: int) -> int:
     """Return the offset after the last line end, searching backwards."""
     start = end
     while start > 0:
         step = min(1 << 16, start)  # rows may be long, so the file is read backwards in blocks
         file.seek(start - step)
-        if (found := file.read(step).rfind(b"\n")) >= 0:
-            return start - step + found + 1
+        if (newline := file.read(step).rfind(b"\n")) >= 0:
+            return start - step + newline + 1
         start -= step
     return 0
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield byte offset and content of each row. Raises FolderError on a damaged line."""
     if not path.exists():
         return
     with path.open("rb") as file:
-        place = 0
+        offset = 0
         for number, line in enumerate(file, 1):
             try:
-                yield place, json.loads(line)
+                yield offset, json.loads(line)
             except ValueError as error:
                 raise FolderError(
                     f"{path}, line {number} is damaged ({error})", "delete the line; its attempt is then repeated"
                 ) from error
-            place += len(line)
+            offset += len(line)

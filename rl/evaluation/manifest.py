@@ -10,32 +10,34 @@ from pathlib import Path
 from typing import Any
 
 from webemu import agent_client, rl
-from webemu.rl.evaluation.run import Setting
+from webemu.rl.evaluation.run import RunSettings
 
 
-def manifest(chosen: Mapping[str, Any], who: Mapping[str, Any], snapshot: str, setting: Setting) -> dict[str, Any]:
+def build_manifest(
+    task_selection: Mapping[str, Any], agent_fields: Mapping[str, Any], snapshot: str, settings: RunSettings
+) -> dict[str, Any]:
     """Return the manifest from the task selection, the agent's fields, the snapshot and the settings.
 
     Concurrency is left out, because it does not change results.
     """
     return {
-        **chosen,
-        **who,
+        **task_selection,
+        **agent_fields,
         "snapshot": snapshot,
-        "samples": setting.samples,
-        "seed": setting.seed,
-        "probe": setting.probe,
-        "limits": asdict(setting.limits),
-        "session": dict(setting.session),
+        "samples": settings.samples,
+        "seed": settings.seed,
+        "probe": settings.probe,
+        "limits": asdict(settings.limits),
+        "session": dict(settings.session),
         "webemu": version("webemu"),
-        "code": code(),
+        "code": code_hash(),
     }
 
 
-def code() -> str:
+def code_hash() -> str:
     """Return a hash of the source of `rl` and `agent_client`, which decide what an attempt is."""
-    told = blake2b(digest_size=8)
-    for room in (Path(str(one.__file__)).parent for one in (rl, agent_client)):
-        for path in sorted(room.rglob("*.py")):
-            told.update(f"{path.relative_to(room).as_posix()}\0".encode() + path.read_bytes())
-    return told.hexdigest()
+    digest = blake2b(digest_size=8)
+    for package in (Path(str(one.__file__)).parent for one in (rl, agent_client)):
+        for path in sorted(package.rglob("*.py")):
+            digest.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -13,42 +13,46 @@ from math import ceil
 from random import Random
 
 from webemu.agent_client import AsyncClient
-from webemu.rl.evaluation.folder import Folder
-from webemu.rl.evaluation.rows import PASS
-from webemu.rl.evaluation.run import Setting, attempted
-from webemu.rl.policies import Policy
-from webemu.rl.probe import Probed, probe, summary
-from webemu.rl.record import Record
+from webemu.rl.evaluation.folder import EvaluationFolder
+from webemu.rl.evaluation.rows import PASS_REWARD
+from webemu.rl.evaluation.run import RunSettings, run_attempt
+from webemu.rl.policies import AgentPolicy
+from webemu.rl.probe import ProbeResult, probe, summarize
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.tasks import Task
 
-FIRST = 0
+FIRST_SAMPLE = 0
 """Sample that must have passed, and whose seed is used again."""
 
 
-async def probes(
-    tasks: Sequence[Task], policy: Policy, client: AsyncClient, folder: Folder, setting: Setting
+async def run_probes(
+    tasks: Sequence[Task], policy: AgentPolicy, client: AsyncClient, folder: EvaluationFolder, settings: RunSettings
 ) -> dict[str, float | int]:
     """Probe a share of the passed tasks and return the number of each verdict; each result goes to `probes.jsonl`."""
-    crowd = asyncio.Semaphore(setting.concurrency)
+    semaphore = asyncio.Semaphore(settings.concurrency)
 
-    async def again(task: Task, swap: Mapping[str, str]) -> Record:
-        attempt, record = await attempted(task, FIRST, policy, client, setting, swap)
-        return replace(record, mask=record.mask or attempt.outage)
+    async def play_again(task: Task, swap: Mapping[str, str]) -> EpisodeRecord:
+        attempt, record = await run_attempt(task, FIRST_SAMPLE, policy, client, settings, swap)
+        return replace(record, mask=record.mask or attempt.endpoint_outage)
 
-    async def one(task: Task) -> Probed:
-        async with crowd:
-            return await probe(again, task, tasks, setting.seed)
+    async def probe_task(task: Task) -> ProbeResult:
+        async with semaphore:
+            return await probe(play_again, task, tasks, settings.seed)
 
-    found = await asyncio.gather(*(one(task) for task in chosen(tasks, folder, setting)))
-    lines = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in found)
+    probe_results = await asyncio.gather(*(probe_task(task) for task in sample_passed_tasks(tasks, folder, settings)))
+    lines = "".join(json.dumps(asdict(probe_task), ensure_ascii=False) + "\n" for probe_task in probe_results)
     (folder.path / "probes.jsonl").write_text(lines, encoding="utf-8")
-    return summary(found)
+    return summarize(probe_results)
 
 
-def chosen(tasks: Sequence[Task], folder: Folder, setting: Setting) -> list[Task]:
+def sample_passed_tasks(tasks: Sequence[Task], folder: EvaluationFolder, settings: RunSettings) -> list[Task]:
     """Return a seeded sample of the passed tasks, `settings.probe` of them, in the order of the file."""
-    rows = folder.rows([(task.id, FIRST) for task in tasks])
+    rows = folder.read_rows([(task.id, FIRST_SAMPLE) for task in tasks])
     # A masked attempt has no reward.
-    passed = {told["task"] for told in rows if told["reward"] is not None and told["reward"] >= PASS}
-    drawn = Random(f"{setting.seed}:probe").sample(sorted(passed), ceil(setting.probe * len(passed)))
-    return [task for task in tasks if task.id in drawn]
+    passed_ids = {
+        attempt_row["task"]
+        for attempt_row in rows
+        if attempt_row["reward"] is not None and attempt_row["reward"] >= PASS_REWARD
+    }
+    sampled_ids = Random(f"{settings.seed}:probe").sample(sorted(passed_ids), ceil(settings.probe * len(passed_ids)))
+    return [task for task in tasks if task.id in sampled_ids]

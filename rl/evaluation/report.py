@@ -12,13 +12,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
-from webemu.rl.evaluation.rows import PASS, Row
-from webemu.rl.evaluation.statistics import LEVEL
-from webemu.rl.evaluation.stylesheet import look, policy
-from webemu.rl.evaluation.summary import DIMENSIONS, NAMES
+from webemu.rl.evaluation.rows import PASS_REWARD, AttemptRow
+from webemu.rl.evaluation.statistics import CONFIDENCE_LEVEL
+from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
+from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS
 from webemu.rl.rewards import LONG, SHORT
 
-SHOWN, LEAST, IN_ALL = 4_000, 400, 40_000_000
+MAX_OBSERVATION_CHARACTERS, MIN_OBSERVATION_CHARACTERS, MAX_TOTAL_CHARACTERS = 4_000, 400, 40_000_000
 """Characters shown of one observation, at most and at least, and of all observations together."""
 HEADLINES = ("em", "grounded", "f1", "coverage", "precision", "recall", "reward", "calls", "tokens")
 """Figures shown as tiles at the top, if there are any."""
@@ -29,72 +29,74 @@ SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "recall", "
 _KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
 
 
-def page(figures: Mapping[str, Any], rows: Iterable[Row]) -> str:
+def render_report(figures: Mapping[str, Any], rows: Iterable[AttemptRow]) -> str:
     """Return the report of an evaluation as HTML, from its figures and rows."""
     loader = PackageLoader("webemu.rl.evaluation", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"figure": _figure, "span": _span}
+    environment.filters |= {"figure": _format_figure, "span": _format_span}
     overall = figures["overall"]["figures"]
     passes = [kind for kind in overall if kind.startswith("pass@")]
     attempts = figures["overall"]["attempts"]
-    trajectories = list(_trajectories(rows, _clip(attempts)))
+    trajectories = list(_build_trajectories(rows, _observation_limit(attempts)))
     return environment.get_template("report.html").render(
-        evaluation=figures, overall=overall, dimensions=DIMENSIONS, names=NAMES, columns=_told(overall, COLUMNS),
-        headlines=_told(overall, (*dict.fromkeys((*passes[:1], *passes[-1:])), *HEADLINES)), passes=passes, level=LEVEL,
-        passed=PASS, kinds=htmlsafe_json_dumps(_KINDS), index=htmlsafe_json_dumps(list(map(_listed, trajectories))),
+        evaluation=figures, overall=overall, dimensions=DIMENSIONS, names=FIGURE_HEADINGS, columns=_available_figures(overall, COLUMNS),
+        headlines=_available_figures(overall, (*dict.fromkeys((*passes[:1], *passes[-1:])), *HEADLINES)), passes=passes, level=CONFIDENCE_LEVEL,
+        passed=PASS_REWARD, kinds=htmlsafe_json_dumps(_KINDS), index=htmlsafe_json_dumps(list(map(_index_entry, trajectories))),
         details=[htmlsafe_json_dumps(one) for one in trajectories], shares=SHARES,
-        look=look(), policy=policy(loader.get_source(environment, "report.html")[0]),
+        look=stylesheet(), policy=content_security_policy(loader.get_source(environment, "report.html")[0]),
     )  # fmt: skip
 
 
-def _told(overall: Mapping[str, Any], kinds: Iterable[str]) -> list[str]:
+def _available_figures(overall: Mapping[str, Any], kinds: Iterable[str]) -> list[str]:
     """Return the names of the figures that exist; tokens only if any were spent."""
     return [kind for kind in kinds if kind in overall and (kind != "tokens" or overall[kind]["high"])]
 
 
-def _clip(attempts: int) -> int:
+def _observation_limit(attempts: int) -> int:
     """Return how many characters of each observation to show, assuming ten observations in each attempt."""
-    return max(LEAST, min(SHOWN, IN_ALL // max(1, attempts * 10)))
+    return max(
+        MIN_OBSERVATION_CHARACTERS, min(MAX_OBSERVATION_CHARACTERS, MAX_TOTAL_CHARACTERS // max(1, attempts * 10))
+    )
 
 
-def _trajectories(rows: Iterable[Row], clip: int) -> Iterator[dict[str, Any]]:
+def _build_trajectories(rows: Iterable[AttemptRow], clip: int) -> Iterator[dict[str, Any]]:
     for row in rows:
-        turns = [turn | {"steps": [_shown(step, clip) for step in turn.get("steps", ())]} for turn in row["turns"]]
-        yield {**row, "turns": turns, "verdict": verdict(row)}
+        turns = [turn | {"steps": [_clip_step(step, clip) for step in turn.get("steps", ())]} for turn in row["turns"]]
+        yield {**row, "turns": turns, "verdict": verdict_of(row)}
 
 
-def _shown(step: Mapping[str, Any], clip: int) -> dict[str, Any]:
+def _clip_step(step: Mapping[str, Any], clip: int) -> dict[str, Any]:
     """Return a step with its observation clipped, and the number of characters left out."""
     text = step.get("observation", "")
     return {**step, "observation": text[:clip], "more": max(0, len(text) - clip)}
 
 
-def verdict(row: Row) -> str:
+def verdict_of(row: AttemptRow) -> str:
     """Return the outcome of an attempt in one word: masked, passed, ungrounded, wrong or unfinished."""
     if row["mask"]:
         return "masked"
-    if row["reward"] >= PASS:
+    if row["reward"] >= PASS_REWARD:
         return "passed"
     if row["terms"].get("correct"):
         return "ungrounded"
     return "wrong" if row["end"] == "finished" else "unfinished"
 
 
-def _listed(one: Mapping[str, Any]) -> dict[str, Any]:
+def _index_entry(trajectory: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields by which the page lists and filters an attempt."""
-    told = {name: one[name] for name in ("task", "sample", "recipe", "hops", "verdict", "reward")}
-    return told | {"question": one["question"][:300], "answer": one["answer"][:160]}
+    entry = {name: trajectory[name] for name in ("task", "sample", "recipe", "hops", "verdict", "reward")}
+    return entry | {"question": trajectory["question"][:300], "answer": trajectory["answer"][:160]}
 
 
-def _figure(figure: Mapping[str, Any], kind: str) -> str:
+def _format_figure(figure: Mapping[str, Any], kind: str) -> str:
     mean = figure["mean"]
     if kind in SHARES or kind.startswith("pass@"):
         return f"{mean:.3f}"
     return f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}"
 
 
-def _span(figure: Mapping[str, Any], kind: str) -> str:
-    ends = [_figure({"mean": figure[end]}, kind) for end in ("low", "high")]
+def _format_span(figure: Mapping[str, Any], kind: str) -> str:
+    ends = [_format_figure({"mean": figure[end]}, kind) for end in ("low", "high")]
     return f"{ends[0]} to {ends[1]}"

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from webemu.rl.ledger import opened
+from webemu.rl.ledger import find_opened_urls
 from webemu.rl.policies import Attempt
-from webemu.rl.record import Record, key
+from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rewards import rubric_of
 
-PASS = 0.5
+PASS_REWARD = 0.5
 """Reward from which an attempt counts as passed.
 
 It takes a right answer with at least half of its citations good, or a report whose coverage times precision is as
 much.
 """
 
-Row = Mapping[str, Any]
+AttemptRow = Mapping[str, Any]
 """Row of an attempt as JSON."""
 
 
@@ -37,9 +37,9 @@ class Outcome:
     """Figures by their name in `summary.NAMES`, and `pass`."""
 
 
-def row(attempt: Attempt, record: Record, sample: int, seconds: float) -> dict[str, Any]:
+def attempt_row(attempt: Attempt, record: EpisodeRecord, sample: int, seconds: float) -> dict[str, Any]:
     """Return everything about an attempt, gold answers included: for people and programs, never for models."""
-    task, mask = attempt.task, attempt.outage or record.mask
+    task, mask = attempt.task, attempt.endpoint_outage or record.mask
     score = rubric_of(task).score(record)
     return {
         **{"task": task.id, "sample": sample, "seed": attempt.seed, "question": task.question},
@@ -47,43 +47,47 @@ def row(attempt: Attempt, record: Record, sample: int, seconds: float) -> dict[s
         **{"recipe": task.recipe, "hops": task.hops, "answer_type": task.answer_type, "split": task.split},
         "user": bool(task.user),
         "turns": [{name: value for name, value in asdict(turn).items() if value} for turn in attempt.turns],
-        **{"answer": record.answer, "citations": list(record.citations), "opened": sorted(opened(record.requests))},
-        **{"end": "masked" if mask else attempt.stopped or record.end or "unfinished", "mask": mask},
+        **{
+            "answer": record.answer,
+            "citations": list(record.citations),
+            "opened": sorted(find_opened_urls(record.requests)),
+        },
+        **{"end": "masked" if mask else attempt.stop_reason or record.end or "unfinished", "mask": mask},
         "reward": None if mask else score.reward,
         "terms": {name: None if mask else value for name, value in score.terms.items()},
-        "recall": None if mask else recall(record),
+        "recall": None if mask else evidence_recall(record),
         "prompt_tokens": sum(turn.prompt_tokens for turn in attempt.turns),
         "completion_tokens": sum(turn.completion_tokens for turn in attempt.turns),
         "seconds": round(seconds, 3),
     }
 
 
-def recall(record: Record) -> float | None:
+def evidence_recall(record: EpisodeRecord) -> float | None:
     """Return the share of evidence pages that were opened; None if the task has no evidence."""
-    wanted = {record.redirects.get(key(one.url), key(one.url)) for one in record.task.evidence}
-    reached = {key(url) for url in opened(record.requests)}
-    return len(wanted & reached) / len(wanted) if wanted else None
+    evidence_keys = {record.redirects.get(url_key(one.url), url_key(one.url)) for one in record.task.evidence}
+    opened_keys = {url_key(url) for url in find_opened_urls(record.requests)}
+    return len(evidence_keys & opened_keys) / len(evidence_keys) if evidence_keys else None
 
 
-def outcome(told: Row) -> Outcome:
+def outcome_of(attempt: AttemptRow) -> Outcome:
     """Return the outcome of a row; a masked one has no figures."""
-    terms, reward = told["terms"], told["reward"]
+    terms, reward = attempt["terms"], attempt["reward"]
     groups = {
-        "recipe": told["recipe"] or "none",
-        "hops": str(told["hops"]),
-        "answer type": told["answer_type"] or "any",
+        "recipe": attempt["recipe"] or "none",
+        "hops": str(attempt["hops"]),
+        "answer type": attempt["answer_type"] or "any",
     }
-    right = terms.get("correct")
-    grounded = None if right is None else float(bool(right) and bool(terms["grounding"]))
+    correct = terms.get("correct")
+    grounded = None if correct is None else float(bool(correct) and bool(terms["grounding"]))
     figures = {
-        "pass": None if reward is None else float(reward >= PASS),
-        **{"em": right, "f1": terms.get("f1"), "grounded": grounded, "reward": reward, "recall": told["recall"]},
+        "pass": None if reward is None else float(reward >= PASS_REWARD),
+        **{"em": correct, "f1": terms.get("f1"), "grounded": grounded, "reward": reward, "recall": attempt["recall"]},
         **{name: terms.get(name) for name in ("coverage", "precision", "requests", "repeats", "misuses")},
-        "calls": float(sum(len(turn.get("steps", ())) for turn in told["turns"])),
-        "turns": float(len(told["turns"])),
-        "tokens": float(told["prompt_tokens"] + told["completion_tokens"]),
-        "written": float(told["completion_tokens"]),
+        "calls": float(sum(len(turn.get("steps", ())) for turn in attempt["turns"])),
+        "turns": float(len(attempt["turns"])),
+        "tokens": float(attempt["prompt_tokens"] + attempt["completion_tokens"]),
+        "written": float(attempt["completion_tokens"]),
     }
-    if told["mask"]:  # an outage says nothing about the agent
+    if attempt["mask"]:  # an outage says nothing about the agent
         figures = dict.fromkeys(figures)
-    return Outcome(told["task"], groups, told["mask"], told["end"], figures)
+    return Outcome(attempt["task"], groups, attempt["mask"], attempt["end"], figures)

@@ -12,19 +12,19 @@ from typing import Any
 from webemu.agent_client import AsyncClient
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.evaluation.folder import Folder, Key
-from webemu.rl.evaluation.rows import Row, row
-from webemu.rl.policies import Attempt, Policy
-from webemu.rl.record import Record
+from webemu.rl.evaluation.folder import AttemptKey, EvaluationFolder
+from webemu.rl.evaluation.rows import AttemptRow, attempt_row
+from webemu.rl.policies import AgentPolicy, Attempt
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 
-OUTAGES = 16
+MAX_CONSECUTIVE_OUTAGES = 16
 """Consecutive masked attempts after which the run is given up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RunSettings:
     """Settings of an evaluation."""
 
     samples: int = 1
@@ -41,20 +41,20 @@ class Setting:
     """Share of the passed tasks that are repeated on a web with altered answers."""
 
 
-def keys(tasks: Sequence[Task], setting: Setting) -> list[Key]:
+def list_attempts(tasks: Sequence[Task], settings: RunSettings) -> list[AttemptKey]:
     """Return the keys of all attempts; those at one task are adjacent, so they send the same queries at about the same
     time.
     """
-    return [(task.id, sample) for task in tasks for sample in range(setting.samples)]
+    return [(task.id, sample) for task in tasks for sample in range(settings.samples)]
 
 
-async def run(
+async def run_attempts(
     tasks: Sequence[Task],
-    policy: Policy,
+    policy: AgentPolicy,
     client: AsyncClient,
-    folder: Folder,
-    setting: Setting,
-    ended: Callable[[Row], None] = lambda told: None,
+    folder: EvaluationFolder,
+    settings: RunSettings,
+    on_attempt: Callable[[AttemptRow], None] = lambda told: None,
 ) -> None:
     """Make the attempts that the folder does not have.
 
@@ -62,59 +62,61 @@ async def run(
     outages, and BadRequest if the session policy is invalid. Rows written until then stay.
     """
     by_id = {task.id: task for task in tasks}
-    waiting = iter([key for key in keys(tasks, setting) if not folder.is_done(key)])
-    streak = 0
+    pending = iter([key for key in list_attempts(tasks, settings) if not folder.is_done(key)])
+    consecutive_masks = 0
 
     async def work() -> None:
-        nonlocal streak
-        for name, sample in waiting:
-            told = await play(by_id[name], sample, policy, client, setting)
-            folder.append(told)
-            ended(told)
-            streak = streak + 1 if told["mask"] else 0
-            if streak >= OUTAGES:
+        nonlocal consecutive_masks
+        for name, sample in pending:
+            attempt_row = await run_and_record(by_id[name], sample, policy, client, settings)
+            folder.append(attempt_row)
+            on_attempt(attempt_row)
+            consecutive_masks = consecutive_masks + 1 if attempt_row["mask"] else 0
+            if consecutive_masks >= MAX_CONSECUTIVE_OUTAGES:
                 raise InfrastructureError(
-                    f"{streak} attempts in a row were masked, the last by {told['mask']}",
+                    f"{consecutive_masks} attempts in a row were masked, the last by {attempt_row['mask']}",
                     action="repair the outage, then run the same command again: it continues where it stopped",
                 )
 
     try:
         # The workers share one iterator: each takes the next attempt when its last one has ended.
         async with asyncio.TaskGroup() as group:
-            for _ in range(setting.concurrency):
+            for _ in range(settings.concurrency):
                 group.create_task(work())
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
 
 
-async def play(task: Task, sample: int, policy: Policy, client: AsyncClient, setting: Setting) -> dict[str, Any]:
+async def run_and_record(
+    task: Task, sample: int, policy: AgentPolicy, client: AsyncClient, settings: RunSettings
+) -> dict[str, Any]:
     """Make one attempt and return its row."""
     start = time.monotonic()
-    attempt, record = await attempted(task, sample, policy, client, setting)
-    return row(attempt, record, sample, time.monotonic() - start)
+    attempt, record = await run_attempt(task, sample, policy, client, settings)
+    return attempt_row(attempt, record, sample, time.monotonic() - start)
 
 
-async def attempted(
+async def run_attempt(
     task: Task,
     sample: int,
-    policy: Policy,
+    policy: AgentPolicy,
     client: AsyncClient,
-    setting: Setting,
+    settings: RunSettings,
     swap: Mapping[str, str] | None = None,
-) -> tuple[Attempt, Record]:
+) -> tuple[Attempt, EpisodeRecord]:
     """Make one attempt; return it and its record.
 
     `swap` replaces words in everything that the web says, for the evidence-swap probe.
     """
-    episode = AsyncEpisode(client, setting.limits, setting.session, swap)
-    attempt = Attempt(episode, task, seed_of(setting.seed, task, sample))
+    episode = AsyncEpisode(client, settings.limits, settings.session, swap)
+    attempt = Attempt(episode, task, attempt_seed(settings.seed, task, sample))
     await attempt.begin()
     if not attempt.done:
         await policy(attempt)
     return attempt, await attempt.record()
 
 
-def seed_of(seed: int, task: Task, sample: int) -> int:
+def attempt_seed(seed: int, task: Task, sample: int) -> int:
     """Return the seed of one attempt, for its session, its random draws and the model's sampling."""
     # Shifted to 31 bits, so that it fits a signed 32-bit integer.
     return int.from_bytes(blake2b(f"{seed}:{task.id}:{sample}".encode(), digest_size=4).digest()) >> 1

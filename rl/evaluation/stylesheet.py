@@ -12,18 +12,18 @@ from markupsafe import Markup
 _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 
 
-def look() -> Markup:
+def stylesheet() -> Markup:
     """Return the style sheet, which templates include as `{{ look }}`."""
     return Markup(files("webemu.rl.evaluation").joinpath("look.css").read_text(encoding="utf-8"))
 
 
-def policy(template: str, connect: str = "'none'") -> Markup:
+def content_security_policy(template: str, connect: str = "'none'") -> Markup:
     """Return a Content Security Policy that allows only the template's own script and style, by their hashes.
 
     `connect` is the source list for requests, none by default.
     """
     sources: dict[str, list[str]] = {"script": [], "style": []}
-    for kind, body in _INLINE.findall(template.replace("{{ look }}", look())):
+    for kind, body in _INLINE.findall(template.replace("{{ look }}", stylesheet())):
         sources[kind].append(f"'sha256-{b64encode(sha256(body.encode()).digest()).decode()}'")
     script, style = (" ".join(sources[kind]) for kind in ("script", "style"))
     return Markup(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webemu.rl.evaluation.summary import DIMENSIONS, NAMES
+from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS
 
 SHARES = ("pass@1", "em", "f1", "grounded", "coverage", "precision", "recall", "reward")
 """Columns between 0 and 1."""
@@ -13,32 +13,32 @@ COUNTS = ("calls", "turns", "tokens")
 """Columns of counts, left out if they are all 0."""
 
 
-def table(told: Mapping[str, Any]) -> str:
+def format_table(report: Mapping[str, Any]) -> str:
     """Return the figures as text: one row overall, then a row for each group, with the interval behind pass@1."""
-    figures = told["overall"]["figures"]
-    told_of = [kind for kind in (*SHARES, *COUNTS) if kind in figures]
-    kinds = [kind for kind in told_of if kind in SHARES or figures[kind]["high"]]
-    most = [kind for kind in figures if kind.startswith("pass@") and kind != "pass@1"][-1:]
-    kinds[1:1] = most
-    head = ["", "tasks", *(_head(kind) for kind in kinds), "masked"]
-    rows = [head, _row("all", told["overall"], kinds)]
+    figures = report["overall"]["figures"]
+    candidates = [kind for kind in (*SHARES, *COUNTS) if kind in figures]
+    kinds = [kind for kind in candidates if kind in SHARES or figures[kind]["high"]]
+    largest_pass = [kind for kind in figures if kind.startswith("pass@") and kind != "pass@1"][-1:]
+    kinds[1:1] = largest_pass
+    head = ["", "tasks", *(_heading(kind) for kind in kinds), "masked"]
+    rows = [head, _table_row("all", report["overall"], kinds)]
     for dimension in DIMENSIONS:
-        groups = told[f"by {dimension}"]
+        groups = report[f"by {dimension}"]
         if len(groups) > 1:
-            rows += [[f"by {dimension}"], *(_row(f"  {name}", one, kinds) for name, one in groups.items())]
-    return "\n".join(_lines(rows))
+            rows += [[f"by {dimension}"], *(_table_row(f"  {name}", one, kinds) for name, one in groups.items())]
+    return "\n".join(_aligned_lines(rows))
 
 
-def _head(kind: str) -> str:
-    return kind + " (95%)" if kind == "pass@1" else NAMES.get(kind, kind)
+def _heading(kind: str) -> str:
+    return kind + " (95%)" if kind == "pass@1" else FIGURE_HEADINGS.get(kind, kind)
 
 
-def _row(name: str, group: Mapping[str, Any], kinds: list[str]) -> list[str]:
-    cells = [_cell(kind, group["figures"].get(kind)) for kind in kinds]
+def _table_row(name: str, group: Mapping[str, Any], kinds: list[str]) -> list[str]:
+    cells = [_format_cell(kind, group["figures"].get(kind)) for kind in kinds]
     return [name, str(group["tasks"]), *cells, str(group["masked"])]
 
 
-def _cell(kind: str, figure: Mapping[str, Any] | None) -> str:
+def _format_cell(kind: str, figure: Mapping[str, Any] | None) -> str:
     if figure is None:
         return "-"
     if kind == "pass@1":
@@ -46,10 +46,10 @@ def _cell(kind: str, figure: Mapping[str, Any] | None) -> str:
     return f"{figure['mean']:,.0f}" if kind == "tokens" else f"{figure['mean']:.{1 if kind in COUNTS else 3}f}"
 
 
-def _lines(rows: list[list[str]]) -> Iterator[str]:
+def _aligned_lines(rows: list[list[str]]) -> Iterator[str]:
     """Yield the rows as lines with aligned columns."""
     widths = [max(len(row[n]) for row in rows if len(row) > n) for n in range(len(rows[0]))]
     for row in rows:
-        first, *others = (cell.rjust(width) if n else cell.ljust(width) for n, (cell, width) in
+        first_cell, *other_cells = (cell.rjust(width) if n else cell.ljust(width) for n, (cell, width) in
                           enumerate(zip(row, widths, strict=False)))  # fmt: skip
-        yield "  ".join([first, *others]).rstrip()
+        yield "  ".join([first_cell, *other_cells]).rstrip()

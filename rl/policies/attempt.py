@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.record import Record
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.state import Observation
 from webemu.rl.tasks import Task
 
@@ -52,24 +52,24 @@ class Attempt:
     question: str = ""
     """Question as the episode showed it."""
     turns: list[Turn] = field(default_factory=list)
-    stopped: str = ""
+    stop_reason: str = ""
     """Reason why it ended without an answer: `silent` (turns without a call) or `too-long`; empty otherwise."""
-    outage: str = ""
+    endpoint_outage: str = ""
     """Outage of the model's endpoint; empty if there was none."""
 
     @property
     def done(self) -> bool:
         """True if the attempt has ended."""
-        return self.episode.done or bool(self.stopped or self.outage)
+        return self.episode.done or bool(self.stop_reason or self.endpoint_outage)
 
     @property
     def steps(self) -> list[Step]:
         """Calls of all turns in order."""
         return [step for turn in self.turns for step in turn.steps]
 
-    def random(self, what: str) -> Random:
+    def seeded_random(self, purpose: str) -> Random:
         """Return a random generator that depends on the attempt's seed, its task and `purpose` alone."""
-        return Random(f"{self.seed}:{self.task.id}:{what}")
+        return Random(f"{self.seed}:{self.task.id}:{purpose}")
 
     async def begin(self) -> None:
         """Open the session and read the question."""
@@ -84,18 +84,18 @@ class Attempt:
         self.turns.append(turn)
         return await self.call(turn, tool, arguments)
 
-    async def call(self, turn: Turn, tool: str, arguments: str | Mapping[str, Any], name: str = "") -> Observation:
+    async def call(self, turn: Turn, tool: str, arguments: str | Mapping[str, Any], call_id: str = "") -> Observation:
         """Call a tool within a turn. `call_id` is the id of the call at the endpoint."""
-        seen = await self.episode.call(tool, arguments)
-        turn.steps.append(Step(tool, arguments, seen.text, seen.kind, name))
-        return seen
+        observation = await self.episode.call(tool, arguments)
+        turn.steps.append(Step(tool, arguments, observation.text, observation.kind, call_id))
+        return observation
 
-    async def record(self) -> Record:
+    async def record(self) -> EpisodeRecord:
         """Return the episode as rewards read it."""
         return await self.episode.record()
 
 
-Policy = Callable[[Attempt], Awaitable[None]]
+AgentPolicy = Callable[[Attempt], Awaitable[None]]
 """Function that plays an attempt that has begun to its end. Raises: EndpointError only if every further attempt would
 fail in the same way.
 """

@@ -6,13 +6,16 @@ from webemu.rl.policies import observation_parsing, question_search, reader
 from webemu.rl.policies.attempt import Attempt
 
 
-async def rag(attempt: Attempt) -> None:
+async def play_rag(attempt: Attempt) -> None:
     """Play an attempt with one search and one page."""
-    found = await question_search.results(attempt)
+    hits = await question_search.search_question(attempt)
     answer = ""
-    if found:
-        opened = await attempt.act("open", link=found[0][0])
+    if hits:
+        opened = await attempt.act("open", link=hits[0][0])
         if opened.kind == "page":
-            answer = reader.answer(attempt.question, observation_parsing.plain(observation_parsing.page(opened.text)))
-    cited = [found[0][0]] if answer else []
-    await attempt.act("finish", answer=answer or "not found", citations=cited)
+            answer = reader.extract_answer(
+                attempt.question,
+                observation_parsing.strip_link_numbers(observation_parsing.parse_page_text(opened.text)),
+            )
+    citations = [hits[0][0]] if answer else []
+    await attempt.act("finish", answer=answer or "not found", citations=citations)

@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from webemu.rl.gates import form, holds
+from webemu.rl.gates import classify_form, contains_phrase
 from webemu.rl.verify import normalise
 
-_STOP = frozenset(
+_STOP_WORDS = frozenset(
     "what which who whom whose when where how many much is was are were did does do in on of at to for by with from and"
     " or that this it its name named page site states".split()
 )
@@ -27,40 +27,42 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-ZÀ-Þ\d])")
 _CELLS = re.compile(r"\s*\|\s*|\t+|:\s+")
 
 
-def answer(question: str, text: str) -> str:
+def extract_answer(question: str, text: str) -> str:
     """Return the best candidate in a text; empty if there is none.
 
     extract_answer("When was Arlen founded?", "Founded: 12 March 1904")  # "12 March 1904"
     """
-    return best(question, text)[1]
+    return best_candidate(question, text)[1]
 
 
-def best(question: str, text: str) -> tuple[float, str]:
+def best_candidate(question: str, text: str) -> tuple[float, str]:
     """Return the weight and the text of the best candidate; (0, "") if there is none."""
-    wanted, words = _form(question), _words(question)
+    expected_form, words = _expected_form(question), _content_words(question)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    frequency = Counter(word for line in lines for word in set(_words(line)))
-    most, found = 0.0, ""
+    frequency = Counter(word for line in lines for word in set(_content_words(line)))
+    best_weight, best_answer = 0.0, ""
     for number, line in enumerate(lines):
-        for part, rest in _parts(line):
-            weight = sum(1 / frequency.get(word, 1) for word in set(_words(part)) & set(words))
-            candidate = next((one for one in _candidates(rest, wanted) if not _asked(one, question)), "")
+        for part, answer_text in _split_line(line):
+            weight = sum(1 / frequency.get(word, 1) for word in set(_content_words(part)) & set(words))
+            candidate = next(
+                (one for one in _find_candidates(answer_text, expected_form) if not _is_in_question(one, question)), ""
+            )
             # Among equal weights the earlier line wins.
-            if candidate and weight - number / 10**6 > most:
-                most, found = weight - number / 10**6, candidate
-    return most, found
+            if candidate and weight - number / 10**6 > best_weight:
+                best_weight, best_answer = weight - number / 10**6, candidate
+    return best_weight, best_answer
 
 
-def _form(question: str) -> str:
+def _expected_form(question: str) -> str:
     """Return the form of answer that a question asks for: `date`, `number` or `name`."""
-    asked = f" {normalise(question)} "
-    if re.search(r" (?:when|what date|what day|year|date) ", asked):
+    normal_question = f" {normalise(question)} "
+    if re.search(r" (?:when|what date|what day|year|date) ", normal_question):
         return "date"
     numbers = r" (?:how many|how much|how long|how far|how tall|population|number|length|height|total|sum) "
-    return "number" if re.search(numbers, asked) else "name"
+    return "number" if re.search(numbers, normal_question) else "name"
 
 
-def _parts(line: str) -> Iterator[tuple[str, str]]:
+def _split_line(line: str) -> Iterator[tuple[str, str]]:
     """Yield (text to compare with the question, text to read the answer from): label and value of a table row, then
     each sentence as both.
     """
@@ -71,19 +73,19 @@ def _parts(line: str) -> Iterator[tuple[str, str]]:
         yield sentence, sentence
 
 
-def _candidates(text: str, wanted: str) -> Iterator[str]:
+def _find_candidates(text: str, expected_form: str) -> Iterator[str]:
     """Yield texts that have the form of the answer."""
-    if wanted == "name":
-        if "|" not in text and len(text) < 60 and form(text) == "words" and not text.endswith("."):
+    if expected_form == "name":
+        if "|" not in text and len(text) < 60 and classify_form(text) == "words" and not text.endswith("."):
             yield text
-        yield from (found[0] for found in _NAME.finditer(text) if not _MONTH.fullmatch(found[0]))
+        yield from (match[0] for match in _NAME.finditer(text) if not _MONTH.fullmatch(match[0]))
         return
-    yield from (found[0] for found in (_DATE if wanted == "date" else _NUMBER).finditer(text))
+    yield from (match[0] for match in (_DATE if expected_form == "date" else _NUMBER).finditer(text))
 
 
-def _asked(candidate: str, question: str) -> bool:
-    return holds(normalise(question), normalise(candidate))
+def _is_in_question(candidate: str, question: str) -> bool:
+    return contains_phrase(normalise(question), normalise(candidate))
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in normalise(text).split() if word not in _STOP]
+def _content_words(text: str) -> list[str]:
+    return [word for word in normalise(text).split() if word not in _STOP_WORDS]

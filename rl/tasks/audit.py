@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
-from webemu.rl.gates import holds
+from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.cached_client import Served, Shown
 from webemu.rl.tasks.filters.answerable import rank_of, ranks, recall
 from webemu.rl.tasks.phrases import content, names
@@ -144,14 +144,14 @@ async def _by_url(url: str, web: Served) -> Gold:
     page = await web.page(url)
     if page is None:
         return Gold(url, "", "missing")
-    query = f"{page.title} site:{urls.host(page.url)}"
+    query = f"{page.title} site:{urls.host_of(page.url)}"
     return Gold(url, page.title, "found" if rank_of(page.url, await web.search(query)) else "captured")
 
 
 async def _by_title(title: str, web: Served) -> Gold:
     for query in (title, f'intitle:"{title}"'):
         for hit in await web.search(query):
-            if observation_parsing.is_titled(hit.title, title) or normalise(hit.title) == normalise(title):
+            if observation_parsing.has_title(hit.title, title) or normalise(hit.title) == normalise(title):
                 return Gold(hit.url, title, "found")
     return Gold("", title, "missing")
 
@@ -170,16 +170,16 @@ async def _in_results(question: str, sought: Sequence[str], web: Served) -> int 
 
 def _states(page: Shown, sought: Sequence[str]) -> bool:
     text = _said(f"{page.title}\n{page.text}")
-    return any(holds(text, answer) for answer in sought)
+    return any(contains_phrase(text, answer) for answer in sought)
 
 
 def _is_about(page: Shown | None, question: str) -> bool:
     """Whether it has a name of the question, or where there is none, half of its words: short answers are anywhere."""
     text = _said(f"{page.title}\n{page.text}") if page else ""
     if named := [name for name in map(normalise, names(question)) if not name.isdigit()]:
-        return any(holds(text, name) for name in named)
+        return any(contains_phrase(text, name) for name in named)
     words = [normalise(word) for word in content(question)]
-    return 2 * sum(holds(text, word) for word in words) >= len(words)
+    return 2 * sum(contains_phrase(text, word) for word in words) >= len(words)
 
 
 @lru_cache(maxsize=2048)
@@ -221,7 +221,9 @@ def figures(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         yield f"gold {state}", _share(sum(page.state == state for page in gold), len(gold), "gold pages")
     for name, ranks_of in (("question", [page.rank for page in gold]), ("script", [page.best for page in gold])):
         yield f"recall by {name}", "  ".join(f"@{cut} {share:.3f}" for cut, share in recall(ranks_of).items())
-    gone = Counter(urls.domain(urls.host(page.url))[0] for page in gold if page.state == "missing" and page.url)
+    gone = Counter(
+        urls.split_domain(urls.host_of(page.url))[0] for page in gold if page.state == "missing" and page.url
+    )
     for domain, count in gone.most_common(SHOWN):
         yield "missing of", f"{domain}: {count:,}"
     if titles := sum(page.state == "missing" and not page.url for page in gold):

@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
-from webemu.emulator.config import load as configured
+from webemu.emulator.config import load_config as configured
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.folders import existing
-from webemu.rl.outputs import writable
-from webemu.rl.serving import serving
+from webemu.emulator.folders import find_collection
+from webemu.rl.outputs import check_writable
+from webemu.rl.serving import run_server
 from webemu.rl.tasks.audit import Row, as_row, audit, figures, missing, questions
 from webemu.rl.tasks.cached_client import Served
 from webemu.rl.tasks.options import Collection, Quiet, Root, Server, told
@@ -55,10 +55,10 @@ def audit_questions(
     if not asks:
         raise BadRequest(f"{file}: there is no question in it", action="use JSON lines, a JSON list, CSV or TSV")
     if not server:
-        existing(configured({"root": root, "collection": collection}))
+        find_collection(configured({"root": root, "collection": collection}))
     with told():
-        writable(out, missing_to)
-    with told(), serving(server, root, collection) as address:
+        check_writable(out, missing_to)
+    with told(), run_server(server, root, collection) as address:
         rows = asyncio.run(_audited(asks, address, quiet))
     if out:
         out.write_text("".join(f"{as_row(row)}\n" for row in rows), encoding="utf-8")

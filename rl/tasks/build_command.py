@@ -18,14 +18,14 @@ from tqdm import tqdm
 
 from webemu.agent_client import Client
 from webemu.emulator.config import Config
-from webemu.emulator.config import load as configured
+from webemu.emulator.config import load_config as configured
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.folders import existing
+from webemu.emulator.folders import find_collection
 from webemu.index.manifest import current_id
 from webemu.rl.endpoint import Endpoint
-from webemu.rl.ledger import opening
-from webemu.rl.outputs import writable
-from webemu.rl.serving import serving
+from webemu.rl.ledger import open_session_call
+from webemu.rl.outputs import check_writable
+from webemu.rl.serving import run_server
 from webemu.rl.tasks import tables
 from webemu.rl.tasks.build import Built, build
 from webemu.rl.tasks.cached_client import AT_ONCE, PLAIN, Served
@@ -108,13 +108,13 @@ def build_tasks(
     known, rates = benchmarks(against) if against else None, pass_rates(results) if results else None
     asked, began = _endpoint(base_url, model, api_key_env), time.monotonic()
     with told():
-        writable(out, keep_rejected)
+        check_writable(out, keep_rejected)
     if given and not server:
-        existing(config)
+        find_collection(config)
     with (
         told(),
         _draws(recipes, given, config, graph, asked, seed) as (draws, dropped, wanted),
-        serving(server, root, config.collection) as address,
+        run_server(server, root, config.collection) as address,
         asyncio.Runner() as runner,
         tqdm(total=count or wanted, unit="task", desc="building", disable=quiet, file=sys.stderr, leave=False) as bar,
     ):
@@ -176,9 +176,9 @@ def _agree(server: str, config: Config) -> None:
     """Raises BadRequest where tasks would be made of one snapshot and looked for in another."""
     with Client(server) as client:
         served = client.health().snapshot
-    if served != (own := current_id(config.folder)):
+    if served != (own := current_id(config.collection_folder)):
         raise BadRequest(
-            f"{server} serves snapshot {served}, {config.folder} has {own}",
+            f"{server} serves snapshot {served}, {config.collection_folder} has {own}",
             action="name the collection that is served, or leave out --server",
         )
 
@@ -187,7 +187,7 @@ def _try(address: str, settings: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises the client's BadRequest on a setting that is no policy of a session."""
     with Client(address) as client:
         for policy in settings.values():
-            client.perform(opening(policy))
+            client.request(open_session_call(policy))
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def _draws(
         return
     has: set[Needs] = {"crawl", *(("graph",) if graph else ()), *(("model",) if endpoint else ())}
     named = chosen(recipes, frozenset(has))
-    with Crawl(existing(config)) as crawl:
+    with Crawl(find_collection(config)) as crawl:
         sources = Sources(crawl, Graph.read(graph) if graph else None, endpoint)
         yield {recipe.name: recipe.make(sources, seed) for recipe in named}, crawl.dropped, WANTED
 

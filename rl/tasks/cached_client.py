@@ -68,7 +68,7 @@ class Served:
         return await self._once((view, url), ask)
 
     async def search(self, query: str, setting: str = PLAIN) -> tuple[Found, ...]:
-        """The first `DEPTH` results."""
+        """The first `RERANK_DEPTH` results."""
 
         async def ask() -> tuple[Found, ...]:
             answer = await self._clients[setting].search(query, size=DEPTH)

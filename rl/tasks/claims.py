@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from webemu.rl import longform
-from webemu.rl.gates import holds
+from webemu.rl.gates import contains_phrase
 from webemu.rl.ledger import Request
-from webemu.rl.record import Record, key
+from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rewards import LONG
 from webemu.rl.tasks.crawl import CrawlPage
 from webemu.rl.tasks.recipes import prose
@@ -61,7 +61,9 @@ def claims(page: CrawlPage, subject: str) -> Iterator[Claim]:
 def values(quote: str) -> Iterator[str]:
     """What of a sentence can be checked, as it stands there, the most telling first."""
     figures = [found[0] for found in _FIGURE.finditer(quote) if sum(map(str.isdigit, found[0])) > 2]
-    named = (one for one in longform.names(quote) if not (quote.startswith(one) and re.search(r"\b(?:of|the)\b", one)))
+    named = (
+        one for one in longform.find_names(quote) if not (quote.startswith(one) and re.search(r"\b(?:of|the)\b", one))
+    )
     names = [one for one in named if one in quote and not _WEEKDAY.fullmatch(one)]
     yield from (found[0] for found in DATE.finditer(quote))
     yield from (found[0] for found in _QUANTITY.finditer(quote))
@@ -72,9 +74,9 @@ def values(quote: str) -> Iterator[str]:
 
 def is_stated(quote: str, text: str) -> bool:
     """Whether a sentence, written and cited as it is, is one sentence that the page's text supports."""
-    facts = longform.facts(quote)
-    alone = len(longform.sentences(f"{quote} [1]")) == 1
-    return alone and bool(facts) and longform.supports((text,), facts)
+    facts = longform.extract_facts(quote)
+    alone = len(longform.split_sentences(f"{quote} [1]")) == 1
+    return alone and bool(facts) and longform.is_in_text((text,), facts)
 
 
 def written(evidence: tuple[Evidence, ...]) -> tuple[str, tuple[str, ...]]:
@@ -88,10 +90,12 @@ def is_reachable(task: Task, texts: Mapping[str, str]) -> bool:
     """Whether the hidden report earns all by the rewards' own law, where its pages were opened."""
     report, urls = written(task.evidence)
     opened = Request(1, 200, 0, 0, (), urls, frozenset(), False)
-    shown = {key(url): (texts[url],) for url in urls}
-    return LONG.score(Record(task, report, urls, (opened,), shown, {}, "finished")).reward == 1.0
+    shown = {url_key(url): (texts[url],) for url in urls}
+    return LONG.score(EpisodeRecord(task, report, urls, (opened,), shown, {}, "finished")).reward == 1.0
 
 
 def _is_new(value: str, quote: str, known: set[str]) -> bool:
     plain = normalise(value)
-    return not any(holds(one, plain) for one in known) and longform.states(normalise(quote), Evidence("", quote, value))
+    return not any(contains_phrase(one, plain) for one in known) and longform.states_claim(
+        normalise(quote), Evidence("", quote, value)
+    )

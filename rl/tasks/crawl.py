@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from webemu.emulator.errors import EmulatorError
-from webemu.emulator.query import Parsed
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Capture, PageRequest
 from webemu.index.catalog import Catalog
 from webemu.index.columns import FOREVER
@@ -134,14 +134,14 @@ class Crawl:
 
     def saying(self, words: str, limit: int = 5) -> list[str]:
         """Addresses of pages that say these words one after another, at most `limit`; former captures do not count."""
-        finder = self._world.finder
-        plan, until = finder.plan(Parsed(phrases=(words,))), finder.columns.until
+        finder = self._world.ranker
+        plan, until = finder.plan(ParsedQuery(phrases=(words,))), finder.doc_values.until
         hits = [doc for _, doc in finder.top(plan, 4 * limit)[0] if until[doc] == FOREVER]
-        return sorted({finder.hit(doc, 0.0, plan).url for doc in hits})[:limit]
+        return sorted({finder.render_hit(doc, 0.0, plan).url for doc in hits})[:limit]
 
     def frequency(self, words: str) -> int:
         """In how many pages the rarest of the words occurs."""
-        return self._world.finder.frequency(words)
+        return self._world.ranker.frequency(words)
 
     def titles(self, host: str) -> dict[str, int]:
         """How many different texts that a host shows last bear each title."""

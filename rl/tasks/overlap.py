@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.ngrams import WORDS, plain
+from webemu.emulator.ngrams import NGRAM_WORDS, normalize_text
 from webemu.rl.tasks.question_fields import QUESTIONS, named
 
 SHORTEST = 5
@@ -28,7 +28,7 @@ class Benchmarks:
         self._runs: dict[int, dict[int, str]] = {}
         for name, text in texts:
             words = _words(text)
-            size = min(WORDS, len(words))
+            size = min(NGRAM_WORDS, len(words))
             if size >= SHORTEST:
                 runs = self._runs.setdefault(size, {})
                 runs.update((hash(run), name) for run in _cut(words, size))
@@ -81,7 +81,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(plain(text))
+    return _WORD.findall(normalize_text(text))
 
 
 def _cut(words: list[str], size: int) -> Iterator[tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Long-form tasks without a model: a page, or a page and some that it links to, is the hidden report.
 
-The task names the subject and its aspects, never the claims, and asks for a cited synthesis (`webemu.rl.longform` marks it).
+The task names the subject and its aspects, never the claims, and asks for a cited synthesis (`webemu.rl.longform`
+marks it).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from webemu.rl.gates import holds
+from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.claims import Claim, claims, is_reachable, written
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
@@ -132,7 +133,9 @@ def checked(name: str, asked: str, evidence: tuple[Evidence, ...], texts: Mappin
     """The task of what the question does not give away, each value once; or why there is none: too little is left, or
     the hidden report would not earn all."""
     given = normalise(asked)
-    first = {normalise(one.value): one for one in reversed(evidence) if not holds(given, normalise(one.value))}
+    first = {
+        normalise(one.value): one for one in reversed(evidence) if not contains_phrase(given, normalise(one.value))
+    }
     kept = tuple(one for one in evidence if first.get(normalise(one.value)) is one)
     report, urls = written(kept)
     task = Task("", asked, (report,), kept, len(urls), name, "report")

@@ -70,9 +70,9 @@ def _held(task: Task, by: By) -> list[str]:
 
 def _key(url: str, by: By) -> str:
     if by == "page":
-        return urls.canonical(urls.exact(url))
-    host = urls.host(url)
-    return urls.domain(host)[0] if by == "domain" else host
+        return urls.canonical_key(urls.normalize(url))
+    host = urls.host_of(url)
+    return urls.split_domain(host)[0] if by == "domain" else host
 
 
 def _draw(name: str, seed: int) -> bytes:

@@ -18,7 +18,7 @@ from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, Paylo
 from webemu.emulator.types import Capture, PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
-from webemu.index.files import Files
+from webemu.index.files import WarcFilePool
 from webemu.index.open import open_world
 
 FILE = "subset.warc.gz"
@@ -50,7 +50,7 @@ def subset(
     far as these go. Raises BadRequest where there is nothing to cut or no room for it."""
     if target.exists():
         raise BadRequest(f"{target} is there already", action="give --to another name, or remove that folder")
-    world, files = open_world(source), Files(source)
+    world, files = open_world(source), WarcFilePool(source)
     held, missing = _divided(gold, world)
     if not held:
         raise BadRequest(
@@ -117,7 +117,7 @@ def _spans(chosen: Iterable[str], world: World) -> list[Span]:
     return sorted(spans)
 
 
-def _write(path: Path, spans: Iterable[Span], files: Files) -> None:
+def _write(path: Path, spans: Iterable[Span], files: WarcFilePool) -> None:
     path.parent.mkdir(parents=True)
     with path.open("wb") as out:
         for file, offset, length in spans:

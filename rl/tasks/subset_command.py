@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from webemu.emulator.config import load as configured
+from webemu.emulator.config import load_config as configured
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.folders import existing
-from webemu.rl.outputs import writable
+from webemu.emulator.folders import find_collection
+from webemu.rl.outputs import check_writable
 from webemu.rl.tasks.options import Collection, Root, told
 from webemu.rl.tasks.subset import subset
 from webemu.rl.tasks.task import load
@@ -42,12 +42,14 @@ def cut_subset(
     source = configured({"root": root, "collection": collection})
     target = configured({"root": root, "collection": to})
     with told():
-        writable(missing_to)
+        check_writable(missing_to)
         given = load(tasks) if tasks else ()
     gold = [*_lines(urls), *(one.url for task in given for one in task.evidence)]
     if not gold:
         raise BadRequest("there is no gold URL", action="give --urls FILE, or --tasks FILE of tasks with evidence")
-    cut = subset(existing(source), target.folder, gold, [task.question for task in given], distractors, seed)
+    cut = subset(
+        find_collection(source), target.collection_folder, gold, [task.question for task in given], distractors, seed
+    )
     if missing_to:
         missing_to.write_text("".join(f"{url}\n" for url in cut.missing), encoding="utf-8")
     typer.echo(f"gold        {len(cut.gold):,} URLs, {len(cut.missing):,} missing")

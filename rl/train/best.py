@@ -9,40 +9,43 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from webemu.rl.sanitizing import neutral
-from webemu.rl.train.step_log import TRAJECTORIES
+from webemu.rl.sanitizing import sanitize
+from webemu.rl.train.step_log import TRAJECTORIES_FOLDER
 
-LEAST = 0.9
+MIN_REWARD = 0.9
 """Least reward of an episode that is selected."""
 
 
-def best(stages: Sequence[Path], system: str = "") -> list[dict[str, Any]]:
+def select_best_episodes(stages: Sequence[Path], system: str = "") -> list[dict[str, Any]]:
     """Return rows of `messages` from the trajectories of these stage folders: at most two for each task, the best
     first. `system` is a system prompt to put before the question.
     """
-    found: dict[str, dict[str, tuple[float, list[dict[str, Any]]]]] = {}
-    for path in [file for stage in stages for file in sorted((stage / TRAJECTORIES).glob("*.parquet"))]:
+    by_task: dict[str, dict[str, tuple[float, list[dict[str, Any]]]]] = {}
+    for path in [file for stage in stages for file in sorted((stage / TRAJECTORIES_FOLDER).glob("*.parquet"))]:
         for row in pq.read_table(path).to_pylist():
-            if row["reward"] is not None and row["reward"] >= LEAST:
+            if row["reward"] is not None and row["reward"] >= MIN_REWARD:
                 messages = json.loads(row["messages"])
-                ways = found.setdefault(row["task"], {})
+                by_calls = by_task.setdefault(row["task"], {})
                 # Episodes with the same calls count once.
-                ways.setdefault(_way(messages), (row["reward"], [*_asked(row["question"], system), *_open(messages)]))
-    chosen = [way for ways in found.values() for way in sorted(ways.values(), key=lambda one: -one[0])[:2]]
-    return [{"messages": messages} for _, messages in chosen]
+                by_calls.setdefault(
+                    _calls_key(messages),
+                    (row["reward"], [*_opening_messages(row["question"], system), *_until_last_turn(messages)]),
+                )
+    selected = [way for by_calls in by_task.values() for way in sorted(by_calls.values(), key=lambda one: -one[0])[:2]]
+    return [{"messages": messages} for _, messages in selected]
 
 
-def _asked(question: str, system: str) -> list[dict[str, Any]]:
+def _opening_messages(question: str, system: str) -> list[dict[str, Any]]:
     head = [{"role": "system", "content": system}] if system else []
-    return [*head, {"role": "user", "content": neutral(question)}]
+    return [*head, {"role": "user", "content": sanitize(question)}]
 
 
-def _open(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _until_last_turn(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the messages up to the model's last turn."""
     last = max(number for number, one in enumerate(messages) if one["role"] == "assistant")
     return messages[: last + 1]
 
 
-def _way(messages: list[dict[str, Any]]) -> str:
+def _calls_key(messages: list[dict[str, Any]]) -> str:
     """Return the calls of an episode in one spelling, to find episodes that did the same."""
     return json.dumps([call["function"] for one in messages for call in one.get("tool_calls", ())], sort_keys=True)

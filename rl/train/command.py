@@ -16,9 +16,15 @@ from tqdm import tqdm
 
 from webemu.agent_client import ClientError
 from webemu.rl.tasks import TaskError
-from webemu.rl.train.recipe import Control, Recipe, RecipeError, Stage, read, shipped
+from webemu.rl.train.recipe import ControlName, Recipe, RecipeError, Stage, list_shipped, read_recipe
 
-SHOWN = {"loss": "loss", "reward": "reward", "grounded": "grounded", "entropy": "entropy", "masked": "masked"}
+PROGRESS_FIGURES = {
+    "loss": "loss",
+    "reward": "reward",
+    "grounded": "grounded",
+    "entropy": "entropy",
+    "masked": "masked",
+}
 """Figures in the progress bar, and their labels."""
 
 
@@ -50,61 +56,63 @@ def train(
       webemu train --recipe mine.toml --model Qwen/Qwen3-1.7B --collection crawl --tasks tasks.jsonl
     """
     if show:
-        for name in shipped():
-            typer.echo(f"{name:<12} {read(name)[1].summary}")
+        for name in list_shipped():
+            typer.echo(f"{name:<12} {read_recipe(name)[1].summary}")
         return
     try:
-        text, told = _changed(*read(recipe), model, control)
+        text, parsed_recipe = _apply_overrides(*read_recipe(recipe), model, control)
         folder = out or Path("runs") / Path(recipe).stem
         is_first = os.environ.get("RANK", "0") == "0"  # only the first of several processes prints
-        given = (server, collection, tasks, held_out, workers, after)
-        manifests = _run(told, text, folder, seed, until, quiet or not is_first, given)
+        inputs = (server, collection, tasks, held_out, workers, after)
+        manifests = _run_stages(parsed_recipe, text, folder, seed, until, quiet or not is_first, inputs)
     except (RecipeError, TaskError, ClientError, ValueError) as error:
         typer.echo(f"webemu: {error}", err=True)
         raise typer.Exit(1) from None
     if not is_first:
         return
-    for one in manifests:
-        typer.echo(f"{one['stage']:<12} held out: {_figures(one['held_out'])}")
+    for manifest in manifests:
+        typer.echo(f"{manifest['stage']:<12} held out: {_format_figures(manifest['held_out'])}")
     typer.echo(f"{'next':<12} webemu report {folder}")
 
 
-def _run(
-    recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, given: Sequence[Any]
+def _run_stages(
+    recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, inputs: Sequence[Any]
 ) -> list[dict[str, Any]]:
     """Run the stages with a progress bar for each. torch and trl are imported here, since they take seconds."""
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    for bars_of in ("HF_HUB", "HF_DATASETS"):
-        os.environ.setdefault(f"{bars_of}_DISABLE_PROGRESS_BARS", "1")
-    from webemu.rl.train.run import Given  # imports torch and trl, which takes seconds
+    for library in ("HF_HUB", "HF_DATASETS"):
+        os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
+    from webemu.rl.train.run import RunInputs  # imports torch and trl, which takes seconds
     from webemu.rl.train.run import train as run
 
     bars: dict[str, Any] = {}
 
-    def tell(stage: Stage, step: int, figures: dict[str, Any]) -> None:
+    def show_progress(stage: Stage, step: int, figures: dict[str, Any]) -> None:
         if stage.name not in bars:
             bars[stage.name] = tqdm(total=stage.steps, desc=stage.name, unit="step", file=sys.stderr, disable=quiet)
-        bar = bars[stage.name]
-        bar.set_postfix_str(", ".join(f"{name} {figures[key]:.3f}" for key, name in SHOWN.items() if key in figures))
-        bar.update(step - bar.n)
+        progress_bar = bars[stage.name]
+        progress_bar.set_postfix_str(
+            ", ".join(f"{name} {figures[key]:.3f}" for key, name in PROGRESS_FIGURES.items() if key in figures)
+        )
+        progress_bar.update(step - progress_bar.n)
         if step == stage.steps:
-            bar.close()
+            progress_bar.close()
 
-    return run(recipe, text, out, seed, Given(*given), tell, until)
+    return run(recipe, text, out, seed, RunInputs(*inputs), show_progress, until)
 
 
-def _changed(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, Recipe]:
+def _apply_overrides(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, Recipe]:
     """Return the recipe with the overrides of the command line, which are also recorded in its text."""
     if model:
         recipe, text = replace(recipe, model=replace(recipe.model, name=model, size="")), f"# model {model}\n{text}"
     if control:
-        kind: Control = control  # type: ignore[assignment]
+        kind: ControlName = control  # type: ignore[assignment]
         recipe, text = replace(recipe, control=kind), f"# control {control}\n{text}"
     return text, recipe
 
 
-def _figures(told: dict[str, Any]) -> str:
+def _format_figures(held_out: dict[str, Any]) -> str:
     """Return the means of the held-out figures with their intervals."""
-    parts = [(name, one) for name, one in told.items() if isinstance(one, dict) and "mean" in one]
+    parts = [(name, one) for name, one in held_out.items() if isinstance(one, dict) and "mean" in one]
     return "  ".join(f"{name} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for name, one in parts)

@@ -12,7 +12,7 @@ from accelerate import PartialState
 T = TypeVar("T")
 
 
-def count() -> int:
+def process_count() -> int:
     """Return the number of processes."""
     return int(_state().num_processes)
 
@@ -22,29 +22,29 @@ def is_first() -> bool:
     return bool(_state().is_main_process)
 
 
-def share(items: Sequence[T]) -> Sequence[T]:
+def this_rank_share(items: Sequence[T]) -> Sequence[T]:
     """Return the part of `items` that this process works on. `items` must be the same on all processes."""
-    mine, all_of_us = int(_state().process_index), count()
-    return items[len(items) * mine // all_of_us : len(items) * (mine + 1) // all_of_us]
+    rank, world_size = int(_state().process_index), process_count()
+    return items[len(items) * rank // world_size : len(items) * (rank + 1) // world_size]
 
 
-def together(mine: list[T]) -> list[T]:
+def gather_all(local_items: list[T]) -> list[T]:
     """Return the items of all processes, in the order of the ranks."""
-    if count() == 1:
-        return mine
-    parts: list[list[T]] = [[]] * count()
-    dist.all_gather_object(parts, mine)
+    if process_count() == 1:
+        return local_items
+    parts: list[list[T]] = [[]] * process_count()
+    dist.all_gather_object(parts, local_items)
     return [one for part in parts for one in part]
 
 
-def told(make: Callable[[], T]) -> T:
+def broadcast_from_first(make: Callable[[], T]) -> T:
     """Call `make` on the first process and return its result on all of them."""
-    if count() == 1:
+    if process_count() == 1:
         return make()
     # broadcast_object_list fills in the elements of a list on the other processes.
-    said = [make() if is_first() else None]
-    dist.broadcast_object_list(said)
-    return said[0]  # type: ignore[return-value]
+    box = [make() if is_first() else None]
+    dist.broadcast_object_list(box)
+    return box[0]  # type: ignore[return-value]
 
 
 def _state() -> PartialState:

@@ -26,24 +26,28 @@ def serve_model(
         --limits-json '{"brief": true, "results": 3}'
     """
     if not (model / "config.json").exists():
-        _stop(f"{model} holds no model (no config.json)", "name the folder `model` of a stage: ls runs/*/*/model")
+        _exit_with_error(
+            f"{model} holds no model (no config.json)", "name the folder `model` of a stage: ls runs/*/*/model"
+        )
     import uvicorn  # slow imports
 
-    from webemu.rl.train.endpoint import app
-    from webemu.rl.train.run import loaded
+    from webemu.rl.train.endpoint import create_app
+    from webemu.rl.train.run import load_model
 
     try:  # listen first, so that the printed address works at once
         sock = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        _stop(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "choose another --port")
-    speaker, words = loaded(str(model))
-    called = name or str(model)
-    config = uvicorn.Config(app(called, speaker.eval(), words), log_level="warning", access_log=False)
-    typer.echo(f"{called} at http://{host}:{sock.getsockname()[1]}/v1 (end with Ctrl-C)")
+        _exit_with_error(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "choose another --port")
+    loaded_model, tokenizer = load_model(str(model))
+    model_name = name or str(model)
+    config = uvicorn.Config(
+        create_app(model_name, loaded_model.eval(), tokenizer), log_level="warning", access_log=False
+    )
+    typer.echo(f"{model_name} at http://{host}:{sock.getsockname()[1]}/v1 (end with Ctrl-C)")
     uvicorn.Server(config).run([sock])
 
 
-def _stop(message: str, action: str) -> NoReturn:
+def _exit_with_error(message: str, action: str) -> NoReturn:
     """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)

@@ -12,11 +12,11 @@ from webemu.agent_client import AsyncClient
 
 T = TypeVar("T")
 
-AT_ONCE = 128
+MAX_CONCURRENT = 128
 """Coroutines of one call that run at the same time. A busy server would reject some of thousands of episodes."""
 
 
-class Room:
+class EventLoopThread:
     """Event loop in a thread of its own, which runs coroutines for a synchronous caller.
 
     with EventLoopThread("http://127.0.0.1:8800") as loop_thread:
@@ -30,23 +30,23 @@ class Room:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="episodes")
         self._thread.start()
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine and return its result. It is cancelled if the caller is interrupted."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
         finally:
             future.cancel()  # no effect on a finished future
 
-    def all(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    def gather(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         """Run coroutines concurrently and return their results in order. The first error cancels the others, and is
         raised once they have ended.
         """
-        return self.run(_gathered(works))
+        return self.run(_gather(coroutines))
 
     def close(self) -> None:
         """Cancel what still runs, close the client and stop the loop."""
-        self.run(_ended(self.client))
+        self.run(_shut_down(self.client))
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -60,28 +60,28 @@ class Room:
         self.close()
 
 
-async def _gathered(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def _gather(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     results: dict[int, T] = {}
-    waiting = enumerate(works)
+    remaining = enumerate(coroutines)
 
     async def work() -> None:
-        for number, coroutine in waiting:
+        for number, coroutine in remaining:
             results[number] = await coroutine
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
+            for _ in range(MAX_CONCURRENT):
                 group.create_task(work())
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     finally:
         # Coroutines that never started would warn that they were never awaited.
-        for _, coroutine in waiting:
+        for _, coroutine in remaining:
             coroutine.close()
     return [results[number] for number in sorted(results)]
 
 
-async def _ended(client: AsyncClient) -> None:
+async def _shut_down(client: AsyncClient) -> None:
     """Cancel all remaining tasks and wait for them, since asyncio warns about tasks that are pending when a loop is
     closed.
     """

@@ -15,137 +15,148 @@ from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train.event_loop import Room
+from webemu.rl.train.event_loop import EventLoopThread
 
-Call = Callable[[str, dict[str, Any]], Coroutine[Any, Any, str]]
+CallTool = Callable[[str, dict[str, Any]], Coroutine[Any, Any, str]]
 """Function that calls a tool and returns the text of the observation."""
-Pattern = Callable[[Call, Task, Random, Sequence[Task]], Coroutine[Any, Any, None]]
+PlayPattern = Callable[[CallTool, Task, Random, Sequence[Task]], Coroutine[Any, Any, None]]
 """Function that plays an episode by calling its tools. It also gets the other tasks, to confuse this task with."""
 
 
-async def good(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+async def honest_trace(call: CallTool, task: Task, rng: Random, other_tasks: Sequence[Task]) -> None:
     """Search for the subject, follow links, answer from the last page and cite it."""
-    cited = await _read(call, task)
+    cited = await _read_evidence(call, task)
     if task.answer_type == "report":
-        said = " ".join(_sentence(one.quote) for one in task.evidence)
-        await call("finish", {"answer": said, "citations": [cited]})
+        report = " ".join(_cited_sentence(one.quote) for one in task.evidence)
+        await call("finish", {"answer": report, "citations": [cited]})
     else:
         await call("finish", {"answer": task.answers[-1], "citations": [cited]})
 
 
-async def guess(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+async def guess_trace(call: CallTool, task: Task, rng: Random, other_tasks: Sequence[Task]) -> None:
     """Answer without a search."""
-    await call("finish", {"answer": _alike(task, rng, others).answers[-1], "citations": ["r1"]})
+    await call("finish", {"answer": _pick_similar(task, rng, other_tasks).answers[-1], "citations": ["r1"]})
 
 
-async def unread(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+async def unread_trace(call: CallTool, task: Task, rng: Random, other_tasks: Sequence[Task]) -> None:
     """Search, open nothing, and answer nevertheless."""
-    await call("search", {"query": subject(task)})
-    await call("finish", {"answer": _alike(task, rng, others).answers[-1], "citations": ["r1"]})
+    await call("search", {"query": subject_of(task)})
+    await call("finish", {"answer": _pick_similar(task, rng, other_tasks).answers[-1], "citations": ["r1"]})
 
 
-async def astray(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+async def off_topic_trace(call: CallTool, task: Task, rng: Random, other_tasks: Sequence[Task]) -> None:
     """Read about another subject and answer from there."""
-    other = _alike(task, rng, others)
-    link = await _found(call, subject(other))
+    other = _pick_similar(task, rng, other_tasks)
+    link = await _search_for(call, subject_of(other))
     await call("open", {"link": link})
     await call("finish", {"answer": other.answers[-1], "citations": [link]})
 
 
-async def short(call: Call, task: Task, rng: Random, others: Sequence[Task]) -> None:
+async def cut_short_trace(call: CallTool, task: Task, rng: Random, other_tasks: Sequence[Task]) -> None:
     """Stop on the first page of a question that needs two, or after the first claim of a report."""
-    cited, first = await _found(call, subject(task)), task.evidence[0]
+    cited, first = await _search_for(call, subject_of(task)), task.evidence[0]
     await call("open", {"link": cited})
-    said = _sentence(first.quote) if task.answer_type == "report" else first.quote
-    await call("finish", {"answer": said, "citations": [cited]})
+    answer_text = _cited_sentence(first.quote) if task.answer_type == "report" else first.quote
+    await call("finish", {"answer": answer_text, "citations": [cited]})
 
 
-ECHO, ECHOED = "echo", 20
+ECHO_PATTERN, ECHO_WORDS = "echo", 20
 """Name of the pattern that is no episode but an echo of random words, and its number of words. A model from scratch
 learns to copy from it in a fraction of the steps."""
-OUTAGE = "repair the server, then run the same command again: it continues at this stage"
+OUTAGE_ACTION = "repair the server, then run the same command again: it continues at this stage"
 """Remedy in the error when the server fails during a trace."""
-PATTERNS: dict[str, Pattern] = {"good": good, "guess": guess, "unread": unread, "astray": astray, "short": short}
+PATTERNS: dict[str, PlayPattern] = {
+    "good": honest_trace,
+    "guess": guess_trace,
+    "unread": unread_trace,
+    "astray": off_topic_trace,
+    "short": cut_short_trace,
+}
 """Patterns by the names that recipes use in `mix`."""
 
 
-def subject(task: Task) -> str:
+def subject_of(task: Task) -> str:
     """Return the subject of a question: the words after its last `of` or `on`."""
     words = task.question.split(" ")
     return " ".join(words[max(n for n, word in enumerate(words) if word in ("of", "on")) + 1 :])
 
 
-def traces(
-    room: Room, tasks: Sequence[Task], mix: dict[str, float], limits: Limits, seed: int
+def play_traces(
+    loop_thread: EventLoopThread, tasks: Sequence[Task], mix: dict[str, float], limits: Limits, seed: int
 ) -> list[list[dict[str, Any]]]:
     """Return a trace as chat messages for each task; its pattern is drawn by the shares of `mix`. Echoes come first."""
-    drawn = [Random(f"{seed}:{number}:{task.id}") for number, task in enumerate(tasks)]
+    generators = [Random(f"{seed}:{number}:{task.id}") for number, task in enumerate(tasks)]
     names, shares = list(mix), list(mix.values())
-    chosen = [(rng.choices(names, shares)[0], task, rng) for task, rng in zip(tasks, drawn, strict=True)]
-    echoes = [_echo(rng, tasks) for name, _, rng in chosen if name == ECHO]
-    played = [(PATTERNS[name], task, rng) for name, task, rng in chosen if name != ECHO]
-    return echoes + room.all(_trace(room, *one, tasks, limits) for one in played)
+    assignments = [(rng.choices(names, shares)[0], task, rng) for task, rng in zip(tasks, generators, strict=True)]
+    echoes = [_echo_conversation(rng, tasks) for name, _, rng in assignments if name == ECHO_PATTERN]
+    episodes = [(PATTERNS[name], task, rng) for name, task, rng in assignments if name != ECHO_PATTERN]
+    return echoes + loop_thread.gather(_play_trace(loop_thread, *one, tasks, limits) for one in episodes)
 
 
-def _echo(rng: Random, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+def _echo_conversation(rng: Random, tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """Return a conversation in which the assistant repeats random words of the tasks."""
-    said = [f"{subject(one)} {one.answers[-1]}" for one in rng.sample(tasks, min(len(tasks), ECHOED))]
-    pool = " ".join(said).split()
-    words = rng.sample(pool, min(len(pool), ECHOED))
+    phrases = [f"{subject_of(one)} {one.answers[-1]}" for one in rng.sample(tasks, min(len(tasks), ECHO_WORDS))]
+    pool = " ".join(phrases).split()
+    words = rng.sample(pool, min(len(pool), ECHO_WORDS))
     return [{"role": role, "content": " ".join(words)} for role in ("user", "assistant")]
 
 
-async def _trace(
-    room: Room, pattern: Pattern, task: Task, rng: Random, others: Sequence[Task], limits: Limits
+async def _play_trace(
+    loop_thread: EventLoopThread,
+    pattern: PlayPattern,
+    task: Task,
+    rng: Random,
+    other_tasks: Sequence[Task],
+    limits: Limits,
 ) -> list[dict[str, Any]]:
     """Play a pattern and return its messages. Raises: InfrastructureError if the episode is masked."""
-    episode = AsyncEpisode(room.client, limits)
+    episode = AsyncEpisode(loop_thread.client, limits)
     messages: list[dict[str, Any]] = [{"role": "user", "content": (await episode.reset(task)).text}]
 
-    async def call(name: str, given: dict[str, Any]) -> str:
-        said = {"type": "function", "function": {"name": name, "arguments": given}}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [said]})
-        seen = await episode.call(name, given)
-        if not seen.done:
-            messages.append({"role": "tool", "name": name, "content": seen.text})
-        return seen.text
+    async def call(name: str, tool_arguments: dict[str, Any]) -> str:
+        tool_call = {"type": "function", "function": {"name": name, "arguments": tool_arguments}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [tool_call]})
+        observation = await episode.call(name, tool_arguments)
+        if not observation.done:
+            messages.append({"role": "tool", "name": name, "content": observation.text})
+        return observation.text
 
-    await pattern(call, task, rng, others)
+    await pattern(call, task, rng, other_tasks)
     if episode.masked:
-        raise InfrastructureError(f"task {task.id}: {episode.reason}", action=OUTAGE)
+        raise InfrastructureError(f"task {task.id}: {episode.mask_reason}", action=OUTAGE_ACTION)
     return messages
 
 
-async def _read(call: Call, task: Task) -> str:
+async def _read_evidence(call: CallTool, task: Task) -> str:
     """Open the pages of the evidence, each from the one before, and return the id of the last one."""
-    opened, url = 1, task.evidence[0].url
-    shown = await call("open", {"link": await _found(call, subject(task))})
+    pages_opened, url = 1, task.evidence[0].url
+    page_text = await call("open", {"link": await _search_for(call, subject_of(task))})
     for before, after in pairwise(task.evidence):
         if after.url != url:
-            opened, url = opened + 1, after.url
-            shown = await call("open", {"link": _link(shown, before.value)})
-    return f"p{opened}"
+            pages_opened, url = pages_opened + 1, after.url
+            page_text = await call("open", {"link": _link_number(page_text, before.value)})
+    return f"p{pages_opened}"
 
 
-def _alike(task: Task, rng: Random, others: Sequence[Task]) -> Task:
+def _pick_similar(task: Task, rng: Random, other_tasks: Sequence[Task]) -> Task:
     """Return a task that asks the same about another subject: the model should unlearn a habit, not the meaning of
     words.
     """
-    asked = task.question.partition(" of ")[0]
-    return rng.choice([one for one in others if one.question.partition(" of ")[0] == asked])
+    question_start = task.question.partition(" of ")[0]
+    return rng.choice([one for one in other_tasks if one.question.partition(" of ")[0] == question_start])
 
 
-def _sentence(quote: str) -> str:
+def _cited_sentence(quote: str) -> str:
     return f"{quote[0].upper()}{quote[1:]}[1]."
 
 
-async def _found(call: Call, name: str) -> str:
+async def _search_for(call: CallTool, name: str) -> str:
     """Search for a name; return the link id of the result with this title, or of the first result."""
     lines = (await call("search", {"query": name})).splitlines()
     return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "r1")
 
 
-def _link(shown: str, name: str) -> str:
+def _link_number(page_text: str, name: str) -> str:
     """Return the number of the link that stands before a name on a page."""
-    before = shown.partition(name)[0]
+    before = page_text.partition(name)[0]
     return before.rpartition("[")[2].rpartition("]")[0]

@@ -15,10 +15,10 @@ from webemu.rl.state import Limits
 
 T = TypeVar("T")
 
-SHIPPED = Path(__file__).parent / "recipes"
+SHIPPED_FOLDER = Path(__file__).parent / "recipes"
 """Folder of the recipes that come with the package."""
-Kind = Literal["sft", "grpo"]
-Control = Literal["", "random-reward", "no-tools", "shuffled-gold"]
+StageKind = Literal["sft", "grpo"]
+ControlName = Literal["", "random-reward", "no-tools", "shuffled-gold"]
 """Control experiments, which must not train a good agent; empty for none."""
 
 
@@ -60,7 +60,7 @@ class Stage:
     """Stage of a recipe."""
 
     name: str
-    kind: Kind
+    kind: StageKind
     steps: int
     """Optimizer steps."""
     rate: float
@@ -76,8 +76,8 @@ class Stage:
     rows: str = "patterns"
     """SFT rows: `patterns`, or the `best` episodes of all GRPO stages before."""
     mix: Mapping[str, float] = field(default_factory=dict)
-    """Shares of the patterns (`webemu.rl.train.patterns`). With rows of `best`, the number of added patterns relative to the
-    rows.
+    """Shares of the patterns (`webemu.rl.train.patterns`). With rows of `best`, the number of added patterns relative
+    to the rows.
     """
     group: int = 8
     """Rollouts of one task."""
@@ -94,8 +94,8 @@ class Stage:
     fewer.
     """
     entropy: float = 0.0
-    """Entropy limit in nats per token. The stage stops after `webemu.rl.train.grpo.MAX_LOW_ENTROPY_STEPS` consecutive steps
-    below it, because the model no longer explores.
+    """Entropy limit in nats per token. The stage stops after `webemu.rl.train.grpo.MAX_LOW_ENTROPY_STEPS` consecutive
+    steps below it, because the model no longer explores.
     """
     resample: int = 2
     """Times that groups with equal rewards are replaced by new ones (DAPO's dynamic sampling)."""
@@ -131,11 +131,13 @@ class Recipe:
     """Session policy of the episodes (docs/sessions.md)."""
     questions: int = 200
     """Number of held-out tasks that are asked after each stage, at the temperature of the stage."""
-    control: Control = ""
+    control: ControlName = ""
 
     def __post_init__(self) -> None:
-        if self.control not in get_args(Control):
-            raise RecipeError(f"unknown control {self.control!r}; known controls: {', '.join(get_args(Control)[1:])}")
+        if self.control not in get_args(ControlName):
+            raise RecipeError(
+                f"unknown control {self.control!r}; known controls: {', '.join(get_args(ControlName)[1:])}"
+            )
         if self.model.size and self.stages and (self.stages[0].kind, self.stages[0].rows) != ("sft", "patterns"):
             raise RecipeError(
                 "a model from scratch learns its tokenizer from patterns:"
@@ -143,36 +145,38 @@ class Recipe:
             )
 
 
-def read(name: str) -> tuple[str, Recipe]:
+def read_recipe(name: str) -> tuple[str, Recipe]:
     """Return the text and the content of a shipped recipe, by its name, or of a recipe file.
 
         text, recipe = read_recipe("tiny")
 
     Raises: RecipeError if there is no such recipe, or it is invalid.
     """
-    path = SHIPPED / f"{name}.toml" if "/" not in name and not name.endswith(".toml") else Path(name)
+    path = SHIPPED_FOLDER / f"{name}.toml" if "/" not in name and not name.endswith(".toml") else Path(name)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:
         raise RecipeError(
-            f"unknown recipe {name!r}; shipped recipes: {', '.join(shipped())}; or name a TOML file"
+            f"unknown recipe {name!r}; shipped recipes: {', '.join(list_shipped())}; or name a TOML file"
         ) from None
-    return text, parse(text, str(path))
+    return text, parse_recipe(text, str(path))
 
 
-def shipped() -> list[str]:
+def list_shipped() -> list[str]:
     """Return the names of the shipped recipes in order."""
-    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+    return sorted(path.stem for path in SHIPPED_FOLDER.glob("*.toml"))
 
 
-def parse(text: str, where: str = "recipe") -> Recipe:
+def parse_recipe(text: str, where: str = "recipe") -> Recipe:
     """Return the recipe in a TOML text; `where` names it in errors. Raises: RecipeError if it is invalid."""
     try:
-        told = tomllib.loads(text)
-        stages = tuple(_stage(one) for one in told.pop("stages", ()))
-        parts = {"web": Web, "held_out": Web, "model": Model, "limits": Limits}
-        made: dict[str, Any] = {name: _made(kind, told.pop(name, {}), f"[{name}]") for name, kind in parts.items()}
-        recipe = _made(Recipe, {"policy": {}} | told | made | {"stages": stages}, "the recipe")
+        config = tomllib.loads(text)
+        stages = tuple(_parse_stage(one) for one in config.pop("stages", ()))
+        section_types = {"web": Web, "held_out": Web, "model": Model, "limits": Limits}
+        sections: dict[str, Any] = {
+            name: _build(kind, config.pop(name, {}), f"[{name}]") for name, kind in section_types.items()
+        }
+        recipe = _build(Recipe, {"policy": {}} | config | sections | {"stages": stages}, "the recipe")
     except (ValueError, TypeError) as error:
         raise RecipeError(f"{where}: {error}") from error
     if not stages:
@@ -180,14 +184,14 @@ def parse(text: str, where: str = "recipe") -> Recipe:
     return recipe
 
 
-def _stage(told: dict[str, Any]) -> Stage:
+def _parse_stage(config: dict[str, Any]) -> Stage:
     """Return a stage. Raises: ValueError or TypeError if a key is unknown or missing, or a value is invalid."""
-    where = f"stage {told.get('name', '?')}"
-    plan = _made(Plan, told.pop("plan", {}), f"plan of {where}")
-    horizon = tuple((int(step), int(turns)) for step, turns in told.pop("horizon", ()))
-    lists = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
-    stage = _made(Stage, lists | {"plan": plan, "horizon": horizon}, where)
-    if stage.kind not in get_args(Kind) or stage.batch % stage.group:
+    where = f"stage {config.get('name', '?')}"
+    plan = _build(Plan, config.pop("plan", {}), f"plan of {where}")
+    horizon = tuple((int(step), int(turns)) for step, turns in config.pop("horizon", ()))
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in config.items()}
+    stage = _build(Stage, values | {"plan": plan, "horizon": horizon}, where)
+    if stage.kind not in get_args(StageKind) or stage.batch % stage.group:
         raise ValueError(
             f"{where}: kind must be sft or grpo, got {stage.kind!r}; batch ({stage.batch}) must be a multiple of group"
             f" ({stage.group})"
@@ -195,9 +199,9 @@ def _stage(told: dict[str, Any]) -> Stage:
     return stage
 
 
-def _made(kind: type[T], told: Mapping[str, Any], where: str) -> T:
+def _build(kind: type[T], config: Mapping[str, Any], where: str) -> T:
     """Return a dataclass built from a TOML table. Raises: ValueError if a key is unknown."""
-    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
-    if unknown := [name for name in told if name not in known]:
-        raise ValueError(f"{where}: unknown key {unknown[0]!r}; known keys: {', '.join(known)}")
-    return kind(**told)
+    field_names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    if unknown := [name for name in config if name not in field_names]:
+        raise ValueError(f"{where}: unknown key {unknown[0]!r}; known keys: {', '.join(field_names)}")
+    return kind(**config)

@@ -17,16 +17,16 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from webemu.rl.evaluation.statistics import LEVEL
-from webemu.rl.evaluation.stylesheet import look, policy
+from webemu.rl.evaluation.statistics import CONFIDENCE_LEVEL
+from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.train import trajectories
-from webemu.rl.train.curves import Chart, Drawing, Step, drawn, short
-from webemu.rl.train.step_log import STEPS, TRAJECTORIES, read_steps
-from webemu.rl.train.trajectories import Kinds, Told
+from webemu.rl.train.curves import Chart, Drawing, Step, draw_chart, format_short
+from webemu.rl.train.step_log import STEPS_FILE, TRAJECTORIES_FOLDER, read_steps
+from webemu.rl.train.trajectories import EpisodeView, TaskGroups
 
-MANIFEST, RECIPE = "manifest.json", "recipe.toml"
-REST = "seconds/rest"
+MANIFEST_FILE, RECIPE_FILE = "manifest.json", "recipe.toml"
+REST_SECONDS = "seconds/rest"
 """Figure for the seconds of TRL's step that are neither sampling nor tools nor scoring; above all the gradients."""
 CHARTS = (
     Chart("Reward", {"reward": "mean"}, 1),
@@ -45,14 +45,14 @@ CHARTS = (
     Chart("Milliseconds of a tool call", {"tool_ms/p50": "p50", "tool_ms/p99": "p99"}),
     Chart(
         "Seconds of a step",
-        {"seconds/speaking": "speaking", "seconds/tools": "tools", "seconds/scoring": "scoring", REST: "rest"},
+        {"seconds/speaking": "speaking", "seconds/tools": "tools", "seconds/scoring": "scoring", REST_SECONDS: "rest"},
         stacked=True,
     ),
 )
 """Charts of every stage; a chart without data is left out."""
-SAID = re.compile(r"^# (seed|model|control) (.+)$", re.MULTILINE)
+OVERRIDE_COMMENT = re.compile(r"^# (seed|model|control) (.+)$", re.MULTILINE)
 """Comment lines at the top of the recipe's text that record overrides of the command line."""
-KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
+TERM_KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
 """Kind of each reward term, by name."""
 
 
@@ -74,20 +74,20 @@ class StageView:
     charts: tuple[Drawing, ...]
     terms: tuple[Drawing, ...]
     """Charts of the gates and factors that changed."""
-    counted: tuple[Drawing, ...]
+    metrics: tuple[Drawing, ...]
     """Charts of the metrics that changed."""
-    same: tuple[str, ...]
+    constant_terms: tuple[str, ...]
     """Terms that never changed, with their value."""
-    kinds: Kinds
+    task_groups: TaskGroups
     columns: tuple[int, ...]
     """Steps whose episodes are shown side by side."""
-    rows: Sequence[Sequence[Told | None]]
+    rows: Sequence[Sequence[EpisodeView | None]]
     """Rows of episodes, with one column for each step; None if a step has no such episode."""
-    trouble: str
+    read_error: str
     """Error that kept the steps from being read; empty if there was none."""
 
 
-def page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
+def render_page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
     """Return the HTML page of a run folder. `steps` are those whose episodes are shown; `live` is the number of
     seconds between two refreshes of the page, 0 for a page that never refreshes.
 
@@ -97,20 +97,25 @@ def page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"short": short}
-    text, recipe = _recipe(run)
-    stages = [_stage(folder, told, steps) for folder, told in _folders(run, recipe)]
-    source, connect = loader.get_source(environment, "report.html")[0], "'self'" if live else "'none'"
+    environment.filters |= {"short": format_short}
+    text, recipe = _read_recipe(run)
+    stages = [_view_stage(folder, stage_config, steps) for folder, stage_config in _list_stage_folders(run, recipe)]
+    source, connect_source = loader.get_source(environment, "report.html")[0], "'self'" if live else "'none'"
     return environment.get_template("report.html").render(
-        name=run.resolve().name, recipe=recipe, overrides=_said(text, recipe), text=text, stages=stages, level=LEVEL,
-        live=live, look=look(), held_out=_held_out(stages), policy=policy(source, connect), kinds=KINDS,
+        name=run.resolve().name, recipe=recipe, overrides=_read_overrides(text, recipe), text=text, stages=stages, level=CONFIDENCE_LEVEL,
+        live=live, look=stylesheet(), held_out=_held_out_names(stages), policy=content_security_policy(source, connect_source), kinds=TERM_KINDS,
     )  # fmt: skip
 
 
-def state(run: Path) -> str:
+def page_version(run: Path) -> str:
     """Return a hash that changes whenever anything changes that the page shows."""
     # The folder of trajectories stands for its files: its modification time changes when one is added.
-    paths = [run / RECIPE, *run.glob(f"*/{STEPS}"), *run.glob(f"*/{MANIFEST}"), *run.glob(f"*/{TRAJECTORIES}")]
+    paths = [
+        run / RECIPE_FILE,
+        *run.glob(f"*/{STEPS_FILE}"),
+        *run.glob(f"*/{MANIFEST_FILE}"),
+        *run.glob(f"*/{TRAJECTORIES_FOLDER}"),
+    ]
     digest = hashlib.sha256()
     for path in sorted(paths):
         stat = path.stat() if path.exists() else None
@@ -118,82 +123,91 @@ def state(run: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _recipe(run: Path) -> tuple[str, dict[str, Any]]:
+def _read_recipe(run: Path) -> tuple[str, dict[str, Any]]:
     """Return the recipe's text and its parsed content without checking it, so that old runs can be shown whose recipes
     `webemu train` would no longer accept. Both are empty if there is no readable recipe.
     """
     try:
-        text = (run / RECIPE).read_text(encoding="utf-8")
+        text = (run / RECIPE_FILE).read_text(encoding="utf-8")
         return text, tomllib.loads(text)
     except (OSError, ValueError):
         return "", {}
 
 
-def _said(text: str, recipe: Mapping[str, Any]) -> dict[str, str]:
+def _read_overrides(text: str, recipe: Mapping[str, Any]) -> dict[str, str]:
     """Return the seed, and the model and control if they differ from the recipe's own."""
-    own = {"control": str(recipe["control"])} if recipe.get("control") else {}
-    return own | dict(reversed(SAID.findall(text)))
+    from_recipe = {"control": str(recipe["control"])} if recipe.get("control") else {}
+    return from_recipe | dict(reversed(OVERRIDE_COMMENT.findall(text)))
 
 
-def _folders(run: Path, recipe: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:
+def _list_stage_folders(run: Path, recipe: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:
     """Return the stage folders with what the recipe says of each, including stages that have not begun and folders
     that the recipe does not mention.
     """
-    told = {f"{n}-{stage.get('name', '')}": stage for n, stage in enumerate(recipe.get("stages", ()), 1)}
-    there = [path.parent.name for path in run.glob(f"*-*/{STEPS}")]
-    names = sorted({*told, *there}, key=lambda name: (not name[0].isdigit(), len(name.partition("-")[0]), name))
-    return [(run / name, told.get(name, {})) for name in names]
+    stage_configs = {f"{n}-{stage.get('name', '')}": stage for n, stage in enumerate(recipe.get("stages", ()), 1)}
+    existing_names = [path.parent.name for path in run.glob(f"*-*/{STEPS_FILE}")]
+    names = sorted(
+        {*stage_configs, *existing_names}, key=lambda name: (not name[0].isdigit(), len(name.partition("-")[0]), name)
+    )
+    return [(run / name, stage_configs.get(name, {})) for name in names]
 
 
-def _stage(folder: Path, told: Mapping[str, Any], wanted: Sequence[int]) -> StageView:
-    trouble, steps = "", list[Step]()
+def _view_stage(folder: Path, stage_config: Mapping[str, Any], shown_steps: Sequence[int]) -> StageView:
+    read_error, steps = "", list[Step]()
     try:
-        steps = [_with_rest(row) for row in read_steps(folder)]
+        steps = [_add_rest(row) for row in read_steps(folder)]
     except (OSError, ValueError) as error:
-        trouble = f"{folder.name}/{STEPS} cannot be read: {error}"
-    manifest, last = _manifest(folder), int(steps[-1]["step"]) if steps else 0
-    found = trajectories.files(folder, last)
-    chosen = trajectories.milestones([*found], wanted)
-    rows = trajectories.side_by_side([(step, found[step]) for step in chosen])
+        read_error = f"{folder.name}/{STEPS_FILE} cannot be read: {error}"
+    manifest, last = _read_manifest(folder), int(steps[-1]["step"]) if steps else 0
+    file_by_step = trajectories.list_files(folder, last)
+    columns = trajectories.pick_milestones([*file_by_step], shown_steps)
+    rows = trajectories.side_by_side([(step, file_by_step[step]) for step in columns])
     terms = sorted({name for row in steps for name in row if name.startswith("terms/")})
-    moved = [name for name in terms if len({row.get(name) for row in steps}) > 1]
-    same = tuple(f"{name[6:]} {short(steps[-1].get(name))}" for name in terms if name not in moved)
+    changing_terms = [name for name in terms if len({row.get(name) for row in steps}) > 1]
+    constant_terms = tuple(
+        f"{name[6:]} {format_short(steps[-1].get(name))}" for name in terms if name not in changing_terms
+    )
     number, _, name = folder.name.partition("-")
     return StageView(
-        f"stage-{number}", name, told.get("kind", ""), "done" if manifest else "begun" if steps else "waiting", last,
-        told.get("steps"), told.get("gate"), manifest, _drawn(CHARTS, steps),
-        _drawn((Chart(one[6:], {one: "mean"}, 1) for one in moved if KINDS.get(one[6:]) != "metric"), steps),
-        _drawn((Chart(one[6:], {one: "mean"}) for one in moved if KINDS.get(one[6:]) == "metric"), steps),
-        same, trajectories.kinds(found), tuple(chosen), rows, trouble,
+        f"stage-{number}", name, stage_config.get("kind", ""), "done" if manifest else "begun" if steps else "waiting", last,
+        stage_config.get("steps"), stage_config.get("gate"), manifest, _draw_charts(CHARTS, steps),
+        _draw_charts((Chart(one[6:], {one: "mean"}, 1) for one in changing_terms if TERM_KINDS.get(one[6:]) != "metric"), steps),
+        _draw_charts((Chart(one[6:], {one: "mean"}) for one in changing_terms if TERM_KINDS.get(one[6:]) == "metric"), steps),
+        constant_terms, trajectories.compute_groups(file_by_step), tuple(columns), rows, read_error,
     )  # fmt: skip
 
 
-def _drawn(charts: Iterable[Chart], steps: Sequence[Step]) -> tuple[Drawing, ...]:
-    return tuple(made for chart in charts if (made := drawn(chart, steps)))
+def _draw_charts(charts: Iterable[Chart], steps: Sequence[Step]) -> tuple[Drawing, ...]:
+    return tuple(drawing for chart in charts if (drawing := draw_chart(chart, steps)))
 
 
-def _with_rest(row: Mapping[str, Any]) -> Step:
+def _add_rest(row: Mapping[str, Any]) -> Step:
     """Return the numbers of a step, with the seconds that TRL spent on everything else."""
-    known = {name: value for name, value in row.items() if isinstance(value, int | float)}
-    parts = [value for name, value in known.items() if name.startswith("seconds/")]
-    rest = {REST: max(0.0, known["trl/step_time"] - sum(parts))} if parts and "trl/step_time" in known else {}
-    return known | rest
+    numbers = {name: value for name, value in row.items() if isinstance(value, int | float)}
+    parts = [value for name, value in numbers.items() if name.startswith("seconds/")]
+    rest_figure = (
+        {REST_SECONDS: max(0.0, numbers["trl/step_time"] - sum(parts))} if parts and "trl/step_time" in numbers else {}
+    )
+    return numbers | rest_figure
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a stage; empty if it is missing or unreadable, which means that the stage is not done."""
     try:
-        told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return manifest if isinstance(manifest, dict) else {}
 
 
-def _held_out(stages: Sequence[StageView]) -> list[str]:
+def _held_out_names(stages: Sequence[StageView]) -> list[str]:
     """Return the names of the figures that any stage has on held-out tasks."""
-    found = [stage.manifest.get("held_out", {}) for stage in stages]
+    held_out_figures = [stage.manifest.get("held_out", {}) for stage in stages]
     return list(
         dict.fromkeys(
-            name for one in found for name, value in one.items() if isinstance(value, dict) and "mean" in value
+            name
+            for one in held_out_figures
+            for name, value in one.items()
+            if isinstance(value, dict) and "mean" in value
         )
     )

@@ -7,9 +7,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from webemu.rl.train.report import RECIPE, page
-from webemu.rl.train.report_server import Live
-from webemu.rl.train.step_log import STEPS
+from webemu.rl.train.report import RECIPE_FILE, render_page
+from webemu.rl.train.report_server import ReportServer
+from webemu.rl.train.step_log import STEPS_FILE
 
 
 def report(
@@ -35,40 +35,44 @@ def report(
       webemu report runs/tiny --steps 1,20,100
       webemu report runs/tiny --serve               # http://127.0.0.1:8095, until Ctrl-C
     """
-    wanted = _steps(steps)
-    if not (run / RECIPE).exists() and not any(run.glob(f"*/{STEPS}")):
-        _stop(f"{run} is not a training run: it has no {RECIPE}", "name the folder that `webemu train` printed")
+    shown_steps = _parse_steps(steps)
+    if not (run / RECIPE_FILE).exists() and not any(run.glob(f"*/{STEPS_FILE}")):
+        _exit_with_error(
+            f"{run} is not a training run: it has no {RECIPE_FILE}", "name the folder that `webemu train` printed"
+        )
     if serve:
-        _serve(run, port, wanted)
+        _serve(run, port, shown_steps)
         return
     path = out or run / "report.html"
     try:
-        path.write_text(page(run, wanted), encoding="utf-8", errors="replace")
+        path.write_text(render_page(run, shown_steps), encoding="utf-8", errors="replace")
     except OSError as error:
-        _stop(f"{path} cannot be written: {error.strerror}", "name another file with --out")
+        _exit_with_error(f"{path} cannot be written: {error.strerror}", "name another file with --out")
     typer.echo(str(path))
 
 
 def _serve(run: Path, port: int, steps: list[int]) -> None:
     try:
-        live = Live(run, port, steps)
+        report_server = ReportServer(run, port, steps)
     except OSError as error:
-        _stop(f"cannot listen on port {port}: {error.strerror}", "choose another with --port, or 0 for a free one")
-    typer.echo(f"{live.address}  (Ctrl-C ends it)")
+        _exit_with_error(
+            f"cannot listen on port {port}: {error.strerror}", "choose another with --port, or 0 for a free one"
+        )
+    typer.echo(f"{report_server.address}  (Ctrl-C ends it)")
     try:
-        live.serve_forever()
+        report_server.serve_forever()
     except KeyboardInterrupt:
-        live.server_close()
+        report_server.server_close()
 
 
-def _steps(said: str) -> list[int]:
+def _parse_steps(option: str) -> list[int]:
     try:
-        return [int(one) for one in said.split(",") if one.strip()]
+        return [int(one) for one in option.split(",") if one.strip()]
     except ValueError:
-        _stop(f"--steps must be a list of numbers, got {said!r}", "write it as --steps 1,20,100")
+        _exit_with_error(f"--steps must be a list of numbers, got {option!r}", "write it as --steps 1,20,100")
 
 
-def _stop(message: str, action: str) -> NoReturn:
+def _exit_with_error(message: str, action: str) -> NoReturn:
     """Print an error with its remedy and exit with status 1."""
     typer.echo(f"webemu: {message}", err=True)
     typer.echo(f"  -> {action}", err=True)

@@ -10,13 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from webemu.rl.train.report import page, state
+from webemu.rl.train.report import page_version, render_page
 
-HOST, SECONDS = "127.0.0.1", 3.0
+HOST, REFRESH_SECONDS = "127.0.0.1", 3.0
 """Address to listen on, and seconds between two refreshes of an open page."""
 
 
-class Live(ThreadingHTTPServer):
+class ReportServer(ThreadingHTTPServer):
     """Server of the report of one run.
 
     ReportServer(Path("runs/tiny"), port=8095).serve_forever()
@@ -32,24 +32,24 @@ class Live(ThreadingHTTPServer):
         super().__init__((HOST, port), _Handler)
         self.run, self.steps = run, steps
         self.address = f"http://{HOST}:{self.server_address[1]}"
-        self.hosts = {f"{name}:{self.server_address[1]}" for name in (HOST, "localhost")}
+        self.allowed_hosts = {f"{name}:{self.server_address[1]}" for name in (HOST, "localhost")}
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: Live
+    server: ReportServer
 
     def do_GET(self) -> None:
         """Serve the page at `/`, with an ETag that changes when the run writes something."""
         if (
-            self.headers.get("Host") not in self.server.hosts
+            self.headers.get("Host") not in self.server.allowed_hosts
         ):  # DNS rebinding: a foreign page under a name that now points to this machine
             return self._reply(HTTPStatus.FORBIDDEN)
         if self.path.partition("?")[0] != "/":
             return self._reply(HTTPStatus.NOT_FOUND)
-        tag = f'"{state(self.server.run)}"'
+        tag = f'"{page_version(self.server.run)}"'
         if self.headers.get("If-None-Match") == tag:
             return self._reply(HTTPStatus.NOT_MODIFIED, tag=tag)
-        body = page(self.server.run, self.server.steps, SECONDS)
+        body = render_page(self.server.run, self.server.steps, REFRESH_SECONDS)
         return self._reply(HTTPStatus.OK, body.encode("utf-8", "replace"), tag)
 
     def _reply(self, status: HTTPStatus, body: bytes = b"", tag: str = "") -> None:

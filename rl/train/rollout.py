@@ -17,28 +17,28 @@ from webemu.rl.rewards import rubric_of
 from webemu.rl.rubric import Score
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train.event_loop import Room
+from webemu.rl.train.event_loop import EventLoopThread
 
 Ids = list[int]
 
 
-class Speaker(Protocol):
+class Sampler(Protocol):
     """Port: a model with its tokenizer and chat template."""
 
     @property
-    def end(self) -> int:
+    def end_id(self) -> int:
         """Token id that ends every turn."""
 
-    def prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
+    def encode_prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
         """Return the token ids with which an episode begins, up to the model's first turn."""
 
-    def turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
         """Return the model's next turn after each context, and its log probabilities if the engine provides them."""
 
-    def said(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
 
-    def answers(self, shown: Sequence[tuple[str, str]]) -> Ids:
+    def encode_tool_results(self, results: Sequence[tuple[str, str]]) -> Ids:
         """Return the token ids of tool messages, given as (name, text), up to the model's next turn."""
 
 
@@ -57,7 +57,7 @@ class Rollout:
     """Log probability of each token, 0 for those of the tools; empty if the engine provides none."""
     messages: list[dict[str, Any]] = field(default_factory=list)
     """Turns of the model and tool messages, in order."""
-    over: str = ""
+    end_reason: str = ""
     """Reason why it ended: `done`, `silent` (a turn without a call), or `long` (a turn that was cut off, or no tokens
     left for the result of a tool).
     """
@@ -70,90 +70,96 @@ class Rollout:
 class Timing:
     """Seconds that a batch of rollouts spent on sampling, on tools and on scoring."""
 
-    speaking: float
-    tools: float
-    scoring: float
+    sampling_seconds: float
+    tool_seconds: float
+    scoring_seconds: float
 
 
 def play(
-    room: Room,
-    speaker: Speaker,
+    loop_thread: EventLoopThread,
+    sampler: Sampler,
     tasks: Sequence[tuple[Task, int]],
     limits: Limits,
-    room_of_ids: int,
+    token_budget: int,
     policy: dict[str, Any] | None = None,
 ) -> tuple[list[Rollout], Timing]:
     """Play an episode for each (task, seed) and return the rollouts in order, with their timing. No rollout has more
     than `token_budget` tokens after its prompt.
     """
-    began = time.perf_counter()
-    episodes = [AsyncEpisode(room.client, limits, policy) for _ in tasks]
+    started = time.perf_counter()
+    episodes = [AsyncEpisode(loop_thread.client, limits, policy) for _ in tasks]
     # Sessions are opened concurrently as well.
-    room.all(episode.reset(*task) for episode, task in zip(episodes, tasks, strict=True))
-    prompts = [speaker.prompt(task, episode.tools) for (task, _), episode in zip(tasks, episodes, strict=True)]
+    loop_thread.gather(episode.reset(*task) for episode, task in zip(episodes, tasks, strict=True))
+    prompts = [sampler.encode_prompt(task, episode.tools) for (task, _), episode in zip(tasks, episodes, strict=True)]
     rollouts = [Rollout(task, seed, ids) for (task, seed), ids in zip(tasks, prompts, strict=True)]
-    tools, speaking = time.perf_counter() - began, 0.0
-    going = [(one, episode) for one, episode in zip(rollouts, episodes, strict=True) if not episode.done]
-    while going:
-        at = time.perf_counter()
-        _speak(speaker, going, room_of_ids)
-        speaking, at = speaking + time.perf_counter() - at, time.perf_counter()
-        room.all(_act(speaker, one, episode, room_of_ids) for one, episode in going)
-        tools += time.perf_counter() - at
-        going = [(one, episode) for one, episode in going if not one.over]
-    at = time.perf_counter()
-    for one, record in zip(rollouts, room.all(episode.record() for episode in episodes), strict=True):
-        one.score = rubric_of(one.task).score(record)
-    return rollouts, Timing(speaking, tools, time.perf_counter() - at)
+    tool_seconds, sampling_seconds = time.perf_counter() - started, 0.0
+    active = [(rollout, episode) for rollout, episode in zip(rollouts, episodes, strict=True) if not episode.done]
+    while active:
+        phase_started = time.perf_counter()
+        _sample_turns(sampler, active, token_budget)
+        sampling_seconds, phase_started = sampling_seconds + time.perf_counter() - phase_started, time.perf_counter()
+        loop_thread.gather(_run_tools(sampler, rollout, episode, token_budget) for rollout, episode in active)
+        tool_seconds += time.perf_counter() - phase_started
+        active = [(rollout, episode) for rollout, episode in active if not rollout.end_reason]
+    phase_started = time.perf_counter()
+    for rollout, record in zip(rollouts, loop_thread.gather(episode.record() for episode in episodes), strict=True):
+        rollout.score = rubric_of(rollout.task).score(record)
+    return rollouts, Timing(sampling_seconds, tool_seconds, time.perf_counter() - phase_started)
 
 
-def _speak(speaker: Speaker, going: list[tuple[Rollout, AsyncEpisode]], most: int) -> None:
+def _sample_turns(sampler: Sampler, active: list[tuple[Rollout, AsyncEpisode]], token_budget: int) -> None:
     """Sample a turn of each running rollout and append it, cut to the token limit."""
-    turns, logprobs = speaker.turns([one.prompt_ids + one.ids for one, _ in going])
-    for number, (one, _) in enumerate(going):
-        ids = turns[number][: most - len(one.ids)]
-        one.ids += ids
-        one.mask += [1] * len(ids)
-        one.logprobs += logprobs[number][: len(ids)] if logprobs else []
+    turns, logprobs = sampler.sample_turns([rollout.prompt_ids + rollout.ids for rollout, _ in active])
+    for number, (rollout, _) in enumerate(active):
+        ids = turns[number][: token_budget - len(rollout.ids)]
+        rollout.ids += ids
+        rollout.mask += [1] * len(ids)
+        rollout.logprobs += logprobs[number][: len(ids)] if logprobs else []
 
 
-async def _act(speaker: Speaker, one: Rollout, episode: AsyncEpisode, most: int) -> None:
+async def _run_tools(sampler: Sampler, rollout: Rollout, episode: AsyncEpisode, token_budget: int) -> None:
     """Run the tool calls of a rollout's last turn and append their results, or end the rollout."""
-    turn = _last_turn(one.mask)
-    said = speaker.said(one.ids[-turn:], one.prompt_ids + one.ids[:-turn], episode.tools)
-    one.messages.append(said)
-    if one.ids[-1] != speaker.end:  # cut off: half a call cannot run, and what follows would break the template
-        one.over = "long"
+    turn_length = _last_turn_length(rollout.mask)
+    message = sampler.parse_turn(
+        rollout.ids[-turn_length:], rollout.prompt_ids + rollout.ids[:-turn_length], episode.tools
+    )
+    rollout.messages.append(message)
+    if rollout.ids[-1] != sampler.end_id:  # cut off: half a call cannot run, and what follows would break the template
+        rollout.end_reason = "long"
         return
-    calls = [(call["function"]["name"], call["function"].get("arguments")) for call in said.get("tool_calls", ())]
-    shown = [(str(name), await _called(one, episode, name, given)) for name, given in calls if not episode.done]
-    one.messages += [{"role": "tool", "name": name, "content": said} for name, said in shown]
+    calls = [(call["function"]["name"], call["function"].get("arguments")) for call in message.get("tool_calls", ())]
+    tool_results = [
+        (str(name), await _call_tool(rollout, episode, name, tool_arguments))
+        for name, tool_arguments in calls
+        if not episode.done
+    ]
+    rollout.messages += [{"role": "tool", "name": name, "content": message} for name, message in tool_results]
     if not calls or episode.done:
-        one.over = "done" if episode.done else "silent"
+        rollout.end_reason = "done" if episode.done else "silent"
         return
-    ids = speaker.answers(shown)
+    ids = sampler.encode_tool_results(tool_results)
     # At least one token must remain for the model's next turn.
-    if len(one.ids) + len(ids) >= most:
-        one.over = "long"
+    if len(rollout.ids) + len(ids) >= token_budget:
+        rollout.end_reason = "long"
         return
-    one.ids += ids
-    one.mask += [0] * len(ids)
-    one.logprobs += [0.0] * len(ids) if one.logprobs else []
+    rollout.ids += ids
+    rollout.mask += [0] * len(ids)
+    rollout.logprobs += [0.0] * len(ids) if rollout.logprobs else []
 
 
-async def _called(one: Rollout, episode: AsyncEpisode, name: object, given: object) -> str:
+async def _call_tool(rollout: Rollout, episode: AsyncEpisode, name: object, tool_arguments: object) -> str:
     """Run a tool call, measure it, and return the text of the observation."""
-    at = time.perf_counter()
-    seen = await episode.call(name, given)
-    one.latencies.append(time.perf_counter() - at)
-    return seen.text
+    started = time.perf_counter()
+    observation = await episode.call(name, tool_arguments)
+    rollout.latencies.append(time.perf_counter() - started)
+    return observation.text
 
 
-def _last_turn(mask: Ids) -> int:
+def _last_turn_length(mask: Ids) -> int:
     """Return the number of tokens in the model's last turn."""
     count = 0
-    for own in reversed(mask):
-        if not own:
+    for is_own in reversed(mask):
+        if not is_own:
             break
         count += 1
     return count

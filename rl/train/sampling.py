@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from trl.chat_template_utils import add_response_schema, get_training_chat_template, parse_response
 
-from webemu.rl.sanitizing import neutral
+from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import Task
 from webemu.rl.train.rollout import Ids
 
 
-def prepared(tokenizer: Any) -> Any:
+def prepare_tokenizer(tokenizer: Any) -> Any:
     """Return the tokenizer with a chat template that can be trained on, and with a response template.
 
     TRL has both for the models that it knows, by the text of their templates. The trained model uses that template and
@@ -40,95 +40,99 @@ def prepared(tokenizer: Any) -> Any:
     return tokenizer
 
 
-class Tongue:
+class ChatCodec:
     """Codec from messages to token ids and back, by the tokenizer's chat template and response template."""
 
     def __init__(self, tokenizer: Any, system: str = "") -> None:
-        self.tokenizer, self._system, self.end = tokenizer, system, int(tokenizer.eos_token_id)
+        self.tokenizer, self._system, self.end_id = tokenizer, system, int(tokenizer.eos_token_id)
 
-    def messages(self, task: Task) -> list[dict[str, str]]:
+    def opening_messages(self, task: Task) -> list[dict[str, str]]:
         """Return the messages with which an episode begins."""
         system = [{"role": "system", "content": self._system}] if self._system else []
-        return [*system, {"role": "user", "content": neutral(task.question)}]
+        return [*system, {"role": "user", "content": sanitize(task.question)}]
 
-    def prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
+    def encode_prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
         """Return the token ids with which an episode begins, up to the model's first turn."""
-        return self.context(self.messages(task), tools)
+        return self.encode_conversation(self.opening_messages(task), tools)
 
-    def context(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Ids:
+    def encode_conversation(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> Ids:
         """Return the token ids of a conversation, up to the model's next turn."""
-        return self._ids(list(messages), tools=list(tools), add_generation_prompt=True)
+        return self._encode(list(messages), tools=list(tools), add_generation_prompt=True)
 
-    def said(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
         try:
-            said: dict[str, Any] = parse_response(self.tokenizer, ids, prefix=context, tools=list(tools))
+            message: dict[str, Any] = parse_response(self.tokenizer, ids, prefix=context, tools=list(tools))
         except RecursionError:  # deeply nested JSON
-            said = {"role": "assistant", "content": self.tokenizer.decode(ids, skip_special_tokens=True)}
+            message = {"role": "assistant", "content": self.tokenizer.decode(ids, skip_special_tokens=True)}
         calls = [
-            {"type": "function", "function": call.get("function", call)} for call in said.pop("tool_calls", None) or ()
+            {"type": "function", "function": call.get("function", call)}
+            for call in message.pop("tool_calls", None) or ()
         ]
-        return said | ({"tool_calls": calls} if calls else {})
+        return message | ({"tool_calls": calls} if calls else {})
 
-    def answers(self, shown: Sequence[tuple[str, str]]) -> Ids:
+    def encode_tool_results(self, results: Sequence[tuple[str, str]]) -> Ids:
         """Return the token ids that the template adds for tool messages, after a turn that ends with its end-of-turn
         token.
 
         Raises: ValueError if the template renders earlier messages differently once others follow.
         """
-        call = [{"type": "function", "function": {"name": name, "arguments": {}}} for name, _ in shown]
-        before: list[dict[str, Any]] = [
+        call = [{"type": "function", "function": {"name": name, "arguments": {}}} for name, _ in results]
+        earlier_messages: list[dict[str, Any]] = [
             {"role": "user", "content": "-"},
             {"role": "assistant", "content": "", "tool_calls": call},
         ]
-        after = [{"role": "tool", "name": name, "content": text} for name, text in shown]
-        start, whole = self._ids(before), self._ids([*before, *after], add_generation_prompt=True)
-        start = start[: len(start) - start[::-1].index(self.end)]
-        if whole[: len(start)] != start:
+        tool_messages = [{"role": "tool", "name": name, "content": text} for name, text in results]
+        prefix_ids, full_ids = (
+            self._encode(earlier_messages),
+            self._encode([*earlier_messages, *tool_messages], add_generation_prompt=True),
+        )
+        prefix_ids = prefix_ids[: len(prefix_ids) - prefix_ids[::-1].index(self.end_id)]
+        if full_ids[: len(prefix_ids)] != prefix_ids:
             raise ValueError(
                 "the chat template must be prefix-preserving, but later messages change how it renders earlier ones"
             )
-        return whole[len(start) :]
+        return full_ids[len(prefix_ids) :]
 
-    def _ids(self, messages: list[dict[str, Any]], **said: Any) -> Ids:
-        ids: Ids = self.tokenizer.apply_chat_template(messages, tokenize=True, return_dict=False, **said)
+    def _encode(self, messages: list[dict[str, Any]], **template_options: Any) -> Ids:
+        ids: Ids = self.tokenizer.apply_chat_template(messages, tokenize=True, return_dict=False, **template_options)
         return ids
 
 
-class Voice(Tongue):
+class LocalSampler(ChatCodec):
     """Sampler that runs a model in this process with `transformers`."""
 
-    def __init__(self, model: Any, tokenizer: Any, most: int, temperature: float = 1.0, system: str = "") -> None:
+    def __init__(self, model: Any, tokenizer: Any, max_tokens: int, temperature: float = 1.0, system: str = "") -> None:
         """Prepare a sampler. `max_tokens` is the token limit of a turn; temperature 0 decodes greedily."""
         super().__init__(tokenizer, system)
-        self._model, self._most, self._temperature = model, most, temperature
+        self._model, self._max_tokens, self._temperature = model, max_tokens, temperature
 
     @torch.no_grad()
-    def turns(self, contexts: list[Ids]) -> tuple[list[Ids], None]:
+    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], None]:
         """Return the next turn after each context. This engine provides no log probabilities."""
-        pad, end = self.tokenizer.pad_token_id, self.end
+        pad, end = self.tokenizer.pad_token_id, self.end_id
         longest = max(map(len, contexts))
         # Contexts are padded on the left, so that generation continues all of them at the same position.
         ids = torch.tensor([[pad] * (longest - len(one)) + one for one in contexts])
-        seen = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in contexts])
-        how = {"do_sample": True, "temperature": self._temperature, "top_k": 0, "top_p": 1.0}
-        how = how if self._temperature else {"do_sample": False}
+        attention_mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in contexts])
+        sampling_options = {"do_sample": True, "temperature": self._temperature, "top_k": 0, "top_p": 1.0}
+        sampling_options = sampling_options if self._temperature else {"do_sample": False}
         device = self._model.device
-        made = self._model.generate(
-            input_ids=ids.to(device), attention_mask=seen.to(device), max_new_tokens=self._most, pad_token_id=pad,
-            eos_token_id=end, **how,
+        generated = self._model.generate(
+            input_ids=ids.to(device), attention_mask=attention_mask.to(device), max_new_tokens=self._max_tokens, pad_token_id=pad,
+            eos_token_id=end, **sampling_options,
         )  # fmt: skip
-        turns: list[Ids] = made[:, longest:].tolist()
+        turns: list[Ids] = generated[:, longest:].tolist()
         return [turn[: turn.index(end) + 1] if end in turn else turn for turn in turns], None
 
 
-class TrainerVoice(Tongue):
+class TrainerSampler(ChatCodec):
     """Sampler that uses the engine of a GRPO trainer."""
 
     def __init__(self, trainer: Any, system: str = "") -> None:
         super().__init__(trainer.processing_class, system)
         self._trainer = trainer
 
-    def turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
         """Return the next turn after each context, with log probabilities if the engine provides them."""
         return self._trainer._generate_single_turn(contexts, None, {}, num_generations=1)  # type: ignore[no-any-return]

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webemu.agent_client import Client
-from webemu.rl.serving import serving
+from webemu.rl.serving import run_server
 from webemu.rl.tasks import Task, load
 from webemu.rl.train.recipe import Web
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServedWeb:
     """Served web with the tasks that can be answered from it."""
 
     server: str
@@ -28,9 +28,9 @@ class Place:
 
 
 @contextmanager
-def place(
+def serve_web(
     web: Web, name: str, folder: Path, server: str | None, tasks: Path | None, collection: str | None, workers: int
-) -> Iterator[Place]:
+) -> Iterator[ServedWeb]:
     """Serve the web of a recipe, generated under `folder`; if it has no pages, the given server or collection, with
     the given tasks.
 
@@ -39,28 +39,28 @@ def place(
     root = None
     if web.pages:
         root, collection, tasks = folder, name, folder / name / "tasks.jsonl"
-        _make(web, name, folder)
+        _build_web(web, name, folder)
     if tasks is None:
         raise ValueError("the recipe generates no web: name a task file with --tasks, and --server or --collection")
-    with serving(server if not web.pages else None, root, collection, workers) as url, Client(url) as client:
-        yield Place(url, client.health().snapshot, load(tasks), tasks)
+    with run_server(server if not web.pages else None, root, collection, workers) as url, Client(url) as client:
+        yield ServedWeb(url, client.health().snapshot, load(tasks), tasks)
 
 
-def _make(web: Web, name: str, folder: Path) -> None:
+def _build_web(web: Web, name: str, folder: Path) -> None:
     """Generate and ingest a web, unless that is done already."""
-    made = folder / name
-    if (made / "ingested").exists():
+    web_folder = folder / name
+    if (web_folder / "ingested").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    _webemu("generate", str(made), "--toy", "--pages", str(web.pages), "--seed", str(web.seed), "--quiet")
-    _webemu("ingest", str(made), "--root", str(folder), "--collection", name, "--quiet")
+    _run_webemu("generate", str(web_folder), "--toy", "--pages", str(web.pages), "--seed", str(web.seed), "--quiet")
+    _run_webemu("ingest", str(web_folder), "--root", str(folder), "--collection", name, "--quiet")
     # The marker is written last: without it an interrupted web is generated again.
-    (made / "ingested").touch()
+    (web_folder / "ingested").touch()
 
 
-def _webemu(*arguments: str) -> None:
+def _run_webemu(*arguments: str) -> None:
     # -P keeps the working directory out of sys.path: a folder `api` there must not shadow our package of that name.
     command = [sys.executable, "-P", "-m", "webemu.emulator.cli", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise ValueError(f"`webemu {arguments[0]}` failed: {done.stderr.strip() or done.stdout.strip()}")
+    process = subprocess.run(command, capture_output=True, text=True)
+    if process.returncode:
+        raise ValueError(f"`webemu {arguments[0]}` failed: {process.stderr.strip() or process.stdout.strip()}")

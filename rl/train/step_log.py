@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from webemu.rl.rubric import Score
 from webemu.rl.train.rollout import Rollout, Timing
 
-STEPS, TRAJECTORIES = "steps.jsonl", "trajectories"
-COLUMNS = pa.schema(
+STEPS_FILE, TRAJECTORIES_FOLDER = "steps.jsonl", "trajectories"
+TRAJECTORY_SCHEMA = pa.schema(
     [
         ("step", pa.int32()),
         ("task", pa.string()),
@@ -35,7 +35,7 @@ COLUMNS = pa.schema(
 """
 
 
-class Journal:
+class StepLog:
     """Writer of the records of one stage. If the stage resumes, the records after its checkpoint are deleted first."""
 
     def __init__(self, folder: Path, resumed: int = 0, writes: bool = True) -> None:
@@ -45,74 +45,76 @@ class Journal:
         self.folder, self._writes = folder, writes
         if not writes:
             return
-        (folder / TRAJECTORIES).mkdir(parents=True, exist_ok=True)
-        kept = [row for row in read_steps(folder) if row["step"] <= resumed]
-        for path in (folder / TRAJECTORIES).glob("*.parquet"):
+        (folder / TRAJECTORIES_FOLDER).mkdir(parents=True, exist_ok=True)
+        earlier_rows = [row for row in read_steps(folder) if row["step"] <= resumed]
+        for path in (folder / TRAJECTORIES_FOLDER).glob("*.parquet"):
             if int(path.stem) > resumed:
                 path.unlink()
-        path = folder / STEPS
+        path = folder / STEPS_FILE
         # Renaming is atomic: a report that is being rendered never sees half a file.
         unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
+        unfinished.write_text("".join(f"{json.dumps(row)}\n" for row in earlier_rows), encoding="utf-8")
         unfinished.replace(path)
 
-    def step(self, step: int, figures: Mapping[str, Any]) -> None:
+    def write_step(self, step: int, figures: Mapping[str, Any]) -> None:
         """Append the figures of a step; NaN values are left out."""
         if not self._writes:
             return
-        known = {name: value for name, value in figures.items() if not (isinstance(value, float) and math.isnan(value))}
-        with (self.folder / STEPS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"step": step} | known) + "\n")
+        finite_figures = {
+            name: value for name, value in figures.items() if not (isinstance(value, float) and math.isnan(value))
+        }
+        with (self.folder / STEPS_FILE).open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step} | finite_figures) + "\n")
 
-    def trajectories(self, step: int, rollouts: Sequence[Rollout]) -> None:
+    def write_trajectories(self, step: int, rollouts: Sequence[Rollout]) -> None:
         """Write the rollouts of a step to a file of their own."""
         if not self._writes:
             return
-        rows = [_row(step, one) for one in rollouts]
-        path = self.folder / TRAJECTORIES / f"{step:06d}.parquet"
+        rows = [_to_row(step, one) for one in rollouts]
+        path = self.folder / TRAJECTORIES_FOLDER / f"{step:06d}.parquet"
         unfinished = path.with_suffix(".unfinished")
-        pq.write_table(pa.Table.from_pylist(rows, schema=COLUMNS), unfinished, compression="zstd")
+        pq.write_table(pa.Table.from_pylist(rows, schema=TRAJECTORY_SCHEMA), unfinished, compression="zstd")
         unfinished.replace(path)
 
 
 def read_steps(folder: Path) -> list[dict[str, Any]]:
     """Return the steps of a stage so far. A last line that was cut off by a kill is left out."""
-    path = folder / STEPS
+    path = folder / STEPS_FILE
     if not path.exists():
         return []
-    whole = [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]
-    return [json.loads(line) for line in whole]
+    complete_lines = [line for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]
+    return [json.loads(line) for line in complete_lines]
 
 
-def figures(rollouts: Sequence[Rollout], timing: Timing, played: int) -> dict[str, float]:
+def compute_figures(rollouts: Sequence[Rollout], timing: Timing, played: int) -> dict[str, float]:
     """Return the figures of one step's rollouts: means of reward and terms by name, shares of masked episodes and of
     ways to end, seconds, and tool latencies in milliseconds.
     """
-    known = [one for one in rollouts if one.score.reward is not None]
-    terms = sorted({name for one in known for name in one.score.terms})
-    means = {f"terms/{name}": _mean([one.score.terms.get(name) for one in known]) for name in terms}
-    slow = sorted(1000 * seconds for one in rollouts for seconds in one.latencies)
-    ends = {f"over/{end}": _mean([one.over == end for one in rollouts]) for end in ("done", "silent", "long")}
+    scored = [one for one in rollouts if one.score.reward is not None]
+    terms = sorted({name for one in scored for name in one.score.terms})
+    means = {f"terms/{name}": _mean([one.score.terms.get(name) for one in scored]) for name in terms}
+    latencies_ms = sorted(1000 * seconds for one in rollouts for seconds in one.latencies)
+    ends = {f"over/{end}": _mean([one.end_reason == end for one in rollouts]) for end in ("done", "silent", "long")}
     return means | ends | {
-        "reward": _mean([one.score.reward for one in known]),
-        "grounded": _mean([is_grounded(one) for one in known]),
-        "masked": 1 - len(known) / max(1, len(rollouts)),
+        "reward": _mean([one.score.reward for one in scored]),
+        "grounded": _mean([is_grounded(one) for one in scored]),
+        "masked": 1 - len(scored) / max(1, len(rollouts)),
         "calls": _mean([len(one.latencies) for one in rollouts]),
         "tokens": _mean([sum(one.mask) for one in rollouts]),
         "groups": played,
-        "seconds/speaking": timing.speaking,
-        "seconds/tools": timing.tools,
-        "seconds/scoring": timing.scoring,
-        "tool_ms/p50": _quantile(slow, 0.5),
-        "tool_ms/p99": _quantile(slow, 0.99),
+        "seconds/speaking": timing.sampling_seconds,
+        "seconds/tools": timing.tool_seconds,
+        "seconds/scoring": timing.scoring_seconds,
+        "tool_ms/p50": _quantile(latencies_ms, 0.5),
+        "tool_ms/p99": _quantile(latencies_ms, 0.99),
     }  # fmt: skip
 
 
-def is_grounded(one: Rollout) -> bool:
+def is_grounded(rollout: Rollout) -> bool:
     """True if the answer is correct and every cited page was opened and says it. For a report: all sentences are
     supported, and they cover more than half of the claims.
     """
-    return is_grounded_score(one.score)
+    return is_grounded_score(rollout.score)
 
 
 def is_grounded_score(score: Score) -> bool:
@@ -123,20 +125,20 @@ def is_grounded_score(score: Score) -> bool:
     return (terms.get("coverage") or 0) > 0.5 and terms.get("precision") == 1.0
 
 
-def _row(step: int, one: Rollout) -> dict[str, Any]:
-    task = one.task
+def _to_row(step: int, rollout: Rollout) -> dict[str, Any]:
+    task = rollout.task
     return {
-        "step": step, "task": task.id, "recipe": task.recipe, "hops": task.hops, "seed": one.seed,
-        "question": task.question, "messages": json.dumps(one.messages), "over": one.over,
-        "reward": one.score.reward, "terms": json.dumps(dict(one.score.terms)), "mask": one.score.mask,
-        "tokens": sum(one.mask),
+        "step": step, "task": task.id, "recipe": task.recipe, "hops": task.hops, "seed": rollout.seed,
+        "question": task.question, "messages": json.dumps(rollout.messages), "over": rollout.end_reason,
+        "reward": rollout.score.reward, "terms": json.dumps(dict(rollout.score.terms)), "mask": rollout.score.mask,
+        "tokens": sum(rollout.mask),
     }  # fmt: skip
 
 
 def _mean(values: Sequence[float | None]) -> float:
     """Return the mean of the values that are not None; NaN if there are none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else math.nan
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else math.nan
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

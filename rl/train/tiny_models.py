@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 PAD, END, USER, ASSISTANT, TOOL = "<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|tool|>"
 CALL, ARGUMENT = "<|call|>", "<|argument|>"
-TEMPLATE = """\
+CHAT_TEMPLATE = """\
 {%- for message in messages %}
 {%- if message.role == 'assistant' %}
 {{- '<|assistant|>' }}
@@ -39,7 +39,7 @@ TEMPLATE = """\
 """Chat template. Prefix-preserving; system messages and tools are left out, since such a model learns the tools by
 heart.
 """
-RESPONSE: dict[str, Any] = {
+RESPONSE_TEMPLATE: dict[str, Any] = {
     "defaults": {"role": "assistant"},
     "start_anchor": ASSISTANT,
     "fields": {
@@ -55,7 +55,7 @@ RESPONSE: dict[str, Any] = {
     },
 }
 """Response template, with which TRL parses a turn back into a message."""
-_PARTS = Regex(r"[A-Za-z]+ ?|[0-9]|\s|[^A-Za-z0-9\s]+")
+_TOKEN_PATTERN = Regex(r"[A-Za-z]+ ?|[0-9]|\s|[^A-Za-z0-9\s]+")
 """Pre-tokenizer pattern. A space belongs to the word before it: then the token after a word is the next word, which
 small models learn to copy soonest, and the last word of a name is the same wherever a line or an argument ends.
 """
@@ -76,7 +76,7 @@ SIZES = {"tiny": Size(128, 2, 4, 768), "small": Size(512, 8, 8, 2000, 2048)}
 """Sizes by the names that recipes use."""
 
 
-def words(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def list_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the texts of a conversation in the form in which the template renders them."""
     for message in messages:
         yield message.get("content") or ""
@@ -86,27 +86,30 @@ def words(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"{name}:{value if isinstance(value, str) else json.dumps(value)}"
 
 
-def tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """Return a byte-level BPE tokenizer trained on `texts`, with the templates above. The same texts give the same
     tokenizer.
     """
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(_PARTS, "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(_TOKEN_PATTERN, "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
     )
-    made.decoder = decoders.ByteLevel()
+    bpe.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     special = [PAD, END, USER, ASSISTANT, TOOL, CALL, ARGUMENT]
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary, special_tokens=special, initial_alphabet=sorted(alphabet), show_progress=False
     )
-    made.train_from_iterator(texts, trainer)
-    fast = PreTrainedTokenizerFast(tokenizer_object=made, pad_token=PAD, eos_token=END)
-    fast.chat_template, fast.response_template = TEMPLATE, RESPONSE
+    bpe.train_from_iterator(texts, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=bpe, pad_token=PAD, eos_token=END)
+    fast.chat_template, fast.response_template = CHAT_TEMPLATE, RESPONSE_TEMPLATE
     return fast
 
 
-def model(size: Size, seed: int, tokens: int, pad: int, end: int) -> Qwen3ForCausalLM:
+def create_model(size: Size, seed: int, tokens: int, pad: int, end: int) -> Qwen3ForCausalLM:
     """Return a Qwen3 with random weights that depend on the seed."""
     torch.manual_seed(seed)
     config = Qwen3Config(

@@ -18,20 +18,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.rl.rubric import Score
-from webemu.rl.train.step_log import TRAJECTORIES, is_grounded_score
+from webemu.rl.train.step_log import TRAJECTORIES_FOLDER, is_grounded_score
 
-EPISODES = 60
+MAX_EPISODES = 60
 """Episodes of a stage that are shown."""
-SHOWN = 2_000
+MAX_TEXT_CHARACTERS = 2_000
 """Characters of one text that are shown."""
-READ = 100
+MAX_STEPS_READ = 100
 """Steps whose episodes are counted in the figures by kind of task. If there are more, an even sample is taken."""
-PARTS = 5
+STAGE_PARTS = 5
 """Parts of a stage, by steps, for which the figures are given."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EpisodePart:
     """Text of an episode: a thought, a message, a call or what a tool showed."""
 
     kind: str
@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EpisodeView:
     """Episode as the page shows it."""
 
     step: int
@@ -55,17 +55,17 @@ class Told:
     answer: str
     reward: float | None
     terms: Mapping[str, float | None]
-    parts: tuple[Part, ...]
+    parts: tuple[EpisodePart, ...]
     group: tuple[float | None, ...]
     """Rewards of all samples of the task in this step."""
-    place: int
+    sample_number: int
     """Position of this episode in its group, from 0."""
     mask: str
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TaskGroup:
     """Figures of the episodes of one recipe, or of one number of hops."""
 
     name: str
@@ -79,14 +79,14 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
+class TaskGroups:
     """Figures of a stage by kind of task."""
 
-    parts: tuple[str, ...]
+    part_labels: tuple[str, ...]
     """Labels of the parts of the stage, such as `1–20`."""
-    by: Mapping[str, tuple[Kind, ...]]
+    by_dimension: Mapping[str, tuple[TaskGroup, ...]]
     """Groups by dimension: `recipe` and `hops`."""
-    every: int
+    sampling_interval: int
     """Sampling interval: one step in this many is counted."""
 
 
@@ -101,73 +101,82 @@ class _Outcome:
     calls: float | None
 
 
-def files(stage: Path, until: int) -> dict[int, Path]:
+def list_files(stage: Path, until: int) -> dict[int, Path]:
     """Return the trajectory files by step, up to the step `until`. Later files were left by a run that was killed and
     resumed from an earlier checkpoint.
     """
-    found = {int(path.stem): path for path in (stage / TRAJECTORIES).glob("*.parquet") if path.stem.isdecimal()}
-    return {step: found[step] for step in sorted(found) if step <= until}
+    file_by_step = {
+        int(path.stem): path for path in (stage / TRAJECTORIES_FOLDER).glob("*.parquet") if path.stem.isdecimal()
+    }
+    return {step: file_by_step[step] for step in sorted(file_by_step) if step <= until}
 
 
-def milestones(steps: Sequence[int], wanted: Sequence[int] = ()) -> list[int]:
+def pick_milestones(steps: Sequence[int], targets: Sequence[int] = ()) -> list[int]:
     """Return the existing steps that are nearest to the wanted ones. Without wanted steps: the first, one after a
     fifth of the stage, and the last.
     """
     if not steps:
         return []
-    wanted = wanted or (steps[0], round(steps[-1] / 5), steps[-1])
-    return sorted({min(steps, key=lambda step: (abs(step - one), step)) for one in wanted})
+    targets = targets or (steps[0], round(steps[-1] / 5), steps[-1])
+    return sorted({min(steps, key=lambda step: (abs(step - one), step)) for one in targets})
 
 
-def side_by_side(chosen: Sequence[tuple[int, Path]]) -> list[list[Told | None]]:
+def side_by_side(step_files: Sequence[tuple[int, Path]]) -> list[list[EpisodeView | None]]:
     """Return rows of episodes with one column for each step: of the same task and sample if all steps have it,
     otherwise of the same recipe and number of hops.
     """
-    if not chosen:
+    if not step_files:
         return []
-    columns = [_episodes(path) for _, path in chosen]
-    shared = set.intersection(*({_key(one) for one in column} for column in columns))
-    rows: list[list[Told | None]] = []
+    columns = [_read_episodes(path) for _, path in step_files]
+    shared = set.intersection(*({_sample_key(one) for one in column} for column in columns))
+    rows: list[list[EpisodeView | None]] = []
     for key in sorted(shared):
-        rows.append([next(one for one in column if _key(one) == key) for column in columns])
-    rest = [[one for one in column if _key(one) not in shared] for column in columns]
-    kinds = sorted({(one.place, one.recipe, one.hops) for column in rest for one in column})
-    for kind in kinds:
-        alike = [[one for one in column if (one.place, one.recipe, one.hops) == kind] for column in rest]
-        rows += [list(row) for row in zip_longest(*alike)]
+        rows.append([next(one for one in column if _sample_key(one) == key) for column in columns])
+    unmatched = [[one for one in column if _sample_key(one) not in shared] for column in columns]
+    kind_keys = sorted({(one.sample_number, one.recipe, one.hops) for column in unmatched for one in column})
+    for kind_key in kind_keys:
+        matching = [
+            [one for one in column if (one.sample_number, one.recipe, one.hops) == kind_key] for column in unmatched
+        ]
+        rows += [list(row) for row in zip_longest(*matching)]
     return (
-        sorted(rows, key=lambda row: min(one.place for one in row if one))[: max(1, EPISODES // len(columns))]
+        sorted(rows, key=lambda row: min(one.sample_number for one in row if one))[
+            : max(1, MAX_EPISODES // len(columns))
+        ]
         if columns
         else []
     )
 
 
-def kinds(found: Mapping[int, Path]) -> Kinds:
+def compute_groups(file_by_step: Mapping[int, Path]) -> TaskGroups:
     """Return the figures of a stage by recipe and by hops, for each part of the stage."""
     # -(-a // b) rounds up.
-    every = -(-len(found) // READ) or 1
-    steps = list(found)[::every]
-    wide = -(-len(steps) // PARTS) or 1
-    cut = [steps[begin : begin + wide] for begin in range(0, len(steps), wide)]
-    parts = [[one for step in part for one in _read(_outcomes, found[step])] for part in cut]
-    names = tuple(f"{part[0]}–{part[-1]}" if len(part) > 1 else str(part[0]) for part in cut)
-    by = {"recipe": _by(parts, lambda one: one.recipe), "hops": _by(parts, lambda one: one.hops)}
-    return Kinds(names, by, every)
+    sampling_interval = -(-len(file_by_step) // MAX_STEPS_READ) or 1
+    steps = list(file_by_step)[::sampling_interval]
+    group_size = -(-len(steps) // STAGE_PARTS) or 1
+    step_groups = [steps[begin : begin + group_size] for begin in range(0, len(steps), group_size)]
+    parts = [[one for step in part for one in _read_cached(_load_outcomes, file_by_step[step])] for part in step_groups]
+    names = tuple(f"{part[0]}–{part[-1]}" if len(part) > 1 else str(part[0]) for part in step_groups)
+    groups = {"recipe": _group_by(parts, lambda one: one.recipe), "hops": _group_by(parts, lambda one: one.hops)}
+    return TaskGroups(names, groups, sampling_interval)
 
 
-def _by(parts: Sequence[Sequence[_Outcome]], name: Callable[[_Outcome], str]) -> tuple[Kind, ...]:
-    made = []
-    for kind in sorted({name(one) for part in parts for one in part}):
-        mine = [[one for one in part if name(one) == kind] for part in parts]
-        known = [[one for one in part if one.reward is not None] for part in mine]
-        count, left = sum(map(len, mine)), sum(map(len, known))
-        grounded = tuple(_mean([one.grounded for one in part]) for part in known)
-        reward, calls = _mean([one.reward for one in known[-1]]), _mean([one.calls for one in known[-1]])
-        made.append(Kind(kind, count, count - left, grounded, reward, calls))
-    return tuple(made)
+def _group_by(parts: Sequence[Sequence[_Outcome]], name_of: Callable[[_Outcome], str]) -> tuple[TaskGroup, ...]:
+    groups = []
+    for group_name in sorted({name_of(one) for part in parts for one in part}):
+        outcomes_by_part = [[one for one in part if name_of(one) == group_name] for part in parts]
+        scored_by_part = [[one for one in part if one.reward is not None] for part in outcomes_by_part]
+        count, scored_count = sum(map(len, outcomes_by_part)), sum(map(len, scored_by_part))
+        grounded = tuple(_mean([one.grounded for one in part]) for part in scored_by_part)
+        reward, calls = (
+            _mean([one.reward for one in scored_by_part[-1]]),
+            _mean([one.calls for one in scored_by_part[-1]]),
+        )
+        groups.append(TaskGroup(group_name, count, count - scored_count, grounded, reward, calls))
+    return tuple(groups)
 
 
-def _read(read: Callable[[Path, int], tuple[Any, ...]], path: Path) -> tuple[Any, ...]:
+def _read_cached(read: Callable[[Path, int], tuple[Any, ...]], path: Path) -> tuple[Any, ...]:
     """Read a file unless its current state is cached; empty if the file is gone or damaged."""
     try:
         return read(path, path.stat().st_mtime_ns)
@@ -176,47 +185,57 @@ def _read(read: Callable[[Path, int], tuple[Any, ...]], path: Path) -> tuple[Any
 
 
 @lru_cache(maxsize=1024)
-def _outcomes(path: Path, changed: int) -> tuple[_Outcome, ...]:
+def _load_outcomes(path: Path, changed: int) -> tuple[_Outcome, ...]:
     """Return the results of the episodes in a file. `changed` is its modification time, which is part of the cache
     key.
     """
     rows = pq.read_table(path, columns=["recipe", "hops", "reward", "terms"], partitioning=None).to_pylist()
-    return tuple(_outcome(row, json.loads(row["terms"])) for row in rows)
+    return tuple(_to_outcome(row, json.loads(row["terms"])) for row in rows)
 
 
-def _outcome(row: Mapping[str, Any], terms: Mapping[str, float | None]) -> _Outcome:
+def _to_outcome(row: Mapping[str, Any], terms: Mapping[str, float | None]) -> _Outcome:
     grounded = is_grounded_score(Score(row["reward"], terms))
     return _Outcome(row["recipe"], str(row["hops"]), row["reward"], float(grounded), terms.get("turns"))
 
 
-def _episodes(path: Path) -> tuple[Told, ...]:
-    return _read(_told, path)
+def _read_episodes(path: Path) -> tuple[EpisodeView, ...]:
+    return _read_cached(_load_episodes, path)
 
 
 @lru_cache(maxsize=8)
-def _told(path: Path, changed: int) -> tuple[Told, ...]:
+def _load_episodes(path: Path, changed: int) -> tuple[EpisodeView, ...]:
     """Return the episodes in a file. `changed` is its modification time, which is part of the cache key."""
     rows = pq.read_table(path, partitioning=None).to_pylist()
     groups: dict[str, list[float | None]] = {}
-    made = []
+    episodes = []
     for row in rows:
         groups.setdefault(row["task"], []).append(row["reward"])
-    seen = dict.fromkeys(groups, 0)
+    sample_counts = dict.fromkeys(groups, 0)
     for row in rows:
-        made.append(_one(row, tuple(groups[row["task"]]), seen[row["task"]]))
-        seen[row["task"]] += 1
-    return tuple(made)
+        episodes.append(_view_episode(row, tuple(groups[row["task"]]), sample_counts[row["task"]]))
+        sample_counts[row["task"]] += 1
+    return tuple(episodes)
 
 
-def _one(row: Mapping[str, Any], group: tuple[float | None, ...], place: int) -> Told:
+def _view_episode(row: Mapping[str, Any], group: tuple[float | None, ...], sample_number: int) -> EpisodeView:
     messages, terms = json.loads(row["messages"]), json.loads(row["terms"])
-    parts = tuple(_parts(messages))
-    same = {name: row[name] for name in ("step", "task", "recipe", "hops", "question", "reward", "mask", "tokens")}
-    verdict = _verdict(Score(row["reward"], terms, row["mask"]), row["over"])
-    return Told(**same, verdict=verdict, answer=_answer(messages), terms=terms, parts=parts, group=group, place=place)
+    parts = tuple(_split_messages(messages))
+    copied_fields = {
+        name: row[name] for name in ("step", "task", "recipe", "hops", "question", "reward", "mask", "tokens")
+    }
+    verdict = _verdict_of(Score(row["reward"], terms, row["mask"]), row["over"])
+    return EpisodeView(
+        **copied_fields,
+        verdict=verdict,
+        answer=_last_answer(messages),
+        terms=terms,
+        parts=parts,
+        group=group,
+        sample_number=sample_number,
+    )
 
 
-def _verdict(score: Score, over: str) -> str:
+def _verdict_of(score: Score, over: str) -> str:
     """Return the verdict in one word: those of `webemu.rl.evaluation.report`, and `partial` for a report."""
     if score.reward is None:
         return "masked"
@@ -229,45 +248,45 @@ def _verdict(score: Score, over: str) -> str:
     return "partial" if "correct" not in score.terms and score.reward else "wrong"
 
 
-def _answer(messages: Sequence[Mapping[str, Any]]) -> str:
+def _last_answer(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the answer in the last call of `finish`; empty if there is none."""
-    calls = [call["function"] for one in messages for call in one.get("tool_calls") or ()]
+    calls = [call["function"] for message in messages for call in message.get("tool_calls") or ()]
     last = next((call.get("arguments") for call in reversed(calls) if call["name"] == "finish"), None)
-    return str(last.get("answer", ""))[:SHOWN] if isinstance(last, Mapping) else ""
+    return str(last.get("answer", ""))[:MAX_TEXT_CHARACTERS] if isinstance(last, Mapping) else ""
 
 
-def _parts(messages: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+def _split_messages(messages: Sequence[Mapping[str, Any]]) -> Iterator[EpisodePart]:
     """Yield the texts of an episode, each call followed by what it showed."""
-    for at, one in enumerate(messages):
-        if one["role"] != "assistant":
+    for index, message in enumerate(messages):
+        if message["role"] != "assistant":
             continue
         for kind, name in (("thought", "reasoning_content"), ("said", "content")):
-            if one.get(name):
-                yield _cut(kind, "", str(one[name]))
-        after = [other["role"] for other in messages[at + 1 :]]
+            if message.get(name):
+                yield _clip(kind, "", str(message[name]))
+        after = [other["role"] for other in messages[index + 1 :]]
         count = next((n for n, role in enumerate(after) if role != "tool"), len(after))
-        shown = messages[at + 1 : at + 1 + count]
-        for call, seen in zip_longest(one.get("tool_calls") or (), shown):
+        tool_messages = messages[index + 1 : index + 1 + count]
+        for call, tool_message in zip_longest(message.get("tool_calls") or (), tool_messages):
             if call:
-                yield _cut("call", str(call["function"]["name"]), _given(call["function"].get("arguments")))
-            if seen:
-                yield _cut("shown", str(seen.get("name", "")), str(seen["content"]))
+                yield _clip("call", str(call["function"]["name"]), _format_arguments(call["function"].get("arguments")))
+            if tool_message:
+                yield _clip("shown", str(tool_message.get("name", "")), str(tool_message["content"]))
 
 
-def _given(arguments: object) -> str:
+def _format_arguments(arguments: object) -> str:
     if not isinstance(arguments, Mapping):
         return arguments if isinstance(arguments, str) else json.dumps(arguments)
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items())
 
 
-def _cut(kind: str, name: str, text: str) -> Part:
-    return Part(kind, name[:80], text[:SHOWN], max(0, len(text) - SHOWN))
+def _clip(kind: str, name: str, text: str) -> EpisodePart:
+    return EpisodePart(kind, name[:80], text[:MAX_TEXT_CHARACTERS], max(0, len(text) - MAX_TEXT_CHARACTERS))
 
 
-def _key(one: Told) -> tuple[str, int]:
-    return one.task, one.place
+def _sample_key(view: EpisodeView) -> tuple[str, int]:
+    return view.task, view.sample_number
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None

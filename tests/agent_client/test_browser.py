@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent_client.conftest import Web
 from webemu.agent_client import BROWSER_TOOLS, AsyncBrowser, AsyncClient, Browser, Client, InfrastructureError
-from webemu.agent_client.tokens import approximate
+from webemu.agent_client.tokens import approximate_token_offset
 
 PORT, FERRY = "https://a.example/port", "https://b.example/ferry"
 CONTENT = (
@@ -45,7 +45,7 @@ def browser(web: Web) -> Iterator[Browser]:
         "https://a.example/log": ("Log", LONG),
     }
     with Client(web.url, retries=0) as client:
-        yield Browser(client, tokens=approximate)
+        yield Browser(client, tokens=approximate_token_offset)
 
 
 def said(browser: Browser, name: str, **arguments: Any) -> str:
@@ -113,9 +113,9 @@ def test_found_places_lead_into_their_page(browser: Browser) -> None:
 
 def test_at_most_fifty_places_are_shown(browser: Browser) -> None:
     said(browser, "open", id="https://a.example/log")
-    assert len(browser.tab.stack) == 1
+    assert len(browser.state.displays) == 1
     said(browser, "find", pattern="line")
-    assert len(browser.tab.stack[1].links) == 50
+    assert len(browser.state.displays[1].links) == 50
 
 
 def test_places_are_words_not_marks(browser: Browser) -> None:
@@ -147,7 +147,7 @@ def test_a_source_is_shown_as_it_is(browser: Browser) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_said(browser: Browser, name: str, arguments: Any, text: str) -> None:
     assert browser.call(name, arguments) == text
-    assert browser.tab.stack == []
+    assert browser.state.displays == []
 
 
 def test_what_is_not_there_is_said(browser: Browser) -> None:
@@ -156,7 +156,7 @@ def test_what_is_not_there_is_said(browser: Browser) -> None:
     assert said(browser, "open", id=7) == "Invalid link id `7`."
     assert said(browser, "open", cursor=3) == "Cursor `3` is out of range. Available cursor indices: [0 - 0]."
     assert said(browser, "open", loc=99) == "Invalid location parameter: `99`. Cannot exceed page maximum of 11."
-    assert len(browser.tab.stack) == 1
+    assert len(browser.state.displays) == 1
 
 
 def test_slips_are_understood(browser: Browser) -> None:
@@ -183,7 +183,7 @@ def test_the_async_browser_says_the_same(browser: Browser, web: Web) -> None:
 
     async def heard() -> list[str]:
         async with AsyncClient(web.url) as client:
-            other = AsyncBrowser(client, tokens=approximate)
+            other = AsyncBrowser(client, tokens=approximate_token_offset)
             return [await other.call(name, arguments) for name, arguments in asked]
 
     assert asyncio.run(heard()) == [browser.call(name, arguments) for name, arguments in asked]

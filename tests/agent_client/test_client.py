@@ -20,12 +20,12 @@ from webemu.agent_client import (
     Client,
     InfrastructureError,
     NotCaptured,
-    NoView,
     PageAnswer,
     SearchAnswer,
+    ViewUnavailable,
     WebError,
 )
-from webemu.agent_client.responses import problem
+from webemu.agent_client.responses import error_of
 
 URL = "https://example.org/a?b=c%2Bd&e=ü#f"
 SHAPE = {"Content-Type": "application/json"}
@@ -170,15 +170,17 @@ def test_lasting_failure_is_infrastructure(web: Any, ask: Ask) -> None:
     with pytest.raises(InfrastructureError, match="3 attempts") as raised:
         ask(web.url, "search", "x", retries=2)
     assert (raised.value.status, raised.value.reason, len(web.asked)) == (503, "overloaded", 3)
-    assert raised.value.again
+    assert raised.value.can_retry
 
 
 @pytest.mark.parametrize(("said", "after"), [("7", 7.0), ("", 0.0), ("Fri, 31 Dec 1999 23:59:59 GMT", 0.0)])
 @pytest.mark.parametrize("body", [OVERLOADED[2], b"<html>"], ids=["ours", "gateway"])
 def test_retry_after_is_read(body: bytes, said: str, after: float) -> None:
-    found = problem(httpx.Response(503, headers={"Retry-After": said}, content=body, request=httpx.Request("GET", URL)))
+    found = error_of(
+        httpx.Response(503, headers={"Retry-After": said}, content=body, request=httpx.Request("GET", URL))
+    )
     assert isinstance(found, InfrastructureError)
-    assert (found.again, found.after) == (True, after)
+    assert (found.can_retry, found.retry_after) == (True, after)
 
 
 def test_nobody_there(ask: Ask) -> None:
@@ -195,7 +197,7 @@ def test_nobody_there(ask: Ask) -> None:
         (400, "bad-request", BadRequest),
         (404, "host-not-captured", NotCaptured),
         (404, "redirect-loop", NotCaptured),
-        (406, "no-such-view", NoView),
+        (406, "no-such-view", ViewUnavailable),
         (413, "request-too-large", BadRequest),
         (451, "something-new", WebError),
     ],

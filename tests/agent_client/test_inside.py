@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from webemu.agent_client import AsyncClient, BadRequest, Client, InfrastructureError
-from webemu.agent_client.asgi import Running
-from webemu.agent_client.concurrency import AT_ONCE
+from webemu.agent_client.asgi import AppLifespan
+from webemu.agent_client.concurrency import MAX_CONCURRENT_REQUESTS
 
 BODY = b'{"status": "ok", "snapshot": "5d0c"}'
 HEADERS = [(b"content-type", b"application/json")]
@@ -119,7 +119,7 @@ def test_an_application_begins_and_ends_once(ask: Ask) -> None:
     odd = Odd()
     ask(odd)
     assert odd.events == ["startup", "end", "shutdown"]
-    assert not Running._all
+    assert not AppLifespan._instances
 
 
 def test_one_without_a_lifespan_does_without(ask: Ask) -> None:
@@ -219,7 +219,7 @@ def test_who_listens_after_the_answer_is_told_that_nobody_is_there(ask: Ask) -> 
 
 
 def test_what_does_not_end_is_stopped_with_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webemu.agent_client.asgi.LEAVE", 0.05)
+    monkeypatch.setattr("webemu.agent_client.asgi.SHUTDOWN_SECONDS", 0.05)
     odd = Odd([[60]])
 
     async def using(client: AsyncClient) -> None:
@@ -259,10 +259,10 @@ def test_no_more_are_under_way_than_are_allowed() -> None:
 
     async def asking() -> int:
         async with AsyncClient(app=counting, timeout=60) as client:
-            return len(await asyncio.gather(*(client.health() for _ in range(2 * AT_ONCE + 9))))
+            return len(await asyncio.gather(*(client.health() for _ in range(2 * MAX_CONCURRENT_REQUESTS + 9))))
 
-    assert asyncio.run(asking()) == 2 * AT_ONCE + 9
-    assert 1 < most <= AT_ONCE + 1  # the lifespan is one
+    assert asyncio.run(asking()) == 2 * MAX_CONCURRENT_REQUESTS + 9
+    assert 1 < most <= MAX_CONCURRENT_REQUESTS + 1  # the lifespan is one
 
 
 def test_clients_of_one_application_share_it() -> None:
@@ -360,11 +360,11 @@ def test_nothing_is_kept_of_what_ended() -> None:
     async def asking() -> int:
         async with AsyncClient(app=odd) as client:
             await asyncio.gather(*(client.health() for _ in range(50)))
-            assert client._own is not None
+            assert client._own_transport is not None
             await asyncio.sleep(0)
-            held = next(iter(Running._all.values()))
-            return len(held._tasks) + len(client._own._busy)  # type: ignore[union-attr]
+            held = next(iter(AppLifespan._instances.values()))
+            return len(held._tasks) + len(client._own_transport._busy)  # type: ignore[union-attr]
 
     assert asyncio.run(asking()) == 0
     gc.collect()
-    assert not Running._all
+    assert not AppLifespan._instances

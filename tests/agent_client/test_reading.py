@@ -6,14 +6,14 @@ import pytest
 
 from webemu.agent_client.observation_parsing import (
     Cell,
-    content,
-    in_sentence,
-    in_table,
-    is_titled,
-    largest,
-    next_start,
-    results,
-    value,
+    find_in_sentence,
+    find_in_table,
+    find_infobox_value,
+    find_largest,
+    has_title,
+    parse_next_start,
+    parse_results,
+    parse_window,
 )
 
 ADDRESSES = "\n\nLinks:\n[1] https://example.org/a\n[12] https://example.org/Ada_(painter)\n"
@@ -25,27 +25,27 @@ ADDRESSES = "\n\nLinks:\n[1] https://example.org/a\n[12] https://example.org/Ada
      "Founded\n\n  1987", "**Founded** | 1987"],
 )  # fmt: skip
 def test_infobox_rows(row: str) -> None:
-    assert value(f"Acme\nMayor since | 2001\n{row}\nFounded by friends, it was long a shop of two.", "Founded") == Cell(
-        "1987"
-    )
+    assert find_infobox_value(
+        f"Acme\nMayor since | 2001\n{row}\nFounded by friends, it was long a shop of two.", "Founded"
+    ) == Cell("1987")
 
 
 def test_a_label_is_not_part_of_another() -> None:
     page = "Mayor since | 2001\nPrevious mayor | Bo\nMayor | Ada"
-    assert value(page, "Mayor") == Cell("Ada")
-    assert value(page, "Census") is None
+    assert find_infobox_value(page, "Mayor") == Cell("Ada")
+    assert find_infobox_value(page, "Census") is None
 
 
 @pytest.mark.parametrize("marked", ["Ada [12]", "Ada[12]", "Ada 【12†Ada】", "[Ada](https://example.org/Ada_(painter)"])
 def test_links_of_values(marked: str) -> None:
-    found = value(f"Founder | {marked}{ADDRESSES}", "Founder")
+    found = find_infobox_value(f"Founder | {marked}{ADDRESSES}", "Founder")
     assert found is not None
-    assert (found.text, found.linked) == ("Ada", True)
+    assert (found.text, found.is_link) == ("Ada", True)
     assert found.url.startswith("https://example.org/Ada_(painter")
 
 
 def test_a_mark_without_its_address_is_known_to_lack_it() -> None:
-    assert value("Founder | Ada [99]", "Founder") == Cell("Ada", "", True)
+    assert find_infobox_value("Founder | Ada [99]", "Founder") == Cell("Ada", "", True)
 
 
 TABLES = """Population history
@@ -60,17 +60,19 @@ Year | Winner | Publisher
 
 
 def test_tables() -> None:
-    assert in_table(TABLES, "Population", "2021") == Cell("9,421")
-    assert in_table(TABLES + ADDRESSES, "Winner", "2021") == Cell("Red Kite", "https://example.org/Ada_(painter)", True)
-    assert in_table(TABLES, "Winner", "1999") is None
-    assert in_table("Visitors\n2020\n17,000\n2021\n19,000", "Visitors", "2021") == Cell("19,000")
+    assert find_in_table(TABLES, "Population", "2021") == Cell("9,421")
+    assert find_in_table(TABLES + ADDRESSES, "Winner", "2021") == Cell(
+        "Red Kite", "https://example.org/Ada_(painter)", True
+    )
+    assert find_in_table(TABLES, "Winner", "1999") is None
+    assert find_in_table("Visitors\n2020\n17,000\n2021\n19,000", "Visitors", "2021") == Cell("19,000")
 
 
 def test_largest() -> None:
     page = "Town | 1990 | 2021\nAshby [1] | 9,000 | 10,000\nWick [12] | 900 | 11,000\nFar | 8 | 9"
-    assert largest(page + ADDRESSES, "Town", "1990") == Cell("Ashby", "https://example.org/a", True)
-    assert largest(page, "Town", "2021") == Cell("Wick", "", True)
-    assert largest(page, "Town", "1800") is None
+    assert find_largest(page + ADDRESSES, "Town", "1990") == Cell("Ashby", "https://example.org/a", True)
+    assert find_largest(page, "Town", "2021") == Cell("Wick", "", True)
+    assert find_largest(page, "Town", "1800") is None
 
 
 @pytest.mark.parametrize(
@@ -82,24 +84,24 @@ def test_largest() -> None:
     ],
 )
 def test_sentences(text: str, label: str, found: str) -> None:
-    assert in_sentence(text, label) == Cell(found)
-    assert in_sentence(text, "River") is None
+    assert find_in_sentence(text, label) == Cell(found)
+    assert find_in_sentence(text, "River") is None
 
 
 def test_titles() -> None:
-    assert is_titled("Ashby (Kellmark) - OpenLexicon", "Ashby (Kellmark)")
-    assert is_titled("Salt: A Story | Books", "Salt: a story")
-    assert not is_titled("Ashby (Varn) - OpenLexicon", "Ashby (Kellmark)")
-    assert not is_titled("Ashby Days - OpenLexicon", "Ashby")
+    assert has_title("Ashby (Kellmark) - OpenLexicon", "Ashby (Kellmark)")
+    assert has_title("Salt: A Story | Books", "Salt: a story")
+    assert not has_title("Ashby (Varn) - OpenLexicon", "Ashby (Kellmark)")
+    assert not has_title("Ashby Days - OpenLexicon", "Ashby")
 
 
 def test_results() -> None:
     shown = "Results for: x\n\n1. One - Site\n   https://a.org/1\n   2. text\n\n2. Two\n   https://b.org/\n   s"
-    assert results(shown) == [("One - Site", "https://a.org/1"), ("Two", "https://b.org/")]
+    assert parse_results(shown) == [("One - Site", "https://a.org/1"), ("Two", "https://b.org/")]
 
 
 def test_windows() -> None:
     shown = "Page: https://a.org/\nCharacters 0 to 9 of 20.\n\nfirst\n\nlast\n\nThe page goes on: open it with start=9."
-    assert content(shown) == "first\n\nlast"
-    assert next_start(shown) == 9
-    assert next_start("Page: x\n\nThe page goes on: open it with start=9.\nmore") is None
+    assert parse_window(shown) == "first\n\nlast"
+    assert parse_next_start(shown) == 9
+    assert parse_next_start("Page: x\n\nThe page goes on: open it with start=9.\nmore") is None

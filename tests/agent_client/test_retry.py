@@ -6,19 +6,19 @@ import httpx
 import pytest
 
 from webemu.agent_client.errors import InfrastructureError
-from webemu.agent_client.retry import LONGEST_PAUSE, Patience, jitter
+from webemu.agent_client.retry import MAX_DELAY_SECONDS, RetryPolicy, jitter
 
 REQUEST = httpx.Request("GET", "http://127.0.0.1/v1/search?q=x")
 
 
 def passing(after: float = 0) -> InfrastructureError:
     error = InfrastructureError("no", status=503)
-    error.again, error.after = True, after
+    error.can_retry, error.retry_after = True, after
     return error
 
 
 def test_pauses_double_within_their_jitter() -> None:
-    pauses = [Patience(9).pause(REQUEST, attempt, passing()) for attempt in range(5)]
+    pauses = [RetryPolicy(9).delay(REQUEST, attempt, passing()) for attempt in range(5)]
     for attempt, pause in enumerate(pauses):
         assert 0.125 * 2**attempt <= pause < 0.25 * 2**attempt
 
@@ -35,14 +35,14 @@ def test_jitter_depends_on_what_is_asked_and_nothing_else() -> None:
 
 
 def test_the_server_may_ask_for_more_but_not_for_ever() -> None:
-    assert Patience(5).pause(REQUEST, 0, passing(after=3)) >= 3
-    assert Patience(5).pause(REQUEST, 0, passing(after=10_000)) == LONGEST_PAUSE
+    assert RetryPolicy(5).delay(REQUEST, 0, passing(after=3)) >= 3
+    assert RetryPolicy(5).delay(REQUEST, 0, passing(after=10_000)) == MAX_DELAY_SECONDS
 
 
 def test_final_errors_are_raised() -> None:
     with pytest.raises(InfrastructureError, match="3 attempts"):
-        Patience(2).pause(REQUEST, 2, passing())
+        RetryPolicy(2).delay(REQUEST, 2, passing())
     final = InfrastructureError("no")
     with pytest.raises(InfrastructureError) as raised:
-        Patience(2).pause(REQUEST, 0, final)
+        RetryPolicy(2).delay(REQUEST, 0, final)
     assert raised.value is final

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webemu.agent_client import Action, Client, InfrastructureError, Step, run
-from webemu.agent_client.scripted import scripted
+from webemu.agent_client.scripted import scripted_policy
 
 WIKI = "https://lexicon.example/wiki/"
 PAGES = {
@@ -49,7 +49,7 @@ PAGES = {
 def test_answers(web: Any, question: str, answer: str) -> None:
     web.pages = PAGES
     with Client(web.url) as client:
-        trajectory = run(scripted, client, question, max_steps=16)
+        trajectory = run(scripted_policy, client, question, max_steps=16)
     assert trajectory.answer == answer
     assert trajectory.question == question
     assert {asked.route for asked in web.asked} <= {"/v1/search", "/v1/fetch"}
@@ -60,13 +60,13 @@ def test_the_same_run_twice(web: Any) -> None:
     web.pages = PAGES
     question = "Who is the mayor of the town where the founder of Acme Works was born?"
     with Client(web.url) as client:
-        assert run(scripted, client, question) == run(scripted, client, question)
+        assert run(scripted_policy, client, question) == run(scripted_policy, client, question)
 
 
 def test_steps_are_what_was_done_and_seen(web: Any) -> None:
     web.pages = PAGES
     with Client(web.url) as client:
-        steps = run(scripted, client, "In which year was Acme Works founded?").steps
+        steps = run(scripted_policy, client, "In which year was Acme Works founded?").steps
     assert [step.tool for step in steps][:1] == ["search"]
     assert steps[-1].arguments["url"] == WIKI + "Acme_Works"
     assert "Founded | 1987" in steps[-1].observation
@@ -92,4 +92,4 @@ def test_an_answer_after_the_last_step_counts(web: Any) -> None:
 def test_infrastructure_failure_ends_the_rollout(web: Any) -> None:
     web.moods = ["reset"]
     with Client(web.url, retries=0) as client, pytest.raises(InfrastructureError):
-        run(scripted, client, "Who is the mayor of Wick?")
+        run(scripted_policy, client, "Who is the mayor of Wick?")

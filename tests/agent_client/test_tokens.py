@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from webemu.agent_client.link_numbering import Marks, marked
-from webemu.agent_client.tokens import approximate, best
+from webemu.agent_client.link_numbering import LinkNumbering, number_links
+from webemu.agent_client.tokens import approximate_token_offset, default_token_offset
 
 HERE = Path(__file__).parents[2]
 
@@ -23,16 +23,16 @@ HERE = Path(__file__).parents[2]
     ],
 )
 def test_words_digits_and_signs_count(text: str, count: int, end: int) -> None:
-    assert approximate(text, count) == end
+    assert approximate_token_offset(text, count) == end
 
 
 def test_it_is_near_the_real_one() -> None:
-    exact = best()
-    if exact is approximate:
+    exact = default_token_offset()
+    if exact is approximate_token_offset:
         pytest.skip("the vocabulary of o200k_base is not in tiktoken's cache")
     text = (HERE / "docs/api.md").read_text(encoding="utf-8")
     for count in (100, 500, 1000):
-        assert approximate(text, count) == pytest.approx(exact(text, count), rel=0.2)
+        assert approximate_token_offset(text, count) == pytest.approx(exact(text, count), rel=0.2)
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ def test_it_is_near_the_real_one() -> None:
     ],
 )  # fmt: skip
 def test_links_become_marks(markdown: str, text: str) -> None:
-    assert marked(markdown, Marks("a.example")) == text
+    assert number_links(markdown, LinkNumbering("a.example")) == text
 
 
 @pytest.mark.parametrize("hostile", ["[", "[a", "[[a]", "[a](", "[a](x(y", "【1†"])
 def test_hostile_pages_come_to_an_end(hostile: str) -> None:
     """In seconds rather than hours: each start of a link is looked at for a bounded stretch."""
     page = hostile * (1_000_000 // len(hostile))
-    assert len(marked(page, Marks("a.example"))) == len(page)
+    assert len(number_links(page, LinkNumbering("a.example"))) == len(page)

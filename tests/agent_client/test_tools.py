@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from webemu.agent_client import TOOLS, AsyncClient, Client, InfrastructureError, acall, call
+from webemu.agent_client import TOOLS, AsyncClient, Client, InfrastructureError, call, call_async
 
 URL = "https://example.org/a"
 See = Callable[..., str]
@@ -24,7 +24,7 @@ def _sync(base_url: str, name: str, arguments: Any) -> str:
 def _async(base_url: str, name: str, arguments: Any) -> str:
     async def asking() -> str:
         async with AsyncClient(base_url, retries=0) as client:
-            return await acall(client, name, arguments)
+            return await call_async(client, name, arguments)
 
     return asyncio.run(asking())
 

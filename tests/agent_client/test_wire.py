@@ -21,11 +21,11 @@ import pytest
 
 from webemu.agent_client import AsyncClient, BadRequest, Client, InfrastructureError, WebError
 from webemu.agent_client import transport as transport_module
-from webemu.agent_client.address import address
-from webemu.agent_client.async_pool import Wire
-from webemu.agent_client.concurrency import AT_ONCE
-from webemu.agent_client.http1 import HEADER_BYTES, IDLE, Writer
-from webemu.agent_client.transport import Lines
+from webemu.agent_client.address import parse_address
+from webemu.agent_client.async_pool import AsyncConnectionPool
+from webemu.agent_client.concurrency import MAX_CONCURRENT_REQUESTS
+from webemu.agent_client.http1 import MAX_HEADER_BYTES, MAX_IDLE_SECONDS, RequestWriter
+from webemu.agent_client.transport import ThreadConnections
 
 BODY = b'{"status": "ok", "snapshot": "5d0c"}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -66,7 +66,7 @@ class Threaded:
     def __init__(self, url: str, **options: Any) -> None:
         self._thread = ThreadPoolExecutor(1)
         self._client = Client(url, **options)
-        assert isinstance(self._client._own, Lines)
+        assert isinstance(self._client._own_transport, ThreadConnections)
 
     async def health(self) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._client.health)
@@ -107,7 +107,7 @@ def play(
     async def playing() -> Any:
         odd = Odd(script)
         async with listening(odd, door), kind(odd.url, retries=retries, timeout=timeout) as client:
-            assert kind is Threaded or isinstance(client._own, Wire)
+            assert kind is Threaded or isinstance(client._own_transport, AsyncConnectionPool)
             return await using(client, odd)
 
     return asyncio.run(playing())
@@ -163,8 +163,8 @@ BAD: dict[str, list[Any]] = {
     "two lengths": [HEAD + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"],
     "length and pieces": [CHUNKED.replace(b"\r\n", b"\r\nContent-Length: 5\r\n", 1)],
     "another protocol": [b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"],
-    "endless head": [HEAD + b"X-Big: " + b"x" * (HEADER_BYTES + 9)],
-    "many headers": [HEAD + b"X-Small: 12345678\r\n" * (HEADER_BYTES // 15)],
+    "endless head": [HEAD + b"X-Big: " + b"x" * (MAX_HEADER_BYTES + 9)],
+    "many headers": [HEAD + b"X-Small: 12345678\r\n" * (MAX_HEADER_BYTES // 15)],
     "silence": [0.4],
     "slow head": [HEAD, 0.4, b"Content-Length: 0\r\n\r\n"],
 }
@@ -177,7 +177,7 @@ def test_bad_answers_are_no_answer_are_asked_once_and_spoil_nothing(name: str, k
     async def using(client: AsyncClient, odd: Odd) -> tuple[str, tuple[Any, int, int]]:
         with pytest.raises(InfrastructureError) as raised:
             await client.health()
-        assert raised.value.again
+        assert raised.value.can_retry
         assert f"no answer from {odd.url} (" in raised.value.message
         return raised.value.reason, await twice_more(client, odd)
 
@@ -206,11 +206,13 @@ def test_who_gives_up_waiting_takes_no_other_answer() -> None:
 
 def test_there_are_no_more_connections_than_are_allowed() -> None:
     async def using(client: AsyncClient, odd: Odd) -> tuple[int, int]:
-        return len(await asyncio.gather(*(client.health() for _ in range(2 * AT_ONCE)))), odd.connections
+        return len(
+            await asyncio.gather(*(client.health() for _ in range(2 * MAX_CONCURRENT_REQUESTS)))
+        ), odd.connections
 
     answered, connections = play([], using, timeout=60)
-    assert answered == 2 * AT_ONCE
-    assert 1 < connections <= AT_ONCE
+    assert answered == 2 * MAX_CONCURRENT_REQUESTS
+    assert 1 < connections <= MAX_CONCURRENT_REQUESTS
 
 
 @pytest.mark.parametrize("turns", [0, 1, 3, 9])
@@ -218,24 +220,24 @@ def test_who_leaves_gives_up_the_place(turns: int) -> None:
     """Wherever a request is: waiting for its turn, given it just now, opening a connection, asking."""
 
     async def using(client: AsyncClient, odd: Odd) -> int:
-        asked = [asyncio.ensure_future(client.health()) for _ in range(AT_ONCE + 100)]
+        asked = [asyncio.ensure_future(client.health()) for _ in range(MAX_CONCURRENT_REQUESTS + 100)]
         for _ in range(turns):
             await asyncio.sleep(0)
         for task in asked[::3] + asked[-50:]:
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
-        assert isinstance(client._own, Wire)
-        assert not client._own._busy
-        return client._own._turns._free
+        assert isinstance(client._own_transport, AsyncConnectionPool)
+        assert not client._own_transport._busy
+        return client._own_transport._limiter._free
 
-    assert play([], using, timeout=60) == AT_ONCE
+    assert play([], using, timeout=60) == MAX_CONCURRENT_REQUESTS
 
 
 def test_what_rested_long_is_not_used_again() -> None:
     async def using(client: AsyncClient, odd: Odd) -> int:
         await client.health()
-        assert isinstance(client._own, Wire)
-        client._own._idle[0].since -= IDLE
+        assert isinstance(client._own_transport, AsyncConnectionPool)
+        client._own_transport._idle[0].last_used -= MAX_IDLE_SECONDS
         await client.health()
         return odd.connections
 
@@ -253,8 +255,8 @@ def test_requests_say_what_they_do_through_httpx() -> None:
     """But for the order of headers, escapes that mean the same, and what aiohttp adds."""
 
     async def using(client: AsyncClient, odd: Odd) -> list[list[bytes]]:
-        for wire in (client._own, None):
-            client._own = wire
+        for wire in (client._own_transport, None):
+            client._own_transport = wire
             await client.health()
             with suppress(InfrastructureError):
                 await client.search('a "b" <c> ü\r\nX: y', as_of="2024-01-01")
@@ -272,7 +274,7 @@ def test_requests_say_what_they_do_through_httpx() -> None:
 
 @pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "/ü", "/a#b", "/a/../b", '/a"b', "", "x", "/" + "x" * 70_000])
 def test_what_is_not_plain_is_left_to_httpx(path: str) -> None:
-    assert not Writer.bears(path)
+    assert not RequestWriter.accepts_target(path)
 
 
 def test_another_event_loop_has_connections_of_its_own(web: Any) -> None:
@@ -306,8 +308,8 @@ def test_a_server_below_a_path_is_asked_there(web: Any) -> None:
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1", "http://user:word@127.0.0.1", "http://127.0.0.1/?a=b"])
 def test_servers_that_it_does_not_reach_are_left_to_httpx(url: str) -> None:
-    assert transport_module.wire(address(url), {}, 1) is None
-    assert transport_module.lines(address(url), {}, 1) is None
+    assert transport_module.open_async_pool(parse_address(url), {}, 1) is None
+    assert transport_module.open_thread_connections(parse_address(url), {}, 1) is None
 
 
 def test_a_header_that_is_none_is_refused(web: Any) -> None:
@@ -325,16 +327,16 @@ def test_without_httptools_all_goes_through_httpx(web: Any, monkeypatch: pytest.
 
     async def asking() -> tuple[object, str]:
         async with AsyncClient(web.url) as client:
-            return client._own, (await client.health()).status
+            return client._own_transport, (await client.health()).status
 
-    assert transport_module.wire(address(web.url), {}, 1) is None
+    assert transport_module.open_async_pool(parse_address(web.url), {}, 1) is None
     assert asyncio.run(asking()) == (None, "ok")
 
 
 def test_the_answer_has_what_is_read_of_an_answer(web: Any) -> None:
     async def asking() -> httpx.Headers:
-        wire = Wire(address(web.url + "/"), {}, 5)
-        found = await wire.ask("/health", None)
+        wire = AsyncConnectionPool(parse_address(web.url + "/"), {}, 5)
+        found = await wire.send("/health", None)
         await wire.close()
         assert (found.status_code, found.json()["status"], str(found.url)) == (200, "ok", f"{web.url}/health")
         return found.headers
@@ -385,7 +387,7 @@ def test_small_requests_do_not_wait_for_the_answer_to_earlier_ones(kind: Any) ->
     async def using(client: Any, odd: Odd) -> int:
         await client.health()
         if isinstance(client, AsyncClient):
-            made = client._own._idle[0]._transport.get_extra_info("socket")  # type: ignore[union-attr]
+            made = client._own_transport._idle[0]._transport.get_extra_info("socket")  # type: ignore[union-attr]
         else:
             made = await asyncio.get_running_loop().run_in_executor(
                 client._thread, lambda: client._client._own._each.mine()._connection._socket
@@ -425,7 +427,7 @@ def test_closing_ends_what_a_thread_waits_for(door: str) -> None:
 def test_what_a_thread_left_long_is_not_used_again() -> None:
     async def using(client: Any, odd: Odd) -> int:
         def age() -> None:
-            client._client._own._each.mine()._connection._since -= IDLE
+            client._client._own._each.mine()._connection._since -= MAX_IDLE_SECONDS
 
         await client.health()
         await asyncio.get_running_loop().run_in_executor(client._thread, age)
@@ -460,6 +462,6 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 
 
 def test_a_path_may_be_relative_and_escaped() -> None:
-    assert address("unix://web.sock").path == "web.sock"
-    assert address("unix:///run/100%25%20a.sock").path == "/run/100% a.sock"
-    assert address("http://a.example:80/below/").url == "http://a.example:80/below"
+    assert parse_address("unix://web.sock").path == "web.sock"
+    assert parse_address("unix:///run/100%25%20a.sock").path == "/run/100% a.sock"
+    assert parse_address("http://a.example:80/below/").url == "http://a.example:80/below"

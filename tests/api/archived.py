@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.archives import routes
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Reply
+from webemu.api.services.origin import Response
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -51,7 +51,7 @@ def world_of(root: Path, *more: Seen) -> World:
     return open_world(collection(root, *more))
 
 
-def asked(world: World, target: str, host: str = "web.archive.org", method: str = "GET", **headers: str) -> Reply:
+def asked(world: World, target: str, host: str = "web.archive.org", method: str = "GET", **headers: str) -> Response:
     """The answer of an archive, without a socket."""
     path, _, query = target.partition("?")
     named = {name.lower().replace("_", "-").encode(): value.encode() for name, value in headers.items()}
@@ -65,7 +65,7 @@ index = partial(asked, host="index.commoncrawl.org")
 data = partial(asked, host="data.commoncrawl.org")
 
 
-def header(reply: Reply, name: str) -> str:
+def header(reply: Response, name: str) -> str:
     values = [value.decode() for found, value in reply.headers if found.lower() == name.lower().encode()]
     assert len(values) <= 1, values
     return values[0] if values else ""

@@ -18,12 +18,12 @@ import pytest
 
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
-from webemu.emulator.errors import NotCaptured, NoView, PayloadError
+from webemu.emulator.errors import NotCaptured, PayloadError, ViewUnavailable
 from webemu.emulator.types import Capture, Hit, Match, Page, PageRequest, Payload, Query, Results
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.schema import MARKER, TABLES
-from webemu.index.snapshot import build
+from webemu.index.snapshot import build_snapshot
 
 TEXT = 'Überschrift\n\nThe river port of Aldmere.\nIt opened in 1887.\nShips "and" barges\tcall there.\n\nThe end'
 TIME = int(datetime(2024, 11, 30, 12, tzinfo=UTC).timestamp())
@@ -48,21 +48,21 @@ class SmallWorld(World):
         shown = tuple(hits[first : first + query.size])
         return Results(query, shown, first + query.size < len(hits), self.snapshot)
 
-    is_far = False
+    is_remote = False
 
-    def is_long(self, query: Query) -> bool:
+    def is_slow(self, query: Query) -> bool:
         return False
 
-    def others(self, results: Results) -> list[list[str]]:
+    def duplicate_urls(self, results: Results) -> list[list[str]]:
         return [[] for _ in results.hits]
 
-    def begin(self, queries: Iterable[Query]) -> None:
+    def prefetch(self, queries: Iterable[Query]) -> None:
         """Nothing is waited for."""
 
     def fetch(self, request: PageRequest) -> Page:
         capture = self._capture(request)
         if capture.mime == "image/png":
-            raise NoView(f"{request.url} is image/png and has no text view", action="ask for format=raw")
+            raise ViewUnavailable(f"{request.url} is image/png and has no text view", action="ask for format=raw")
         marked = {"text": TEXT, "html": f"<p>{TEXT}", "markdown": f"# {TEXT}", "links": f"{TEXT} [1]"}
         redirects = (request.url,) if request.url != capture.url else ()
         return Page(request, capture, redirects, "Aldmere", marked[request.view], self.snapshot)
@@ -170,5 +170,5 @@ def add_source(folder: Path, number: int, words: str, pages: int = 40) -> str:
         pq.write_table(pa.table(table, schema=schema), staging / f"{name}.parquet")
     (staging / MARKER).write_text("{}")
     with Catalog(folder) as catalog:
-        catalog.add(staging)
-    return build(folder)
+        catalog.import_staging(staging)
+    return build_snapshot(folder)

@@ -11,7 +11,7 @@ import httpx
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
-from webemu.emulator.ngrams import ngrams
+from webemu.emulator.ngrams import hash_ngrams
 from webemu.index.open import open_world
 
 TOKEN = "quillmarble"
@@ -64,7 +64,7 @@ POLICY: dict[str, Any] = {
         "urls": [f"http://www.open.example/url/{TOKEN}/", f"{OPEN}/lost", f"{WIKI}/wiki/{TOKEN.title()}"],
         "patterns": ["open.example/answers/*"],
         "texts": ["  the TIDE bell of aldmere rang\nthirteen times "],
-        "ngrams": list(ngrams(RUN)),
+        "ngrams": list(hash_ngrams(RUN)),
     },
 }
 

@@ -22,7 +22,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from tests.api.archived import BODY, FILES, HARBOUR, collection
 from tests.crawls import Seen, html
-from webemu.api.proxy.programs import for_cdx_toolkit
+from webemu.api.proxy.programs import configure_cdx_toolkit
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SHOWN = "https://shown.example/"
@@ -133,14 +133,14 @@ def test_cdx_toolkit_without_dates_asks_for_the_last_year_of_the_crawl(server: S
 
 def test_a_server_that_is_not_there_tells_cdx_toolkit_no_day() -> None:
     for server in ("http://127.0.0.1:9", "http://127.0.0.1:port", "http://"):
-        told = for_cdx_toolkit(server)
+        told = configure_cdx_toolkit(server)
         assert "CDXT_MOCK_TIME" not in told
         assert "CDXT_CC_INDEX_MIN_RETRY_INTERVAL" in told
 
 
 def test_a_server_is_asked_for_its_day_whoever_asks(server: Server) -> None:
     named = server.origin.replace("//", "//rollout-17;at=2024-01-01:@")
-    assert for_cdx_toolkit(named)["CDXT_MOCK_TIME"] == for_cdx_toolkit(server.origin)["CDXT_MOCK_TIME"]
+    assert configure_cdx_toolkit(named)["CDXT_MOCK_TIME"] == configure_cdx_toolkit(server.origin)["CDXT_MOCK_TIME"]
 
 
 @pytest.mark.parametrize("through", ["proxy", "own name"])

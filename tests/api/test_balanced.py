@@ -21,7 +21,7 @@ import pytest
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.agent_client import Client
-from webemu.api.proxy.authority import CERTIFICATE, ensure
+from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 
 FILE = Path(__file__).parents[2] / "deploy" / "haproxy.cfg"
 NAMES = ("WEBEMU_COPY_1", "WEBEMU_COPY_2", "WEBEMU_COPY_3")
@@ -118,7 +118,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(30)
     ]
     ingest(root / "c", write(root / "a.warc.gz", pages))
-    ensure(root)
+    ensure_authority(root)
     return root
 
 
@@ -180,7 +180,7 @@ def test_the_client_of_the_house_searches_and_opens(copies: list[Place], door: P
 
 def test_proxy_requests_tunnels_and_tls_pass_byte_for_byte(root: Path, copies: list[Place], door: Place) -> None:
     rest = b" HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
-    trusting = ssl.create_default_context(cafile=str(root / "ca" / CERTIFICATE))
+    trusting = ssl.create_default_context(cafile=str(root / "ca" / CERTIFICATE_FILE))
     for sent, tls in [
         (b"GET http://a.example/0" + rest, None),
         (b"OPTIONS http://a.example/0" + rest, None),

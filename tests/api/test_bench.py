@@ -19,13 +19,13 @@ import pytest
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.bench import cold
-from webemu.api.bench.figures import described, joined, lines, quantile
+from webemu.api.bench.figures import format_lines, merge_samples, quantile, summarize
 from webemu.api.bench.load import Request
-from webemu.api.bench.measure import Traffic, measured
-from webemu.api.bench.request_factory import KINDS, Asking
-from webemu.api.bench.run import Settings, run, shares
-from webemu.api.bench.sequence import Drawing, Pools, drawn, sequence
-from webemu.api.bench.server import Server, started
+from webemu.api.bench.measure import Traffic, run_load
+from webemu.api.bench.request_factory import KINDS, RequestFactory
+from webemu.api.bench.run import Settings, parse_mix, run
+from webemu.api.bench.sequence import RequestPools, SamplingPlan, build_requests, draw_members
+from webemu.api.bench.server import Server, start_server
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, Overloaded
 from webemu.emulator.trace import Trace
@@ -52,7 +52,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 @pytest.fixture(scope="module")
 def server(config: Config) -> Iterator[Server]:
-    with started(config) as running:
+    with start_server(config) as running:
         yield running
 
 
@@ -67,12 +67,12 @@ def test_percentiles_are_of_the_samples() -> None:
 
 
 def test_a_seed_is_a_sequence() -> None:
-    pools = Pools([f"query {n}" for n in range(100)], [(f"https://a.example/{n}", "word") for n in range(100)])
-    drawing = Drawing(shares("search=3,text,raw,find,retrieve,page"), "1", batch=5)
-    asking = Asking("a:1", 10, "", "proxy")
-    first = sequence(pools, drawing, asking, 200)
-    assert first == sequence(pools, drawing, asking, 200)
-    assert first != sequence(pools, replace(drawing, seed="2"), asking, 200)
+    pools = RequestPools([f"query {n}" for n in range(100)], [(f"https://a.example/{n}", "word") for n in range(100)])
+    drawing = SamplingPlan(parse_mix("search=3,text,raw,find,retrieve,page"), "1", batch=5)
+    asking = RequestFactory("a:1", 10, "", "proxy")
+    first = build_requests(pools, drawing, asking, 200)
+    assert first == build_requests(pools, drawing, asking, 200)
+    assert first != build_requests(pools, replace(drawing, seed="2"), asking, 200)
     counted = Counter(KINDS[one.kind] for one in first)
     assert counted.keys() == set(KINDS)
     assert max(counted, key=lambda kind: counted[kind]) == "search"
@@ -80,13 +80,13 @@ def test_a_seed_is_a_sequence() -> None:
 
 def test_groups_repeat_close_together_and_zipf_prefers() -> None:
     pool = list(range(500))
-    grouped = list(islice(drawn(pool, Drawing({"search": 1}, "1", group=8), False), 8 * 160))
+    grouped = list(islice(draw_members(pool, SamplingPlan({"search": 1}, "1", group=8), False), 8 * 160))
     assert set(Counter(grouped).values()) == {8}
     places = [[at for at, one in enumerate(grouped) if one == member] for member in set(grouped)]
     assert max(found[-1] - found[0] for found in places) < 8 * 16
-    once = list(islice(drawn(pool, Drawing({"search": 1}, "1"), False), 500))
+    once = list(islice(draw_members(pool, SamplingPlan({"search": 1}, "1"), False), 500))
     assert sorted(once) == pool
-    popular = Counter(islice(drawn(pool, Drawing({"search": 1}, "1", zipf=1.0), False), 5000))
+    popular = Counter(islice(draw_members(pool, SamplingPlan({"search": 1}, "1", zipf=1.0), False), 5000))
     counts = [count for _, count in popular.most_common()]
     assert counts[0] > 3 * counts[9] > 0
     assert len(counts) < 500
@@ -107,7 +107,7 @@ def test_all_kinds_are_answered_and_told(config: Config) -> None:
     assert told["engine"]["queries"] > 0
     assert "ratio" not in told["engine"]  # pages were asked for as well
     assert json.loads(json.dumps(told)) == told
-    shown = "\n".join(lines(told))
+    shown = "\n".join(format_lines(told))
     assert all(word in shown for word in (*KINDS, "p99.9", "per core-second", "engine"))
 
 
@@ -154,7 +154,7 @@ def test_files_say_what_is_asked(config: Config, server: Server, tmp_path: Path)
 
 
 def test_traces_are_asked_again(config: Config, server: Server) -> None:
-    writer = TraceWriter(config.folder / "traces")
+    writer = TraceWriter(config.collection_folder / "traces")
     rest = ("", 0, (), 0, 0, 200, 1.0, 10, "", False)
     for step, (kind, query, url) in enumerate(
         [("search", "river museum", ""), ("open", "", "https://site1.example/1"), ("search", "harbour", "")], 1
@@ -168,13 +168,13 @@ def test_traces_are_asked_again(config: Config, server: Server) -> None:
 
 def test_an_open_loop_hides_no_queue(server: Server) -> None:
     """The server stands still for a second: all that was due in it waited, not only what was under way."""
-    (process,) = [psutil.Process(pid) for pid in {one.pid for one in server.processes()}]
-    asking = Asking(f"{server.host}:{server.port}", 10, "", "proxy")
-    requests = sequence(Pools(["river", "museum"], []), Drawing({"search": 1}, "1"), asking, 400)
+    (process,) = [psutil.Process(pid) for pid in {one.pid for one in server.iterate_processes()}]
+    asking = RequestFactory(f"{server.host}:{server.port}", 10, "", "proxy")
+    requests = build_requests(RequestPools(["river", "museum"], []), SamplingPlan({"search": 1}, "1"), asking, 400)
     stop, go = threading.Timer(0.7, process.suspend), threading.Timer(1.7, process.resume)
     stop.start()
     go.start()
-    found = measured(server, requests, Traffic(4, rate=200.0, seed="1"), "", True)
+    found = run_load(server, requests, Traffic(4, rate=200.0, seed="1"), "", True)
     go.join()
     slow = [took for took in found.samples.took if took > 0.3]
     assert len(slow) > 10 * 4
@@ -207,14 +207,14 @@ def test_what_goes_wrong_is_counted() -> None:
     busy = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     requests = [Request(0, "", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")] * 40
     with misbehaving([good, busy, b"", b"?" * 40]) as server:
-        found = measured(server, requests, Traffic(1), "", True)
-    told = described(found.samples)
+        found = run_load(server, requests, Traffic(1), "", True)
+    told = summarize(found.samples)
     assert (told["requests"], told["good"]) == (40, 10)
     assert told["errors"] == {"503": 10, "connection lost": 10, "no HTTP": 10}
-    assert not found.is_here
-    assert described(joined([found.samples, found.samples]))["good"] == 20
+    assert not found.is_local
+    assert summarize(merge_samples([found.samples, found.samples]))["good"] == 20
     with misbehaving([busy]) as server, pytest.raises(Overloaded, match="503"):
-        measured(server, requests, Traffic(2), "", True)
+        run_load(server, requests, Traffic(2), "", True)
 
 
 def test_what_stays_in_memory_is_told(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_what_stays_in_memory_is_told(tmp_path: Path) -> None:
     path.write_bytes(os.urandom(mmap.PAGESIZE * 64))
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
         assert sum(held[:: mmap.PAGESIZE]) > 0
-        total, stayed = cold.drop([str(path), str(path)])
+        total, stayed = cold.evict([str(path), str(path)])
     assert total == mmap.PAGESIZE * 64
     assert stayed in (-1, total)
 

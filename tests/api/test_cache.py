@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webemu.api.runtime.cache import LARGEST, OVERHEAD, Cache, Key
+from webemu.api.runtime.cache import ENTRY_OVERHEAD_BYTES, MAX_ENTRY_DIVISOR, Cache, Key
 
 
 def key(name: str) -> Key:
@@ -17,7 +17,7 @@ def key(name: str) -> Key:
 
 def test_what_was_asked_longest_ago_goes_first() -> None:
     cache = Cache(1)
-    body = b"x" * ((1 << 20) // LARGEST - OVERHEAD - 10)
+    body = b"x" * ((1 << 20) // MAX_ENTRY_DIVISOR - ENTRY_OVERHEAD_BYTES - 10)
     for name in "abcdefghijklmnop":
         cache.put(key(name), body)
     assert cache.get(key("a")) == body
@@ -45,9 +45,9 @@ def test_the_room_is_never_exceeded_and_always_counted(puts: list[tuple[str, int
     cache = Cache(1)
     for name, size in puts:
         cache.put(key(name), b"x" * size)
-        assert cache.used <= cache.room
+        assert cache.used_bytes <= cache.capacity_bytes
     kept = [body for name in "abcdefgh" if (body := cache.get(key(name))) is not None]
-    assert cache.used == sum(len(body) + len(key("a")[2]) + OVERHEAD for body in kept)
+    assert cache.used_bytes == sum(len(body) + len(key("a")[2]) + ENTRY_OVERHEAD_BYTES for body in kept)
 
 
 def test_what_many_want_at_once_is_made_once() -> None:
@@ -60,11 +60,11 @@ def test_what_many_want_at_once_is_made_once() -> None:
 
     def ask(_: int) -> str:
         start.wait()
-        return cache.made("key", make, len)
+        return cache.get_or_compute("key", make, len)
 
     with ThreadPoolExecutor(8) as threads:
         assert set(threads.map(ask, range(8))) == {"worked out"}
-    assert (len(made), cache.holds("key"), cache.misses, cache.hits) == (1, True, 1, 7)
+    assert (len(made), cache.contains("key"), cache.misses, cache.hits) == (1, True, 1, 7)
 
 
 def test_what_cannot_be_made_is_raised_to_all_and_not_kept() -> None:
@@ -77,17 +77,17 @@ def test_what_cannot_be_made_is_raised_to_all_and_not_kept() -> None:
     def ask(_: int) -> str:
         start.wait()
         with pytest.raises(KeyError, match="no such page"):
-            cache.made("key", make, len)
-        return cache.made("other", lambda: "works", len)
+            cache.get_or_compute("key", make, len)
+        return cache.get_or_compute("other", lambda: "works", len)
 
     with ThreadPoolExecutor(4) as threads:
         assert set(threads.map(ask, range(4))) == {"works"}
-    assert not cache.holds("key")
+    assert not cache.contains("key")
 
 
 def test_what_is_made_without_room_is_answered_and_not_kept() -> None:
     cache, numbers = Cache(0), iter(range(2))
-    assert [cache.made("key", lambda: next(numbers), lambda _: 1) for _ in range(2)] == [0, 1]
+    assert [cache.get_or_compute("key", lambda: next(numbers), lambda _: 1) for _ in range(2)] == [0, 1]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 200_000)), max_size=60))
@@ -95,5 +95,5 @@ def test_the_room_holds_whatever_is_kept_in_it(made: list[tuple[str, int]]) -> N
     cache = Cache(1)
     for name, size in made:
         cache.put(key(name), b"x" * (size // 2))
-        cache.made(name, lambda: name, lambda _: size)  # noqa: B023
-        assert 0 <= cache.used <= cache.room
+        cache.get_or_compute(name, lambda: name, lambda _: size)  # noqa: B023
+        assert 0 <= cache.used_bytes <= cache.capacity_bytes

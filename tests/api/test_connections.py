@@ -10,20 +10,22 @@ import uvicorn
 
 from tests.api.conftest import SmallWorld
 from webemu.api.app import create_app
-from webemu.api.proxy.http_protocol import Wire, WireCycle
+from webemu.api.proxy.http_protocol import BufferedResponseCycle, HttpProtocol
 from webemu.api.proxy.listener import listen
-from webemu.api.proxy.protocol_sniffer import Gate
+from webemu.api.proxy.protocol_sniffer import ProtocolSniffer
 from webemu.emulator.config import Config
 
 
 def held() -> int:
-    return sum(isinstance(one, Wire | WireCycle) for one in gc.get_objects())
+    return sum(isinstance(one, HttpProtocol | BufferedResponseCycle) for one in gc.get_objects())
 
 
 def test_an_ended_connection_leaves_no_cycles(tmp_path: Path) -> None:
     app = create_app(Config(root=tmp_path), SmallWorld())
     socket = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, http=Gate, lifespan="on", proxy_headers=False, log_config=None))
+    server = uvicorn.Server(
+        uvicorn.Config(app, http=ProtocolSniffer, lifespan="on", proxy_headers=False, log_config=None)
+    )
     thread = threading.Thread(target=server.run, args=([socket],))
     thread.start()
     gc.collect()

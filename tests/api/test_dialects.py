@@ -18,12 +18,12 @@ from lxml import html as lxml_html
 from tests.crawls import Seen, html, ingest, write
 from webemu.api import dialects
 from webemu.api.app import create_app
-from webemu.api.bench.request_factory import ASKS
+from webemu.api.bench.request_factory import SEARCH_REQUESTS
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
 from webemu.emulator.config import Config
 from webemu.emulator.errors import SnapshotError
-from webemu.emulator.ports import Finder
+from webemu.emulator.ports import Ranker
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -95,7 +95,7 @@ LINKS = {
     "deepresearchgym": in_base64,
     "nemo-gym": in_text,
 }
-"""Where the links are in the answer to each of `webemu.api.bench.request_factory.ASKS`."""
+"""Where the links are in the answer to each of `webemu.api.bench.request_factory.SEARCH_REQUESTS`."""
 WITHOUT_SEARCH = {"jina"}
 ANY_PATH = {"jina", "jina-search"}
 """Whose path is what is asked for."""
@@ -125,7 +125,7 @@ def asking(world: World, root: Any, keys: str) -> Asking:
 
     def ask(method: str, url: str, **options: Any) -> httpx.Response:
         async def send() -> httpx.Response:
-            transport = httpx.ASGITransport(app=app.of_the_web, raise_app_exceptions=False)
+            transport = httpx.ASGITransport(app=app.serve_web, raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport) as client:
                 return await client.request(method, url, **options)
 
@@ -141,7 +141,7 @@ def ask(world: World, tmp_path_factory: pytest.TempPathFactory) -> Asking:
 
 def question(ask: Asking, name: str, query: str, key: str = "good", **more: Any) -> httpx.Response:
     """A search through a dialect, below its prefix."""
-    how = ASKS[name]
+    how = SEARCH_REQUESTS[name]
     url, parameters = f"http://localhost/{name}{how.path}", how.parameters(query, COUNT) | more
     headers = dict.fromkeys(KEYED, key) | {"Authorization": f"{SCHEMES.get(name, 'Bearer')} {key}"}
     headers["Accept"] = "application/json"
@@ -151,14 +151,14 @@ def question(ask: Asking, name: str, query: str, key: str = "good", **more: Any)
     return ask("POST", url, headers=headers, **{"data" if how.is_form else "json": parameters})
 
 
-@pytest.fixture(params=list(ASKS))
+@pytest.fixture(params=list(SEARCH_REQUESTS))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 def test_every_dialect_is_asked() -> None:
-    assert set(BY_NAME) == set(ASKS) | WITHOUT_SEARCH
-    assert set(LINKS) == set(ASKS)
+    assert set(BY_NAME) == set(SEARCH_REQUESTS) | WITHOUT_SEARCH
+    assert set(LINKS) == set(SEARCH_REQUESTS)
 
 
 def test_a_file_and_a_line_are_all_that_a_dialect_is() -> None:
@@ -170,7 +170,7 @@ def test_a_file_and_a_line_are_all_that_a_dialect_is() -> None:
 def test_names_and_hosts_are_nobody_elses() -> None:
     counted = Counter(chain((one.name for one in DIALECTS), *(one.hosts for one in DIALECTS)))
     assert {name: times for name, times in counted.items() if times > 1} == {}
-    assert all(re.fullmatch("[a-z0-9-]+", one.name) and one.service and one.pointed for one in DIALECTS)
+    assert all(re.fullmatch("[a-z0-9-]+", one.name) and one.service and one.setup_hint for one in DIALECTS)
 
 
 def test_all_rank_as_the_world_does(name: str, ask: Asking, world: World) -> None:
@@ -207,14 +207,14 @@ def own_shape(answer: httpx.Response) -> bool:
 
 def test_a_bad_key(name: str, ask: Asking) -> None:
     answer = question(ask, name, QUERY, key="bad")
-    if BY_NAME[name].key is None:
+    if BY_NAME[name].read_key is None:
         assert answer.status_code == 200
     else:
         assert (answer.headers["X-Webemu-Reason"], own_shape(answer)) == ("bad-key", True)
         assert 400 <= answer.status_code < 500
 
 
-@pytest.mark.parametrize("name", [name for name in ASKS if name not in ANY_PATH])
+@pytest.mark.parametrize("name", [name for name in SEARCH_REQUESTS if name not in ANY_PATH])
 def test_an_unknown_path(name: str, world: World, tmp_path_factory: pytest.TempPathFactory) -> None:
     ask = asking(world, tmp_path_factory.mktemp("none"), "any")
     answer = ask("GET", f"http://localhost/{name}/no/such/path?format=json")
@@ -224,7 +224,7 @@ def test_an_unknown_path(name: str, world: World, tmp_path_factory: pytest.TempP
 
 def test_a_method_that_is_not_taken(name: str, world: World, tmp_path_factory: pytest.TempPathFactory) -> None:
     ask = asking(world, tmp_path_factory.mktemp("none"), "any")
-    answer = ask("PATCH", f"http://localhost/{name}{ASKS[name].path}?format=json")
+    answer = ask("PATCH", f"http://localhost/{name}{SEARCH_REQUESTS[name].path}?format=json")
     assert (answer.status_code, answer.headers["X-Webemu-Reason"]) == (405, "method-not-allowed")
     assert own_shape(answer)
 
@@ -232,7 +232,7 @@ def test_a_method_that_is_not_taken(name: str, world: World, tmp_path_factory: p
 class Broken:
     """A finder whose disk is gone."""
 
-    def __init__(self, finder: Finder) -> None:
+    def __init__(self, finder: Ranker) -> None:
         self._finder = finder
 
     def __getattr__(self, name: str) -> Any:
@@ -244,7 +244,7 @@ class Broken:
 
 @pytest.fixture(scope="module")
 def broken(world: World, tmp_path_factory: pytest.TempPathFactory) -> Asking:
-    gone = World(world.snapshot, cast(Finder, Broken(world.finder)), world.shelf, world.figures())
+    gone = World(world.snapshot, cast(Ranker, Broken(world.ranker)), world.page_store, world.figures())
     return asking(gone, tmp_path_factory.mktemp("none"), "good")
 
 

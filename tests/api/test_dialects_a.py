@@ -14,12 +14,20 @@ from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
-from webemu.api.dialects.metas import icon, language, metas
-from webemu.api.dialects.site import is_within, pages
-from webemu.api.dialects.site_crawl import Bounds, Walk, links
+from webemu.api.dialects.metas import read_icon_url, read_language, read_metas
+from webemu.api.dialects.site import is_within, list_pages
+from webemu.api.dialects.site_crawl import CrawlLimits, SiteCrawl, list_links
 from webemu.api.http.request import Request
 from webemu.emulator.config import Config
-from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Overloaded, PayloadError, Refused
+from webemu.emulator.errors import (
+    BadRequest,
+    EmulatorError,
+    NotCaptured,
+    Overloaded,
+    PayloadError,
+    ServiceRefusal,
+    ViewUnavailable,
+)
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -226,12 +234,12 @@ def request(path: str, body: bytes = b"", **headers: str) -> Request:
 
 
 REFUSED: dict[str, EmulatorError] = {
-    "rate_limited": Refused("too fast", reason="rate-limited", status=429),
-    "out_of_budget": Refused("no budget is left", reason="out-of-budget", status=429),
+    "rate_limited": ServiceRefusal("too fast", reason="rate-limited", status=429),
+    "out_of_budget": ServiceRefusal("no budget is left", reason="out-of-budget", status=429),
     "bad_request": BadRequest("x is no number", reason="bad-x"),
     "not_captured": NotCaptured("https://a.example/ was not captured"),
-    "no_view": NoView("a picture has no text"),
-    "no_such_route": Refused("there is no /x", reason="no-such-route", status=404),
+    "no_view": ViewUnavailable("a picture has no text"),
+    "no_such_route": ServiceRefusal("there is no /x", reason="no-such-route", status=404),
     "outage": Overloaded("too much waits"),
     "too_large": PayloadError("over 1 GB", reason="payload-too-large"),
 }
@@ -242,7 +250,7 @@ def test_refusals(name: str, golden: Callable[[str, Any], None]) -> None:
     asked = request("/v1/search", authorization="Bearer good")
     found = {}
     for why, error in REFUSED.items():
-        reply = dialect(name).refuse(error, asked)
+        reply = dialect(name).render_error(error, asked)
         extra = {n.decode(): v.decode() for n, v in reply.headers if n not in (b"Content-Type", b"Content-Length")}
         found[why] = {"status": reply.status, **extra, "body": orjson.loads(reply.body)}
     assert found["rate_limited"]["status"] == 429
@@ -376,7 +384,7 @@ ROOT: list[tuple[str, str, dict[str, str], dict[str, Any]]] = [
 def test_whose_a_request_at_the_root_is(name: str, path: str, headers: dict[str, str], body: dict[str, Any]) -> None:
     asked = request(path, orjson.dumps(body), **headers)
     ours = {*KEYS, "serper"}
-    taken = next((one.name for one in DIALECTS if one.name in ours and one.at_root(asked)), "")
+    taken = next((one.name for one in DIALECTS if one.name in ours and one.is_meant_at_root(asked)), "")
     assert taken == name
 
 
@@ -404,8 +412,8 @@ def test_a_session_sees_its_day(ask: Ask) -> None:
 
 def test_a_walk(world: World) -> None:
     def walked(depth: int = 9, breadth: int = 9, limit: int = 99, also: tuple[str, ...] = ()) -> list[str]:
-        bounds = Bounds(depth, breadth, limit, lambda url: "aldmere" in url)
-        return [page.url for page in Walk(world, bounds, None).run("www.aldmere.example", also)]
+        bounds = CrawlLimits(depth, breadth, limit, lambda url: "aldmere" in url)
+        return [page.url for page in SiteCrawl(world, bounds, None).crawl("www.aldmere.example", also)]
 
     whole = walked()
     assert whole[:4] == [PORT, f"{PORT}harbour", f"{PORT}docs/one", "https://fleet.aldmere.example/"]
@@ -417,18 +425,18 @@ def test_a_walk(world: World) -> None:
 
 
 def test_links_are_real_ones(world: World) -> None:
-    assert links(world, f"{PORT}harbour", None) == [f"{PORT}docs/two"]
-    assert links(world, f"{PORT}docs/two?v=1", None) == []
-    assert links(world, f"{PORT}quay.png", None) == links(world, f"{PORT}lost", None) == []
-    assert len(links(world, PORT, None)) == 7
+    assert list_links(world, f"{PORT}harbour", None) == [f"{PORT}docs/two"]
+    assert list_links(world, f"{PORT}docs/two?v=1", None) == []
+    assert list_links(world, f"{PORT}quay.png", None) == list_links(world, f"{PORT}lost", None) == []
+    assert len(list_links(world, PORT, None)) == 7
 
 
 def test_pages_of_a_site(world: World) -> None:
-    own = [page.url for page in pages(world, "aldmere.example", False, None)]
+    own = [page.url for page in list_pages(world, "aldmere.example", False, None)]
     assert len(own) == 6
     assert all(url.startswith(PORT) for url in own)
-    assert len(list(pages(world, "aldmere.example", True, None))) == 8
-    assert list(pages(world, "nowhere.example", True, None)) == []
+    assert len(list(list_pages(world, "aldmere.example", True, None))) == 8
+    assert list(list_pages(world, "nowhere.example", True, None)) == []
 
 
 def test_hosts_of_a_site() -> None:
@@ -450,15 +458,15 @@ def test_hosts_of_a_site() -> None:
     ],
 )
 def test_the_icon_of_a_document(head: str, shown: str) -> None:
-    assert icon(head, PORT) == shown
+    assert read_icon_url(head, PORT) == shown
 
 
 def test_a_head_of_any_kind_is_read() -> None:
     hostile = "<meta " + "a" * 4000 + "><meta name=x content=&#xD800;>" + "<meta name='y' content='1'>" * 5000
-    found = metas(hostile)
+    found = read_metas(hostile)
     assert found[0] == ("x", "\ufffd")
     assert {name for name, _ in found[1:]} == {"y"}
-    assert language('<html data-x="1" lang=pt-BR>') == "pt-BR"
+    assert read_language('<html data-x="1" lang=pt-BR>') == "pt-BR"
 
 
 def test_firecrawl_gives_the_whole_page_on_request(ask: Ask) -> None:

@@ -18,9 +18,9 @@ from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.http.request import Request
-from webemu.api.services.registry import services
+from webemu.api.services.registry import build_services
 from webemu.emulator.config import Config
-from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded, Refused
+from webemu.emulator.errors import BadRequest, EmulatorError, Overloaded, ServiceRefusal
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -59,7 +59,7 @@ def app(world: World, tmp_path_factory: pytest.TempPathFactory) -> App:
 def ask(app: App) -> Ask:
     def ask(method: str, url: str, **options: Any) -> httpx.Response:
         async def send() -> httpx.Response:
-            transport = httpx.ASGITransport(app=app.of_the_web, raise_app_exceptions=False)
+            transport = httpx.ASGITransport(app=app.serve_web, raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport) as client:
                 return await client.request(method, url, **options)
 
@@ -207,12 +207,12 @@ def shown(status: int, headers: Any, body: bytes) -> dict[str, Any]:
 
 
 REFUSALS = {
-    "bad_key": Refused("the API key is not one of those configured", reason="bad-key", status=401),
-    "rate_limited": Refused("ten a second at most", reason="rate-limited", status=429),
-    "out_of_budget": Refused("all ten searches are made", reason="out-of-budget", status=429),
+    "bad_key": ServiceRefusal("the API key is not one of those configured", reason="bad-key", status=401),
+    "rate_limited": ServiceRefusal("ten a second at most", reason="rate-limited", status=429),
+    "out_of_budget": ServiceRefusal("all ten searches are made", reason="out-of-budget", status=429),
     "bad_request": BadRequest("x is no whole number", reason="bad-x"),
-    "no_such_route": Refused("there is no /x", reason="no-such-route", status=404),
-    "method_not_allowed": Refused("/search does not take PUT", reason="method-not-allowed", status=405),
+    "no_such_route": ServiceRefusal("there is no /x", reason="no-such-route", status=404),
+    "method_not_allowed": ServiceRefusal("/search does not take PUT", reason="method-not-allowed", status=405),
     "outage": Overloaded("too much waits"),
 }
 NAMES = ("serper", "serpapi", "brave", "bing", "google", "searxng", "duckduckgo", "bing-pages", "engines", "startpage")
@@ -224,7 +224,7 @@ def test_refusals(name: str, golden: Callable[[str, Any], None]) -> None:
     request = Request("GET", "https", "x.example", "x.example", "/search", "q=x&format=json", {}, Session())
 
     def refused(error: EmulatorError) -> dict[str, Any]:
-        reply = dialect.refuse(error, request)
+        reply = dialect.render_error(error, request)
         return shown(reply.status, {key.decode().lower(): value.decode() for key, value in reply.headers}, reply.body)
 
     golden(f"dialect_{name}_refusals", {reason: refused(error) for reason, error in REFUSALS.items()})
@@ -296,14 +296,14 @@ def test_what_was_crawled_stays_text(url: str, ask: Ask) -> None:
 
 
 def test_a_link_of_any_other_kind_is_left_out(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = World._searched
+    real = World._run_search
 
     def searched(self: World, query: Any) -> Any:
         found = real(self, query)
         hits = [hit._replace(url_json=b"javascript:alert(1)") for hit in found.hits]
         return type(found)(found.query, tuple(hits), found.more, found.snapshot)
 
-    monkeypatch.setattr(World, "_searched", searched)
+    monkeypatch.setattr(World, "_run_search", searched)
     for url, name in PAGES.items():
         if "rss" not in url:
             assert "alert" not in ask("GET", f"{url}?{name}=number+quay").text
@@ -397,7 +397,7 @@ def test_csv_is_a_table(ask: Ask) -> None:
 
 
 def test_services_of_a_name_are_found_by_it() -> None:
-    hosts = services(frozenset()).hosts
+    hosts = build_services(frozenset()).hosts
     assert {host for dialect in DIALECTS for host in dialect.hosts} <= hosts.keys()
 
 

@@ -16,7 +16,15 @@ from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
 from webemu.api.http.request import Request
 from webemu.emulator.config import Config
-from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, NoView, Overloaded, PayloadError, Refused
+from webemu.emulator.errors import (
+    BadRequest,
+    EmulatorError,
+    NotCaptured,
+    Overloaded,
+    PayloadError,
+    ServiceRefusal,
+    ViewUnavailable,
+)
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -229,14 +237,14 @@ MINE = (
     "jina-search",
 )
 ERRORS: dict[str, EmulatorError] = {
-    "bad_key": Refused("no such key", reason="bad-key", status=401),
-    "rate_limited": Refused("slow down", reason="rate-limited", status=429),
-    "out_of_budget": Refused("nothing left", reason="out-of-budget", status=429),
+    "bad_key": ServiceRefusal("no such key", reason="bad-key", status=401),
+    "rate_limited": ServiceRefusal("slow down", reason="rate-limited", status=429),
+    "out_of_budget": ServiceRefusal("nothing left", reason="out-of-budget", status=429),
     "bad_request": BadRequest("what?", reason="bad-query"),
     "not_captured": NotCaptured("https://a.example/ was not captured"),
-    "no_view": NoView("a picture has no text"),
+    "no_view": ViewUnavailable("a picture has no text"),
     "bomb": PayloadError("it unpacks to over 1 GB", reason="payload-too-large"),
-    "no_route": Refused("no /x", reason="no-such-route", status=404),
+    "no_route": ServiceRefusal("no /x", reason="no-such-route", status=404),
     "overloaded": Overloaded("too much waits"),
 }
 
@@ -246,7 +254,7 @@ def test_errors_are_in_the_words_of_the_service(name: str, golden: Callable[[str
     request = Request("POST", "http", "webemu", "webemu", "/", "", {}, Session())
     said = {}
     for kind, error in ERRORS.items():
-        reply = named(name).refuse(error, request)
+        reply = named(name).render_error(error, request)
         headers = {key.decode(): value.decode() for key, value in reply.headers if key.lower() == b"retry-after"}
         said[kind] = {"status": reply.status, "body": json.loads(reply.body), **headers}
     golden(f"{name.replace('-', '_')}_errors", said)

@@ -23,7 +23,7 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 from warcio.archiveiterator import ArchiveIterator
 
-from webemu.api.proxy.command import exports
+from webemu.api.proxy.command import build_exports
 
 WIKI = "https://en.openlexicon.org"
 SHOP = "https://www.hearth-and-spoke.shop"
@@ -183,10 +183,10 @@ def test_pip_comes_through_to_the_host(door: Door, tmp_path: Path) -> None:
 
 
 def test_where_wget_cannot_be_told_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exports(tmp_path)["SYSTEM_WGETRC"] == str(tmp_path / "ca" / "wgetrc")
+    assert build_exports(tmp_path)["SYSTEM_WGETRC"] == str(tmp_path / "ca" / "wgetrc")
     (tmp_path / "ca" / "wgetrc").unlink()
     (tmp_path / "ca" / "wgetrc").mkdir()
-    assert "SYSTEM_WGETRC" not in exports(tmp_path)
+    assert "SYSTEM_WGETRC" not in build_exports(tmp_path)
     assert f"--ca-certificate={tmp_path}/ca/ca.pem" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "ca").glob(".*")] == []
 

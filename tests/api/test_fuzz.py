@@ -11,7 +11,7 @@ import pytest
 from tests.crawls import Seen, html, ingest, write
 from tests.fuzzed import TEXTS, VALUES, Asked, Place, places, requests
 from webemu.api.app import App, create_app
-from webemu.api.http.response import all_headers
+from webemu.api.http.response import build_headers
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
@@ -68,8 +68,8 @@ async def answers(app: App, asked: Asked) -> list[tuple[int, dict[bytes, bytes],
     found = [await ask(app.doors.web if asked.by_host else app, asked)]
     at_once = None
     if asked.method == "GET" and not asked.by_host:
-        at_once = app.at_once(asked.path, asked.query, list(asked.headers), 0.0)
-    return [*found, (at_once.status, dict(all_headers(at_once)), at_once.body)] if at_once else found
+        at_once = app.try_inline(asked.path, asked.query, list(asked.headers), 0.0)
+    return [*found, (at_once.status, dict(build_headers(at_once)), at_once.body)] if at_once else found
 
 
 def flaw(status: int, headers: dict[bytes, bytes], body: bytes) -> str:
@@ -197,8 +197,8 @@ def test_what_is_raised_outside_of_all_handlers_is_marked(app: App, monkeypatch:
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("webemu.api.app.carries", fail)
-    monkeypatch.setattr("webemu.api.services.web._read", fail)
+    monkeypatch.setattr("webemu.api.app.has_session", fail)
+    monkeypatch.setattr("webemu.api.services.web._read_request", fail)
     monkeypatch.setattr("webemu.api.services.web.read_plain", fail)
     for door, kind in ((app, b"application/json"), (app.doors.web, b"text/plain; charset=utf-8")):
         status, headers, _ = asyncio.run(ask(door, Asked("GET", "a.example", "/v1/search")))

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.attacked import Attacked, attacked, received
-from webemu.api.http.head import MAX_HEAD, MAX_LINE, MAX_LINES, fitted
+from webemu.api.http.head import MAX_HEAD_BYTES, MAX_HEADERS, MAX_LINE_BYTES, sanitize_headers
 
 HOST = "odd.example"
 WORDS = b"<p>Boats and nets of the harbour town, in enough words to be a page of its own.</p>"
@@ -174,7 +174,7 @@ def test_every_head_is_one_that_clients_take(server: Attacked, door: Door, path:
     for more in ("", "Accept-Encoding: gzip\r\n"):
         answer = door(server, path, more)
         assert len(answer) < 100
-        assert all(len(line) + 2 <= MAX_LINE for line in answer)
+        assert all(len(line) + 2 <= MAX_LINE_BYTES for line in answer)
         assert sum(len(line) + 2 for line in answer) < 100 << 10
 
 
@@ -196,7 +196,7 @@ def test_python_and_httpx_read_every_answer(server: Attacked, path: str) -> None
 
 def test_what_is_needed_stays_longest() -> None:
     many = [(b"X-%d" % at, b"v") for at in range(200)]
-    kept, reasons = fitted([*many, (b"Content-Type", b"text/html"), (b"X-Webemu-Url", b"u")])
+    kept, reasons = sanitize_headers([*many, (b"Content-Type", b"text/html"), (b"X-Webemu-Url", b"u")])
     assert kept[-3:] == [
         (b"Content-Type", b"text/html"),
         (b"X-Webemu-Url", b"u"),
@@ -204,9 +204,9 @@ def test_what_is_needed_stays_longest() -> None:
     ]
     assert reasons == ["too-many"] * 112
     assert kept[:88] == many[:88]
-    assert len(kept) == MAX_LINES + 1
+    assert len(kept) == MAX_HEADERS + 1
     large = [(b"X-%d" % at, b"v" * 60_000) for at in range(3)]
-    kept, reasons = fitted([*large, (b"Location", b"l" * 50_000)])
+    kept, reasons = sanitize_headers([*large, (b"Location", b"l" * 50_000)])
     assert ([name for name, _ in kept], reasons) == ([b"Location", b"X-Webemu-Dropped-Headers"], ["too-long"] * 3)
-    assert sum(len(name) + len(value) + 4 for name, value in kept) <= MAX_HEAD
-    assert fitted([(b"A", b"")]) == ([(b"A", b"")], [])
+    assert sum(len(name) + len(value) + 4 for name, value in kept) <= MAX_HEAD_BYTES
+    assert sanitize_headers([(b"A", b"")]) == ([(b"A", b"")], [])

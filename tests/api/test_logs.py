@@ -20,9 +20,9 @@ import pytest
 from tests.api.conftest import Ask, SmallWorld, asking
 from webemu.api.app import create_app
 from webemu.emulator.config import Config
-from webemu.emulator.logs import PER_SECOND, JsonLines, TextLines
+from webemu.emulator.logs import MAX_LINES_PER_SECOND, JsonFormatter, TextFormatter
 from webemu.emulator.trace import Trace
-from webemu.index.manifest import switch
+from webemu.index.manifest import set_current
 from webemu.index.open import open_world
 from webemu.index.traces import TraceWriter, read_traces
 
@@ -32,7 +32,7 @@ PATIENCE = 20.0
 
 def said(caplog: pytest.LogCaptureFixture, *names: str) -> list[dict[str, Any]]:
     """What a program would read of these events."""
-    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
     return [line for line in lines if line["event"] in names]
 
 
@@ -63,7 +63,7 @@ class Logged:
 def test_the_life_of_a_server_is_told_line_by_line(tmp_path: Path, grow: Grow) -> None:
     folder = tmp_path / "root" / "c"
     first, second = grow(folder, 1, "river port"), grow(folder, 2, "river bridge")
-    switch(folder, first)
+    set_current(folder, first)
     server = Logged(folder, tmp_path / "log", "--workers", "2")
     try:
         victim = server.wait_for("worker_started", 2)[0]["pid"]
@@ -71,7 +71,7 @@ def test_the_life_of_a_server_is_told_line_by_line(tmp_path: Path, grow: Grow) -
         time.sleep(1)  # it is being asked whether it lives
         os.kill(victim, signal.SIGKILL)
         server.wait_for("worker_started", 3)
-        switch(folder, second)
+        set_current(folder, second)
         server.wait_for("snapshot_switched", 5)
     finally:
         server.process.terminate()
@@ -175,12 +175,12 @@ def test_a_page_whose_bytes_are_gone_is_our_failure(ask: Ask, caplog: pytest.Log
 
 
 def test_many_failures_are_few_lines(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
-    for _ in range(20 * PER_SECOND):
+    for _ in range(20 * MAX_LINES_PER_SECOND):
         ask("GET", "/v1/fetch?url=https://a.example/lost&format=raw")
     lines = said(caplog, "request_failed")
     told = len(lines) + sum(line.get("left_out", 0) for line in lines)
-    assert PER_SECOND <= len(lines) < 20 * PER_SECOND
-    assert told <= 20 * PER_SECOND
+    assert MAX_LINES_PER_SECOND <= len(lines) < 20 * MAX_LINES_PER_SECOND
+    assert told <= 20 * MAX_LINES_PER_SECOND
 
 
 def test_slow_requests_are_told(small: SmallWorld, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -194,7 +194,7 @@ def test_slow_requests_are_told(small: SmallWorld, tmp_path: Path, caplog: pytes
 def test_weather_is_neither_slow_nor_a_failure(tmp_path: Path, grow: Grow, caplog: pytest.LogCaptureFixture) -> None:
     grow(tmp_path / "c", 1, "river port")
     config = Config(root=tmp_path, collection="c", slow_ms=1000)
-    ask = asking(create_app(config, world=open_world(config.folder)))
+    ask = asking(create_app(config, world=open_world(config.collection_folder)))
     weather = {"latency": {"kind": "constant", "ms": 1200}, "errors": 1.0}
     session = ask("POST", "/v1/sessions", json={"seed": 1, "weather": weather}).json()["session"]
     answer = ask("GET", "/v1/search?q=river", headers={"X-Webemu-Session": session})
@@ -215,16 +215,16 @@ def test_a_hostile_path_stays_on_its_line(ask: Ask, caplog: pytest.LogCaptureFix
     ask("GET", "/s/x%0a2026-01-01T00:00:00.000Z%20ERROR%201%20forged%1b[2J/v1/search?q=defect")
     told = [record for record in caplog.records if record.name.startswith("webemu")]
     assert said(caplog, "request_failed")
-    assert all(len(JsonLines().format(record).splitlines()) == 1 for record in told)
+    assert all(len(JsonFormatter().format(record).splitlines()) == 1 for record in told)
     for record in told:
-        first, *traceback = TextLines().format(record).split("\n")
+        first, *traceback = TextFormatter().format(record).split("\n")
         assert first.isprintable()
         assert all(line.startswith("    ") for line in traceback)
 
 
 def test_traces_that_are_lost_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     row = Trace("s", "", "", 1, "webemu", "search", "q", "", "", 1, (), 0, 0, 200, 1.0, 9, "", False)
-    writer = TraceWriter(tmp_path / "traces", held=2)
+    writer = TraceWriter(tmp_path / "traces", max_waiting=2)
     writer.put((row,))
     writer.put((row, row, row))
     writer.close()

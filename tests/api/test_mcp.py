@@ -10,9 +10,9 @@ import pytest
 
 from tests.api.conftest import Ask
 from webemu.agent_client import tools as client_tools
-from webemu.agent_client.responses import find_answer, page_answer, search_answer
-from webemu.api.mcp.versions import HANDSHAKE, MEMBERS
-from webemu.emulator.session import OPENED
+from webemu.agent_client.responses import parse_find_answer, parse_page_answer, parse_search_answer
+from webemu.api.mcp.versions import HANDSHAKE, META_MEMBERS
+from webemu.emulator.session import OPENED_PREFIX
 
 Golden = Callable[[str, Any], None]
 MODERN = "2026-07-28"
@@ -99,7 +99,7 @@ def test_of_an_unknown_version_the_latest_is_offered(post: Post) -> None:
 
 
 def modern(method: str, **params: Any) -> dict[str, Any]:
-    return request(method, **params, _meta=dict(zip(MEMBERS, (MODERN, {}), strict=True)))
+    return request(method, **params, _meta=dict(zip(META_MEMBERS, (MODERN, {}), strict=True)))
 
 
 def test_without_a_handshake_each_request_says_who_asks(post: Post) -> None:
@@ -278,17 +278,17 @@ def test_the_session_of_a_header_holds(post: Post) -> None:
 
 def test_a_session_that_nobody_opened_is_an_error_for_the_host(post: Post) -> None:
     asked = request("tools/call", name="search", arguments={"query": "port"})
-    refused = post(asked, X_Webemu_Session=f"{OPENED}nobody")
+    refused = post(asked, X_Webemu_Session=f"{OPENED_PREFIX}nobody")
     assert (refused.status_code, refused.json()["id"]) == (401, 1)
     assert refused.json()["error"]["data"] == {"reason": "bad-key"}
-    assert post(request("tools/list"), X_Webemu_Session=f"{OPENED}nobody").status_code == 200
+    assert post(request("tools/list"), X_Webemu_Session=f"{OPENED_PREFIX}nobody").status_code == 200
 
 
 def test_the_text_is_that_of_the_client(post: Post, ask: Ask) -> None:
     url = PAGE
-    found = search_answer(ask("GET", "/v1/search?q=a+b+c&size=2").json())
-    assert said(post, "search", {"query": "a b c", "size": 2}, "/mcp/browse") == client_tools.results_text(found)
-    page = page_answer(ask("GET", f"/v1/fetch?url={url}&start=10&length=10000").json())
-    assert said(post, "open", {"url": url, "start": 10}, "/mcp/browse") == client_tools.page_text(page)
-    places = find_answer(ask("GET", f"/v1/find?url={url}&pattern=r").json())
-    assert said(post, "find", {"url": url, "pattern": "r"}, "/mcp/browse") == client_tools.matches_text(places)
+    found = parse_search_answer(ask("GET", "/v1/search?q=a+b+c&size=2").json())
+    assert said(post, "search", {"query": "a b c", "size": 2}, "/mcp/browse") == client_tools.format_results(found)
+    page = parse_page_answer(ask("GET", f"/v1/fetch?url={url}&start=10&length=10000").json())
+    assert said(post, "open", {"url": url, "start": 10}, "/mcp/browse") == client_tools.format_page(page)
+    places = parse_find_answer(ask("GET", f"/v1/find?url={url}&pattern=r").json())
+    assert said(post, "find", {"url": url, "pattern": "r"}, "/mcp/browse") == client_tools.format_matches(places)

@@ -19,10 +19,10 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("usearch", reason="the extra dense is not installed")
 
 from webemu.index.dense import build  # noqa: E402
-from webemu.index.dense.encoder import Encoder  # noqa: E402
-from webemu.index.dense.ranker import HybridFinder  # noqa: E402
-from webemu.index.dense.store import Dense, Store  # noqa: E402
-from webemu.index.engine import Engine  # noqa: E402
+from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
+from webemu.index.dense.ranker import HybridRanker  # noqa: E402
+from webemu.index.dense.store import EmbeddingManifest, VectorStore  # noqa: E402
+from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest  # noqa: E402
 from webemu.index.open import open_snapshot  # noqa: E402
 
@@ -49,9 +49,9 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("meaning")
     seen = [Seen(f"http://one{number}.org/", html(f"Page {number}", f"of street {number}")) for number in range(40)]
     ingest(root / "c", write(root / "a.warc.gz", seen))
-    wish = build.Wish(model="words", digest="1", passages=1, precision="f32")
-    base = build.base_of(root / "c", current_id(root / "c") or "")
-    return root / "c" / "snapshots" / build.embed(root / "c", base, wish, lambda: (Model(0), Model(0)))
+    wish = build.EmbeddingSpec(model="words", digest="1", passages=1, precision="f32")
+    base = build.read_base_manifest(root / "c", current_id(root / "c") or "")
+    return root / "c" / "snapshots" / build.embed_snapshot(root / "c", base, wish, lambda: (Model(0), Model(0)))
 
 
 @pytest.fixture
@@ -62,12 +62,14 @@ def model() -> Model:
 @pytest.fixture
 def app(snapshot: Path, model: Model, tmp_path: Path) -> App:
     words = open_snapshot(snapshot.parent.parent, snapshot.name)
-    engine = words.finder
-    assert isinstance(engine, Engine)
-    dense = Dense(**read_manifest(snapshot).dense or {})
-    store = Store(snapshot / "dense", dense.dimensions, dense.scale, list(engine.columns.order))
-    finders = {"full": engine, "hybrid": HybridFinder(engine, store, Encoder(model), "hybrid")}
-    return create_app(Config(root=tmp_path), world=World(snapshot.name, engine, words.shelf, words.figures(), finders))
+    engine = words.ranker
+    assert isinstance(engine, RankEngine)
+    dense = EmbeddingManifest(**read_manifest(snapshot).dense or {})
+    store = VectorStore(snapshot / "dense", dense.dimensions, dense.scale, list(engine.doc_values.order))
+    finders = {"full": engine, "hybrid": HybridRanker(engine, store, QueryEncoder(model), "hybrid")}
+    return create_app(
+        Config(root=tmp_path), world=World(snapshot.name, engine, words.page_store, words.figures(), finders)
+    )
 
 
 def ask_all(app: App, asks: Sequence[dict[str, Any]]) -> list[httpx.Response]:

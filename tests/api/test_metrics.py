@@ -15,8 +15,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.conftest import Ask
 from webemu.api.observe import dashboard
-from webemu.api.observe.counters import BUCKETS, Counters
-from webemu.api.observe.worker_metrics import Tally, living, requests, times, total
+from webemu.api.observe.counters import BUCKET_SECONDS, Counters
+from webemu.api.observe.worker_metrics import (
+    MetricsAggregator,
+    count_requests,
+    live_workers,
+    merge_latency_histograms,
+    sum_figure,
+)
 
 
 def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -61,11 +67,11 @@ def test_times_fall_into_buckets(seconds: float, bucket: int) -> None:
     counters = Counters()
     counters.count("a", 200, seconds)
     assert counters.figures()["seconds"]["a"]["buckets"].index(1) == bucket
-    assert len(counters.figures()["seconds"]["a"]["buckets"]) == len(BUCKETS) + 1
+    assert len(counters.figures()["seconds"]["a"]["buckets"]) == len(BUCKET_SECONDS) + 1
 
 
 def figures(pid: int, number: int) -> dict[str, Any]:
-    spent = {"sum": 0.5 * number, "buckets": [number] + [0] * len(BUCKETS)}
+    spent = {"sum": 0.5 * number, "buckets": [number] + [0] * len(BUCKET_SECONDS)}
     return {"pid": pid, "requests": {"a": {"200": number}}, "seconds": {"a": spent}, "cache": {"hits": number}}
 
 
@@ -74,14 +80,14 @@ def test_workers_are_one_and_the_dead_still_count(tmp_path: Path) -> None:
     for pid, number in ((gone, 5), (parent, 7)):
         (tmp_path / f"{pid}.json").write_text(json.dumps(figures(pid, number)))
     (tmp_path / "99.json").write_text("{")
-    tally = Tally(lambda: figures(os.getpid(), 1), tmp_path)
+    tally = MetricsAggregator(lambda: figures(os.getpid(), 1), tmp_path)
     tally.write()
     everybody = tally.read()
     assert [one["pid"] for one in everybody] == [os.getpid(), *sorted((gone, parent), key=str)]
-    assert requests(everybody) == {("a", "200"): 13}
-    assert times(everybody)["a"] == (6.5, [13] + [0] * len(BUCKETS))
-    assert total(everybody, "cache", "hits") == 13
-    assert {one["pid"] for one in living(everybody)} == {os.getpid(), parent}
+    assert count_requests(everybody) == {("a", "200"): 13}
+    assert merge_latency_histograms(everybody)["a"] == (6.5, [13] + [0] * len(BUCKET_SECONDS))
+    assert sum_figure(everybody, "cache", "hits") == 13
+    assert {one["pid"] for one in live_workers(everybody)} == {os.getpid(), parent}
 
 
 def test_the_dashboard_asks_for_what_there_is(ask: Ask) -> None:
@@ -120,18 +126,18 @@ def test_the_dashboard_is_told_what_was_searched_and_by_whom(ask: Ask, ask_witho
 def test_searches_that_are_counted_are_bounded() -> None:
     counters = Counters()
     for number in range(10_000):
-        counters.hear(f"query {number}")
-        counters.hear(b"q=often&size=3")
-    told = counters.told()
+        counters.record_query(f"query {number}")
+        counters.record_query(b"q=often&size=3")
+    told = counters.to_dict()
     assert len(counters._queries) <= 4096
     assert next(iter(told["queries"].items())) == ("often", 10_000)
     for _ in range(5):
-        counters.hear("often")
-    assert counters.told()["queries"]["often"] == 10_005
+        counters.record_query("often")
+    assert counters.to_dict()["queries"]["often"] == 10_005
     for number in range(20_000):
-        counters.attend(f"ws-{number}")
-    assert counters.told()["sessions"][-1] == "ws-19999"
-    assert len(counters.told()["sessions"]) == 10_000
+        counters.record_session(f"ws-{number}")
+    assert counters.to_dict()["sessions"][-1] == "ws-19999"
+    assert len(counters.to_dict()["sessions"]) == 10_000
 
 
 def test_what_was_searched_is_told_while_threads_search() -> None:
@@ -141,7 +147,7 @@ def test_what_was_searched_is_told_while_threads_search() -> None:
     def search(number: int) -> None:
         try:
             for place in count():
-                counters.hear(f"{number} {place}")
+                counters.record_query(f"{number} {place}")
                 if done.is_set():
                     return
         except BaseException as error:
@@ -152,7 +158,7 @@ def test_what_was_searched_is_told_while_threads_search() -> None:
         thread.start()
     try:
         for _ in range(200):
-            assert counters.told()["queries"] is not None
+            assert counters.to_dict()["queries"] is not None
     finally:
         done.set()
         for thread in threads:
@@ -162,5 +168,5 @@ def test_what_was_searched_is_told_while_threads_search() -> None:
 
 def test_a_query_of_half_a_character_is_told() -> None:
     counters = Counters()
-    counters.hear("half \ud83d")
-    assert json.loads(dashboard.figures([counters.told()], {}))["queries"] == [["half ?", 1]]
+    counters.record_query("half \ud83d")
+    assert json.loads(dashboard.render_figures([counters.to_dict()], {}))["queries"] == [["half ?", 1]]

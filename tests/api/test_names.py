@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import create_app
-from webemu.api.proxy.authority import ensure
-from webemu.api.proxy.dns_answers import MAX_PACKET, Address, answer
-from webemu.api.proxy.dns_server import Resolver, check
-from webemu.api.proxy.listener import _first_free
+from webemu.api.proxy.authority import ensure_authority
+from webemu.api.proxy.dns_answers import MAX_PACKET_BYTES, Address, answer
+from webemu.api.proxy.dns_server import DnsServer, check_dns_port
+from webemu.api.proxy.listener import _first_unprivileged_port
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
 
@@ -90,7 +90,7 @@ def test_edns_is_answered_with_edns_and_only_then() -> None:
     question = DNSRecord.question("a.example")
     question.add_ar(EDNS0(udp_len=4096, flags="do"))
     with_it = DNSRecord.parse(answer(question.pack(), HERE, KNOWN.__contains__))
-    assert [(record.rtype, record.edns_len) for record in with_it.ar] == [(QTYPE.OPT, MAX_PACKET)]
+    assert [(record.rtype, record.edns_len) for record in with_it.ar] == [(QTYPE.OPT, MAX_PACKET_BYTES)]
     assert told(with_it) == ["10.88.0.53"]
     assert ask("a.example").ar == []
 
@@ -120,7 +120,7 @@ def test_what_makes_no_sense_is_said_so(packet: bytes, code: str) -> None:
 
 @pytest.mark.parametrize(
     "packet",
-    [b"", b"\0" * 11, b"\0" * (MAX_PACKET + 1), DNSRecord(DNSHeader(qr=1), q=DNSQuestion("a.example")).pack()],
+    [b"", b"\0" * 11, b"\0" * (MAX_PACKET_BYTES + 1), DNSRecord(DNSHeader(qr=1), q=DNSQuestion("a.example")).pack()],
     ids=["empty", "short", "long", "an answer"],
 )
 def test_what_is_no_question_is_not_answered(packet: bytes) -> None:
@@ -139,9 +139,9 @@ def test_no_packet_raises_or_is_answered_at_length(noise: bytes, start: int, cut
 def test_without_a_snapshot_nothing_is_denied(tmp_path: Path) -> None:
     """Resolvers keep what was denied; a failure of ours they forget."""
     app = create_app(Config(root=tmp_path))
-    reply = DNSRecord.parse(app.of_dns(DNSRecord.question("a.example").pack(), HERE))
+    reply = DNSRecord.parse(app.answer_dns(DNSRecord.question("a.example").pack(), HERE))
     assert RCODE[reply.header.rcode] == "SERVFAIL"
-    assert told(DNSRecord.parse(app.of_dns(DNSRecord.question("webemu").pack(), HERE))) == [str(HERE)]
+    assert told(DNSRecord.parse(app.answer_dns(DNSRecord.question("webemu").pack(), HERE))) == [str(HERE)]
 
 
 def free_port() -> int:
@@ -168,7 +168,7 @@ def test_bound_to_all_addresses_it_knows_through_which_it_was_asked() -> None:
         return packet + here.packed
 
     async def run() -> None:
-        resolver = Resolver("::", port, reply)
+        resolver = DnsServer("::", port, reply)
         await resolver.open()
         for address in ("127.0.0.1", "127.0.0.9", "::1"):
             for tcp in (False, True):
@@ -277,7 +277,7 @@ def test_noise_does_not_keep_it_from_answering(place: Place) -> None:
 
 
 def test_further_ports_lead_to_the_web_in_plain_and_in_tls(place: Place) -> None:
-    trusting = ssl.create_default_context(cafile=str(ensure(place.root) / "ca.pem"))
+    trusting = ssl.create_default_context(cafile=str(ensure_authority(place.root) / "ca.pem"))
     for port in place.ports:
         plain = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         plain.request("GET", "/", headers={"Host": "a.example"})
@@ -290,16 +290,16 @@ def test_further_ports_lead_to_the_web_in_plain_and_in_tls(place: Place) -> None
 
 def test_a_port_that_is_taken_is_refused_at_the_start(place: Place) -> None:
     with pytest.raises(BadRequest, match=f"cannot listen on 127.0.0.1:{place.dns}") as refused:
-        check("127.0.0.1", place.dns)
+        check_dns_port("127.0.0.1", place.dns)
     assert "choose another port" in refused.value.action
     with socket.socket(type=socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.1", 0))
         with pytest.raises(BadRequest):
-            check("127.0.0.1", other.getsockname()[1])
+            check_dns_port("127.0.0.1", other.getsockname()[1])
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="no setpriv to drop the privilege with")
-@pytest.mark.skipif(_first_free() <= 53, reason="port 53 is free for all here")
+@pytest.mark.skipif(_first_unprivileged_port() <= 53, reason="port 53 is free for all here")
 def test_a_privileged_port_is_explained() -> None:
     command = [
         "setpriv",

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.api.proxy.command import exports
+from webemu.api.proxy.command import build_exports
 
 HERE = Path(__file__)
 SERVER, AGENT = "10.53.80.53", "10.53.80.2"
@@ -150,7 +150,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
         stack.enter_context(serving(server, root))
         proxies = re.compile("(https?|all|no)_proxy", re.IGNORECASE)
         kept = {name: value for name, value in os.environ.items() if not proxies.fullmatch(name)}
-        yield Closed(server, agent, {**kept, **exports(root)})
+        yield Closed(server, agent, {**kept, **build_exports(root)})
 
 
 @contextmanager

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from webemu.api.http.head import fitted
-from webemu.api.services.origin import Reply, replay
+from webemu.api.http.head import sanitize_headers
+from webemu.api.services.origin import Response, rebuild_response
 from webemu.emulator.errors import PayloadError
 from webemu.emulator.types import Payload
 
@@ -32,8 +32,10 @@ def decode(payload: Payload) -> bytes:
     return gzip.decompress(payload.body)
 
 
-def ask(payload: Payload, method: str = "GET", **asked: str) -> Reply:
-    return replay(payload, method, {k.replace("_", "-").encode(): v.encode() for k, v in asked.items()}, decode)
+def ask(payload: Payload, method: str = "GET", **asked: str) -> Response:
+    return rebuild_response(
+        payload, method, {k.replace("_", "-").encode(): v.encode() for k, v in asked.items()}, decode
+    )
 
 
 def page(status: int = 200, body: bytes = BODY, headers: tuple[tuple[bytes, bytes], ...] = RECORDED) -> Payload:
@@ -43,7 +45,7 @@ def page(status: int = 200, body: bytes = BODY, headers: tuple[tuple[bytes, byte
 def test_status_reason_and_headers_are_the_origins() -> None:
     reply = ask(page())
     assert (reply.status, reply.reason, reply.body) == (200, b"Quite Fine", BODY)
-    kept, dropped = fitted(reply.headers)
+    kept, dropped = sanitize_headers(reply.headers)
     assert dropped == ["bad-name", "bad-value"]
     assert kept == [
         (b"Date", b"Tue, 03 Dec 2024 08:00:00 GMT"),

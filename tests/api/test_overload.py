@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.conftest import add_source
 from tests.api.test_served import PATIENCE, Running, serving
-from webemu.api.proxy.accepting import PER_TURN
+from webemu.api.proxy.accepting import MAX_ACCEPTS_PER_TURN
 
 AT_ONCE = 500
 """For some seconds of work, however quick the machine."""
@@ -88,7 +88,7 @@ def test_the_native_api_says_so_in_its_own_shape(server: Running) -> None:
 
 
 def test_a_quick_question_does_not_wait_for_the_slow_ones_before_it(server: Running) -> None:
-    waiting = [asked(server, "/retrieve", heavy(number)) for number in range(PER_TURN // 2)]
+    waiting = [asked(server, "/retrieve", heavy(number)) for number in range(MAX_ACCEPTS_PER_TURN // 2)]
     assert server.get("/v1/search?q=river")[0] == 200
     for connection in waiting:
         assert connection.getresponse().status in (200, 503)

@@ -10,7 +10,7 @@ from tests.api.test_fuzz import Asked, ask
 from tests.attacked import Attacked, attacked, received
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
-from webemu.api.services.own_hosts import PROXIED, is_here
+from webemu.api.services.own_hosts import PROXIED, is_for_this_server
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
@@ -126,9 +126,9 @@ def test_a_page_captured_at_our_own_authority_is_the_page(app: App) -> None:
 
 def test_the_ports_it_listens_on_are_its_own() -> None:
     scope = {"headers": [(b"host", b"localhost")], "scheme": "http", "server": ("10.0.0.7", 8800), PROXIED: True}
-    assert not is_here(scope, (8800,))
-    assert is_here(scope, (8800, 80))
-    assert is_here({**scope, "headers": [(b"host", b"10.0.0.7:8800")]}, ())
-    assert not is_here({**scope, "headers": [(b"host", b"10.0.0.8:8800")]}, ())
-    assert is_here({**scope, "server": ("/run/webemu.sock", None)}, ())
-    assert is_here({**scope, PROXIED: False, "headers": [(b"host", b"10.0.0.8:9")]}, ())
+    assert not is_for_this_server(scope, (8800,))
+    assert is_for_this_server(scope, (8800, 80))
+    assert is_for_this_server({**scope, "headers": [(b"host", b"10.0.0.7:8800")]}, ())
+    assert not is_for_this_server({**scope, "headers": [(b"host", b"10.0.0.8:8800")]}, ())
+    assert is_for_this_server({**scope, "server": ("/run/webemu.sock", None)}, ())
+    assert is_for_this_server({**scope, PROXIED: False, "headers": [(b"host", b"10.0.0.8:9")]}, ())

@@ -14,7 +14,7 @@ import pytest
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import create_app
-from webemu.api.pages.addresses import crumbs, readable, replay
+from webemu.api.pages.addresses import decode_for_display, replay_url, split_breadcrumbs
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
@@ -264,13 +264,13 @@ def test_hostile_texts_are_escaped(get: Get) -> None:
 
 
 def test_urls_are_shown_as_people_read_them() -> None:
-    assert readable("https://a.example/caf%C3%A9") == "https://a.example/café"
-    assert readable("https://a.example/%E2%80%AEgpj.exe") == "https://a.example/%E2%80%AEgpj.exe"
-    assert readable("https://a.example/%FF") == "https://a.example/%FF"
-    assert crumbs("https://a.example/1/2/3/4/5/6/") == ["a.example", "1", "2", "…", "5", "6"]
-    assert crumbs("javascript:alert(1)") == ["javascript:alert(1)"]
-    assert replay("javascript:alert(1)", "20240101000000") == ""
-    assert replay("https://a.example/ \"#'", "20240101000000") == "/web/20240101000000/https://a.example/%20%22%23'"
+    assert decode_for_display("https://a.example/caf%C3%A9") == "https://a.example/café"
+    assert decode_for_display("https://a.example/%E2%80%AEgpj.exe") == "https://a.example/%E2%80%AEgpj.exe"
+    assert decode_for_display("https://a.example/%FF") == "https://a.example/%FF"
+    assert split_breadcrumbs("https://a.example/1/2/3/4/5/6/") == ["a.example", "1", "2", "…", "5", "6"]
+    assert split_breadcrumbs("javascript:alert(1)") == ["javascript:alert(1)"]
+    assert replay_url("javascript:alert(1)", "20240101000000") == ""
+    assert replay_url("https://a.example/ \"#'", "20240101000000") == "/web/20240101000000/https://a.example/%20%22%23'"
 
 
 def test_related_searches_are_links(get: Get) -> None:

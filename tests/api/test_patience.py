@@ -12,8 +12,8 @@ import uvicorn
 from tests.attacked import HOST, crawled, received, until
 from webemu.api.app import create_app
 from webemu.api.proxy import idle_connections, protocol_sniffer
-from webemu.api.proxy.authority import CERTIFICATE, ensure
-from webemu.api.proxy.protocol_sniffer import Gate
+from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
+from webemu.api.proxy.protocol_sniffer import ProtocolSniffer
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
@@ -37,7 +37,7 @@ def served(root: Path) -> Iterator[tuple[uvicorn.Server, int]]:
     ):
         patched.setattr(module, name, SHORT if module is idle_connections else 1)
     app = create_app(Config(root=root, collection="c"), open_world(root / "c"))
-    server = uvicorn.Server(uvicorn.Config(app, http=Gate, ws="none", proxy_headers=False, log_config=None))
+    server = uvicorn.Server(uvicorn.Config(app, http=ProtocolSniffer, ws="none", proxy_headers=False, log_config=None))
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
@@ -79,7 +79,7 @@ def test_who_owes_something_is_left(client: socket.socket, sent: bytes) -> None:
 
 
 def test_who_is_silent_after_the_handshake_is_left(client: socket.socket, root: Path) -> None:
-    trusting = ssl.create_default_context(cafile=str(ensure(root) / CERTIFICATE))
+    trusting = ssl.create_default_context(cafile=str(ensure_authority(root) / CERTIFICATE_FILE))
     with trusting.wrap_socket(client, server_hostname=HOST) as tls:
         assert received(tls) == b""
 

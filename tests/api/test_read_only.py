@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from webemu.api.proxy.authority import ensure
+from webemu.api.proxy.authority import ensure_authority
 from webemu.emulator.errors import EmulatorError
 from webemu.index.traces import read_traces
 
@@ -49,7 +49,7 @@ def possible() -> bool:
 def test_it_serves_and_writes_down_sessions(tmp_path: Path, grow: Callable[[Path, int, str], str]) -> None:
     root, state = tmp_path / "root", tmp_path / "state"
     grow(root / "c", 1, "river port")
-    ensure(root)
+    ensure_authority(root)
     before = sorted(root.rglob("*"))
     env = {**os.environ, "WEBEMU_ROOT": str(root), "WEBEMU_COLLECTION": "c", "WEBEMU_STATE": str(state)}
     done = subprocess.run(sealed(root, sys.executable, "-c", VISIT), env=env, capture_output=True, text=True)
@@ -63,5 +63,5 @@ def test_it_serves_and_writes_down_sessions(tmp_path: Path, grow: Callable[[Path
 def test_an_authority_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EmulatorError, match="cannot be created") as raised:
-        ensure(tmp_path / "file")
+        ensure_authority(tmp_path / "file")
     assert "webemu ca --root" in raised.value.action

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.attacked import BIG, Attacked, attacked, received, reset
-from webemu.api.services.web import MAX_BODY
+from webemu.api.services.web import MAX_BODY_BYTES
 
 H = b" HTTP/1.1\r\nHost: a.example\r\n"
 CLOSE = H + b"Connection: close\r\n\r\n"
 PLAIN = b"GET /plain" + H + b"\r\n"
 POST = b"POST /" + H
-TOO_MUCH = MAX_BODY + 1
+TOO_MUCH = MAX_BODY_BYTES + 1
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.attacked import BIG, HOST, Attacked, attacked, received, reset
-from webemu.api.proxy.authority import CONTEXTS, Authority, ensure
-from webemu.api.proxy.client_hello import server_name
+from webemu.api.proxy.authority import MAX_CONTEXTS, CertificateAuthority, ensure_authority
+from webemu.api.proxy.client_hello import read_server_name
 
 REQUEST = b"GET %s HTTP/1.1\r\nHost: a.example\r\n\r\n"
 LONG = ".".join(["y" * 60] * 4)
@@ -70,16 +70,16 @@ def in_records(sent: bytes, size: int) -> bytes:
 )
 def test_the_name_is_read_from_the_hello(name: bytes, read: str) -> None:
     whole = hello(name)
-    assert server_name(whole) == read
-    assert {server_name(whole[:cut]) for cut in range(1, len(whole))} == {None}
-    assert server_name(in_records(whole, 100)) == read
-    assert server_name(in_records(whole, 1)) == read
+    assert read_server_name(whole) == read
+    assert {read_server_name(whole[:cut]) for cut in range(1, len(whole))} == {None}
+    assert read_server_name(in_records(whole, 100)) == read
+    assert read_server_name(in_records(whole, 1)) == read
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(st.binary(max_size=600), st.integers(0, 600), st.booleans())
 def test_any_bytes_have_a_name_or_none(noise: bytes, cut: int, is_hello: bool) -> None:
-    name = server_name((HELLO[:cut] if is_hello else b"\x16\x03\x01") + noise)
+    name = read_server_name((HELLO[:cut] if is_hello else b"\x16\x03\x01") + noise)
     assert name is None or name.isascii()
 
 
@@ -218,13 +218,13 @@ def names_in(client: ssl.SSLSocket) -> list[str]:
 
 @pytest.mark.slow
 def test_ten_thousand_names_take_bounded_memory(tmp_path: Path) -> None:
-    authority = Authority(ensure(tmp_path))
-    kept = authority.context("host-0.example")
-    assert authority.context("host-0.example") is kept
-    for number in range(CONTEXTS):
-        authority.context(f"first-{number}.example")
+    authority = CertificateAuthority(ensure_authority(tmp_path))
+    kept = authority.tls_context("host-0.example")
+    assert authority.tls_context("host-0.example") is kept
+    for number in range(MAX_CONTEXTS):
+        authority.tls_context(f"first-{number}.example")
     full = psutil.Process().memory_info().rss
-    for number in range(10_000 - CONTEXTS):
-        authority.context(f"host-{number}.example")
+    for number in range(10_000 - MAX_CONTEXTS):
+        authority.tls_context(f"host-{number}.example")
     assert psutil.Process().memory_info().rss - full < 16 << 20
-    assert authority.context("host-0.example") is not kept
+    assert authority.tls_context("host-0.example") is not kept

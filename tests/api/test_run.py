@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.api.proxy.namespace_init import obey
-from webemu.api.proxy.run import possible
+from webemu.api.proxy.namespace_init import run_and_forward_signals
+from webemu.api.proxy.run import find_unshare_flags
 
 PAGE = html("Harbour", "The river port.")
 WEBEMU = [sys.executable, "-m", "webemu.emulator.cli"]
 AS_USER = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
 """Root who may make a network only in a user namespace of his own, as all others may."""
-PROBLEM = possible()[2]
+PROBLEM = find_unshare_flags()[2]
 needs_network = pytest.mark.skipif(bool(PROBLEM), reason=f"no network of its own: {PROBLEM}")
 needs_setpriv = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
 TELL = "print(json.load(u.urlopen('http://webemu:8800/v1/stats'))['process']['pid'], flush=True)"
@@ -128,7 +128,7 @@ def test_without_the_powers_of_root_the_command_has_none_over_the_network(root: 
     [(["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -KILL $$"], 137), (["no-such-command"], 127), (["/"], 126)],
 )
 def test_the_status_is_what_a_shell_would_say(command: list[str], status: int) -> None:
-    assert obey(command, dict(os.environ)) == status
+    assert run_and_forward_signals(command, dict(os.environ)) == status
 
 
 def test_the_end_of_the_command_is_seen_where_another_thread_takes_its_signal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_the_end_of_the_command_is_seen_where_another_thread_takes_its_signal(mo
     other = threading.Thread(target=ended.wait)
     other.start()
     try:
-        assert obey(["sh", "-c", "exit 7"], dict(os.environ)) == 7
+        assert run_and_forward_signals(["sh", "-c", "exit 7"], dict(os.environ)) == 7
     finally:
         ended.set()
         other.join()

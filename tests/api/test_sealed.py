@@ -98,5 +98,5 @@ def test_no_door_to_the_web_asks_anybody(app: App, outbound: list[tuple[str, obj
     assert ask(app.doors.web, ["/collinfo.json"], "https://index.commoncrawl.org") == [200]
     assert ask(app.doors.web, ["/search?q=harbour&api_key=k"], "https://google.serper.dev") == [200]
     assert ask(app.doors.web, ["/"], "https://b.example") == [502]
-    assert app.doors.context("a.example") is app.doors.context("a.example")
+    assert app.doors.tls_context("a.example") is app.doors.tls_context("a.example")
     assert outbound == []

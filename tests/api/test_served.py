@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from webemu.index.manifest import switch
+from webemu.index.manifest import set_current
 
 Grow = Callable[[Path, int, str], str]
 SEARCH = "/v1/search?q=river+port&size=7"
@@ -123,10 +123,10 @@ class Load:
 
 def test_switching_forth_and_back_under_load_drops_nothing(collection: Path, snapshots: tuple[str, str]) -> None:
     first, second = snapshots
-    switch(collection, first)
+    set_current(collection, first)
     with serving(collection, "--cache-mb", "0") as server, Load(server, 4) as load:
         for wanted in (second, first, second, first):
-            switch(collection, wanted)
+            set_current(collection, wanted)
             until(lambda wanted=wanted: bool(load.got) and load.got[-1][1] == wanted)
     assert load.failed == []
     assert {status for status, _, _ in load.got} == {200}
@@ -136,7 +136,7 @@ def test_switching_forth_and_back_under_load_drops_nothing(collection: Path, sna
 
 
 def test_workers_and_restarts_give_the_same_bytes(collection: Path, snapshots: tuple[str, str]) -> None:
-    switch(collection, snapshots[0])
+    set_current(collection, snapshots[0])
     with serving(collection, "--workers", "2") as server:
         of_two = server.pids(2)
     with serving(collection) as server:
@@ -146,7 +146,7 @@ def test_workers_and_restarts_give_the_same_bytes(collection: Path, snapshots: t
 
 
 def test_workers_are_counted_as_one_and_the_dead_too(collection: Path, snapshots: tuple[str, str]) -> None:
-    switch(collection, snapshots[0])
+    set_current(collection, snapshots[0])
 
     def counted(server: Running) -> tuple[float, float]:
         """Searches answered, and workers."""
@@ -182,13 +182,13 @@ def test_a_server_without_a_snapshot_waits_for_one(tmp_path: Path, grow: Grow) -
 
 
 def test_a_snapshot_that_cannot_be_opened_leaves_the_old_one(collection: Path, snapshots: tuple[str, str]) -> None:
-    switch(collection, snapshots[0])
+    set_current(collection, snapshots[0])
     with serving(collection) as server:
         assert server.get("/health")[0] == 200
         (collection / "CURRENT").write_text("0123456789abcdef\n")
         time.sleep(2.5)
         assert server.get(SEARCH)[:2] == (200, snapshots[0])
-        switch(collection, snapshots[1])
+        set_current(collection, snapshots[1])
         until(lambda: server.get(SEARCH)[1] == snapshots[1])
 
 
@@ -248,7 +248,7 @@ def alive(pid: int) -> bool:
 
 
 def test_the_line_tells_how_to_try_it(collection: Path, snapshots: tuple[str, str]) -> None:
-    switch(collection, snapshots[0])
+    set_current(collection, snapshots[0])
     with serving(collection) as server:
         for said in ("one", snapshots[0], f"http://127.0.0.1:{server.port}", "curl"):
             assert said in server.line

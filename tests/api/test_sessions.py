@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from webemu.emulator.session import inline
-from webemu.index.exports import clickstream, conversations, lines
+from webemu.emulator.session import encode_inline_policy
+from webemu.index.exports import format_clickstream, format_conversations, format_lines
 from webemu.index.traces import read_traces
 
 Grow = Callable[[Path, int, str], str]
@@ -142,7 +142,7 @@ def test_a_session_without_a_policy_has_its_day_in_the_native_api_too(server: Se
 
 
 def test_a_policy_is_carried_without_a_call(server: Server) -> None:
-    name = inline(json.dumps({"rollout": "inline", "budget": {"searches": 1}}).encode())
+    name = encode_inline_policy(json.dumps({"rollout": "inline", "budget": {"searches": 1}}).encode())
     assert server.json("GET", f"/s/{name}{SEARCH}")[0] == 200
     status, told = server.json("GET", SEARCH, Authorization=f"Bearer {name}")
     assert (status, told["error"]["reason"]) == (429, "out-of-budget")
@@ -260,7 +260,7 @@ def test_failures_of_ours_are_told_apart(tmp_path: Path, grow: Grow) -> None:
     with serving(tmp_path / "c") as server:
         status, headers, _ = server.ask("POST", "/v1/sessions", b"{}")
         assert (status, headers["x-webemu-failure"]) == (503, "infrastructure")
-        name = inline(b'{"weather": {"errors": 1}}')
+        name = encode_inline_policy(b'{"weather": {"errors": 1}}')
         for path in ("/v1/search?q=a", "/serper/search?q=a", "/search?q=a"):
             status, headers, _ = server.ask("GET", f"/s/{name}{path}")
             named = {key.lower(): value for key, value in headers.items()}
@@ -389,17 +389,17 @@ def test_traces_are_written_and_exported(tmp_path: Path, grow: Grow) -> None:
     ]  # fmt: skip
     assert rows[0].shown == tuple(hit["url"] for hit in found)
     assert {(row.session, row.task, row.rollout) for row in rows} == {(session, "t", "r")}
-    assert [json.loads(line)["query"] for line in lines(rows)] == ["river port", "", "", ""]
-    told = json.loads(next(conversations(rows)))
+    assert [json.loads(line)["query"] for line in format_lines(rows)] == ["river port", "", "", ""]
+    told = json.loads(next(format_conversations(rows)))
     assert [message["role"] for message in told["messages"]] == ["assistant", "tool"] * 3
-    assert set(clickstream(rows)) == {
+    assert set(format_clickstream(rows)) == {
         f"other-search\t{found[1]['url']}\texternal\t1", f"{found[1]['url']}\t{found[0]['url']}\tlink\t1",
     }  # fmt: skip
     where = ["--root", str(tmp_path), "--collection", "c", "--format", "clickstream"]
     out = subprocess.run(
         [sys.executable, "-m", "webemu.emulator.cli", "traces", *where], capture_output=True, text=True
     )
-    assert out.stdout.splitlines() == list(clickstream(rows))
+    assert out.stdout.splitlines() == list(format_clickstream(rows))
 
 
 def test_resets_are_resets_through_tls_and_tunnels_too(server: Server) -> None:

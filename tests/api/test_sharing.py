@@ -14,7 +14,7 @@ import pytest
 
 from tests.api.test_sessions import HEAVY, Server, serving
 from tests.crawls import Seen, html, ingest, write
-from webemu.emulator.session import inline
+from webemu.emulator.session import encode_inline_policy
 
 WORDS = "river port harbour bridge ferry quay lock mill".split()
 PAGES = 24
@@ -128,7 +128,7 @@ def test_a_budget_ends_though_the_work_was_done_before(remembering: Server) -> N
 def test_all_at_once_are_written_down_once_each(remembering: Server) -> None:
     """Also where they wait for the same page, and where the policy travels in the name."""
     sessions = [remembering.open(task="at once", seed=number) for number in range(40)]
-    sessions += [inline(json.dumps({"rollout": str(number)}).encode()) for number in range(8)]
+    sessions += [encode_inline_policy(json.dumps({"rollout": str(number)}).encode()) for number in range(8)]
     path = "/v1/fetch?url=https://site4.example/4&format=markdown"
     with ThreadPoolExecutor(16) as threads:
         got = list(threads.map(lambda session: remembering.ask("GET", f"/s/{session}{path}"), sessions))

@@ -13,15 +13,17 @@ from typing import Any
 
 import pytest
 
-from webemu.api.runtime.batch_sharing import PIECE, Siblings
+from webemu.api.runtime.batch_sharing import CHUNK_SIZE, WorkerPeers
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.types import Query
-from webemu.emulator.world import MANY, World
+from webemu.emulator.world import MIN_SHARED_QUERIES, World
 from webemu.index.open import open_world
 
 Grow = Callable[[Path, int, str], str]
 WORDS = ["lighthouse", "harbour", "pier", "number", "page", "tells"]
-QUERIES = [Query(f"{WORDS[n % 6]} {n % 40} {WORDS[n % 5]} {n}", 1, 3) for n in range(MANY + 3 * PIECE + 7)]
+QUERIES = [
+    Query(f"{WORDS[n % 6]} {n % 40} {WORDS[n % 5]} {n}", 1, 3) for n in range(MIN_SHARED_QUERIES + 3 * CHUNK_SIZE + 7)
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +38,12 @@ def web(collection: Path) -> World:
     return open_world(collection)
 
 
-def helping(folder: Path, name: str, world: World, asked: list[str]) -> Siblings:
+def helping(folder: Path, name: str, world: World, asked: list[str]) -> WorkerPeers:
     def world_of(snapshot: str) -> World:
         asked.append(snapshot)
         return world
 
-    one = Siblings(folder, name, world_of)
+    one = WorkerPeers(folder, name, world_of)
     one.open()
     return one
 
@@ -49,8 +51,8 @@ def helping(folder: Path, name: str, world: World, asked: list[str]) -> Siblings
 def test_others_help_and_nothing_changes(tmp_path: Path, web: World) -> None:
     asked: list[str] = []
     helpers = [helping(tmp_path, name, web, asked) for name in ("a", "b")]
-    me = Siblings(tmp_path, "me", lambda _: web)
-    assert me.share(web, QUERIES) == [web.passages_of(query) for query in QUERIES]
+    me = WorkerPeers(tmp_path, "me", lambda _: web)
+    assert me.run_batch(web, QUERIES) == [web.search_passages(query) for query in QUERIES]
     assert asked
     assert set(asked) == {web.snapshot}
     for helper in helpers:
@@ -61,10 +63,12 @@ def test_who_does_not_answer_is_done_without(tmp_path: Path, web: World) -> None
     def lost(snapshot: str) -> World:
         raise SnapshotError(f"{snapshot} is gone")
 
-    broken = Siblings(tmp_path, "broken", lost)
+    broken = WorkerPeers(tmp_path, "broken", lost)
     broken.open()
     (tmp_path / "dead.sock").touch()
-    assert Siblings(tmp_path, "me", lambda _: web).share(web, QUERIES) == [web.passages_of(one) for one in QUERIES]
+    assert WorkerPeers(tmp_path, "me", lambda _: web).run_batch(web, QUERIES) == [
+        web.search_passages(one) for one in QUERIES
+    ]
     assert [path.name for path in tmp_path.iterdir()] == ["broken.sock"]
     broken.close()
 
@@ -84,7 +88,7 @@ def test_workers_of_a_server_share_a_batch(collection: Path) -> None:
         assert found is not None
         try:
             whole = retrieve(found[0], len(QUERIES))
-            assert whole[: MANY - 1] == retrieve(found[0], MANY - 1)
+            assert whole[: MIN_SHARED_QUERIES - 1] == retrieve(found[0], MIN_SHARED_QUERIES - 1)
             assert [len(one) for one in whole] == [3] * len(QUERIES)
         finally:
             os.kill(process.pid, signal.SIGTERM)

@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from webemu.agent_client import Client
-from webemu.api.proxy.unix import listening
-from webemu.emulator.config import Config, load
+from webemu.api.proxy.unix import open_unix_listener
+from webemu.emulator.config import Config, load_config
 from webemu.emulator.errors import BadRequest
 
 PATIENCE = 30.0
@@ -175,22 +175,22 @@ def test_tls_without_a_name_is_spoken_to(collection: Path, path: Path) -> None:
 
 def test_what_is_no_socket_is_not_replaced(path: Path) -> None:
     path.write_text("a letter")
-    with pytest.raises(BadRequest, match="it is not a socket"), listening(path):
+    with pytest.raises(BadRequest, match="it is not a socket"), open_unix_listener(path):
         pass
     assert path.read_text() == "a letter"
 
 
 @pytest.mark.parametrize("name", ["none/web.sock", "x" * 120])
 def test_paths_that_cannot_be_say_what_to_do(path: Path, name: str) -> None:
-    with pytest.raises(BadRequest, match="cannot listen on") as refused, listening(path.parent / name):
+    with pytest.raises(BadRequest, match="cannot listen on") as refused, open_unix_listener(path.parent / name):
         pass
     assert "an existing folder" in refused.value.action
 
 
 def test_the_file_of_a_later_server_is_left(path: Path) -> None:
-    with listening(path) as first:
+    with open_unix_listener(path) as first:
         first.close()
-        with listening(path):
+        with open_unix_listener(path):
             pass
         assert not path.exists()
         path.touch()
@@ -220,4 +220,6 @@ def test_of_many_that_start_at_once_one_listens(path: Path) -> None:
 def test_the_setting() -> None:
     assert Config().socket_path is None
     assert Config(uds="").socket_path is None
-    assert load({}, {"WEBEMU_UDS": "/run/web.sock", "WEBEMU_CONFIG": os.devnull}).socket_path == Path("/run/web.sock")
+    assert load_config({}, {"WEBEMU_UDS": "/run/web.sock", "WEBEMU_CONFIG": os.devnull}).socket_path == Path(
+        "/run/web.sock"
+    )

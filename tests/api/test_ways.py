@@ -18,32 +18,32 @@ from webemu.agent_client import AsyncClient, Client, calls
 from webemu.agent_client.responses import Response
 from webemu.api.app import App, create_app
 from webemu.api.proxy.listener import listen
-from webemu.api.proxy.protocol_sniffer import Gate
-from webemu.api.proxy.unix import listening
+from webemu.api.proxy.protocol_sniffer import ProtocolSniffer
+from webemu.api.proxy.unix import open_unix_listener
 from webemu.emulator.config import Config
 from webemu.rl.environment import Episode
 from webemu.rl.tasks import Task
 
 QUERIES = ["river port", "port -page", '"river port"', "nothing of the kind", "", "ü \x00 %2B&=#", "x" * 9000]
 PAGES = ["https://site1-1.example/1", "https://site0-1.example/0", "https://gone.example/", "no URL", ""]
-ASKED: list[calls.Call[Any]] = [
+ASKED: list[calls.ApiCall[Any]] = [
     calls.health(),
     *(calls.search(query, page, 7) for query in QUERIES for page in (1, 2)),
     calls.search("river", as_of="2024-01-01"),
     calls.search("river", as_of="no day"),
     calls.search("river", engine="none"),
     calls.search("river", 10**9, 10**9),
-    *(calls.page(url, view) for url in PAGES for view in ("text", "markdown", "links")),
-    calls.page(PAGES[0], start=9, length=9),
-    calls.page(PAGES[0], line=0, lines=1),
-    *(calls.raw(url) for url in PAGES),
+    *(calls.open_page(url, view) for url in PAGES for view in ("text", "markdown", "links")),
+    calls.open_page(PAGES[0], start=9, length=9),
+    calls.open_page(PAGES[0], line=0, lines=1),
+    *(calls.open_raw(url) for url in PAGES),
     *(calls.find(url, "river") for url in PAGES),
     *calls.search_many([*QUERIES, *(f"river {n}" for n in range(100))]),
     *calls.open_many(PAGES),
-    calls.Call("/v1/none", lambda response: response),
-    calls.Call("/v1/search?q=%ff%00&size=1&q=river", lambda response: response),
-    calls.Call("/v1/search", lambda response: response, b"no JSON"),
-    calls.Call("/v1/search", lambda response: response, b"x" * 8_000_001),
+    calls.ApiCall("/v1/none", lambda response: response),
+    calls.ApiCall("/v1/search?q=%ff%00&size=1&q=river", lambda response: response),
+    calls.ApiCall("/v1/search", lambda response: response, b"no JSON"),
+    calls.ApiCall("/v1/search", lambda response: response, b"x" * 8_000_001),
 ]
 """Calls that the native API answers with 200, 400, 404, 405, 413, 422 and 5xx."""
 
@@ -66,9 +66,9 @@ def serving(app: App, loop: str = "uvloop") -> Iterator[tuple[uvicorn.Server, st
     """A server as `webemu serve` composes it, in a thread; its addresses over TCP and a Unix socket."""
     with tempfile.TemporaryDirectory(prefix="webemu") as folder:
         path = Path(folder) / "web.sock"
-        with listen("127.0.0.1", 0) as tcp, listening(path) as local:
+        with listen("127.0.0.1", 0) as tcp, open_unix_listener(path) as local:
             settings = uvicorn.Config(
-                app, interface="asgi3", http=Gate, ws="none", loop=loop, lifespan="on", log_config=None,
+                app, interface="asgi3", http=ProtocolSniffer, ws="none", loop=loop, lifespan="on", log_config=None,
                 proxy_headers=False, server_header=False,
             )  # fmt: skip
             server = uvicorn.Server(settings)

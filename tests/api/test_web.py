@@ -107,7 +107,7 @@ def test_a_sitemap_is_made_of_the_pages_where_none_was_captured(get: Get) -> Non
 
 
 def test_a_large_sitemap_is_an_index_of_parts(get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sitemap, "PER_FILE", 3)
+    monkeypatch.setattr(sitemap, "MAX_URLS_PER_FILE", 3)
     parts = locations(get(f"{SITE}/sitemap.xml"))
     assert parts == [f"{SITE}/sitemap-1.xml", f"{SITE}/sitemap-2.xml"]
     assert [len(locations(get(part))) for part in parts] == [3, 1]

@@ -13,7 +13,7 @@ from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
-from webemu.index.wiki import article
+from webemu.index.wiki import parse_article
 
 HOST = "https://en.wikipedia.org"
 HEAD = '<meta name="generator" content="MediaWiki 1.43.0-wmf.5">'
@@ -418,11 +418,11 @@ def test_nothing_that_is_asked_breaks_it(ask: Callable[..., httpx.Response], val
     ],
 )
 def test_hostile_markup_is_read(body: str) -> None:
-    page = article(f'<div id="mw-content-text"><div class="mw-parser-output">{body}', f"{HOST}/wiki/X")
+    page = parse_article(f'<div id="mw-content-text"><div class="mw-parser-output">{body}', f"{HOST}/wiki/X")
     assert page is not None
     assert len(page.sections) <= 1000
 
 
 @pytest.mark.parametrize("page", ["<p>no wiki", "<meta name=generator content='WordPress 6'><p id=content>x", ""])
 def test_other_pages_are_no_articles(page: str) -> None:
-    assert article(page, f"{HOST}/wiki/X") is None
+    assert parse_article(page, f"{HOST}/wiki/X") is None

@@ -15,8 +15,8 @@ from wikipedia.exceptions import DisambiguationError, PageError, RedirectError
 
 from tests.crawls import Seen, write
 from webemu.worlds.graph import Graph, Town
-from webemu.worlds.invent import invent
-from webemu.worlds.site_directory import draw_atlas
+from webemu.worlds.invent import invent_graph
+from webemu.worlds.site_directory import assign_addresses
 
 PAGES, SEED = 400, 3
 LEXICON = "http://en.openlexicon.org/w/api.php"
@@ -74,13 +74,13 @@ def lexicon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    return invent(SEED, PAGES)
+    return invent_graph(SEED, PAGES)
 
 
 @pytest.fixture(scope="module")
 def town(graph: Graph) -> Town:
     """A town of a name of its own, with people born there."""
-    natives = draw_atlas(graph, 0).natives
+    natives = assign_addresses(graph, 0).people_born_in
     return next(town for town in graph.towns if town.title == town.name and natives.get(town.key))
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.clients.conftest import LEXICON, Server
 from webemu.agent_client import AsyncClient, Browser, Client
 from webemu.agent_client.gpt_oss import Backend
-from webemu.agent_client.tokens import approximate, best
+from webemu.agent_client.tokens import approximate_token_offset, default_token_offset
 
 simple = pytest.importorskip("gpt_oss.tools.simple_browser", reason="gpt-oss is not installed (it needs Python 3.12)")
 harmony = pytest.importorskip("openai_harmony", reason="openai-harmony is not installed")
@@ -67,7 +67,7 @@ def of_ours(server: Server, budget: int) -> list[str]:
 
 @pytest.mark.parametrize("budget", [EVERYTHING, 1024, 100])
 def test_the_same_calls_give_the_same_text(server: Server, budget: int) -> None:
-    if budget < EVERYTHING and best() is approximate:
+    if budget < EVERYTHING and default_token_offset() is approximate_token_offset:
         pytest.skip("the vocabulary of o200k_base is not in tiktoken's cache")
     theirs, ours = of_the_original(server, budget), of_ours(server, budget)
     assert list(zip(CALLS, ours, strict=True)) == list(zip(CALLS, theirs, strict=True))

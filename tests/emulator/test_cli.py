@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from webemu.emulator import config, ending
 from webemu.emulator.cli import COMMANDS, app
-from webemu.emulator.extras import EXTRAS, install
+from webemu.emulator.extras import EXTRAS, install_command
 
 HOUSE = Path(__file__).parents[2]
 ROOMS = ("emulator", "index", "ingest", "worlds", "api", "agent_client", "rl")
@@ -180,9 +180,9 @@ def test_every_package_that_is_imported_is_in_the_table() -> None:
 
 def test_the_install_line_goes_to_the_clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(HOUSE)
-    assert install(["rl", "server"]) == "pip install '.[server,rl]' -c constraints.txt"
+    assert install_command(["rl", "server"]) == "pip install '.[server,rl]' -c constraints.txt"
     monkeypatch.chdir(tmp_path)
-    assert install(["rl"]) == f"cd {HOUSE} && pip install '.[rl]' -c constraints.txt"
+    assert install_command(["rl"]) == f"cd {HOUSE} && pip install '.[rl]' -c constraints.txt"
 
 
 def webemu(*words: str, **environ: str) -> tuple[int, str, str]:
@@ -270,13 +270,13 @@ def corrupt() -> Exception:
 def test_any_error_is_a_line_and_what_to_do(
     error: Exception, said: str, action: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert ending.report(error) == 1
+    assert ending.print_error(error) == 1
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert said in lines[0]
     assert action in lines[1]
     monkeypatch.setenv("WEBEMU_TRACEBACK", "1")
-    ending.report(error)
+    ending.print_error(error)
     assert capsys.readouterr().err.splitlines()[-2:] == lines
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from webemu.emulator.dates import day_number, day_text, parse_span, parse_time
+from webemu.emulator.dates import format_day, parse_date_range, parse_time, to_day_number
 from webemu.emulator.errors import BadRequest
 
 
@@ -30,13 +30,13 @@ def test_nonsense_is_a_bad_request(text: str) -> None:
 
 
 def test_spans() -> None:
-    assert parse_span("2024") == (date(2024, 1, 1), date(2024, 12, 31))
-    assert parse_span("2024-02") == (date(2024, 2, 1), date(2024, 2, 29))
-    assert parse_span("2024/2/3") == (date(2024, 2, 3), date(2024, 2, 3))
-    assert parse_span("2024-13") is None
-    assert parse_span("yesterday") is None
+    assert parse_date_range("2024") == (date(2024, 1, 1), date(2024, 12, 31))
+    assert parse_date_range("2024-02") == (date(2024, 2, 1), date(2024, 2, 29))
+    assert parse_date_range("2024/2/3") == (date(2024, 2, 3), date(2024, 2, 3))
+    assert parse_date_range("2024-13") is None
+    assert parse_date_range("yesterday") is None
 
 
 def test_day_numbers_round_trip() -> None:
-    assert day_number(date(1970, 1, 2)) == 1
-    assert day_text(day_number(date(2024, 11, 30))) == "2024-11-30"
+    assert to_day_number(date(1970, 1, 2)) == 1
+    assert format_day(to_day_number(date(2024, 11, 30))) == "2024-11-30"

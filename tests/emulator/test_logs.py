@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from webemu.emulator.logs import PER_SECOND, JsonLines, Seldom, TextLines, event
+from webemu.emulator.logs import MAX_LINES_PER_SECOND, JsonFormatter, LogRateLimiter, TextFormatter, event_extra
 
 HOSTILE = "a\r\n2026-01-01T00:00:00.000Z ERROR 1 webemu: forged\x1b[2J\x9b\u2028\u202e\u200b\ud83d ünï \x00"
 FIRST = ["time", "level", "logger", "pid", "event", "message"]
@@ -23,7 +23,9 @@ def record(message: str, *arguments: object, error: BaseException | None = None,
 
 
 def test_a_json_line_has_what_programs_look_for() -> None:
-    said = json.loads(JsonLines().format(record("opened %s", "x", **event("snapshot_opened", snapshot="x", seconds=2))))
+    said = json.loads(
+        JsonFormatter().format(record("opened %s", "x", **event_extra("snapshot_opened", snapshot="x", seconds=2)))
+    )
     assert list(said) == [*FIRST, "snapshot", "seconds"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", said["time"])
     assert (said["level"], said["logger"], said["event"]) == ("warning", "webemu.test", "snapshot_opened")
@@ -31,28 +33,30 @@ def test_a_json_line_has_what_programs_look_for() -> None:
 
 
 def test_what_a_library_says_is_an_event_too() -> None:
-    assert json.loads(JsonLines().format(record("hello")))["event"] == "log"
+    assert json.loads(JsonFormatter().format(record("hello")))["event"] == "log"
 
 
-@pytest.mark.parametrize("lines", [JsonLines(), TextLines()])
+@pytest.mark.parametrize("lines", [JsonFormatter(), TextFormatter()])
 def test_hostile_text_neither_ends_a_line_nor_reaches_the_terminal(lines: logging.Formatter) -> None:
-    line = lines.format(record("asked %s", HOSTILE, **event("defect", asked=HOSTILE)))
+    line = lines.format(record("asked %s", HOSTILE, **event_extra("defect", asked=HOSTILE)))
     assert line.isprintable()
     assert len(line.splitlines()) == 1
     line.encode()
 
 
 def test_json_gives_the_text_back() -> None:
-    assert json.loads(JsonLines().format(record("asked", **event("defect", asked=HOSTILE))))["asked"] == HOSTILE
+    assert (
+        json.loads(JsonFormatter().format(record("asked", **event_extra("defect", asked=HOSTILE))))["asked"] == HOSTILE
+    )
 
 
 def test_people_read_letters_of_any_script() -> None:
-    line = TextLines().format(record("asked %s", "größe 東京\n"))
+    line = TextFormatter().format(record("asked %s", "größe 東京\n"))
     assert line.endswith("webemu.test: asked größe 東京\\n")
 
 
 def test_no_field_takes_the_place_of_what_every_line_has() -> None:
-    said = json.loads(JsonLines().format(record("hello", **event("defect", level="debug", pid=0))))
+    said = json.loads(JsonFormatter().format(record("hello", **event_extra("defect", level="debug", pid=0))))
     assert (said["level"], said["pid"] > 0) == ("warning", True)
 
 
@@ -61,17 +65,19 @@ def test_a_traceback_is_indented_so_that_it_forges_no_line() -> None:
         raise ValueError(HOSTILE)
     except ValueError as error:
         made = record("failed", error=error)
-    first, *others = TextLines().format(made).split("\n")
+    first, *others = TextFormatter().format(made).split("\n")
     assert first.endswith("failed")
     assert all(line.startswith("    ") and line.isprintable() for line in others)
-    said = json.loads(JsonLines().format(made))
+    said = json.loads(JsonFormatter().format(made))
     assert "ValueError" in said["exception"]
     assert sys.exc_info() == (None, None, None)
 
 
 def test_lines_are_seldom_and_those_left_out_are_counted() -> None:
     now = [10.0]
-    seldom = Seldom(lambda: now[0])
-    assert [seldom.left_out() for _ in range(PER_SECOND + 7)] == [0] * PER_SECOND + [None] * 7
+    seldom = LogRateLimiter(lambda: now[0])
+    assert [seldom.suppressed_count() for _ in range(MAX_LINES_PER_SECOND + 7)] == [0] * MAX_LINES_PER_SECOND + [
+        None
+    ] * 7
     now[0] = 11.0
-    assert [seldom.left_out(), seldom.left_out()] == [7, 0]
+    assert [seldom.suppressed_count(), seldom.suppressed_count()] == [7, 0]

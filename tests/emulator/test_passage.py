@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webemu.emulator.passage import SIZE, passage
-from webemu.emulator.relevance import relevance
-from webemu.index.records import passages
+from webemu.emulator.passage import PASSAGE_CHARS, extract_passage
+from webemu.emulator.relevance import score_texts
+from webemu.index.records import split_passages
 
 SENTENCES = [
     f"In the year {year} the council built bridge number {year - 1700} over the river." for year in range(1700, 1800)
@@ -14,10 +14,10 @@ SENTENCES = [
 TEXT = "\n\n".join(SENTENCES)
 
 
-@pytest.mark.parametrize("number", range(len(passages(TEXT))))
+@pytest.mark.parametrize("number", range(len(split_passages(TEXT))))
 def test_a_passage_is_of_whole_sentences_around_the_snippet(number: int) -> None:
-    snippet = passages(TEXT)[number]
-    found = passage(TEXT, snippet)
+    snippet = split_passages(TEXT)[number]
+    found = extract_passage(TEXT, snippet)
     assert snippet in found
     assert found.startswith("In the year ")
     assert found.endswith("river.")
@@ -25,43 +25,43 @@ def test_a_passage_is_of_whole_sentences_around_the_snippet(number: int) -> None
 
 
 def test_a_passage_at_the_end_reaches_back() -> None:
-    found = passage(TEXT, passages(TEXT)[-1])
+    found = extract_passage(TEXT, split_passages(TEXT)[-1])
     assert found.endswith(SENTENCES[-1])
-    assert len(found) > SIZE - 160
+    assert len(found) > PASSAGE_CHARS - 160
 
 
 def test_a_short_text_is_given_whole_with_its_lines() -> None:
     text = "\n".join(f"word{n}" for n in range(150))
-    assert passage(text, "word7") == text
-    assert passage("", "") == ""
+    assert extract_passage(text, "word7") == text
+    assert extract_passage("", "") == ""
 
 
 def test_texts_without_sentences_end_with_words() -> None:
     text = "harbour " * 500
-    found = passage(text, passages(text)[3])
+    found = extract_passage(text, split_passages(text)[3])
     assert set(found.split()) == {"harbour"}
-    assert SIZE - 160 <= len(found) <= SIZE + 80
+    assert PASSAGE_CHARS - 160 <= len(found) <= PASSAGE_CHARS + 80
 
 
 def test_scripts_without_spaces_end_with_sentences() -> None:
     text = "東京都は日本の首都である。" * 200
-    found = passage(text, passages(text)[2])
+    found = extract_passage(text, split_passages(text)[2])
     assert found.startswith("東京都")
     assert found.endswith("。")
 
 
 @given(st.text(alphabet="ab .\n\t。", min_size=1, max_size=6000), st.integers(0, 63))
 def test_any_snippet_of_any_text_is_in_its_passage(text: str, number: int) -> None:
-    cut = passages(text)
+    cut = split_passages(text)
     snippet = cut[number % len(cut)] if cut else ""
-    found = " ".join(passage(text, snippet).split())
+    found = " ".join(extract_passage(text, snippet).split())
     assert snippet in found
     assert found in " ".join(text.split())
 
 
 def test_rare_words_count_more_and_long_texts_less() -> None:
     texts = [["the", "opera"], ["the", "the"], ["the", "opera", "of", "many", "words", "more"], []]
-    scores = relevance({"the": 900, "opera": 3}, texts, 1000)
+    scores = score_texts({"the": 900, "opera": 3}, texts, 1000)
     assert scores[0] > scores[2] > scores[1] > scores[3] == 0
-    assert relevance({}, texts, 1000) == [0, 0, 0, 0]
-    assert relevance({"the": 1}, [], 1000) == []
+    assert score_texts({}, texts, 1000) == [0, 0, 0, 0]
+    assert score_texts({"the": 1}, [], 1000) == []

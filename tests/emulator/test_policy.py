@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from webemu.emulator.blocklist import Blocklist
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.ngrams import WORDS, ngrams
-from webemu.emulator.policy import Blocked, Policy, as_json, identity, make_policy, read_policy
-from webemu.emulator.session import inline, parse
-from webemu.emulator.warc_range import Unreadable, records
+from webemu.emulator.ngrams import NGRAM_WORDS, hash_ngrams
+from webemu.emulator.policy import Blocked, Policy, parse_policy, policy_fingerprint, policy_from_json, policy_to_json
+from webemu.emulator.session import encode_inline_policy, parse_session
+from webemu.emulator.warc_range import MalformedWarcRange, read_record_headers
 from webemu.emulator.weather import RATES, Latency
 
 
 def test_nothing_said_is_the_usual() -> None:
-    assert make_policy({}) == Policy() == make_policy({"blocked": None, "weather": {}})
-    assert as_json(Policy()) == {}
-    assert not Policy().guards
+    assert policy_from_json({}) == Policy() == policy_from_json({"blocked": None, "weather": {}})
+    assert policy_to_json(Policy()) == {}
+    assert not Policy().restricts_content
 
 
 def test_a_policy_survives_json() -> None:
@@ -33,18 +33,18 @@ def test_a_policy_survives_json() -> None:
         "budget": {"searches": 0},
         "weather": {"errors": 0.5, "latency": {"kind": "uniform", "ms": 3.0, "spread": 1.0}},
     }
-    policy = make_policy(told)
+    policy = policy_from_json(told)
     assert policy.as_of == datetime(2024, 5, 1, tzinfo=UTC)
     assert policy.weather.latency == Latency("uniform", 3.0, 1.0)
-    assert as_json(policy) == told
-    assert make_policy(as_json(policy)) == policy
+    assert policy_to_json(policy) == told
+    assert policy_from_json(policy_to_json(policy)) == policy
 
 
 def test_identity_is_of_what_is_meant() -> None:
-    one = make_policy({"blocked": {"domains": ["b", "a"]}, "seed": 1, "as_of": "2024-01-02"})
-    two = make_policy({"as_of": "20240102", "seed": 1, "blocked": {"domains": ["a", "b", "a"], "urls": []}})
-    assert identity(one) == identity(two)
-    assert identity(one) != identity(make_policy({"blocked": {"domains": ["a"]}, "seed": 1}))
+    one = policy_from_json({"blocked": {"domains": ["b", "a"]}, "seed": 1, "as_of": "2024-01-02"})
+    two = policy_from_json({"as_of": "20240102", "seed": 1, "blocked": {"domains": ["a", "b", "a"], "urls": []}})
+    assert policy_fingerprint(one) == policy_fingerprint(two)
+    assert policy_fingerprint(one) != policy_fingerprint(policy_from_json({"blocked": {"domains": ["a"]}, "seed": 1}))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_identity_is_of_what_is_meant() -> None:
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(value: Any) -> None:
     with pytest.raises(BadRequest):
-        make_policy(value)
+        policy_from_json(value)
 
 
 NAMES = ["blocked", "budget", "weather", "domains", "latency", "seed", *RATES]
@@ -67,17 +67,17 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_json_is_a_policy_or_refused(value: Any) -> None:
     with suppress(BadRequest):
-        assert make_policy(as_json(make_policy(value))) == make_policy(value)
+        assert policy_from_json(policy_to_json(policy_from_json(value))) == policy_from_json(value)
 
 
 def test_a_policy_rides_in_a_name() -> None:
-    session = parse(inline(b'{"as_of": "2024-01-02", "marks": false}') + ";at=2025")
-    assert session.policy == read_policy(b'{"as_of": "2024-01-02", "marks": false}')
-    assert (session.at, session.marks) == (datetime(2024, 1, 2, tzinfo=UTC), False)
+    session = parse_session(encode_inline_policy(b'{"as_of": "2024-01-02", "marks": false}') + ";at=2025")
+    assert session.policy == parse_policy(b'{"as_of": "2024-01-02", "marks": false}')
+    assert (session.at_time, session.sends_debug_headers) == (datetime(2024, 1, 2, tzinfo=UTC), False)
     assert session.id.startswith("wp-")
     for bad in ("wp-!", "wp-e30x", "wp-W10"):
         with pytest.raises(BadRequest):
-            parse(bad)
+            parse_session(bad)
 
 
 LIST = Blocklist(
@@ -101,7 +101,7 @@ LIST = Blocklist(
     ],
 )  # fmt: skip
 def test_blocked_in_any_spelling(url: str) -> None:
-    assert LIST.is_url(url)
+    assert LIST.blocks_url(url)
 
 
 @pytest.mark.parametrize(
@@ -112,29 +112,29 @@ def test_blocked_in_any_spelling(url: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_beside_it_is_not(url: str) -> None:
-    assert not LIST.is_url(url)
+    assert not LIST.blocks_url(url)
 
 
 def test_no_pattern_takes_long() -> None:
     slow = Blocklist(Blocked(patterns=("*a" * 40 + "b",)))
-    assert not slow.is_url("https://x.example/" + "a" * 3000)
+    assert not slow.blocks_url("https://x.example/" + "a" * 3000)
 
 
 def test_texts_whatever_their_case_and_spaces() -> None:
     listed = Blocklist(Blocked(texts=("The  ﬁnal\nAnswer",)))
-    assert listed.is_text("say THE FINAL\t answer, thus")
-    assert not listed.is_text("the finally answer")
-    assert listed.is_document("<p>The <b>fin</b>al&nbsp;answer</p>")
-    assert not Blocklist(Blocked()).is_text("")
+    assert listed.blocks_text("say THE FINAL\t answer, thus")
+    assert not listed.blocks_text("the finally answer")
+    assert listed.blocks_document("<p>The <b>fin</b>al&nbsp;answer</p>")
+    assert not Blocklist(Blocked()).blocks_text("")
 
 
 def test_runs_of_words() -> None:
-    words = [f"word{number}" for number in range(WORDS + 4)]
-    listed = Blocklist(Blocked(ngrams=tuple(ngrams(" ".join(words[2 : 2 + WORDS])))))
-    assert listed.is_text("Before, " + ", ".join(words).upper() + "!")
-    assert not listed.is_text(" ".join(words[: WORDS - 1]) + " other " + " ".join(words[WORDS:]))
-    assert list(ngrams("too few words")) == []
-    assert len(list(ngrams(" ".join(words)))) == 5
+    words = [f"word{number}" for number in range(NGRAM_WORDS + 4)]
+    listed = Blocklist(Blocked(ngrams=tuple(hash_ngrams(" ".join(words[2 : 2 + NGRAM_WORDS])))))
+    assert listed.blocks_text("Before, " + ", ".join(words).upper() + "!")
+    assert not listed.blocks_text(" ".join(words[: NGRAM_WORDS - 1]) + " other " + " ".join(words[NGRAM_WORDS:]))
+    assert list(hash_ngrams("too few words")) == []
+    assert len(list(hash_ngrams(" ".join(words)))) == 5
 
 
 def record(url: str, body: bytes = b"body", kind: str = "response") -> bytes:
@@ -148,11 +148,11 @@ def test_records_of_a_part_of_a_file() -> None:
     for whole in (one + two, gzip.compress(one) + gzip.compress(two), gzip.compress(one + two)):
         for size in (1, 7, 100_000):
             pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
-            assert [head["warc-target-uri"] for head in records(pieces)] == urls
+            assert [head["warc-target-uri"] for head in read_record_headers(pieces)] == urls
         for start in (1, 12, len(whole) - 20):
-            with pytest.raises(Unreadable):
-                list(records([whole[start:]]))
+            with pytest.raises(MalformedWarcRange):
+                list(read_record_headers([whole[start:]]))
     cut = one + two[:-60]
-    assert len(list(records([cut]))) == 2
-    with pytest.raises(Unreadable):
-        list(records([one + two[:20]]))
+    assert len(list(read_record_headers([cut]))) == 2
+    with pytest.raises(MalformedWarcRange):
+        list(read_record_headers([one + two[:20]]))

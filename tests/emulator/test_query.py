@@ -7,25 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webemu.emulator.groups import MAX_WAYS
-from webemu.emulator.query import MAX_CHARS, Group, Parsed, conditions, narrowed, parse
+from webemu.emulator.groups import MAX_ALTERNATIVES
+from webemu.emulator.query import MAX_CHARS, Group, ParsedQuery, add_conditions, list_conditions, parse_query
 
 
 def test_words_keep_their_order_and_repeats() -> None:
-    assert parse("to be or not to be") == Parsed(words="to be or not to be")
+    assert parse_query("to be or not to be") == ParsedQuery(words="to be or not to be")
 
 
 def test_every_operator() -> None:
-    parsed = parse(
+    parsed = parse_query(
         'mayor "of the town" -spam -"bad idea" site:*.Example.org/docs -site:x.org intitle:hall inurl:news '
         "filetype:.PDF before:2024-05 after:2020 lang:EN-gb $50..100 +must"
     )
-    assert parsed == Parsed(
+    assert parsed == ParsedQuery(
         words="mayor of the town must",
         phrases=("of the town",),
-        without=("spam", "bad idea"),
+        excluded_terms=("spam", "bad idea"),
         sites=("example.org/docs",),
-        without_sites=("x.org",),
+        excluded_sites=("x.org",),
         titles=("hall",),
         urls=("news",),
         types=("pdf",),
@@ -57,20 +57,20 @@ def test_every_operator() -> None:
     ],
 )
 def test_what_is_no_operator_is_words(text: str, words: str) -> None:
-    assert parse(text) == Parsed(words=words)
+    assert parse_query(text) == ParsedQuery(words=words)
 
 
 def test_typographic_quotes_are_quotes() -> None:
-    assert parse("“white house”").phrases == ("white house",)
+    assert parse_query("“white house”").phrases == ("white house",)
 
 
 def test_a_query_is_read_to_its_bound() -> None:
-    assert len(parse("a " * 10_000).words) <= MAX_CHARS
+    assert len(parse_query("a " * 10_000).words) <= MAX_CHARS
 
 
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_no_string_raises(text: str) -> None:
-    parse(text).words.encode()
+    parse_query(text).words.encode()
 
 
 PIECES = [
@@ -93,78 +93,91 @@ PIECES = [
 
 @given(st.lists(st.sampled_from([*PIECES, "a", "b.c", "de", "é"]), max_size=40).map("".join))
 def test_no_combination_of_operators_raises(text: str) -> None:
-    parsed = parse(text)
-    assert isinstance(parsed.conditional, bool)
-    assert all(isinstance(said.conditional, bool) and len(rest) <= len(text) for said, rest in conditions(text))
+    parsed = parse_query(text)
+    assert isinstance(parsed.has_filters, bool)
+    assert all(isinstance(said.has_filters, bool) and len(rest) <= len(text) for said, rest in list_conditions(text))
 
 
 @given(st.lists(st.sampled_from([*PIECES, "a", "b.c", "de", "é"]), max_size=40).map("".join))
 def test_no_query_undoes_what_it_is_narrowed_by(text: str) -> None:
-    assert parse(narrowed(text, ['site:"only.example"'])).sites[-1] == "only.example"
+    assert parse_query(add_conditions(text, ['site:"only.example"'])).sites[-1] == "only.example"
 
 
 def test_narrowing_adds_conditions_after_the_words() -> None:
-    assert narrowed("a b", ['site:"x.org"', "after:2020"]) == 'a b site:"x.org" after:2020'
-    assert narrowed("a OR", []) == "a OR"
-    assert parse(narrowed("q" * 9000, ["site:x.org"])).sites == ("x.org",)
+    assert add_conditions("a b", ['site:"x.org"', "after:2020"]) == 'a b site:"x.org" after:2020'
+    assert add_conditions("a OR", []) == "a OR"
+    assert parse_query(add_conditions("q" * 9000, ["site:x.org"])).sites == ("x.org",)
 
 
 def test_the_stricter_of_two_days_holds() -> None:
-    parsed = parse("after:2020 after:2019 before:2022 before:2023")
+    parsed = parse_query("after:2020 after:2019 before:2022 before:2023")
     assert (parsed.after, parsed.before) == (date(2020, 1, 1), date(2022, 1, 1))
 
 
 def test_or_joins_its_neighbours() -> None:
-    parsed = parse("tall red OR blue | green house")
-    assert (parsed.words, parsed.own) == ("tall red blue green house", "tall house")
-    assert parsed.either == (Group("red OR blue | green", (Parsed("red"), Parsed("blue"), Parsed("green"))),)
-    assert not parsed.conditional
+    parsed = parse_query("tall red OR blue | green house")
+    assert (parsed.words, parsed.ungrouped_words) == ("tall red blue green house", "tall house")
+    assert parsed.any_of == (
+        Group("red OR blue | green", (ParsedQuery("red"), ParsedQuery("blue"), ParsedQuery("green"))),
+    )
+    assert not parsed.has_filters
 
 
 def test_groups_stand_in_groups() -> None:
-    parsed = parse('((site:a.org tea) OR "green tea") cup -(milk OR (sugar lang:en))')
-    (group,), (unwanted,) = parsed.either, parsed.unwanted
-    assert (parsed.words, parsed.own, group.binds) == ("tea green tea cup", "cup", True)
-    assert group.ways == (Parsed("tea", sites=("a.org",)), Parsed("green tea", phrases=("green tea",)))
+    parsed = parse_query('((site:a.org tea) OR "green tea") cup -(milk OR (sugar lang:en))')
+    (group,), (unwanted,) = parsed.any_of, parsed.excluded_groups
+    assert (parsed.words, parsed.ungrouped_words, group.is_filter) == ("tea green tea cup", "cup", True)
+    assert group.alternatives == (
+        ParsedQuery("tea", sites=("a.org",)),
+        ParsedQuery("green tea", phrases=("green tea",)),
+    )
     assert unwanted.text == "milk OR (sugar lang:en)"
-    assert unwanted.ways[0].either[0].ways == (Parsed("milk"), Parsed("sugar", languages=("en",)))
+    assert unwanted.alternatives[0].any_of[0].alternatives == (
+        ParsedQuery("milk"),
+        ParsedQuery("sugar", languages=("en",)),
+    )
 
 
 def test_sites_of_every_way_are_sites() -> None:
-    assert parse("(site:a.org OR site:b.org/x) tea").sited
-    assert not parse("(site:a.org OR intitle:x) tea").sited
-    assert parse("site:a.org").sited
+    assert parse_query("(site:a.org OR site:b.org/x) tea").is_site_restricted
+    assert not parse_query("(site:a.org OR intitle:x) tea").is_site_restricted
+    assert parse_query("site:a.org").is_site_restricted
 
 
 def test_what_may_not_be_can_be_anything() -> None:
-    assert parse("-intitle:x").unwanted == (Group("intitle:x", (Parsed(titles=("x",)),)),)
-    assert parse("-lang:de").unwanted == (Group("lang:de", (Parsed(languages=("de",)),)),)
-    assert parse("-1990..1999").unwanted == (Group("1990..1999", (Parsed(numbers=((1990, 1999),)),)),)
+    assert parse_query("-intitle:x").excluded_groups == (Group("intitle:x", (ParsedQuery(titles=("x",)),)),)
+    assert parse_query("-lang:de").excluded_groups == (Group("lang:de", (ParsedQuery(languages=("de",)),)),)
+    assert parse_query("-1990..1999").excluded_groups == (Group("1990..1999", (ParsedQuery(numbers=((1990, 1999),)),)),)
 
 
 def test_groups_are_bounded() -> None:
-    assert parse("(" * 2000 + "a" + ")" * 2000).words == "a"
-    (group,) = parse(" OR ".join("abcdefgh" * 20)).either
-    assert len(group.ways) == MAX_WAYS + 1
+    assert parse_query("(" * 2000 + "a" + ")" * 2000).words == "a"
+    (group,) = parse_query(" OR ".join("abcdefgh" * 20)).any_of
+    assert len(group.alternatives) == MAX_ALTERNATIVES + 1
 
 
 @pytest.mark.parametrize("site", ["münchen.de", "xn--mnchen-3ya.de", "*.MÜNCHEN.de", "https://münchen.de:8080/"])
 def test_a_site_is_meant_however_its_name_is_written(site: str) -> None:
-    assert parse(f"site:{site}").sites == ("xn--mnchen-3ya.de",)
+    assert parse_query(f"site:{site}").sites == ("xn--mnchen-3ya.de",)
 
 
 def test_a_filter_cannot_be_made_a_choice_by_open_parentheses() -> None:
     for text in ("(" * 8 + " tram OR", "(" * 20 + " tram |", "(((((((( a (b OR", "tram OR"):
-        parsed = parse(narrowed(text, ['site:"ok.example"']))
+        parsed = parse_query(add_conditions(text, ['site:"ok.example"']))
         assert parsed.sites == ("ok.example",), text
-        assert not parsed.either
+        assert not parsed.any_of
 
 
 def test_what_is_read_apart_is_read_once() -> None:
     deep = "(" * 8 + "a " * 1900 + " | ())" * 8
     started = time.process_time()
-    assert parse(deep).words.split() == ["a"] * len(parse(deep).words.split())
+    assert parse_query(deep).words.split() == ["a"] * len(parse_query(deep).words.split())
     assert time.process_time() - started < 2
-    parsed = parse('(after:2020 -x site:a.org 1..5 "b c" | ()) after:2021 d')
-    assert (parsed.sites, parsed.without, parsed.numbers, parsed.phrases) == (("a.org",), ("x",), ((1, 5),), ("b c",))
+    parsed = parse_query('(after:2020 -x site:a.org 1..5 "b c" | ()) after:2021 d')
+    assert (parsed.sites, parsed.excluded_terms, parsed.numbers, parsed.phrases) == (
+        ("a.org",),
+        ("x",),
+        ((1, 5),),
+        ("b c",),
+    )
     assert (str(parsed.after), parsed.words) == ("2021-01-01", "b c d")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from webemu.emulator.questions import asks_for_new, unasked
+from webemu.emulator.questions import strip_question_words, wants_fresh_results
 
 
 @pytest.mark.parametrize(
@@ -24,16 +24,16 @@ from webemu.emulator.questions import asks_for_new, unasked
     ],
 )
 def test_a_question_is_what_it_is_about(said: str, about: str) -> None:
-    assert " ".join(unasked(said.split())) == about
+    assert " ".join(strip_question_words(said.split())) == about
 
 
 @pytest.mark.parametrize(
     "said", ["latest budget of Velmora", "Most recent flood", "neueste Nachrichten", "noticias recientes"]
 )
 def test_what_is_new_is_asked_for(said: str) -> None:
-    assert asks_for_new(said)
+    assert wants_fresh_results(said)
 
 
 @pytest.mark.parametrize("said", ["electric current", "news agencies", "todays", "collateral", ""])
 def test_other_words_ask_for_nothing_new(said: str) -> None:
-    assert not asks_for_new(said)
+    assert not wants_fresh_results(said)

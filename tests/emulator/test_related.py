@@ -2,7 +2,7 @@
 
 import pytest
 
-from webemu.emulator.related import related
+from webemu.emulator.related import related_queries
 
 TITLES = [
     "Harbour lighthouse - The Daily",
@@ -20,7 +20,7 @@ def terms(text: str) -> list[str]:
 
 
 def ask(text: str, limit: int = 8, titles: list[str] = TITLES) -> list[str]:
-    return related(text, titles, limit, terms, lambda word: 0.5 if word == "common" else 0.001)
+    return related_queries(text, titles, limit, terms, lambda word: 0.5 if word == "common" else 0.001)
 
 
 def test_words_that_titles_share_and_titles_near_to_the_query_take_turns() -> None:

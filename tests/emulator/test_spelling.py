@@ -2,9 +2,9 @@
 
 import pytest
 
-from webemu.emulator.highlight import spans
-from webemu.emulator.query import conditions
-from webemu.emulator.spelling import correct
+from webemu.emulator.highlight import match_spans
+from webemu.emulator.query import list_conditions
+from webemu.emulator.spelling import correct_query
 
 KNOWN = {"lantern": 9, "fair": 3, "rare": 0, "the": 900, "strucutre": 2, "structure": 800, "ogr": 9, "org": 800}
 KNOWN |= {"fire": 50, "proof": 40, "fireplace": 7, "place": 70}
@@ -38,7 +38,7 @@ NEAR |= {"teh": ["tea", "the"], "strucutre": ["structure"], "ogr": ["org"], "adn
     ],
 )
 def test_only_words_that_occur_nowhere_are_corrected(typed: str, meant: str | None) -> None:
-    got = correct(typed, lambda word: KNOWN.get(word.lower(), 0), lambda word: NEAR.get(word, []))
+    got = correct_query(typed, lambda word: KNOWN.get(word.lower(), 0), lambda word: NEAR.get(word, []))
     assert got == meant
 
 
@@ -61,20 +61,20 @@ def stems(text: str) -> list[str]:
     ],
 )
 def test_words_are_marked_as_the_search_compares_them(text: str, words: str, marked: list[str]) -> None:
-    assert [text[start:end] for start, end in spans(text, words, stems)] == marked
+    assert [text[start:end] for start, end in match_spans(text, words, stems)] == marked
 
 
 def test_each_condition_can_be_taken_off() -> None:
-    found = conditions('fair "old town" site:a.example  -fog before:2020 lantern')
+    found = list_conditions('fair "old town" site:a.example  -fog before:2020 lantern')
     assert [rest for _, rest in found] == [
         "fair site:a.example -fog before:2020 lantern",
         'fair "old town" -fog before:2020 lantern',
         'fair "old town" site:a.example before:2020 lantern',
         'fair "old town" site:a.example -fog lantern',
     ]
-    assert [said.conditional for said, _ in found] == [True] * 4
-    assert [rest for _, rest in conditions('a (b site:x.org) "c" OR "d" e OR f')] == [
+    assert [said.has_filters for said, _ in found] == [True] * 4
+    assert [rest for _, rest in list_conditions('a (b site:x.org) "c" OR "d" e OR f')] == [
         'a (b ) "c" OR "d" e OR f',
         "a (b site:x.org) e OR f",
     ]
-    assert conditions("plain words before:soon site:") == []
+    assert list_conditions("plain words before:soon site:") == []

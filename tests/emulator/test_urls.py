@@ -17,7 +17,7 @@ from webemu.emulator import urls
     ],
 )
 def test_exact_is_what_a_browser_sends(given: str, expected: str) -> None:
-    assert urls.exact(given) == expected
+    assert urls.normalize(given) == expected
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,15 @@ def test_exact_is_what_a_browser_sends(given: str, expected: str) -> None:
     [("example.org/a", "http://example.org/a"), ("//example.org", "http://example.org/"), ("data:x", "data:x")],
 )
 def test_guess_adds_the_scheme_people_leave_out(given: str, expected: str) -> None:
-    assert urls.guess(given) == expected
+    assert urls.parse_user_url(given) == expected
 
 
 def test_canonical_ignores_scheme_and_query_order() -> None:
-    assert urls.canonical("https://x.org/a?b=2&a=1") == urls.canonical("http://x.org/a?a=1&b=2") == "x.org/a?a=1&b=2"
+    assert (
+        urls.canonical_key("https://x.org/a?b=2&a=1")
+        == urls.canonical_key("http://x.org/a?a=1&b=2")
+        == "x.org/a?a=1&b=2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,7 +45,7 @@ def test_canonical_ignores_scheme_and_query_order() -> None:
     ],
 )
 def test_surt_is_common_crawls_key(given: str, expected: str) -> None:
-    assert urls.surt(given) == expected
+    assert urls.surt_key(given) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,13 +58,13 @@ def test_surt_is_common_crawls_key(given: str, expected: str) -> None:
     ],
 )
 def test_host(given: str, expected: str) -> None:
-    assert urls.host(given) == expected
+    assert urls.host_of(given) == expected
 
 
 def test_registrable_domain_needs_no_network() -> None:
-    assert urls.domain("docs.python.co.uk") == ("python.co.uk", "co.uk")
-    assert urls.domain("localhost") == ("localhost", "")
-    assert urls.domain("127.0.0.1") == ("127.0.0.1", "")
+    assert urls.split_domain("docs.python.co.uk") == ("python.co.uk", "co.uk")
+    assert urls.split_domain("localhost") == ("localhost", "")
+    assert urls.split_domain("127.0.0.1") == ("127.0.0.1", "")
 
 
 def test_resolve() -> None:
@@ -79,7 +83,7 @@ def test_resolve() -> None:
     ],
 )
 def test_what_people_mistype_is_mended_as_browsers_do(typed: str, meant: str) -> None:
-    assert urls.guess(typed) == meant
+    assert urls.parse_user_url(typed) == meant
 
 
 @pytest.mark.parametrize(
@@ -96,4 +100,4 @@ def test_what_people_mistype_is_mended_as_browsers_do(typed: str, meant: str) ->
     ],
 )
 def test_what_changes_nothing_is_left_out(url: str, plain: str) -> None:
-    assert urls.plain(url) == plain
+    assert urls.strip_idle_parameters(url) == plain

@@ -6,57 +6,57 @@ from itertools import pairwise
 
 import pytest
 
-from webemu.emulator.keyed_random import Draws
-from webemu.emulator.noise import another, is_noisy, noisy
+from webemu.emulator.keyed_random import KeyedRandom
+from webemu.emulator.noise import has_ranking_noise, perturb_results, vary_query
 from webemu.emulator.types import Hit
-from webemu.emulator.weather import FAIR, STATUSES, Latency, Weather, curriculum, fault, refusal
+from webemu.emulator.weather import ERROR_STATUSES, FAIR, Latency, Weather, curriculum_rate, draw_fault, fault_error
 
-DRAWS = [Draws(f"seed {number}") for number in range(4000)]
+DRAWS = [KeyedRandom(f"seed {number}") for number in range(4000)]
 
 
 def test_a_draw_hangs_on_all_of_what_it_is_about() -> None:
-    one = Draws("5\0session").of("request", 0)
-    assert one.share("x") == Draws("5\0session").of("request", 0).share("x")
+    one = KeyedRandom("5\0session").derive("request", 0)
+    assert one.uniform("x") == KeyedRandom("5\0session").derive("request", 0).uniform("x")
     others = [
-        Draws("6\0session").of("request", 0),
-        Draws("5\0session").of("request", 1),
-        Draws("5\0s").of("request", 0),
+        KeyedRandom("6\0session").derive("request", 0),
+        KeyedRandom("5\0session").derive("request", 1),
+        KeyedRandom("5\0s").derive("request", 0),
     ]
-    assert len({one.share("x"), one.share("y"), *(other.share("x") for other in others)}) == 5
-    assert one.shuffled(range(9), "a") == one.shuffled(range(9), "a") != one.shuffled(range(9), "b")
+    assert len({one.uniform("x"), one.uniform("y"), *(other.uniform("x") for other in others)}) == 5
+    assert one.permute(range(9), "a") == one.permute(range(9), "a") != one.permute(range(9), "b")
 
 
 def test_faults_come_at_their_rates() -> None:
     weather = Weather(timeouts=0.1, errors=0.2, rate_limits=0.05, resets=0.1, truncated=0.15)
-    counts = Counter(fault(weather, draws) for draws in DRAWS)
+    counts = Counter(draw_fault(weather, draws) for draws in DRAWS)
     wanted = {"timeout": 0.1, "error": 0.2, "rate-limit": 0.05, "reset": 0.1, "truncated": 0.15, None: 0.4}
     assert {kind: pytest.approx(count / len(DRAWS), abs=0.03) for kind, count in counts.items()} == wanted
-    assert {fault(FAIR, draws) for draws in DRAWS[:100]} == {None}
-    assert {fault(Weather(resets=1), draws) for draws in DRAWS} == {"reset"}
+    assert {draw_fault(FAIR, draws) for draws in DRAWS[:100]} == {None}
+    assert {draw_fault(Weather(resets=1), draws) for draws in DRAWS} == {"reset"}
 
 
 def test_a_fault_has_the_status_it_is() -> None:
-    errors = [refusal("error", draws) for draws in DRAWS[:100]]
-    assert {error.status for error in errors if error} == set(STATUSES)
-    limit = refusal("rate-limit", DRAWS[0])
+    errors = [fault_error("error", draws) for draws in DRAWS[:100]]
+    assert {error.status for error in errors if error} == set(ERROR_STATUSES)
+    limit = fault_error("rate-limit", DRAWS[0])
     assert limit is not None
     assert (limit.status, limit.reason) == (429, "rate-limited")
-    assert refusal("timeout", DRAWS[0]) is None
+    assert fault_error("timeout", DRAWS[0]) is None
 
 
 def test_latency_is_distributed_as_named() -> None:
-    assert {Latency("constant", 7).drawn(draws) for draws in DRAWS[:50]} == {7.0}
-    uniform = sorted(Latency("uniform", 50, 20).drawn(draws) for draws in DRAWS)
+    assert {Latency("constant", 7).sample_ms(draws) for draws in DRAWS[:50]} == {7.0}
+    uniform = sorted(Latency("uniform", 50, 20).sample_ms(draws) for draws in DRAWS)
     assert 30 <= uniform[0] < 31
     assert 69 < uniform[-1] < 70
-    heavy = sorted(Latency("lognormal", 100, 1.0).drawn(draws) for draws in DRAWS)
+    heavy = sorted(Latency("lognormal", 100, 1.0).sample_ms(draws) for draws in DRAWS)
     assert heavy[2000] == pytest.approx(100, rel=0.1)
     assert heavy[int(0.8413 * 4000)] == pytest.approx(271.8, rel=0.15)
-    assert Latency("lognormal", 60_000, 60_000).drawn(DRAWS[1]) <= 60_000
+    assert Latency("lognormal", 60_000, 60_000).sample_ms(DRAWS[1]) <= 60_000
 
 
 def test_a_curriculum_grows_slowly_first() -> None:
-    steps = [curriculum(0.1, 0.9, progress / 10) for progress in range(11)]
+    steps = [curriculum_rate(0.1, 0.9, progress / 10) for progress in range(11)]
     assert (steps[0], steps[-1]) == (pytest.approx(0.1), pytest.approx(0.9))
     rises = [later - earlier for earlier, later in pairwise(steps)]
     assert rises == sorted(rises)
@@ -69,13 +69,15 @@ def hits(count: int, start: int = 0) -> list[Hit]:
 
 
 def made(weather: Weather, count: int = 40, about: str = "a") -> tuple[list[int], set[str]]:
-    shown, done = noisy(hits(count), weather, Draws("engine"), Draws(about), lambda: iter(hits(100, 1000)))
+    shown, done = perturb_results(
+        hits(count), weather, KeyedRandom("engine"), KeyedRandom(about), lambda: iter(hits(100, 1000))
+    )
     assert [hit.score for hit in shown] == sorted((hit.score for hit in shown), reverse=True)
     return [hit.doc for hit in shown], done
 
 
 def test_fair_weather_leaves_results_alone() -> None:
-    assert not is_noisy(FAIR)
+    assert not has_ranking_noise(FAIR)
     assert made(FAIR) == (list(range(40)), set())
 
 
@@ -111,9 +113,9 @@ def test_an_engine_varies_by_session_and_not_by_request() -> None:
 
 
 def test_another_query_differs_in_a_word() -> None:
-    text = another("the river port", ["Harbour bridge of Aldmere", "river"], Draws("x"))
+    text = vary_query("the river port", ["Harbour bridge of Aldmere", "river"], KeyedRandom("x"))
     words = text.split()
     assert len(words) == 3
     assert len({"the", "river", "port"} & set(words)) == 2
-    assert another("river port", [], Draws("x")) == "river"
-    assert another("", ["Harbour"], Draws("x")) == ""
+    assert vary_query("river port", [], KeyedRandom("x")) == "river"
+    assert vary_query("", ["Harbour"], KeyedRandom("x")) == ""

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from webemu.emulator import ranking, urls
-from webemu.emulator.errors import NotCaptured, NoView
-from webemu.emulator.ports import Entry
+from webemu.emulator.errors import NotCaptured, ViewUnavailable
+from webemu.emulator.ports import ScoredDoc
 from webemu.emulator.ranking import FOREVER
 from webemu.emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query
 from webemu.emulator.world import World
@@ -29,22 +29,22 @@ class Shelf:
         self.levels: dict[str, dict[str, list[Capture]]] = {name: defaultdict(list) for name in ("e", "c", "s", "l")}
         for one in captures:
             self.levels["e"][one.url].append(one)
-            self.levels["c"][urls.canonical(one.url)].append(one)
-            self.levels["s"][urls.surt(one.url)].append(one)
-            self.levels["l"][urls.loose(one.url)].append(one)
-        self.hosts = {urls.host(one.url) for one in captures}
+            self.levels["c"][urls.canonical_key(one.url)].append(one)
+            self.levels["s"][urls.surt_key(one.url)].append(one)
+            self.levels["l"][urls.loose_key(one.url)].append(one)
+        self.hosts = {urls.host_of(one.url) for one in captures}
 
     def exact(self, url: str) -> list[Capture]:
         return self.levels["e"].get(url, [])
 
     def canonical(self, url: str) -> list[Capture]:
-        return self.levels["c"].get(urls.canonical(url), [])
+        return self.levels["c"].get(urls.canonical_key(url), [])
 
     def surt(self, url: str) -> list[Capture]:
-        return self.levels["s"].get(urls.surt(url), [])
+        return self.levels["s"].get(urls.surt_key(url), [])
 
-    def loose(self, url: str) -> list[Capture]:
-        return self.levels["l"].get(urls.loose(url), [])
+    def by_loose_key(self, url: str) -> list[Capture]:
+        return self.levels["l"].get(urls.loose_key(url), [])
 
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
         keys = sorted(key for key in self.levels["s"] if first <= key < last)
@@ -59,10 +59,10 @@ class Shelf:
     def knows_host(self, host: str) -> bool:
         return host in self.hosts
 
-    def missing(self, host: str) -> list[Capture]:
+    def error_page_of(self, host: str) -> list[Capture]:
         return []
 
-    def decoded(self, payload: Payload) -> bytes:
+    def decode_body(self, payload: Payload) -> bytes:
         return payload.body
 
     def text(self, doc: int) -> tuple[str, str]:
@@ -101,8 +101,8 @@ class Numbers:
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         return ((self.until[doc], self.cluster[doc], self.domain[doc]) for doc in docs)
 
-    def current(self, ranked: list[Entry]) -> list[tuple[Entry, int]]:
-        return ranking.current(ranked, self.rows([doc for _, doc in ranked]))
+    def drop_duplicates(self, ranked: list[ScoredDoc]) -> list[tuple[ScoredDoc, int]]:
+        return ranking.drop_duplicates(ranked, self.rows([doc for _, doc in ranked]))
 
 
 @dataclass
@@ -110,11 +110,11 @@ class Finder:
     """Documents ranked by number; each is (domain, cluster, since, until, day)."""
 
     documents: list[tuple[int, int, int, int, int]]
-    columns: Numbers = field(init=False)
+    doc_values: Numbers = field(init=False)
 
     def __post_init__(self) -> None:
         domain, cluster, since, until, day = (list(column) for column in zip(*self.documents, strict=True))
-        self.columns = Numbers(since, until, day, domain, cluster)
+        self.doc_values = Numbers(since, until, day, domain, cluster)
 
     def plan(self, parsed: Any) -> Any:
         return parsed
@@ -123,7 +123,7 @@ class Finder:
         ranked = [(1.0 / (number + 1), number) for number in range(len(self.documents))]
         return ranked[:limit], limit >= len(ranked)
 
-    def hit(self, doc: int, score: float, plan: Any) -> Hit:
+    def render_hit(self, doc: int, score: float, plan: Any) -> Hit:
         return Hit(doc, score, b"http://x/%d" % doc, b"t", b"s", "2024-01-01")
 
     def terms(self, text: str, like: str = "") -> list[str]:
@@ -193,12 +193,12 @@ def test_unknown_hosts_and_pages_are_told_apart() -> None:
 def test_the_capture_nearest_in_time_answers(at: int | None, time: int) -> None:
     web = world(*(capture("http://a.org/", time=t, status=200 if t < 3000 else 503) for t in (1000, 2000, 3000)))
     moment = None if at is None else datetime.fromtimestamp(at, UTC)
-    found, _ = web.payload(PageRequest("http://a.org/", "raw", at=moment))
+    found, _ = web.payload(PageRequest("http://a.org/", "raw", at_time=moment))
     assert found.time == time
 
 
 def test_a_picture_has_no_text_view() -> None:
-    with pytest.raises(NoView):
+    with pytest.raises(ViewUnavailable):
         world(capture("http://a.org/p.png", mime="image/png")).fetch(PageRequest("http://a.org/p.png"))
 
 

@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from webemu.index.partitions.engine import Key
-from webemu.index.partitions.server import Holder
-from webemu.index.partitions.split import Split, home
+from webemu.index.partitions.engine import TermKey
+from webemu.index.partitions.server import PartitionServer
+from webemu.index.partitions.split import PartitionSet, partition_folder
 
 
 class Here:
-    """`webemu.index.partitions.ranker.Parts` over open parts; `asked` counts the questions."""
+    """`webemu.index.partitions.ranker.PartitionTransport` over open parts; `asked` counts the questions."""
 
-    def __init__(self, collection: Path, made: Split) -> None:
+    def __init__(self, collection: Path, made: PartitionSet) -> None:
         count = len(made.snapshots)
         self.holders = [
-            Holder(home(collection, count, number), snapshot, made.statistics())
+            PartitionServer(partition_folder(collection, count, number), snapshot, made.statistics())
             for number, snapshot in enumerate(made.snapshots)
         ]
         self.asked: list[tuple[str, tuple[int, ...]]] = []
 
-    def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[Key, int]) -> list[Any]:
+    def ask(self, parts: Sequence[int], method: str, given: tuple[Any, ...], known: Mapping[TermKey, int]) -> list[Any]:
         self.asked.append((method, tuple(parts)))
         return [self.holders[part].answer(method, given, known) for part in parts]

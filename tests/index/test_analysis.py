@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webemu.index.analysis import STEMMERS, plain, stemmed, terms, words
+from webemu.index.analysis import STEMMERS, extract_terms, normalize_text, split_words, stem_text
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ from webemu.index.analysis import STEMMERS, plain, stemmed, terms, words
     ],
 )
 def test_terms(text: str, expected: list[str]) -> None:
-    assert terms(text) == expected
-    assert terms(unicodedata.normalize("NFD", text)) == expected
+    assert extract_terms(text) == expected
+    assert extract_terms(unicodedata.normalize("NFD", text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -45,22 +45,22 @@ def test_terms(text: str, expected: list[str]) -> None:
         ("tr", "kitapların kitaplar", ["kitap", "kitap"]),
         ("nb", "bøkene", ["bok"]),
         ("pl", "libraries", ["librari"]),
-        ("de", "Москвы", terms("Москва")),
+        ("de", "Москвы", extract_terms("Москва")),
     ],
 )
 def test_latin_letters_are_stemmed_by_the_language_of_the_page(language: str, text: str, expected: list[str]) -> None:
-    assert terms(text, language) == expected
+    assert extract_terms(text, language) == expected
 
 
 def test_one_character_of_an_unspaced_script_is_a_term() -> None:
-    assert terms("a 水 b") == ["a", "水", "b"]
+    assert extract_terms("a 水 b") == ["a", "水", "b"]
 
 
 @given(st.text())
 def test_a_text_has_as_many_words_as_terms_by_any_stemmer_and_none_holds_a_space(text: str) -> None:
-    clean = plain(text.encode("utf-8", "replace").decode())
-    found = words(clean)
+    clean = normalize_text(text.encode("utf-8", "replace").decode())
+    found = split_words(clean)
     for stemmer in sorted(set(STEMMERS.values())):
-        by = stemmed(clean, stemmer)
+        by = stem_text(clean, stemmer)
         assert len(by) == len(found)
         assert " ".join(by).split() == by

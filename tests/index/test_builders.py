@@ -20,10 +20,10 @@ from tests.crawls import ingest
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.types import Query
 from webemu.index.blobs import Blobs
-from webemu.index.builders import DENSE, SHARD, SNAPSHOT, SPLIT, fingerprint
+from webemu.index.builders import DENSE_SOURCES, PARTITION_SOURCES, SHARD_SOURCES, SNAPSHOT_SOURCES, hash_sources
 from webemu.index.manifest import current_id, read_manifest
 from webemu.index.open import open_world
-from webemu.index.records import texts
+from webemu.index.records import read_texts
 from webemu.index.text import open_index
 
 HOUSE = Path(__file__).parents[2]
@@ -68,9 +68,9 @@ def closure(source: str) -> set[str]:
 
 
 def test_all_that_a_builder_imports_is_in_its_fingerprint() -> None:
-    assert closure("index/shard.py") == set(SHARD)
-    assert closure("index/snapshot.py") | {"index/resolve.sql"} == set(SNAPSHOT)
-    assert {source for source in (*DENSE, *SPLIT) if not (HOUSE / source).exists()} == set()
+    assert closure("index/shard.py") == set(SHARD_SOURCES)
+    assert closure("index/snapshot.py") | {"index/resolve.sql"} == set(SNAPSHOT_SOURCES)
+    assert {source for source in (*DENSE_SOURCES, *PARTITION_SOURCES) if not (HOUSE / source).exists()} == set()
 
 
 def test_every_source_counts(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_every_source_counts(tmp_path: Path) -> None:
         return subprocess.run(command, capture_output=True, text=True, check=True, env=env, cwd=tmp_path).stdout.split()
 
     before = found()
-    assert before == [fingerprint(SHARD), fingerprint(SNAPSHOT)]
+    assert before == [hash_sources(SHARD_SOURCES), hash_sources(SNAPSHOT_SOURCES)]
     for source, changes in (("index/records.py", (True, True)), ("index/titles.py", (False, True))):
         text = (tmp_path / "webemu" / source).read_bytes()
         (tmp_path / "webemu" / source).write_bytes(text.replace(b"\n", b"\r\n"))
@@ -147,7 +147,7 @@ def contents(folder: Path) -> dict[str, Any]:
     own = {name: hashed for name, hashed in manifest.hashes.items() if not name.startswith(("text", "pages.lmdb"))}
     return {
         "documents, captures, urls, hosts": [manifest.documents, manifest.captures, manifest.urls, manifest.hosts],
-        "url, title, passages": [[url, title, *passages] for url, title, passages in map(texts, listed(records))],
+        "url, title, passages": [[url, title, *passages] for url, title, passages in map(read_texts, listed(records))],
         "records": digest(*listed(records)),
         "title and text": digest(*map(zstandard.decompress, listed(views))),
         "documents with a word": {word: searcher.doc_freq("all", word) for word in words},

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.emulator.query import parse
+from webemu.emulator.query import parse_query
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.conditions import number_patterns
@@ -136,7 +136,7 @@ def test_the_longest_queries_are_answered(web: World) -> None:
         "(site:a.example OR x) " * 180,
     ):
         assert web.search(Query(text)).hits == web.search(Query(text)).hits
-        assert parse(text) == parse(text)
+        assert parse_query(text) == parse_query(text)
 
 
 def test_dates_before_all_time_find_nothing_and_break_nothing(web: World) -> None:

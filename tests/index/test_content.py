@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from webemu.index.views import MIN_RECALL, links, markdown
+from webemu.index.views import MIN_RECALL, render_links, render_markdown
 from webemu.ingest.extract import extract_html
 
 URL = "http://x.example/d/page"
@@ -65,10 +65,10 @@ def test_every_view_has_the_content(name: str) -> None:
     html = SHAPES[name]
     text = text_of(html)
     assert text
-    assert share(text, markdown(html, URL, text)) >= MIN_RECALL
-    assert share(text, markdown(html, URL)) >= MIN_RECALL
+    assert share(text, render_markdown(html, URL, text)) >= MIN_RECALL
+    assert share(text, render_markdown(html, URL)) >= MIN_RECALL
     # Numbers of links stand between words, and in Japanese there is no between.
-    assert name == "japanese" or share(text, links(html, URL, text)) >= MIN_RECALL
+    assert name == "japanese" or share(text, render_links(html, URL, text)) >= MIN_RECALL
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_every_view_has_the_content(name: str) -> None:
     ],
 )
 def test_markdown_keeps_the_structure_of_the_content(name: str, phrase: str) -> None:
-    assert phrase in markdown(SHAPES[name], URL, text_of(SHAPES[name]))
+    assert phrase in render_markdown(SHAPES[name], URL, text_of(SHAPES[name]))
 
 
 @pytest.mark.parametrize(
@@ -94,19 +94,19 @@ def test_markdown_keeps_the_structure_of_the_content(name: str, phrase: str) -> 
     [f"<noscript><p>{WORDS}</p></noscript><script>x()</script>", f"<template></template><noscript>{WORDS}</noscript>"],
 )
 def test_a_page_without_scripts_alone_is_shown_as_markdown(html: str) -> None:
-    assert WORDS in markdown(html, URL)
+    assert WORDS in render_markdown(html, URL)
 
 
 def test_a_frameset_is_its_frames() -> None:
     html = "<frameset><frame src=menu.html name=menu><frame src=/main.html title='Main page'><frame></frameset>"
     expected = "- [menu](http://x.example/d/menu.html)\n- [Main page](http://x.example/main.html)"
-    assert markdown(html, URL) == links(html, URL) == expected
+    assert render_markdown(html, URL) == render_links(html, URL) == expected
 
 
 def test_an_article_is_not_swamped_by_menus_and_buttons() -> None:
     article = "".join(f"<p>Paragraph {n} says that {WORDS.lower()}, and more of it.</p>" for n in range(20))
     page = f"<div class=side><ul>{MENU}</ul></div><div>{article}</div><div><button>Subscribe now</button></div>"
-    rendered = markdown(page, URL, text_of(page))
+    rendered = render_markdown(page, URL, text_of(page))
     assert "Paragraph 19" in rendered
     assert "Menu entry" not in rendered
     assert "Subscribe" not in rendered
@@ -114,16 +114,16 @@ def test_an_article_is_not_swamped_by_menus_and_buttons() -> None:
 
 def test_the_whole_page_is_rendered_where_it_is_asked_for() -> None:
     page = f"<nav><a href=/a>Menu</a></nav><main><p>{WORDS}</p></main><form>Sign in</form><p hidden>secret</p>"
-    rendered = markdown(page, URL, whole=True)
+    rendered = render_markdown(page, URL, full_document=True)
     assert "[Menu](http://x.example/a)" in rendered
     assert "Sign in" in rendered
     assert "secret" not in rendered
-    assert "Menu" not in markdown(page, URL)
+    assert "Menu" not in render_markdown(page, URL)
 
 
 def test_tables_are_not_padded() -> None:
     table = f"<table><tr><th>a<th>b<tr><td>{'w' * 200}<td>c</table>"
-    assert markdown(table, URL) == f"| a | b |\n| --- | --- |\n| {'w' * 200} | c |"
+    assert render_markdown(table, URL) == f"| a | b |\n| --- | --- |\n| {'w' * 200} | c |"
 
 
 BLOCKS = (
@@ -155,5 +155,5 @@ def test_markdown_has_the_words_of_the_text_whatever_the_shape() -> None:
     for seed in range(400):
         html = page(seed)
         text = text_of(html)
-        assert share(text, markdown(html, URL, text)) >= MIN_RECALL, f"seed {seed}"
-        assert share(text, links(html, URL, text)) >= MIN_RECALL, f"seed {seed}"
+        assert share(text, render_markdown(html, URL, text)) >= MIN_RECALL, f"seed {seed}"
+        assert share(text, render_links(html, URL, text)) >= MIN_RECALL, f"seed {seed}"

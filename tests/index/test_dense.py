@@ -15,21 +15,21 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("usearch", reason="the extra dense is not installed")
 
 from webemu.emulator.errors import SnapshotError  # noqa: E402
-from webemu.emulator.query import parse  # noqa: E402
+from webemu.emulator.query import parse_query  # noqa: E402
 from webemu.emulator.types import Query  # noqa: E402
 from webemu.emulator.world import World  # noqa: E402
 from webemu.index.dense import build  # noqa: E402
-from webemu.index.dense.encoder import Encoder  # noqa: E402
-from webemu.index.dense.ranker import HybridFinder  # noqa: E402
-from webemu.index.dense.store import Dense, Store  # noqa: E402
-from webemu.index.engine import Engine  # noqa: E402
-from webemu.index.lock import only_one  # noqa: E402
-from webemu.index.manifest import current_id, read_manifest, switch  # noqa: E402
+from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
+from webemu.index.dense.ranker import HybridRanker  # noqa: E402
+from webemu.index.dense.store import EmbeddingManifest, VectorStore  # noqa: E402
+from webemu.index.engine import RankEngine  # noqa: E402
+from webemu.index.lock import exclusive_lock  # noqa: E402
+from webemu.index.manifest import current_id, read_manifest, set_current  # noqa: E402
 from webemu.index.open import open_snapshot  # noqa: E402
 from webemu.index.verify import verify_snapshot  # noqa: E402
 
 SYNONYMS = {"automobile": "car", "physician": "doctor", "repaired": "mended"}
-WISH = build.Wish(model="words", digest="1", passages=2, precision="f32")
+WISH = build.EmbeddingSpec(model="words", digest="1", passages=2, precision="f32")
 
 
 def words(texts: Sequence[str]) -> np.ndarray:
@@ -58,22 +58,24 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     root = tmp_path_factory.mktemp("dense")
     seen = [page(number, text, "one" if number % 2 else "two") for number, text in enumerate(TEXTS)]
     ingest(root / "c", write(root / "a.warc.gz", seen))
-    base = build.base_of(root / "c", current_id(root / "c") or "")
-    return root / "c", build.embed(root / "c", base, WISH, lambda: (words, words))
+    base = build.read_base_manifest(root / "c", current_id(root / "c") or "")
+    return root / "c", build.embed_snapshot(root / "c", base, WISH, lambda: (words, words))
 
 
-def finder(crawl: tuple[Path, str], mode: str, judge: object = None) -> HybridFinder:
+def finder(crawl: tuple[Path, str], mode: str, judge: object = None) -> HybridRanker:
     folder, snapshot = crawl
-    engine = open_snapshot(folder, snapshot).finder
-    assert isinstance(engine, Engine)
-    dense = Dense(**read_manifest(folder / "snapshots" / snapshot).dense or {})
-    store = Store(folder / "snapshots" / snapshot / "dense", dense.dimensions, dense.scale, list(engine.columns.order))
-    return HybridFinder(engine, store, Encoder(words), mode, judge)  # type: ignore[arg-type]
+    engine = open_snapshot(folder, snapshot).ranker
+    assert isinstance(engine, RankEngine)
+    dense = EmbeddingManifest(**read_manifest(folder / "snapshots" / snapshot).dense or {})
+    store = VectorStore(
+        folder / "snapshots" / snapshot / "dense", dense.dimensions, dense.scale, list(engine.doc_values.order)
+    )
+    return HybridRanker(engine, store, QueryEncoder(words), mode, judge)  # type: ignore[arg-type]
 
 
-def found(finder: HybridFinder, text: str, limit: int = 5) -> list[str]:
-    plan = finder.plan(parse(text))
-    return [finder.hit(doc, score, plan).url.rpartition("/")[2] for score, doc in finder.top(plan, limit)[0]]
+def found(finder: HybridRanker, text: str, limit: int = 5) -> list[str]:
+    plan = finder.plan(parse_query(text))
+    return [finder.render_hit(doc, score, plan).url.rpartition("/")[2] for score, doc in finder.top(plan, limit)[0]]
 
 
 def test_a_snapshot_with_vectors_is_another_one(crawl: tuple[Path, str]) -> None:
@@ -89,9 +91,9 @@ def test_a_snapshot_with_vectors_is_another_one(crawl: tuple[Path, str]) -> None
         faults: list[str] = []
         verify_snapshot(folder, name, faults.append)
         assert faults == []
-    switch(folder, snapshot)
-    assert build.base_of(folder, snapshot).id == base
-    switch(folder, base)
+    set_current(folder, snapshot)
+    assert build.read_base_manifest(folder, snapshot).id == base
+    set_current(folder, base)
 
 
 def test_the_id_covers_what_was_asked(crawl: tuple[Path, str]) -> None:
@@ -102,24 +104,26 @@ def test_the_id_covers_what_was_asked(crawl: tuple[Path, str]) -> None:
         replace(WISH, precision="bf16"),
         replace(WISH, reranker="r", reranker_digest="3"),
     ]
-    assert len({build.snapshot_id("base", wish) for wish in wishes}) == len(wishes)
-    assert build.snapshot_id("base", replace(WISH, model="/elsewhere")) == build.snapshot_id("base", WISH)
+    assert len({build.embedded_snapshot_id("base", wish) for wish in wishes}) == len(wishes)
+    assert build.embedded_snapshot_id("base", replace(WISH, model="/elsewhere")) == build.embedded_snapshot_id(
+        "base", WISH
+    )
 
 
 def test_what_is_there_is_not_made_again(crawl: tuple[Path, str]) -> None:
     folder, snapshot = crawl
-    base = build.base_of(folder, snapshot)
+    base = build.read_base_manifest(folder, snapshot)
 
     def never() -> None:
         raise AssertionError
 
-    assert build.embed(folder, base, WISH, never) == snapshot  # type: ignore[arg-type]
+    assert build.embed_snapshot(folder, base, WISH, never) == snapshot  # type: ignore[arg-type]
 
 
 def test_a_build_that_was_ended_goes_on(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder, snapshot = crawl
-    base = build.base_of(folder, snapshot)
-    monkeypatch.setattr(build, "PART", 8)
+    base = build.read_base_manifest(folder, snapshot)
+    monkeypatch.setattr(build, "PART_PAGES", 8)
     wish, calls = replace(WISH, digest="9"), []
 
     def weak(texts: Sequence[str]) -> np.ndarray:
@@ -129,9 +133,9 @@ def test_a_build_that_was_ended_goes_on(crawl: tuple[Path, str], monkeypatch: py
         return words(texts)
 
     with pytest.raises(KeyboardInterrupt):
-        build.embed(folder, base, wish, lambda: (weak, words))
+        build.embed_snapshot(folder, base, wish, lambda: (weak, words))
     told: list[int] = []
-    again = build.embed(folder, base, wish, lambda: (weak, words), told.append)
+    again = build.embed_snapshot(folder, base, wish, lambda: (weak, words), told.append)
     assert calls == [8, 8, 8, 8, 8, 1]
     assert sum(told) == len(TEXTS)
     files = [folder / "snapshots" / name / "dense" / "vectors.bin" for name in (snapshot, again)]
@@ -141,17 +145,17 @@ def test_a_build_that_was_ended_goes_on(crawl: tuple[Path, str], monkeypatch: py
 
 def test_the_graph_of_many_vectors_is_measured(crawl: tuple[Path, str]) -> None:
     folder, snapshot = crawl
-    made = build.embed(
-        folder, build.base_of(folder, snapshot), replace(WISH, digest="8"), lambda: (words, words), exact=10
+    made = build.embed_snapshot(
+        folder, build.read_base_manifest(folder, snapshot), replace(WISH, digest="8"), lambda: (words, words), exact=10
     )
     assert (read_manifest(folder / "snapshots" / made).dense or {})["recall"] > 0.9
     assert found(finder((folder, made), "dense"), "car", 2) == found(finder(crawl, "dense"), "car", 2)
 
 
 def test_an_empty_collection_has_nothing_to_embed(crawl: tuple[Path, str]) -> None:
-    base = replace(build.base_of(*crawl), documents=0)
+    base = replace(build.read_base_manifest(*crawl), documents=0)
     with pytest.raises(SnapshotError, match="no page"):
-        build.embed(crawl[0], base, replace(WISH, digest="7"), lambda: (words, words))
+        build.embed_snapshot(crawl[0], base, replace(WISH, digest="7"), lambda: (words, words))
 
 
 def test_vectors_find_what_has_no_word_of_the_query(crawl: tuple[Path, str]) -> None:
@@ -163,7 +167,7 @@ def test_vectors_find_what_has_no_word_of_the_query(crawl: tuple[Path, str]) -> 
 
 def test_conditions_hold_for_what_vectors_find(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     for listed in (20_000, 3):  # a list of pages, and each candidate asked
-        monkeypatch.setattr("webemu.index.dense.ranker.LISTED", listed)
+        monkeypatch.setattr("webemu.index.dense.ranker.MAX_LISTED", listed)
         for mode in ("dense", "hybrid"):
             ways = finder(crawl, mode)
             assert found(ways, "car site:two.org", 1) in (["00"], ["02"])
@@ -176,7 +180,7 @@ def test_conditions_hold_for_what_vectors_find(crawl: tuple[Path, str], monkeypa
 
 def test_queries_without_words_are_the_engines(crawl: tuple[Path, str]) -> None:
     ways = finder(crawl, "hybrid")
-    assert ways.ready(parse("site:one.org")) is None
+    assert ways.start_async(parse_query("site:one.org")) is None
     assert len(found(ways, "site:one.org", 50)) == len(TEXTS) // 2
     assert found(ways, "") == []
 
@@ -185,9 +189,9 @@ def test_queries_without_words_are_the_engines(crawl: tuple[Path, str]) -> None:
 def test_a_longer_ranking_begins_with_the_shorter(
     crawl: tuple[Path, str], mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webemu.index.dense.ranker.POOL", 4)
+    monkeypatch.setattr("webemu.index.dense.ranker.FUSION_DEPTH", 4)
     ways = finder(crawl, mode)
-    plan = ways.plan(parse("street car"))
+    plan = ways.plan(parse_query("street car"))
     longest, complete = ways.top(plan, 1000)
     assert complete
     assert len(longest) == len({doc for _, doc in longest}) >= 30
@@ -202,7 +206,7 @@ def test_a_longer_ranking_begins_with_the_shorter(
 def test_a_world_serves_the_ranking(crawl: tuple[Path, str]) -> None:
     folder, snapshot = crawl
     world = open_snapshot(folder, snapshot)
-    results = World(snapshot, finder(crawl, "hybrid"), world.shelf, {}).search(Query("physician"))
+    results = World(snapshot, finder(crawl, "hybrid"), world.page_store, {}).search(Query("physician"))
     assert results.hits[0].snippet == "a doctor drove home"
     assert len(results.hits) == 10
 
@@ -211,13 +215,13 @@ def test_the_snippet_is_of_the_passage_that_was_found(tmp_path: Path) -> None:
     text = " ".join(f"Sentence {number} says nothing of note to anyone." for number in range(40))
     seen = [page(1, text + " The automobile was repaired at last. " + text), page(2, "Something else is said here.")]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
-    base = build.base_of(tmp_path / "c", current_id(tmp_path / "c") or "")
-    made = build.embed(tmp_path / "c", base, replace(WISH, passages=16), lambda: (words, words))
+    base = build.read_base_manifest(tmp_path / "c", current_id(tmp_path / "c") or "")
+    made = build.embed_snapshot(tmp_path / "c", base, replace(WISH, passages=16), lambda: (words, words))
     ways = finder((tmp_path / "c", made), "dense")
-    plan = ways.plan(parse("car mended automobile"))
+    plan = ways.plan(parse_query("car mended automobile"))
     score, doc = ways.top(plan, 1)[0][0]
-    assert "automobile" in ways.hit(doc, score, plan).snippet
-    assert ways.top(ways.plan(parse("car mended")), 1)[0][0][1] == doc
+    assert "automobile" in ways.render_hit(doc, score, plan).snippet
+    assert ways.top(ways.plan(parse_query("car mended")), 1)[0][0][1] == doc
 
 
 def test_the_best_are_read_again(crawl: tuple[Path, str]) -> None:
@@ -228,9 +232,9 @@ def test_the_best_are_read_again(crawl: tuple[Path, str]) -> None:
         return [float("rain" in passage) for passage in passages]
 
     ways = finder(crawl, "rerank", judge)
-    plan = ways.plan(parse("car mended"))
+    plan = ways.plan(parse_query("car mended"))
     entries, _ = ways.top(plan, 40)
-    assert ways.hit(entries[0][1], 1.0, plan).url.endswith("/02")
+    assert ways.render_hit(entries[0][1], 1.0, plan).url.endswith("/02")
     assert "Page 2\nthe automobile stood in the rain" in read
     assert all(score > 1 for score, _ in entries)
 
@@ -243,15 +247,15 @@ def test_queries_that_wait_are_encoded_together_and_kept() -> None:
         time.sleep(0.05)
         return words(texts)
 
-    encoder = Encoder(slow)
-    threads = [threading.Thread(target=encoder.vector, args=(f"query {number}",)) for number in range(20)]
+    encoder = QueryEncoder(slow)
+    threads = [threading.Thread(target=encoder.encode, args=(f"query {number}",)) for number in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert sum(batches) == 20
     assert len(batches) <= 3
-    assert (encoder.vector("query 7") == Encoder(words).vector("query 7")).all()
+    assert (encoder.encode("query 7") == QueryEncoder(words).encode("query 7")).all()
     assert sum(batches) == 20
 
 
@@ -264,24 +268,24 @@ def test_a_failure_is_told_and_not_kept() -> None:
             raise MemoryError
         return words(texts)
 
-    encoder = Encoder(encode)
+    encoder = QueryEncoder(encode)
     with pytest.raises(MemoryError):
-        encoder.vector("query")
-    assert len(encoder.vector("query")) == 64
+        encoder.encode("query")
+    assert len(encoder.encode("query")) == 64
 
 
 def test_two_do_not_embed_at_once_and_a_moved_model_is_noted(crawl: tuple[Path, str]) -> None:
     folder, snapshot = crawl
-    base = build.base_of(folder, snapshot)
-    assert build.embed(folder, base, replace(WISH, model="/moved"), lambda: (words, words)) == snapshot
+    base = build.read_base_manifest(folder, snapshot)
+    assert build.embed_snapshot(folder, base, replace(WISH, model="/moved"), lambda: (words, words)) == snapshot
     assert (read_manifest(folder / "snapshots" / snapshot).dense or {})["model"] == "/moved"
-    with only_one(folder / "embed.lock", SnapshotError("taken")), pytest.raises(SnapshotError, match="another"):
-        build.embed(folder, base, WISH, lambda: (words, words))
-    build.embed(folder, base, WISH, lambda: (words, words))
+    with exclusive_lock(folder / "embed.lock", SnapshotError("taken")), pytest.raises(SnapshotError, match="another"):
+        build.embed_snapshot(folder, base, WISH, lambda: (words, words))
+    build.embed_snapshot(folder, base, WISH, lambda: (words, words))
 
 
 def test_what_was_read_again_stands_above_all_others(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webemu.index.dense.ranker.RERANKED", 3)
+    monkeypatch.setattr("webemu.index.dense.ranker.CROSS_ENCODER_DEPTH", 3)
     ways = finder(crawl, "rerank", lambda query, passages: [-99.0] * len(passages))
-    scores = [score for score, _ in ways.top(ways.plan(parse("car mended street")), 20)[0]]
+    scores = [score for score, _ in ways.top(ways.plan(parse_query("car mended street")), 20)[0]]
     assert scores == sorted(scores, reverse=True)

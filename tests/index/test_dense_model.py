@@ -16,13 +16,13 @@ if _package is None or _package.origin is None:
 MINILM = Path(_package.origin).parent / "model"
 
 from webemu.emulator.errors import BadRequest, SnapshotError  # noqa: E402
-from webemu.emulator.query import parse  # noqa: E402
+from webemu.emulator.query import parse_query  # noqa: E402
 from webemu.index.dense.command import embed  # noqa: E402
-from webemu.index.dense.encoder import Encoder  # noqa: E402
-from webemu.index.dense.model import checked, digest, judge, locate, query_encoder  # noqa: E402
-from webemu.index.dense.open import opened  # noqa: E402
-from webemu.index.dense.store import quantised  # noqa: E402
-from webemu.index.engine import Engine  # noqa: E402
+from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
+from webemu.index.dense.model import hash_model, load_cross_encoder, load_query_encoder, locate_model, require_digest  # noqa: E402
+from webemu.index.dense.open import open_rankers  # noqa: E402
+from webemu.index.dense.store import quantize  # noqa: E402
+from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest  # noqa: E402
 from webemu.index.open import open_snapshot  # noqa: E402
 
@@ -68,54 +68,54 @@ def collection(tmp_path_factory: pytest.TempPathFactory, tiny_judge: Path) -> Pa
 def test_meaning_is_found(collection: Path) -> None:
     snapshot = current_id(collection) or ""
     world = open_snapshot(collection, snapshot)
-    assert isinstance(world.finder, Engine)
+    assert isinstance(world.ranker, RankEngine)
     folder = collection / "snapshots" / snapshot
-    modes = opened(folder, read_manifest(folder), world.finder)
+    modes = open_rankers(folder, read_manifest(folder), world.ranker)
     assert list(modes) == ["bm25", "dense", "hybrid", "rerank"]
     for mode in ("dense", "hybrid"):
         finder = modes[mode]  # type: ignore[index]
         for question, answer in QUESTIONS.items():
-            plan = finder.plan(parse(question))
+            plan = finder.plan(parse_query(question))
             score, doc = finder.top(plan, 5)[0][0]
-            assert finder.hit(doc, score, plan).url == f"http://{answer}.org/", (mode, question)
+            assert finder.render_hit(doc, score, plan).url == f"http://{answer}.org/", (mode, question)
     reranked = modes["rerank"]
-    plans = [reranked.plan(parse("biggest creature")) for _ in range(2)]
+    plans = [reranked.plan(parse_query("biggest creature")) for _ in range(2)]
     assert reranked.top(plans[0], 5) == reranked.top(plans[1], 5)
 
 
 def test_a_vector_is_the_same_bytes_whatever_it_was_encoded_with() -> None:
     texts = [*QUESTIONS, *PAGES.values(), "a", "über Größe", "北京", "x " * 300]
-    encode = query_encoder(MINILM)
-    alone = [quantised(encode([text])[0]).tobytes() for text in texts]
+    encode = load_query_encoder(MINILM)
+    alone = [quantize(encode([text])[0]).tobytes() for text in texts]
     for size in (2, 5, len(texts)):
         for shift in (0, 3):
             turned = texts[shift:] + texts[:shift]
             batches = [turned[at : at + size] for at in range(0, len(turned), size)]
-            together = dict(zip(turned, (quantised(row) for batch in batches for row in encode(batch)), strict=True))
+            together = dict(zip(turned, (quantize(row) for batch in batches for row in encode(batch)), strict=True))
             assert [together[text].tobytes() for text in texts] == alone
-    encoder = Encoder(encode)
-    asked = [encoder.ask(text) for text in texts]
+    encoder = QueryEncoder(encode)
+    asked = [encoder.submit(text) for text in texts]
     assert [future.result().tobytes() for future in asked] == alone
 
 
 def test_another_model_is_refused(collection: Path, tmp_path: Path) -> None:
     shutil.copytree(MINILM, tmp_path / "m")
-    assert digest(tmp_path / "m") == digest(MINILM)
+    assert hash_model(tmp_path / "m") == hash_model(MINILM)
     (tmp_path / "m" / "README.md").write_text("other words")
-    assert checked(str(tmp_path / "m"), digest(MINILM)) == tmp_path / "m"
+    assert require_digest(str(tmp_path / "m"), hash_model(MINILM)) == tmp_path / "m"
     (tmp_path / "m" / "config.json").write_text("{}")
     with pytest.raises(SnapshotError, match="digest"):
-        checked(str(tmp_path / "m"), digest(MINILM))
+        require_digest(str(tmp_path / "m"), hash_model(MINILM))
 
 
 def test_a_model_that_is_nowhere_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(BadRequest, match="nobody/nothing"):
-        locate("nobody/nothing")
+        locate_model("nobody/nothing")
 
 
 def test_a_judge_reads_pairs(tiny_judge: Path) -> None:
-    score = judge(tiny_judge)
+    score = load_cross_encoder(tiny_judge)
     passages = list(PAGES.values())
     assert score("krill", passages) == score("krill", passages)
     assert len(set(score("krill", passages))) > 1

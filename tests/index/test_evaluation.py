@@ -12,10 +12,10 @@ from tests.crawls import Seen, html, ingest, write
 from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest
 from webemu.index.evaluation import beir
-from webemu.index.evaluation.judged import Judged, ids, read_judgments, read_queries, read_tasks
-from webemu.index.evaluation.ranker import Setting, ranker
-from webemu.index.evaluation.score import differences, figures, groups, measures, score
-from webemu.index.evaluation.statistics import difference, figure
+from webemu.index.evaluation.judged import JudgedQuery, id_resolver, read_judgments, read_queries, read_tasks
+from webemu.index.evaluation.ranker import RankerConfig, open_ranker
+from webemu.index.evaluation.score import compare_scores, group_queries, mean_figures, parse_measures, score_queries
+from webemu.index.evaluation.statistics import compare_paired, mean_with_interval
 from webemu.index.manifest import current_id
 
 SHARED = Path(os.environ.get("WEBEMU_SHARED", "/nowhere"))
@@ -35,7 +35,7 @@ def text(path: Path, content: str) -> Path:
     ],
 )
 def test_queries_are_read_in_any_form(tmp_path: Path, content: str) -> None:
-    assert read_queries(text(tmp_path / "q", content)) == (Judged("1", "a b"), Judged("2", "ü"))
+    assert read_queries(text(tmp_path / "q", content)) == (JudgedQuery("1", "a b"), JudgedQuery("2", "ü"))
 
 
 @pytest.mark.parametrize("content", ["1 a b\n", '{"_id": "1"}\n', "{\n", "1\ta\n1\tb\n", '{"_id": "1", "text": 3}\n'])
@@ -53,15 +53,15 @@ def test_a_line_that_is_no_query_is_named(tmp_path: Path, content: str) -> None:
     ],
 )
 def test_judgments_have_three_columns_or_four(tmp_path: Path, content: str) -> None:
-    found = read_judgments(text(tmp_path / "r", content), ids(None))
+    found = read_judgments(text(tmp_path / "r", content), id_resolver(None))
     assert found == {"1": {"http://a.org/": 2, "http://b.org/x%20y": 0}}
     with pytest.raises(BadRequest, match="line 2"):
-        read_judgments(text(tmp_path / "r", "1\ta\t1\n1\ta\tyes\n"), ids(None))
+        read_judgments(text(tmp_path / "r", "1\ta\t1\n1\ta\tyes\n"), id_resolver(None))
 
 
 def test_ids_become_urls(tmp_path: Path) -> None:
-    assert ids("https://wiki.invalid/{id}")("a b/7") == "https://wiki.invalid/a%20b%2F7"
-    known = ids(str(text(tmp_path / "map", "7\thttp://a.org\n")))
+    assert id_resolver("https://wiki.invalid/{id}")("a b/7") == "https://wiki.invalid/a%20b%2F7"
+    known = id_resolver(str(text(tmp_path / "map", "7\thttp://a.org\n")))
     assert (known("7"), known("8")) == ("http://a.org/", "8")
 
 
@@ -76,52 +76,52 @@ def test_tasks_are_queries_for_their_evidence(tmp_path: Path) -> None:
         {"id": "2", "question": "what?", "evidence": []},
     ]
     queries, judgments = read_tasks(text(tmp_path / "t", "".join(json.dumps(row) + "\n" for row in rows)))
-    assert queries == (Judged("1", "who?", "evidence 2"),)
+    assert queries == (JudgedQuery("1", "who?", "evidence 2"),)
     assert judgments == {"1": {"http://a.org/": 1, "http://b.org/": 1}}
 
 
 FOUND = {"one": ["a", "b", "c"], "two": ["x", "y", "b"], "three": []}
 QUERIES = [
-    Judged("1", "one", "k", "fit"),
-    Judged("2", "two", "k", "report"),
-    Judged("3", "three", "l"),
-    Judged("4", ""),
+    JudgedQuery("1", "one", "k", "fit"),
+    JudgedQuery("2", "two", "k", "report"),
+    JudgedQuery("3", "three", "l"),
+    JudgedQuery("4", ""),
 ]
 JUDGMENTS = {"1": {"a": 1}, "2": {"b": 1, "c": 1}, "3": {"a": 1}, "5": {"a": 1}}
 
 
 def test_rankings_are_scored_and_grouped() -> None:
-    scored = score(QUERIES, JUDGMENTS, lambda text: FOUND[text], measures("RR@10, AP,R@2"))
+    scored = score_queries(QUERIES, JUDGMENTS, lambda text: FOUND[text], parse_measures("RR@10, AP,R@2"))
     assert [list(one.values.items()) for one in scored] == [
         [("RR@10", 1.0), ("AP", 1.0), ("R@2", 1.0)],
         [("RR@10", pytest.approx(1 / 3)), ("AP", pytest.approx(1 / 6)), ("R@2", 0.0)],
         [("RR@10", 0.0), ("AP", 0.0), ("R@2", 0.0)],
     ]
-    assert groups(scored) == {
+    assert group_queries(scored) == {
         ("", ""): [0, 1, 2], ("", "fit"): [0], ("", "report"): [1],
         ("k", ""): [0, 1], ("k", "fit"): [0], ("k", "report"): [1], ("l", ""): [2],
     }  # fmt: skip
-    assert figures(scored, [0, 1])["RR@10"].mean == pytest.approx(2 / 3)
-    assert differences(scored, scored, [0, 1, 2])["AP"].p == 1.0
+    assert mean_figures(scored, [0, 1])["RR@10"].mean == pytest.approx(2 / 3)
+    assert compare_scores(scored, scored, [0, 1, 2])["AP"].p == 1.0
 
 
 def test_a_measure_that_is_unknown_is_named() -> None:
     for names in ("nDCG@10,Foo", "", "nDCG@"):
         with pytest.raises(BadRequest, match="measures"):
-            measures(names)
+            parse_measures(names)
 
 
 def test_figures_repeat_and_the_test_sees_what_is_there() -> None:
     values = [n % 7 / 6 for n in range(200)]
-    assert figure(values, "x") == figure(values, "x") != figure(values, "y")
-    shown = figure(values, "x")
+    assert mean_with_interval(values, "x") == mean_with_interval(values, "x") != mean_with_interval(values, "y")
+    shown = mean_with_interval(values, "x")
     assert shown.low < shown.mean < shown.high < shown.low + 0.1
-    better = difference(values, [min(1.0, value + 0.05) for value in values], "x")
+    better = compare_paired(values, [min(1.0, value + 0.05) for value in values], "x")
     assert (better.p < 0.001, better.gain.low > 0) == (True, True)
-    noise = difference(values, values[1:] + values[:1], "x")
+    noise = compare_paired(values, values[1:] + values[:1], "x")
     assert (noise.p > 0.2, noise.gain.low < 0 < noise.gain.high) == (True, True)
     # Three gains of one size: of eight changes of sign two are as far from zero.
-    assert difference([0.0] * 3, [0.1] * 3, "x").p == pytest.approx(2 / 8, abs=0.02)
+    assert compare_paired([0.0] * 3, [0.1] * 3, "x").p == pytest.approx(2 / 8, abs=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -177,13 +177,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_ranking_is_of_the_pages_that_are_there_now(root: Path) -> None:
     collection, first = root / "c", (root / "first").read_text()
-    before = ranker(Setting(collection, first))("harbour")
-    after = ranker(Setting(collection, current_id(collection) or ""))("harbour")
+    before = open_ranker(RankerConfig(collection, first))("harbour")
+    after = open_ranker(RankerConfig(collection, current_id(collection) or ""))("harbour")
     assert sorted(before) == [f"http://a.com/{n}" for n in range(5)]
     assert set(after) == {*before, *(f"http://b{n}.com/" for n in range(5))} - {"http://a.com/0"}
-    shown = ranker(Setting(collection, current_id(collection) or "", shown=True))("harbour")
+    shown = open_ranker(RankerConfig(collection, current_id(collection) or "", as_shown=True))("harbour")
     assert (len(after), len(shown)) == (9, 5)
-    assert ranker(Setting(collection, first, depth=2))("harbour number 3")[0] == "http://a.com/3"
+    assert open_ranker(RankerConfig(collection, first, depth=2))("harbour number 3")[0] == "http://a.com/3"
 
 
 def test_two_snapshots_are_compared(root: Path) -> None:
@@ -216,7 +216,7 @@ def test_queries_without_a_judgment_are_no_measurement(root: Path, tmp_path: Pat
 @pytest.mark.skipif(not (SHARED / "data/ir/cranfield").exists(), reason="WEBEMU_SHARED does not name the collections")
 def test_flat_ranking_is_at_the_published_level(tmp_path: Path) -> None:
     folder = SHARED / "data/ir/cranfield"
-    collection = beir.ingest(folder, tmp_path)
-    search = ranker(Setting(collection, current_id(collection) or "", 1000))
-    scored = score(*beir.judged(folder), search, measures("AP"))
-    assert figures(scored, range(len(scored)))["AP"].mean >= 0.295
+    collection = beir.ingest_corpus(folder, tmp_path)
+    search = open_ranker(RankerConfig(collection, current_id(collection) or "", 1000))
+    scored = score_queries(*beir.read_judged(folder), search, parse_measures("AP"))
+    assert mean_figures(scored, range(len(scored)))["AP"].mean >= 0.295

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from tests.crawls import Seen, html, ingest, write
 from webemu.emulator.cli import app
-from webemu.emulator.query import parse
-from webemu.index.evaluation.held_out import held_out, held_out_sql
-from webemu.index.evaluation.known_items import half_of, is_telling, quote_of, title_words
+from webemu.emulator.query import parse_query
+from webemu.index.evaluation.held_out import held_out_sql, is_held_out
+from webemu.index.evaluation.known_items import choose_half, is_descriptive, pick_quote, pick_title_words
 from webemu.index.open import open_world
 
 TOWNS = "Aldmere Brisk Corvain Dunmore Eskdale Farrow Galloway Hexham Ilford Jarrow Kelso Lanark".split()
@@ -22,8 +22,8 @@ TEXT = "Nobody knows when the first stone of {0} was laid beside the river. Its 
 
 def test_one_page_in_five_is_held_out() -> None:
     urls = [f"https://site{n % 7}.example/page/{n}?ü" for n in range(2000)]
-    held = [held_out(url) for url in urls]
-    assert held == [held_out(url) for url in urls]
+    held = [is_held_out(url) for url in urls]
+    assert held == [is_held_out(url) for url in urls]
     assert 330 < sum(held) < 470
     in_sql = duckdb.sql(f"SELECT {held_out_sql('u')} FROM (SELECT unnest(?) AS u)", params=[urls]).fetchall()
     assert [row for (row,) in in_sql] == held
@@ -67,11 +67,11 @@ def test_items_are_of_four_kinds_and_say_where_they_are_from(root: Path, tmp_pat
     bodies = {seen.url: str(seen.body) for seen in pages()}
     for row in rows:
         right = relevant[row["_id"]]
-        assert row["half"] == half_of(row["site"])
+        assert row["half"] == choose_half(row["site"])
         assert any(urlsplit(url).hostname == row["site"] for url in right)
         for url in right:
             if row["kind"] in ("anchor", "called"):
-                assert held_out(row["source"])
+                assert is_held_out(row["source"])
                 assert f">{row['text']}</a>" in bodies[row["source"]]
                 assert f'"{url}"' in bodies[row["source"]] or bodies[url] in bodies.values()
             elif row["kind"] == "quote":
@@ -123,7 +123,7 @@ def test_items_are_measured(root: Path, tmp_path: Path) -> None:
     ],
 )
 def test_signposts_are_no_queries(anchor: str, telling: bool) -> None:
-    assert is_telling(anchor) is telling
+    assert is_descriptive(anchor) is telling
 
 
 @pytest.mark.parametrize("dice", range(0, 5000, 97))
@@ -133,27 +133,27 @@ def test_a_quote_is_a_part_of_one_sentence(dice: int) -> None:
         + " ".join(f"word{'x' * (n % 5)}" for n in range(30))
         + ". if (x[i] == 0) { y[j] = 1; z[k] += 2; }"
     )
-    quote = quote_of(text, dice)
+    quote = pick_quote(text, dice)
     assert quote in text
     assert 6 <= len(quote.split()) <= 12
     assert "Short" not in quote
     assert "{" not in quote
-    chinese = quote_of("短。" + "江湖再見晴耕雨讀天下太平" * 3 + "。", dice)
+    chinese = pick_quote("短。" + "江湖再見晴耕雨讀天下太平" * 3 + "。", dice)
     assert 6 <= len(chinese) <= 12
 
 
 def test_what_has_no_sentence_gives_no_quote(root: Path) -> None:
-    assert [quote_of(text, 5) for text in ("", "Too short.", "1 2 3 4 5 6 7 8 9 10")] == ["", "", ""]
+    assert [pick_quote(text, 5) for text in ("", "Too short.", "1 2 3 4 5 6 7 8 9 10")] == ["", "", ""]
     world = open_world(root / "c")
-    assert title_words("Harbour | zzz", world, 3) == "Harbour"
-    assert title_words("Harbour guide of Aldmere 7", world, 1) == "Harbour guide Aldmere"
-    assert not parse(title_words('site:x "a', world, 3)).conditional
+    assert pick_title_words("Harbour | zzz", world, 3) == "Harbour"
+    assert pick_title_words("Harbour guide of Aldmere 7", world, 1) == "Harbour guide Aldmere"
+    assert not parse_query(pick_title_words('site:x "a', world, 3)).has_filters
 
 
 def test_words_that_a_link_by_another_spelling_says_are_heard(tmp_path: Path) -> None:
     """The index follows redirects and other spellings; what it was told by them is no secret of held-out links."""
     linkers = [f"http://l{n}.org/" for n in range(60)]
-    held, free = (next(url for url in linkers if held_out(url) is which) for which in (True, False))
+    held, free = (next(url for url in linkers if is_held_out(url) is which) for which in (True, False))
     said = "secret Velmora handbook"
     seen = [
         Seen("https://target.net/guide", html("Guide", TEXT.format("x"))),

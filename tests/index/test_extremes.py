@@ -10,16 +10,16 @@ from webemu.emulator.types import PageRequest, Query
 from webemu.index import records, unindexable
 from webemu.index.catalog import Catalog
 from webemu.index.open import open_world
-from webemu.index.schema import MAX_URL, is_url_too_large
-from webemu.index.snapshot import build
-from webemu.index.text import Entry, keys
+from webemu.index.schema import MAX_URL_BYTES, is_url_too_large
+from webemu.index.snapshot import build_snapshot
+from webemu.index.text import IndexEntry, condition_keys
 from webemu.ingest import capture
-from webemu.ingest.worker import Job, work
+from webemu.ingest.worker import Job, ingest_job
 
 HOST = "http://long.example/"
-LARGEST = HOST + "u" * (MAX_URL - len(HOST))
+LARGEST = HOST + "u" * (MAX_URL_BYTES - len(HOST))
 TOO_LARGE = LARGEST + "u"
-QUOTED = HOST + '"' * (MAX_URL // 2)
+QUOTED = HOST + '"' * (MAX_URL_BYTES // 2)
 """Not over the limit as it is recorded, but as JSON."""
 PLAIN = Seen("http://plain.example/", html("Plain", "A plain page that tells of lighthouses."))
 
@@ -43,10 +43,10 @@ def test_a_url_that_a_record_has_no_room_for_is_a_drop(tmp_path: Path) -> None:
 
 
 def test_the_limit_is_that_of_a_record() -> None:
-    text = records.said("Some text")
+    text = records.analyze_text("Some text")
     for url in (LARGEST, HOST + "é" * 32_757):
         assert not is_url_too_large(url)
-        assert records.hit(memoryview(records.encode(url, "", 0, text)), 0, 0.0, ()).url == url
+        assert records.read_hit(memoryview(records.encode_record(url, "", 0, text)), 0, 0.0, ()).url == url
     for url in (TOO_LARGE, QUOTED, HOST + "\x01" * 11_000):
         assert is_url_too_large(url)
 
@@ -59,12 +59,12 @@ def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatc
     monkeypatch.setattr(unindexable, "is_url_too_large", lambda _: False)
     staging = folder / "staging" / "7"
     path = str(write(tmp_path / "a.warc.gz", seen))
-    work(Job(7, "a.warc.gz", path, None, "warc.gz", 1), folder, staging, lambda _: None)
+    ingest_job(Job(7, "a.warc.gz", path, None, "warc.gz", 1), folder, staging, lambda _: None)
     with Catalog(folder) as catalog:
-        catalog.add(staging)
+        catalog.import_staging(staging)
     monkeypatch.undo()
     assert rows(folder, "SELECT captures, pages FROM sources") == [(3, 3)]
-    snapshot = build(folder)
+    snapshot = build_snapshot(folder)
     assert rows(folder, "SELECT url FROM captures") == [(PLAIN.url,)]
     assert rows(folder, "SELECT captures, pages FROM sources") == [(1, 1)]
     assert rows(folder, "SELECT count(*) FROM links") == [(0,)]
@@ -73,7 +73,7 @@ def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatc
     assert isinstance(size, int)
     assert size > 0
     assert [hit.url for hit in open_world(folder).search(Query("lighthouses")).hits] == [PLAIN.url]
-    assert build(folder) == snapshot
+    assert build_snapshot(folder) == snapshot
 
 
 def test_the_lookup_has_room_for_whatever_redirects_say(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_lookup_has_room_for_whatever_redirects_say(tmp_path: Path) -> None:
 
 
 def test_a_host_of_many_labels_gives_few_keys() -> None:
-    entry = Entry(f"http://{'a.' * 30_000}example/", "", "", "text/html", "en", "2024-01-01")
-    assert sum(map(len, keys(entry))) < 100_000
-    entry = Entry(f"http://{'a.' * 120}example/", "", "", "text/html", "en", "2024-01-01")
-    assert {"h:example", "h:a.example"} < set(keys(entry))
+    entry = IndexEntry(f"http://{'a.' * 30_000}example/", "", "", "text/html", "en", "2024-01-01")
+    assert sum(map(len, condition_keys(entry))) < 100_000
+    entry = IndexEntry(f"http://{'a.' * 120}example/", "", "", "text/html", "en", "2024-01-01")
+    assert {"h:example", "h:a.example"} < set(condition_keys(entry))

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webemu.emulator.errors import PayloadError
-from webemu.index.http import Message, content_coding, dechunk, decode_content, parse
+from webemu.index.http import Message, dechunk, decode_content, detect_coding, parse_response
 
 LIMIT = 1 << 20
 TEXT = b"<!doctype html><title>Harbour</title><p>Boats come in at noon.</p>" * 20
 
 
 def parsed(block: bytes) -> Message:
-    message = parse(block)
+    message = parse_response(block)
     assert message is not None
     return message
 
@@ -75,12 +75,12 @@ def test_no_status_line_is_status_zero() -> None:
     "block", [b"", b"\r\n\r\n", b"<html>\n\n", b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n", b"plain"]
 )
 def test_what_is_no_answer(block: bytes) -> None:
-    assert parse(block) is None
+    assert parse_response(block) is None
 
 
 def test_a_head_without_end() -> None:
     assert parsed(b"HTTP/1.1 304 Not Modified\r\nETag: x").headers == [(b"ETag", b"x")]
-    assert parse(b"HTTP/1.1 200 OK\r\n" + b"a" * (2 << 20)) is None
+    assert parse_response(b"HTTP/1.1 200 OK\r\n" + b"a" * (2 << 20)) is None
 
 
 def test_interim_answers_are_passed_over() -> None:
@@ -152,7 +152,7 @@ def test_chunking_round_trip(parts: list[bytes]) -> None:
 @given(st.binary(max_size=300))
 def test_nothing_recorded_raises(block: bytes) -> None:
     for start in (b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"):
-        parse(start + block)
+        parse_response(start + block)
     for coding in (b"gzip", b"br", b"deflate", b"zstd", b"gzip, br"):
         for magic in (b"", b"\x1f\x8b\x08\0\0\0\0\0\0\3", b"\x28\xb5\x2f\xfd", b"\x78\x9c"):
             decode_content(magic + block, [(b"Content-Encoding", coding)], LIMIT)
@@ -191,14 +191,14 @@ def test_codings_are_removed_and_named(coding: bytes) -> None:
     plain, applied = decode_content(CODINGS[coding], [(b"content-encoding", coding)], LIMIT)
     assert plain == TEXT
     assert applied == coding.decode().lower().removeprefix("x-").replace(",gzip", ", gzip")
-    assert content_coding(CODINGS[coding], [(b"content-encoding", coding)]) == applied
+    assert detect_coding(CODINGS[coding], [(b"content-encoding", coding)]) == applied
 
 
 @pytest.mark.parametrize("coding", [b"gzip", b"br", b"deflate", b"zstd", b"gzip, br", b"utf-8", b"identity", b""])
 @pytest.mark.parametrize("body", [TEXT, b"", b"ok", b"\x1f\x8b"])
 def test_a_plain_body_below_a_coding_header_stays(coding: bytes, body: bytes) -> None:
     assert decode_content(body, [(b"Content-Encoding", coding)], LIMIT) == (body, "")
-    assert content_coding(body * 1000, [(b"Content-Encoding", coding)]) == ""
+    assert detect_coding(body * 1000, [(b"Content-Encoding", coding)]) == ""
 
 
 @pytest.mark.parametrize("coding", [b"br", b"deflate", b"zstd"])
@@ -235,7 +235,7 @@ def test_a_bomb_is_refused_and_its_limit_is_exact(coding: bytes) -> None:
         with pytest.raises(PayloadError) as refused:
             decode_content(pack(b"\0" * size), headers, LIMIT)
         assert refused.value.reason == "payload-too-large"
-        assert content_coding(pack(b"\0" * size), headers) == coding.decode()
+        assert detect_coding(pack(b"\0" * size), headers) == coding.decode()
 
 
 def test_a_bomb_of_many_members_is_refused() -> None:

@@ -7,8 +7,8 @@ import pytest
 from tests.crawls import Seen, html, ingest, write
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
-from webemu.index.analysis import plain, words
-from webemu.index.languages import Reader, guess
+from webemu.index.analysis import normalize_text, split_words
+from webemu.index.languages import QueryAnalyzer, guess_languages
 from webemu.index.open import open_world
 
 PAGES = {
@@ -167,33 +167,33 @@ def test_snippets_and_marks_go_by_the_page_as_the_search_does(web: World) -> Non
     ],
 )
 def test_the_language_of_a_query_is_guessed_by_its_stop_words(text: str, expected: set[str]) -> None:
-    assert guess(words(plain(text))) >= expected
-    assert bool(guess(words(plain(text)))) == bool(expected)
+    assert guess_languages(split_words(normalize_text(text))) >= expected
+    assert bool(guess_languages(split_words(normalize_text(text)))) == bool(expected)
 
 
 FREQUENCIES = {"haus": 20, "hauser": 1, "polit": 9, "politik": 3, "eisenbahn": 4, "streck": 3, "river": 7, "port": 7}
 
 
-def reader(*stemmers: str) -> Reader:
-    return Reader(dict.fromkeys(stemmers, 10), lambda term: FREQUENCIES.get(term, 0))
+def reader(*stemmers: str) -> QueryAnalyzer:
+    return QueryAnalyzer(dict.fromkeys(stemmers, 10), lambda term: FREQUENCIES.get(term, 0))
 
 
 def test_a_word_has_one_reading_where_the_guess_is_sure_or_only_one_occurs() -> None:
     many = reader("english", "german", "french")
-    assert many.terms("river port") == {("river",): 1, ("port",): 1}
-    assert many.terms("Häuser") == {("haus",): 1}
-    assert many.terms("Politik") == {("polit", "politik"): 1}
-    assert many.terms("wo sind die Häuser der Politik") == {("haus",): 1, ("polit",): 1}
-    assert many.terms("the Häuser for all") == {("the",): 1, ("hauser",): 1, ("for",): 1, ("all",): 1}
+    assert many.count_readings("river port") == {("river",): 1, ("port",): 1}
+    assert many.count_readings("Häuser") == {("haus",): 1}
+    assert many.count_readings("Politik") == {("polit", "politik"): 1}
+    assert many.count_readings("wo sind die Häuser der Politik") == {("haus",): 1, ("polit",): 1}
+    assert many.count_readings("the Häuser for all") == {("the",): 1, ("hauser",): 1, ("for",): 1, ("all",): 1}
 
 
 def test_a_compound_that_occurs_nowhere_is_its_parts_where_the_language_makes_them() -> None:
     many = reader("english", "german")
-    assert many.terms("die Eisenbahnstrecke in der") == {
+    assert many.count_readings("die Eisenbahnstrecke in der") == {
         **{(word,): 1 for word in ("die", "in", "der")},
         **{("eisenbahn",): 1, ("streck",): 1},
     }
-    assert ("eisenbahn",) not in many.terms("Eisenbahnstrecke")
+    assert ("eisenbahn",) not in many.count_readings("Eisenbahnstrecke")
 
 
 @pytest.mark.parametrize(
@@ -206,5 +206,5 @@ def test_a_compound_that_occurs_nowhere_is_its_parts_where_the_language_makes_th
     ],
 )
 def test_stop_words_of_long_queries_go_by_language(text: str, expected: list[str]) -> None:
-    both = Reader({"english": 10, "german": 10}, lambda term: 2 if term == "river" else 1)
-    assert [readings[0] for readings in both.terms(text)] == expected
+    both = QueryAnalyzer({"english": 10, "german": 10}, lambda term: 2 if term == "river" else 1)
+    assert [readings[0] for readings in both.count_readings(text)] == expected

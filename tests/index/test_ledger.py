@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from webemu.emulator.ledger import Place, Tally
+from webemu.emulator.ledger import Impression, SessionUsage
 from webemu.emulator.trace import Trace
-from webemu.index.exports import clickstream
+from webemu.index.exports import format_clickstream
 from webemu.index.ledger import LedgerError, SessionLedger
 from webemu.index.traces import SCHEMA, TraceWriter, read_traces
 
@@ -28,45 +28,45 @@ def test_equal_names_are_numbered(ledger: SessionLedger) -> None:
         "ws-a-2",
         "ws-b",
     ]
-    assert [ledger.record(name) for name in ("ws-a", "ws-a-2", "ws-c")] == [b"1", b"2", None]
-    ledger.keep("wp-x", b"4")
-    ledger.keep("wp-x", b"5")
-    assert ledger.record("wp-x") == b"4"
+    assert [ledger.session_record(name) for name in ("ws-a", "ws-a-2", "ws-c")] == [b"1", b"2", None]
+    ledger.save_session("wp-x", b"4")
+    ledger.save_session("wp-x", b"5")
+    assert ledger.session_record("wp-x") == b"4"
 
 
 def test_steps_and_attempts_are_counted(ledger: SessionLedger) -> None:
-    begun = [ledger.begin("s", request) for request in (b"a", b"b", b"a", b"a")]
+    begun = [ledger.start_step("s", request) for request in (b"a", b"b", b"a", b"a")]
     assert begun == [(1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 2, 0)]
-    assert ledger.begin("s-2", b"a") == (1, 0, 0)
-    assert ledger.tally("s") == Tally(steps=4)
+    assert ledger.start_step("s-2", b"a") == (1, 0, 0)
+    assert ledger.usage("s") == SessionUsage(steps=4)
 
 
 def test_a_budget_ends(ledger: SessionLedger) -> None:
     assert [ledger.spend("s", "searches", 2) for _ in range(3)] == [True, True, False]
     assert not ledger.spend("s", "fetches", 0)
-    assert ledger.tally("s") == Tally(searches=2)
+    assert ledger.usage("s") == SessionUsage(searches=2)
 
 
 def test_what_has_no_limit_is_written_down_with_the_step(ledger: SessionLedger) -> None:
-    number, _, used = ledger.begin("s", b"a")
-    ledger.note("s", number, b"1", {}, {"bytes": 500, "fetches": 1})
-    assert (used, ledger.begin("s", b"a")) == (0, (2, 1, 500))
-    assert ledger.tally("s") == Tally(2, 0, 1, 500)
+    number, _, used = ledger.start_step("s", b"a")
+    ledger.finish_step("s", number, b"1", {}, {"bytes": 500, "fetches": 1})
+    assert (used, ledger.start_step("s", b"a")) == (0, (2, 1, 500))
+    assert ledger.usage("s") == SessionUsage(2, 0, 1, 500)
 
 
 def test_entries_come_in_order_and_of_one_session(ledger: SessionLedger) -> None:
     for step in (3, 1, 300, 2):
-        ledger.note("s", step, b"%d" % step, {f"u{step}": step, "u": step}, {})
-    ledger.note("s-2", 1, b"other", {}, {})
+        ledger.finish_step("s", step, b"%d" % step, {f"u{step}": step, "u": step}, {})
+    ledger.finish_step("s-2", 1, b"other", {}, {})
     assert ledger.entries("s", 1, 10) == [b"1", b"2", b"3", b"300"]
     assert ledger.entries("s", 2, 2) == [b"2", b"3"]
-    assert ledger.places("s", ("u3", "u", "v")) == {"u3": Place(3, 3), "u": Place(2, 2)}
-    assert ledger.places("s-2", ("u3",)) == {}
+    assert ledger.last_impressions("s", ("u3", "u", "v")) == {"u3": Impression(3, 3), "u": Impression(2, 2)}
+    assert ledger.last_impressions("s-2", ("u3",)) == {}
 
 
 def spend(folder: str) -> list[bool]:
     ledger = SessionLedger(Path(folder))
-    return [ledger.spend("s", "searches", 100) and bool(ledger.begin("s", b"r")) for _ in range(60)]
+    return [ledger.spend("s", "searches", 100) and bool(ledger.start_step("s", b"r")) for _ in range(60)]
 
 
 def test_processes_share_it(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_processes_share_it(tmp_path: Path) -> None:
         taken = [one for result in processes.map(spend, [str(tmp_path / "l")] * 3) for one in result]
     assert (len(taken), sum(taken)) == (180, 100)
     ledger = SessionLedger(tmp_path / "l")
-    assert ledger.tally("s") == Tally(steps=100, searches=100)
-    assert ledger.begin("s", b"r") == (101, 100, 0)
+    assert ledger.usage("s") == SessionUsage(steps=100, searches=100)
+    assert ledger.start_step("s", b"r") == (101, 100, 0)
 
 
 ALONE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--"]
@@ -116,7 +116,7 @@ def test_containers_that_do_not_share_process_numbers_are_told_to(tmp_path: Path
 def test_a_folder_that_is_none_is_a_failure_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError) as raised:
-        SessionLedger(tmp_path / "file").tally("s")
+        SessionLedger(tmp_path / "file").usage("s")
     assert raised.value.status == 503
 
 
@@ -137,7 +137,7 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_what_is_lost_is_counted(tmp_path: Path) -> None:
-    writer = TraceWriter(tmp_path / "traces", held=5)
+    writer = TraceWriter(tmp_path / "traces", max_waiting=5)
     writer.put(tuple(row(step) for step in range(3)))
     writer.put(tuple(row(step) for step in range(7)))
     assert writer.figures() == {"taken": 3, "lost": 7}
@@ -163,7 +163,7 @@ def test_the_clickstream_says_where_from() -> None:
         row(5, status=404),
         row(1, session="z"),
     ]
-    assert list(clickstream(rows)) == [
+    assert list(format_clickstream(rows)) == [
         "other-empty\tu1\texternal\t1",
         "other-search\tu2\texternal\t1",
         "u2\tu3\tlink\t1",

@@ -9,7 +9,7 @@ from webemu.emulator.types import Capture, PageRequest
 from webemu.emulator.world import World
 from webemu.index import files as files_module
 from webemu.index import lookup
-from webemu.index.files import Files
+from webemu.index.files import WarcFilePool
 from webemu.index.lookup import MAX_SURT
 from webemu.index.open import open_world
 
@@ -37,7 +37,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     write(folder / "one" / "crawl.warc.gz", seen)
     write(folder / "two" / "crawl.warc.gz", [AGAIN])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "AT_ONCE", 5)  # written in many transactions
+        patch.setattr(lookup, "BATCH_PAIRS", 5)  # written in many transactions
         ingest(folder / "c", folder / "one" / "crawl.warc.gz", folder / "two" / "crawl.warc.gz")
     return open_world(folder / "c")
 
@@ -80,7 +80,7 @@ def test_archives_have_names_of_their_own_and_give_back_their_records(web: World
         file, offset, length = capture.record
         whole = Path(file).read_bytes()
         assert b"".join(web.bytes_of(at[file], offset, length)) == whole[offset : offset + length]
-        assert at[file].first <= capture.time <= at[file].last
+        assert at[file].first_time <= capture.time <= at[file].last_time
     assert len({capture.record for capture in captures}) == len(captures)
     assert b"".join(web.bytes_of(archives[0], 10**9, 5)) == b""
 
@@ -100,8 +100,8 @@ def test_what_is_large_must_wait(tmp_path: Path) -> None:
 
 
 def test_files_are_closed_when_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files_module, "KEPT", 3)
-    files = Files(tmp_path)
+    monkeypatch.setattr(files_module, "MAX_OPEN_FILES", 3)
+    files = WarcFilePool(tmp_path)
     for number in range(20):
         (tmp_path / str(number)).write_bytes(b"%05d" % number)
     before = len(list(Path("/proc/self/fd").iterdir()))

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from webemu.emulator.cli import app
 from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest, SnapshotError
-from webemu.emulator.folders import collections, existing
+from webemu.emulator.folders import find_collection, list_collections
 
 READERS = [
     ["sql", "SELECT 1"],
@@ -53,9 +53,9 @@ def test_close_names_come_first_and_many_are_counted(tmp_path: Path) -> None:
         (tmp_path / f"a{number:02}" / "catalog.duckdb").touch()
     (tmp_path / "zebra").mkdir()
     (tmp_path / "zebra" / "CURRENT").touch()
-    assert len(collections(tmp_path)) == 31
+    assert len(list_collections(tmp_path)) == 31
     with pytest.raises(BadRequest) as raised:
-        existing(Config(root=tmp_path, collection="zebar"))
+        find_collection(Config(root=tmp_path, collection="zebar"))
     assert "; it has zebra, a00, " in raised.value.message
     assert raised.value.message.endswith(" and 11 more")
     assert raised.value.action == "choose one of them, such as --collection zebra"
@@ -63,5 +63,5 @@ def test_close_names_come_first_and_many_are_counted(tmp_path: Path) -> None:
 
 def test_an_empty_root_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="nor any other") as raised:
-        existing(Config(root=tmp_path))
+        find_collection(Config(root=tmp_path))
     assert "webemu ingest" in raised.value.action

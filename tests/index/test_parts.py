@@ -2,7 +2,7 @@
 
 import pytest
 
-from webemu.index.html_select import narrowed, pictures, targets
+from webemu.index.html_select import images, link_targets, select_elements
 
 PAGE = (
     "<title>T</title><base href='https://b.example/d/'><main><p class=a>One <b class=a>two</b></p><p>Three</p>"
@@ -12,7 +12,7 @@ PAGE = (
 
 
 def picked(wanted: str, unwanted: str = "") -> str | None:
-    found = narrowed(PAGE, [wanted] if wanted else [], [unwanted] if unwanted else [])
+    found = select_elements(PAGE, [wanted] if wanted else [], [unwanted] if unwanted else [])
     return None if found is None else found.partition("<body>")[2].partition("</body>")[0]
 
 
@@ -34,16 +34,16 @@ def test_selectors_pick_outermost_elements(wanted: str, unwanted: str, left: str
 
 
 def test_what_is_removed_twice_is_removed_once() -> None:
-    assert "Three" not in (narrowed(PAGE, [], ["main", "p", "b", "main p"]) or "Three")
+    assert "Three" not in (select_elements(PAGE, [], ["main", "p", "b", "main p"]) or "Three")
 
 
 def test_a_selection_keeps_what_references_are_relative_to() -> None:
-    found = narrowed(PAGE, ["a"], [])
+    found = select_elements(PAGE, ["a"], [])
     assert found is not None
-    assert targets(found, "https://a.example/") == targets(PAGE, "https://a.example/")
+    assert link_targets(found, "https://a.example/") == link_targets(PAGE, "https://a.example/")
 
 
 def test_links_and_pictures_are_absolute_and_of_the_web() -> None:
-    assert targets(PAGE, "https://a.example/") == [("E f", "https://b.example/d/e")]
-    assert pictures(PAGE, "https://a.example/") == [("J k", "https://b.example/d/i.png")]
-    assert (targets("", ""), pictures("<img src=x>", "")) == ([], [])
+    assert link_targets(PAGE, "https://a.example/") == [("E f", "https://b.example/d/e")]
+    assert images(PAGE, "https://a.example/") == [("J k", "https://b.example/d/i.png")]
+    assert (link_targets("", ""), images("<img src=x>", "")) == ([], [])

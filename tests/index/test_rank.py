@@ -10,18 +10,18 @@ import pytest
 
 from tests.crawls import Seen, ingest, write
 from webemu.emulator.errors import BadRequest
-from webemu.emulator.policy import make_policy
-from webemu.emulator.query import parse
+from webemu.emulator.policy import policy_from_json
+from webemu.emulator.query import parse_query
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
-from webemu.index.analysis import terms
+from webemu.index.analysis import extract_terms
 from webemu.index.catalog import Catalog
-from webemu.index.evaluation.held_out import held_out
+from webemu.index.evaluation.held_out import is_held_out
 from webemu.index.manifest import read_manifest
 from webemu.index.open import open_snapshot, open_world
-from webemu.index.rank import DEPTH, PLAIN, Weights, factor, placed
-from webemu.index.records import agreements, encode, said, term_hash
-from webemu.index.snapshot import build
+from webemu.index.rank import FLAT_BM25, RERANK_DEPTH, Weights, document_prior, rerank_factor
+from webemu.index.records import analyze_text, encode_record, hash_term, match_features
+from webemu.index.snapshot import build_snapshot
 
 FILLER = "Nothing of note happened there for a long time, and nobody wrote anything down about the place. " * 4
 
@@ -33,8 +33,8 @@ def page(title: str, text: str, *links: tuple[str, str]) -> bytes:
 
 def test_shares_of_titles_are_between_nothing_and_all() -> None:
     def title(text: str, *query: tuple[str, float]) -> float:
-        record = memoryview(encode("http://x.org/", text, 1, said("text")))
-        return agreements([record], [((term_hash(term),), rareness) for term, rareness in query], ())[0][0]
+        record = memoryview(encode_record("http://x.org/", text, 1, analyze_text("text")))
+        return match_features([record], [((hash_term(term),), rareness) for term, rareness in query], ())[0][0]
 
     query = (("river", 3.0), ("port", 1.0))
     assert title("", *query) == title("river") == title("bridge", *query) == 0
@@ -45,19 +45,19 @@ def test_shares_of_titles_are_between_nothing_and_all() -> None:
 
 def test_a_factor_is_bounded_by_its_weights() -> None:
     weights = Weights(named=2, together=1, ordered=0.5, host=0.25, address=0.125, quality=0.125)
-    assert factor(weights, 0, 0, 0, placed(weights, 0, 0, 0)) == 1
-    assert factor(weights, 1, 1, 1, placed(weights, 1, 1, 1)) == 5
-    assert factor(PLAIN, 1, 1, 1, placed(PLAIN, 1, 1, 1)) == 1
+    assert rerank_factor(weights, 0, 0, 0, document_prior(weights, 0, 0, 0)) == 1
+    assert rerank_factor(weights, 1, 1, 1, document_prior(weights, 1, 1, 1)) == 5
+    assert rerank_factor(FLAT_BM25, 1, 1, 1, document_prior(FLAT_BM25, 1, 1, 1)) == 1
 
 
 def test_a_record_tells_what_of_a_query_it_has() -> None:
     text = f"The harbour of Velmora was built in 1987. {FILLER} The lighthouse keeper lived alone."
-    record = memoryview(encode("http://x.org/", "The harbour", 19_000, said(text)))
+    record = memoryview(encode_record("http://x.org/", "The harbour", 19_000, analyze_text(text)))
 
     def agreed(query: str) -> tuple[float, float, float]:
         words = query.lower().split()
         pairs = [(f"{one} {other}".encode(),) for one, other in pairwise(words)]
-        return agreements([record], [((term_hash(term),), 1.0) for term in terms(query)], pairs)[0]
+        return match_features([record], [((hash_term(term),), 1.0) for term in extract_terms(query)], pairs)[0]
 
     assert agreed("harbour") == (pytest.approx(0.7071, abs=1e-3), 1.0, 0.0)
     assert agreed("harbour of velmora")[2] == 1.0
@@ -87,7 +87,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def world(crawl: Path) -> World:
-    return open_snapshot(crawl, build(crawl))
+    return open_snapshot(crawl, build_snapshot(crawl))
 
 
 def urls(world: World, text: str, engine: str = "", size: int = 10) -> list[str]:
@@ -96,16 +96,16 @@ def urls(world: World, text: str, engine: str = "", size: int = 10) -> list[str]
 
 def test_a_page_is_found_by_what_links_call_it(world: World, crawl: Path) -> None:
     assert "http://hidden.example/p7" in urls(world, "crooked spire", size=50)
-    deaf = open_snapshot(crawl, build(crawl, weights=Weights(anchors=0)))
+    deaf = open_snapshot(crawl, build_snapshot(crawl, weights=Weights(anchors=0)))
     assert "http://hidden.example/p7" not in urls(deaf, "crooked spire", size=50)
 
 
 def test_held_out_links_are_not_heard(crawl: Path) -> None:
-    kept = read_manifest(crawl / "snapshots" / build(crawl, hold_out=True))
-    assert kept.id != build(crawl)
+    kept = read_manifest(crawl / "snapshots" / build_snapshot(crawl, hold_out=True))
+    assert kept.id != build_snapshot(crawl)
     with Catalog(crawl, read_only=True) as catalog:
         linking = [url for (url,) in catalog.db.execute("SELECT url FROM pages WHERE url LIKE 'http://s%'").fetchall()]
-    assert 0 < sum(map(held_out, linking)) < len(linking)
+    assert 0 < sum(map(is_held_out, linking)) < len(linking)
 
 
 def test_the_order_of_words_counts(world: World) -> None:
@@ -118,48 +118,48 @@ def test_each_engine_ranks_in_its_own_way(world: World) -> None:
     assert urls(world, "tram line", "full") == urls(world, "tram line")
     assert urls(world, "tram line", "weak") == ["http://order.example/c"]
     assert set(urls(world, "tram line", "plain")) == set(urls(world, "tram line"))
-    assert world.through("weak").search(Query("spire")).hits == ()
+    assert world.with_engine("weak").search(Query("spire")).hits == ()
     with pytest.raises(BadRequest, match="no engine 'hybrid'"):
         urls(world, "tram", "hybrid")
 
 
 def test_what_ranked_a_result_is_told(world: World) -> None:
     found = world.search(Query("tram line", explain=True))
-    assert len(found.explained) == len(found.hits) > 2
-    for hit, told in zip(found.hits, found.explained, strict=True):
+    assert len(found.explanations) == len(found.hits) > 2
+    for hit, told in zip(found.hits, found.explanations, strict=True):
         assert told["bm25"] * told["factor"] == pytest.approx(hit.score, rel=1e-2)
         assert all(0 <= told[name] <= 1 for name in ("title", "passage", "order", "host", "address", "quality"))
-    assert world.search(Query("tram line")).explained == ()
+    assert world.search(Query("tram line")).explanations == ()
     plain = world.search(Query("tram line", engine="plain", explain=True))
-    assert {told["factor"] for told in plain.explained} == {1.0}
+    assert {told["factor"] for told in plain.explanations} == {1.0}
 
 
 def test_pages_of_results_fit_together_where_the_best_are_ordered_anew(world: World) -> None:
     whole = [hit.url for hit in world.search(Query("nothing of note happened", size=33)).hits]
-    assert len(whole) > DEPTH
+    assert len(whole) > RERANK_DEPTH
     parts = [urls_of for page in range(1, 12) for urls_of in
              [hit.url for hit in world.search(Query("nothing of note happened", page=page, size=3)).hits]]  # fmt: skip
     assert parts == whole
 
 
 def test_weights_are_part_of_what_a_snapshot_is(crawl: Path) -> None:
-    first, second = build(crawl), build(crawl, weights=Weights(named=0.5))
+    first, second = build_snapshot(crawl), build_snapshot(crawl, weights=Weights(named=0.5))
     assert first != second
     manifest = read_manifest(crawl / "snapshots" / second)
-    assert Weights.of(json.loads(json.dumps(manifest.weights))) == Weights(named=0.5)
+    assert Weights.from_manifest(json.loads(json.dumps(manifest.weights))) == Weights(named=0.5)
     assert manifest.shards == read_manifest(crawl / "snapshots" / first).shards  # nothing is indexed anew
 
 
 def test_a_policy_names_an_engine() -> None:
-    assert make_policy({"engine": "weak"}).engine == "weak"
+    assert policy_from_json({"engine": "weak"}).engine == "weak"
     with pytest.raises(BadRequest):
-        make_policy({"engine": ["weak"]})
+        policy_from_json({"engine": ["weak"]})
 
 
 @pytest.mark.parametrize("text", ["", "site:order.example", "tram OR spire", '"tram line" -spire'])
 def test_every_query_is_ranked(world: World, text: str) -> None:
-    finder = world.finder
-    found, _ = finder.top(finder.plan(parse(text)), 50)
+    finder = world.ranker
+    found, _ = finder.top(finder.plan(parse_query(text)), 50)
     assert [score for score, _ in found] == sorted((score for score, _ in found), reverse=True)
 
 
@@ -181,21 +181,25 @@ def test_newer_pages_are_preferred_where_that_is_asked(tmp_path: Path) -> None:
     assert found("harbour velmora dredged") == ["0", "1", "2"]
     assert found("latest harbour velmora dredged") == ["1", "2", "0"]
     assert found("Latest harbour velmora dredged", "plain") == ["0", "1", "2"]
-    told = world.search(Query("latest harbour", explain=True)).explained[0]
+    told = world.search(Query("latest harbour", explain=True)).explanations[0]
     assert 0.5 < told["fresh"] <= 1
 
 
 def test_a_word_of_several_readings_is_one_word() -> None:
-    record = memoryview(encode("http://x.org/", "Nations generations", 1, said("Nations and generations.")))
-    nation, both = (term_hash("nation"),), (term_hash("generat"), term_hash("gener"))
-    assert agreements([record], [(nation, 2.0), (both, 1.0)], ())[0][:2] == (1.0, 1.0)
+    record = memoryview(
+        encode_record("http://x.org/", "Nations generations", 1, analyze_text("Nations and generations."))
+    )
+    nation, both = (hash_term("nation"),), (hash_term("generat"), hash_term("gener"))
+    assert match_features([record], [(nation, 2.0), (both, 1.0)], ())[0][:2] == (1.0, 1.0)
 
 
 def test_pairs_begin_with_a_word_and_are_found_in_any_case_of_any_script(tmp_path: Path) -> None:
-    record = memoryview(encode("http://x.org/", "t", 1, said("Start nowhere art. Москва Река была тут.")))
-    word = [((term_hash("nowher"),), 1.0)]
-    assert agreements([record], word, [(b"art nowhere",)])[0][2] == 0
-    assert agreements([record], word, [(b"start nowh",)])[0][2] == 1
+    record = memoryview(
+        encode_record("http://x.org/", "t", 1, analyze_text("Start nowhere art. Москва Река была тут."))
+    )
+    word = [((hash_term("nowher"),), 1.0)]
+    assert match_features([record], word, [(b"art nowhere",)])[0][2] == 0
+    assert match_features([record], word, [(b"start nowh",)])[0][2] == 1
     seen = [
         Seen(f"http://s{n}.example/", page("Реки", text))
         for n, text in enumerate((f"Река стоит, а {FILLER} Москва тоже.", f"Москва Река стоит, а тоже. {FILLER}"))
@@ -203,7 +207,7 @@ def test_pairs_begin_with_a_word_and_are_found_in_any_case_of_any_script(tmp_pat
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     world = open_world(tmp_path / "c")
     found = world.search(Query("москва река", explain=True))
-    assert [(hit.url, told["order"]) for hit, told in zip(found.hits, found.explained, strict=True)] == [
+    assert [(hit.url, told["order"]) for hit, told in zip(found.hits, found.explanations, strict=True)] == [
         ("http://s1.example/", 1.0),
         ("http://s0.example/", 0.0),
     ]
@@ -213,7 +217,7 @@ def test_what_was_not_ordered_anew_has_a_factor_of_one(tmp_path: Path) -> None:
     seen = [Seen(f"http://s{n}.example/", page(f"Harbour {n}", f"The harbour no. {n}. " + "x " * n)) for n in range(30)]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     found = open_world(tmp_path / "c").search(Query("harbour", size=30, explain=True))
-    factors = [told["factor"] for told in found.explained]
-    assert [factor > 1 for factor in factors] == [True] * DEPTH + [False] * (30 - DEPTH)
-    for hit, told in zip(found.hits, found.explained, strict=True):
+    factors = [told["factor"] for told in found.explanations]
+    assert [factor > 1 for factor in factors] == [True] * RERANK_DEPTH + [False] * (30 - RERANK_DEPTH)
+    for hit, told in zip(found.hits, found.explanations, strict=True):
         assert told["bm25"] * told["factor"] == pytest.approx(hit.score, rel=1e-2)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from webemu.emulator import ranking
 from webemu.emulator.ranking import FOREVER
 from webemu.index import record_reader, records
-from webemu.index.analysis import terms
-from webemu.index.records import encode, hit, said, term_hash
+from webemu.index.analysis import extract_terms
+from webemu.index.records import analyze_text, encode_record, hash_term, read_hit
 
 WORDS = 'river port bridge mayor opened Überfahrt 港 "quoted" the of a.b C++ naïve'.split()
 compiled = pytest.importorskip("webemu.index._reading", reason="there was no compiler where this was installed")
@@ -23,13 +23,13 @@ texts = st.lists(st.sampled_from([*WORDS, "filler " * 30, "\n"]), max_size=60).m
 
 @given(texts, texts, st.lists(st.sampled_from(WORDS), max_size=8), st.integers(0, 2**64 - 1))
 def test_both_readers_say_the_same(title: str, text: str, query: Sequence[str], within: int) -> None:
-    record = memoryview(encode("http://x.org/", title, -3, said(text)))
-    hashes = [term_hash(term) for word in query for term in terms(word)]
+    record = memoryview(encode_record("http://x.org/", title, -3, analyze_text(text)))
+    hashes = [hash_term(term) for word in query for term in extract_terms(word)]
     rare = [((one, *hashes[:place:2]), 1 / 3 + 0.7 * place) for place, one in enumerate(hashes)]
     pairs = [(f"{one} {other}".lower().encode(), other.encode()) for one, other in pairwise(query)]
-    assert compiled.agreements([record] * 2, rare, pairs) == record_reader.agreements([record] * 2, rare, pairs)
+    assert compiled.match_features([record] * 2, rare, pairs) == record_reader.match_features([record] * 2, rare, pairs)
     for passages in (0, within & reading_mask(record)):
-        assert compiled.shown(record, hashes, passages) == record_reader.shown(record, hashes, passages)
+        assert compiled.result_fields(record, hashes, passages) == record_reader.result_fields(record, hashes, passages)
 
 
 def reading_mask(record: memoryview) -> int:
@@ -39,13 +39,13 @@ def reading_mask(record: memoryview) -> int:
 
 @given(texts, st.data())
 def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> None:
-    record = bytearray(encode("http://x.org/", "A title", 1, said(text)))
+    record = bytearray(encode_record("http://x.org/", "A title", 1, analyze_text(text)))
     for _ in range(data.draw(st.integers(1, 4))):
         record[data.draw(st.integers(0, len(record) - 1))] = data.draw(st.integers(0, 255))
     cut = memoryview(record)[: data.draw(st.integers(0, len(record)))]
     asks: list[Callable[[], tuple[object, ...]]] = [
-        lambda: compiled.agreements([cut] * 3, [((term_hash("river"),), 1.0)], [(b"river port",)]),
-        lambda: compiled.shown(cut, [term_hash("river")], 2**63),
+        lambda: compiled.match_features([cut] * 3, [((hash_term("river"),), 1.0)], [(b"river port",)]),
+        lambda: compiled.result_fields(cut, [hash_term("river")], 2**63),
     ]
     for ask in asks:
         with suppress(ValueError):
@@ -54,7 +54,7 @@ def test_a_damaged_record_is_refused_or_read(text: str, data: st.DataObject) -> 
 
 @pytest.mark.parametrize("given", [(), (1, 2, 3), (b"", (), 0, 1), (b"", None, 0), (b"", (), None)])
 def test_what_is_no_record_is_refused(given: tuple[object, ...]) -> None:
-    for read in (compiled.agreements, compiled.shown):
+    for read in (compiled.match_features, compiled.result_fields):
         with pytest.raises((TypeError, ValueError)):
             read(*given)
 
@@ -67,10 +67,10 @@ def test_what_is_current_is_what_the_law_says(pages: list[tuple[int, int, int]],
     rows = memoryview(b"".join(struct.pack("<qqII", *page, 0) for page in pages))
     docs = data.draw(st.lists(st.integers(0, len(pages) - 1), max_size=60)) if pages else []
     ranked = [(1.0, doc) for doc in docs]
-    assert compiled.current(rows, ranked) == ranking.current(ranked, [pages[doc] for doc in docs])
+    assert compiled.drop_duplicates(rows, ranked) == ranking.drop_duplicates(ranked, [pages[doc] for doc in docs])
     for beyond in (len(pages), 2**60):
         with pytest.raises(IndexError):
-            compiled.current(rows, [*ranked, (1.0, beyond)])
+            compiled.drop_duplicates(rows, [*ranked, (1.0, beyond)])
 
 
 def test_what_is_no_ranking_is_refused() -> None:
@@ -82,29 +82,29 @@ def test_what_is_no_ranking_is_refused() -> None:
         ([(1, -1)], OverflowError),
     ):
         with pytest.raises(error):
-            compiled.current(rows, wrong)
+            compiled.drop_duplicates(rows, wrong)
     for less in ((), (rows,), (None, []), (rows, None)):
         with pytest.raises(TypeError):
-            compiled.current(*less)
+            compiled.drop_duplicates(*less)
 
 
 def test_what_is_asked_must_be_of_its_kind() -> None:
-    record = encode("http://x.org/", "A title", 1, said("The river port"))
+    record = encode_record("http://x.org/", "A title", 1, analyze_text("The river port"))
     for wrong in ([1], [(1,)], [(1, 1.0)], [(("a",), 1.0)], [((1,), "a")]):
         with pytest.raises(TypeError):
-            compiled.agreements([record], wrong, ())
+            compiled.match_features([record], wrong, ())
     with pytest.raises(TypeError):
-        compiled.agreements([record], [((term_hash("river"),), 1.0)], [b"river port"])
+        compiled.match_features([record], [((hash_term("river"),), 1.0)], [b"river port"])
     with pytest.raises(TypeError):
-        compiled.agreements([record], [((term_hash("river"),), 1.0)], [("river port",)])
+        compiled.match_features([record], [((hash_term("river"),), 1.0)], [("river port",)])
     with pytest.raises(TypeError):
-        compiled.shown(record, ["river"], 0)
+        compiled.result_fields(record, ["river"], 0)
     with pytest.raises(OverflowError):
-        compiled.shown(record, [], -1)
+        compiled.result_fields(record, [], -1)
 
 
 def test_results_are_read_with_it() -> None:
-    assert records.shown is compiled.shown
-    record = memoryview(encode("http://x.org/", "A title", 1, said("The river port")))
-    hit_of = hit(record, 1, 2.0, [term_hash("river")])
+    assert records.result_fields is compiled.result_fields
+    record = memoryview(encode_record("http://x.org/", "A title", 1, analyze_text("The river port")))
+    hit_of = read_hit(record, 1, 2.0, [hash_term("river")])
     assert (hit_of.url, hit_of.title, hit_of.snippet) == ("http://x.org/", "A title", "The river port")

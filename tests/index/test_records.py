@@ -5,8 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webemu.index import records
-from webemu.index.analysis import terms
-from webemu.index.records import MAX_PASSAGES, PASSAGE_CHARS, encode, hit, passages, said, term_hash
+from webemu.index.analysis import extract_terms
+from webemu.index.records import (
+    MAX_PASSAGES,
+    PASSAGE_CHARACTERS,
+    analyze_text,
+    encode_record,
+    hash_term,
+    read_hit,
+    split_passages,
+)
 
 TEXT = (
     "Velmora lies on the river Tash.\nIt was founded in 1204 by merchants. "
@@ -16,13 +24,18 @@ TEXT = (
 
 
 def shown(text: str, query: str, title: str = "t") -> str:
-    hashes = [term_hash(term) for term in terms(query)]
-    return hit(memoryview(encode("http://x.org/", title, 19_000, said(text))), 0, 1.0, hashes).snippet
+    hashes = [hash_term(term) for term in extract_terms(query)]
+    return read_hit(
+        memoryview(encode_record("http://x.org/", title, 19_000, analyze_text(text))), 0, 1.0, hashes
+    ).snippet
 
 
 def test_fields_survive_json_and_unicode() -> None:
-    found = hit(
-        memoryview(encode('http://x.org/"q"', 'A "title" — ü\u2028', 19_723, said('say "hi"\tthere'))), 7, 2.5, []
+    found = read_hit(
+        memoryview(encode_record('http://x.org/"q"', 'A "title" — ü\u2028', 19_723, analyze_text('say "hi"\tthere'))),
+        7,
+        2.5,
+        [],
     )
     assert (found.url, found.title, found.snippet) == ('http://x.org/"q"', 'A "title" — ü\u2028', 'say "hi" there')
     assert (found.doc, found.score, found.date) == (7, 2.5, "2024-01-01")
@@ -54,19 +67,24 @@ def test_an_empty_page_has_an_empty_snippet() -> None:
 
 @given(st.text(max_size=3000))
 def test_passages_lose_no_word_and_stay_short(text: str) -> None:
-    found = passages(text)
-    assert all(0 < len(part) <= PASSAGE_CHARS for part in found)
+    found = split_passages(text)
+    assert all(0 < len(part) <= PASSAGE_CHARACTERS for part in found)
     assert "".join("".join(found).split()) == "".join(text.split())
 
 
 def test_passages_are_bounded() -> None:
-    assert len(passages("word. " * 100_000)) <= MAX_PASSAGES
-    assert all(len(part) <= PASSAGE_CHARS for part in passages("x" * 10_000))
+    assert len(split_passages("word. " * 100_000)) <= MAX_PASSAGES
+    assert all(len(part) <= PASSAGE_CHARACTERS for part in split_passages("x" * 10_000))
 
 
 @given(st.text(max_size=400), st.text(max_size=400), st.lists(st.text(max_size=10), max_size=5))
 def test_any_text_makes_a_record(title: str, text: str, words: list[str]) -> None:
-    found = hit(memoryview(encode("http://x.org/", title, 0, said(text))), 0, 0.0, [term_hash(word) for word in words])
+    found = read_hit(
+        memoryview(encode_record("http://x.org/", title, 0, analyze_text(text))),
+        0,
+        0.0,
+        [hash_term(word) for word in words],
+    )
     assert isinstance(found.title + found.snippet, str)
 
 
@@ -79,16 +97,18 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=400).map("".join), st.sampled_from(["", "en", "de", "tr"]))
 def test_a_text_analyzed_by_passages_has_the_terms_of_the_whole(text: str, language: str) -> None:
-    found = said(text, language)
-    assert found.all == " ".join(terms(text, language))
-    assert found.passages == passages(text)
-    assert found.terms == [terms(passage, language) for passage in found.passages]
+    found = analyze_text(text, language)
+    assert found.all_terms == " ".join(extract_terms(text, language))
+    assert found.passages == split_passages(text)
+    assert found.terms == [extract_terms(passage, language) for passage in found.passages]
 
 
 def test_a_plain_text_is_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr(records, "analyze", lambda text, language: seen.append(text) or terms(text, language))
-    said("The river port opened in 1887. " * 200, "en")
+    monkeypatch.setattr(
+        records, "extract_terms", lambda text, language: seen.append(text) or extract_terms(text, language)
+    )
+    analyze_text("The river port opened in 1887. " * 200, "en")
     assert sum(map(len, seen)) < 7000
 
 
@@ -98,6 +118,6 @@ def test_a_plain_text_is_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_record_knows_its_language_and_whether_the_page_is_dated(language: str, shown: str) -> None:
     for is_published in (True, False):
-        record = encode("http://x.org/", "t", 19_000, said("text"), language, is_published)
-        found = hit(memoryview(record), 0, 0.0, [])
+        record = encode_record("http://x.org/", "t", 19_000, analyze_text("text"), language, is_published)
+        found = read_hit(memoryview(record), 0, 0.0, [])
         assert (found.language, found.is_published, found.date) == (shown, is_published, "2022-01-08")

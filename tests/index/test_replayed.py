@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from webemu.index.link_rewriting import replayed, replayed_css
+from webemu.index.link_rewriting import rewrite_css_links, rewrite_links
 
 BASE = "http://a.example/d/p.html"
 
@@ -14,7 +14,7 @@ def link(url: str, kind: str) -> str:
 
 
 def rewritten(markup: str) -> str:
-    return re.sub(r"</?(html|head|body)>|<!doctype html>", "", replayed(markup, BASE, link), flags=re.IGNORECASE)
+    return re.sub(r"</?(html|head|body)>|<!doctype html>", "", rewrite_links(markup, BASE, link), flags=re.IGNORECASE)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_shadow_tree_is_not_shown() -> None:
     ],
 )
 def test_style_sheets(css: str, wanted: str) -> None:
-    assert replayed_css(css, BASE, link) == wanted
+    assert rewrite_css_links(css, BASE, link) == wanted
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_style_sheets(css: str, wanted: str) -> None:
     ids=["imports", "urls", "candidates", "depth"],
 )
 def test_hostile_markup_is_borne(evil: str) -> None:
-    assert replayed(evil, BASE, link).startswith("<html>")
+    assert rewrite_links(evil, BASE, link).startswith("<html>")

@@ -11,16 +11,16 @@ import pytest
 from tests.crawls import Seen, html, ingest, write
 from webemu.emulator.errors import SourceError
 from webemu.emulator.policy import Blocked, Policy
-from webemu.emulator.policy_filter import guarded
+from webemu.emulator.policy_filter import apply_policy
 from webemu.emulator.types import Query
 from webemu.index.catalog import Catalog
 from webemu.index.columns import Columns
-from webemu.index.evaluation.held_out import held_out, held_out_sql
+from webemu.index.evaluation.held_out import held_out_sql, is_held_out
 from webemu.index.open import current_id, open_world
-from webemu.index.shard import END
+from webemu.index.shard import END_OFFSET
 from webemu.index.signals import anchors, duplicates, hosts
 from webemu.ingest.run import run
-from webemu.ingest.sources import expand
+from webemu.ingest.sources import expand_sources
 
 RIVER = "https://tash.net/river"
 TELLERS = [f"https://teller{number}.org/" for number in range(12)]
@@ -68,19 +68,21 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def called(collection: Path, folder: Path, leave_out: str = "false") -> dict[str, dict[str, float]]:
     """What each page is called, by its URL."""
     with Catalog(collection, read_only=True) as catalog:
-        found = anchors.gather(catalog.db, folder / "anchors.parquet", leave_out)
+        found = anchors.gather_anchors(catalog.db, folder / "anchors.parquet", leave_out)
         urls = dict(catalog.db.execute("SELECT warc_record_offset, url FROM pages").fetchall())
     return {
         urls[offset]: {text: round(weight, 3) for text, weight in texts}
         for source in found
-        for offset, texts in anchors.anchors_of(folder / "anchors.parquet", source, 0, END)
+        for offset, texts in anchors.read_anchors(folder / "anchors.parquet", source, 0, END_OFFSET)
     }
 
 
 def columns(collection: Path) -> tuple[Columns, dict[str, int]]:
     """The columns of the current snapshot, and which page has which dense id."""
     world = open_world(collection)
-    docs = {url: world.shelf.exact(url)[0].doc for url in (seen.url for seen in crawl()) if world.shelf.exact(url)}
+    docs = {
+        url: world.page_store.exact(url)[0].doc for url in (seen.url for seen in crawl()) if world.page_store.exact(url)
+    }
     return Columns(collection / "snapshots" / (current_id(collection) or "") / "columns"), docs
 
 
@@ -89,14 +91,14 @@ def test_a_page_is_called_what_other_domains_call_it(collection: Path, tmp_path:
     assert texts["The great river"] == 1.322  # log2(1 + 1 + 0.5): two domains, one of which does not vouch
     assert texts["the other spelling"] == texts["the old name"] == 1.0
     assert not {"river page", "on itself", "more", "→"} & texts.keys()
-    assert len(texts) == anchors.PER_PAGE
+    assert len(texts) == anchors.MAX_TEXTS_PER_PAGE
     assert next(iter(texts)) == "The great river"
     assert list(texts)[3:] == sorted(f"told {number}" for number in range(12))[:9]
 
 
 def test_links_of_some_pages_can_be_left_out(collection: Path, tmp_path: Path) -> None:
     texts = called(collection, tmp_path, held_out_sql("c.url"))[RIVER]
-    told = {f"told {number}" for number, url in enumerate(TELLERS) if held_out(url)}
+    told = {f"told {number}" for number, url in enumerate(TELLERS) if is_held_out(url)}
     assert told
     assert not told & texts.keys()
     texts = called(collection, tmp_path, "c.url LIKE 'https://teller%'")[RIVER]
@@ -106,9 +108,9 @@ def test_links_of_some_pages_can_be_left_out(collection: Path, tmp_path: Path) -
 
 def test_anchors_are_named_by_their_content(collection: Path, tmp_path: Path) -> None:
     with Catalog(collection, read_only=True) as catalog:
-        first = anchors.gather(catalog.db, tmp_path / "a")
-        again = anchors.gather(catalog.db, tmp_path / "b")
-        fewer = anchors.gather(catalog.db, tmp_path / "c", "c.url = 'https://b.org/'")
+        first = anchors.gather_anchors(catalog.db, tmp_path / "a")
+        again = anchors.gather_anchors(catalog.db, tmp_path / "b")
+        fewer = anchors.gather_anchors(catalog.db, tmp_path / "c", "c.url = 'https://b.org/'")
     assert first == again != fewer
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -116,7 +118,7 @@ def test_anchors_are_named_by_their_content(collection: Path, tmp_path: Path) ->
 def test_votes_are_the_same_counted_in_parts(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = called(collection, tmp_path)
     before = (tmp_path / "anchors.parquet").read_bytes()
-    monkeypatch.setattr(anchors, "LINKS_AT_ONCE", 3)
+    monkeypatch.setattr(anchors, "MAX_LINKS_PER_ROUND", 3)
     assert called(collection, tmp_path) == whole
     assert (tmp_path / "anchors.parquet").read_bytes() == before
 
@@ -129,9 +131,9 @@ def test_copies_on_other_sites_are_one_result_and_other_facts_are_not(collection
     values, docs = columns(collection)
     copies = duplicates.Duplicates(collection / "snapshots" / (current_id(collection) or "") / duplicates.FOLDER)
     wire, copy = docs["https://wire.org/bridge?id=7"], docs["https://gazette.net/2024/01/bridge"]
-    assert {wire, copy} <= set(copies.of(values.cluster[wire]))
-    assert docs["https://other.org/bridge"] not in copies.of(values.cluster[wire])
-    assert list(copies.of(values.cluster[docs["https://other.org/bridge"]])) == []
+    assert {wire, copy} <= set(copies.members_of(values.cluster[wire]))
+    assert docs["https://other.org/bridge"] not in copies.members_of(values.cluster[wire])
+    assert list(copies.members_of(values.cluster[docs["https://other.org/bridge"]])) == []
 
 
 def test_every_page_has_a_host_an_address_and_a_quality(collection: Path) -> None:
@@ -153,7 +155,7 @@ HEADER = "#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev"
 
 
 def test_published_ranks_stand_for_the_crawls_own_links(collection: Path, tmp_path: Path) -> None:
-    source = expand([str(collection.parent / "crawl.warc.gz")]).sources
+    source = expand_sources([str(collection.parent / "crawl.warc.gz")]).sources
     before = current_id(collection)
     lines = (
         "1\t9.5e7\t1\t0.1\torg.a",
@@ -163,7 +165,7 @@ def test_published_ranks_stand_for_the_crawls_own_links(collection: Path, tmp_pa
     )
     file = ranks(tmp_path / "host-ranks.txt.gz", HEADER, *lines)
     report = run(source, collection, 1, quiet=True, host_ranks=file)
-    assert (report.known, report.ranked) == (1, 2)
+    assert (report.already_ingested, report.hosts_with_ranks) == (1, 2)
     assert report.snapshot not in ("", before)
     values, docs = columns(collection)
     assert values.host[docs["https://a.org/1"]] > values.host[docs["https://www.tash.net/"]] == values.host[docs[RIVER]]
@@ -181,7 +183,7 @@ def catalog() -> duckdb.DuckDBPyConnection:
 
 def test_ranks_of_domains_are_those_of_their_hosts(catalog: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     file = ranks(tmp_path / "r.txt.gz", f"{HEADER} #n_hosts", "3\t5\t1\t1\tuk.co.a\t12", "4\t5\t1\t1\tuk.co.b\t1")
-    assert hosts.read_ranks(catalog, file) == 1
+    assert hosts.import_ranks(catalog, file) == 1
     assert catalog.execute("SELECT * FROM host_ranks").fetchall() == [("blog.a.co.uk", 3, 5.0, 4)]
 
 
@@ -191,36 +193,36 @@ def test_a_file_that_is_none_of_ranks_is_refused(catalog: duckdb.DuckDBPyConnect
     others = [tmp_path / name for name in ("x.gz", "missing", "cut.gz")]
     for path in (ranks(tmp_path / "r.txt.gz", "host rank"), *others):
         with pytest.raises(SourceError):
-            hosts.read_ranks(catalog, path)
+            hosts.import_ranks(catalog, path)
 
 
 def test_what_is_left_out_for_a_result_is_listed(collection: Path) -> None:
     world = open_world(collection)
     results = world.search(Query("bridge Velmora band"))
-    others = dict(zip([hit.url for hit in results.hits], world.others(results), strict=True))
+    others = dict(zip([hit.url for hit in results.hits], world.duplicate_urls(results), strict=True))
     copies = ["https://gazette.net/2024/01/bridge", "https://gazette.net/agency/bridge", "https://wire.org/bridge?id=7"]
     shown = [url for url in copies if url in others]
     assert len(shown) == 1
     assert sorted([*shown, *others[shown[0]]]) == copies
     assert others["https://other.org/bridge"] == []
     before = replace(results, query=Query("bridge", as_of=datetime(2001, 1, 1, tzinfo=UTC)))
-    assert not any(world.others(before)), "nothing was there yet"
-    blocked = guarded(world, Policy(blocked=Blocked(domains=("gazette.net",))))
+    assert not any(world.duplicate_urls(before)), "nothing was there yet"
+    blocked = apply_policy(world, Policy(blocked=Blocked(domains=("gazette.net",))))
     results = blocked.search(Query("bridge Velmora band"))
-    others = dict(zip([hit.url for hit in results.hits], blocked.others(results), strict=True))
+    others = dict(zip([hit.url for hit in results.hits], blocked.duplicate_urls(results), strict=True))
     assert others["https://wire.org/bridge?id=7"] == []
 
 
 def test_ranks_of_other_hosts_leave_the_earlier_ones(catalog: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    assert hosts.read_ranks(catalog, ranks(tmp_path / "a.gz", HEADER, "3\t5\t1\t1\tuk.co.a.blog")) == 1
-    assert hosts.read_ranks(catalog, ranks(tmp_path / "b.gz", HEADER, "3\t5\t1\t1\tcom.elsewhere", "x")) == 0
+    assert hosts.import_ranks(catalog, ranks(tmp_path / "a.gz", HEADER, "3\t5\t1\t1\tuk.co.a.blog")) == 1
+    assert hosts.import_ranks(catalog, ranks(tmp_path / "b.gz", HEADER, "3\t5\t1\t1\tcom.elsewhere", "x")) == 0
     assert catalog.execute("SELECT host FROM host_ranks").fetchall() == [("blog.a.co.uk",)]
 
 
 def test_a_wrong_ranks_file_is_found_before_anything_is_ingested(tmp_path: Path) -> None:
     source = write(tmp_path / "a.warc.gz", [Seen("http://a.org/", html("A", "text"))])
     with pytest.raises(SourceError, match="not a ranks file"):
-        run(expand([str(source)]).sources, tmp_path / "c", 1, quiet=True, host_ranks=source)
+        run(expand_sources([str(source)]).sources, tmp_path / "c", 1, quiet=True, host_ranks=source)
     assert not (tmp_path / "c" / "catalog.duckdb").exists()
 
 
@@ -231,7 +233,7 @@ def test_titles_that_look_like_queries_are_not_suggested_when_they_are_blocked(t
     seen += [Seen(f"http://good.example/{n}", html(title, text)) for n, (title, text) in enumerate(open_pages)]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     world = open_world(tmp_path / "c")
-    blocked = guarded(world, Policy(blocked=Blocked(domains=("bad.example",))))
+    blocked = apply_policy(world, Policy(blocked=Blocked(domains=("bad.example",))))
     assert {world.suggest(begun, 5)[0] for begun in ("the \u201csec", "foo *", "zeb")} == set(bad)
     assert [blocked.suggest(begun, 5) for begun in ("the sec", "the \u201csec", "zeb")] == [[], [], []]
     assert blocked.suggest("foo", 5) == ["Foo baz bar"]

@@ -6,8 +6,8 @@ import pytest
 from webemu.index.signals import duplicates, hosts
 from webemu.index.signals.quality import QUALITY
 from webemu.index.signals.urls import ADDRESS
-from webemu.ingest.extract.html import words
-from webemu.ingest.measures import MIN_WORDS, measured
+from webemu.ingest.extract.html import count_words
+from webemu.ingest.measures import MIN_WORDS, measure_quality
 
 PROSE = (
     "The council met on Tuesday and spoke about roads, bridges and the price of bread in the valley with the mayor. "
@@ -36,8 +36,8 @@ def test_an_address_is_read_as_people_read_it() -> None:
 def quality(text: str, language: str | None = "en") -> float:
     db = duckdb.connect()
     db.execute(QUALITY)
-    count = words(text)
-    names = {**measured(text, count)._asdict(), "words": count, "language": language}
+    count = count_words(text)
+    names = {**measure_quality(text, count)._asdict(), "words": count, "language": language}
     types = {"words": "INT", "language": "VARCHAR", "stop_words": "INT", "signature": "BLOB"}
     row = ", ".join(f"?::{types.get(name, 'FLOAT')} AS {name}" for name in names)
     found = db.execute(f"SELECT quality(p) FROM (SELECT {row}) p", list(names.values())).fetchone() or (0.0,)
@@ -69,48 +69,48 @@ def test_each_broken_rule_halves_the_quality(text: str, broken: int) -> None:
 
 
 def signature(text: str) -> bytes:
-    found = measured(text, words(text)).signature
+    found = measure_quality(text, count_words(text)).signature
     assert found is not None
     return found
 
 
 def test_signatures_tell_how_alike_texts_are() -> None:
     own = signature(NUMBERED)
-    assert duplicates.similarity(own, signature(NUMBERED)) == 1
-    assert duplicates.similarity(own, signature(NUMBERED.replace("word200", "other"))) > 0.9
-    assert duplicates.similarity(own, signature(NUMBERED.replace("word", "other"))) < 0.1
+    assert duplicates.estimate_similarity(own, signature(NUMBERED)) == 1
+    assert duplicates.estimate_similarity(own, signature(NUMBERED.replace("word200", "other"))) > 0.9
+    assert duplicates.estimate_similarity(own, signature(NUMBERED.replace("word", "other"))) < 0.1
     kanji = "".join(chr(0x4E00 + 7 * number % 2000) for number in range(400))
-    assert duplicates.similarity(signature(kanji), signature(kanji + "完")) > 0.9
+    assert duplicates.estimate_similarity(signature(kanji), signature(kanji + "完")) > 0.9
 
 
 def test_short_texts_have_no_signature() -> None:
     text = " ".join(["word"] * (MIN_WORDS - 1))
-    assert measured(text, words(text)).signature is None
+    assert measure_quality(text, count_words(text)).signature is None
 
 
 def test_a_copy_has_no_word_of_its_own() -> None:
-    assert duplicates.same_words("Mayor Brenn spoke.", "Mayor Brenn spoke. (Wire)")
-    assert not duplicates.same_words("Mayor Brenn spoke to us.", "Mayor Pell spoke to us. (Wire)")
+    assert duplicates.is_word_subset("Mayor Brenn spoke.", "Mayor Brenn spoke. (Wire)")
+    assert not duplicates.is_word_subset("Mayor Brenn spoke to us.", "Mayor Pell spoke to us. (Wire)")
 
 
 def test_who_follows_leads_nobody() -> None:
-    assert duplicates.led([(1, 2), (2, 3), (3, 4), (3, 5)]) == {2: 3, 4: 3, 5: 3}
-    assert duplicates.led([(1, 2), (3, 4)]) == {2: 1, 4: 3}
+    assert duplicates.assign_cluster_leaders([(1, 2), (2, 3), (3, 4), (3, 5)]) == {2: 3, 4: 3, 5: 3}
+    assert duplicates.assign_cluster_leaders([(1, 2), (3, 4)]) == {2: 1, 4: 3}
 
 
 def test_centrality_counts_near_links_more() -> None:
     links = [(0, 1), (1, 2), (2, 3)]
-    assert hosts.centralities(["a", "b", "c", "d"], links) == [0, 1, 1.5, 1 + 1 / 2 + 1 / 3]
-    assert hosts.centralities([], []) == []
-    assert hosts.scaled([0.0, 3.0, 1.0, 1.0]) == [0, 1, 0.5, 0.5]
+    assert hosts.compute_centralities(["a", "b", "c", "d"], links) == [0, 1, 1.5, 1 + 1 / 2 + 1 / 3]
+    assert hosts.compute_centralities([], []) == []
+    assert hosts.normalize_centrality([0.0, 3.0, 1.0, 1.0]) == [0, 1, 0.5, 0.5]
 
 
 def test_a_large_graph_is_walked_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"host{number}.org" for number in range(50)]
     links = [(number, (number + step) % 50) for number in range(50) for step in (1, 7)]
-    exact = hosts.centralities(names, links)
-    monkeypatch.setattr(hosts, "WORK", 1500)
-    sampled = hosts.centralities(names, links)
+    exact = hosts.compute_centralities(names, links)
+    monkeypatch.setattr(hosts, "MAX_TRAVERSALS", 1500)
+    sampled = hosts.compute_centralities(names, links)
     assert sampled != exact
-    assert sampled == hosts.centralities(names, links)
+    assert sampled == hosts.compute_centralities(names, links)
     assert sum(sampled) == pytest.approx(sum(exact), rel=0.05)

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.crawls import Seen, html, ingest, write
-from webemu.emulator.errors import NotCaptured, NoView, PayloadError, SnapshotError
+from webemu.emulator.errors import NotCaptured, PayloadError, SnapshotError, ViewUnavailable
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index import shard
-from webemu.index.manifest import read_manifest, switch
+from webemu.index.manifest import read_manifest, set_current
 from webemu.index.open import current_id, open_world
-from webemu.index.snapshot import build
+from webemu.index.snapshot import build_snapshot
 from webemu.index.verify import verify_snapshot
 
 FILLER = "The council met on Tuesday and spoke about roads, bridges and the price of bread in the valley. " * 3
@@ -122,17 +122,17 @@ def test_as_of_finds_and_opens_the_version_of_that_day(web: World) -> None:
     day = datetime(2024, 1, 10, tzinfo=UTC)
     hit = web.search(Query("mayor of velmora", as_of=day)).hits[0]
     assert "Ada Brenn" in hit.snippet
-    assert "Ada Brenn" in web.fetch(PageRequest(hit.url, at=day)).content
+    assert "Ada Brenn" in web.fetch(PageRequest(hit.url, at_time=day)).content
     assert "Odo Pell" in web.fetch(PageRequest(hit.url)).content
     assert found(web, "mayor", as_of=datetime(2023, 1, 1, tzinfo=UTC)) == []
 
 
 def test_a_revisit_has_its_own_date_and_the_body_it_repeats(web: World) -> None:
     at = datetime(2024, 1, 21, tzinfo=UTC)
-    capture, payload = web.payload(PageRequest("https://tash.net/river", "raw", at=at))
+    capture, payload = web.payload(PageRequest("https://tash.net/river", "raw", at_time=at))
     assert (capture.kind, capture.status) == ("revisit", 200)
     assert b"flows past Velmora" in payload.body
-    assert "flows past" in web.fetch(PageRequest("https://tash.net/river", at=at)).content
+    assert "flows past" in web.fetch(PageRequest("https://tash.net/river", at_time=at)).content
 
 
 def test_a_revisit_of_nothing_in_the_crawl_says_so(web: World) -> None:
@@ -149,7 +149,7 @@ def test_redirects_are_followed_and_told(web: World) -> None:
 
 def test_a_picture_is_bytes_and_has_no_text(web: World) -> None:
     assert web.payload(PageRequest("https://tash.net/logo.png", "raw"))[1].body == b"\x89PNG\r\n\x1a\n0000"
-    with pytest.raises(NoView):
+    with pytest.raises(ViewUnavailable):
         web.fetch(PageRequest("https://tash.net/logo.png"))
 
 
@@ -180,7 +180,7 @@ def test_no_query_raises(web: World, text: str) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text(max_size=200))
 def test_no_url_raises_but_by_name(web: World, url: str) -> None:
-    with pytest.raises((NotCaptured, NoView)):
+    with pytest.raises((NotCaptured, ViewUnavailable)):
         web.fetch(PageRequest("x" + url))
 
 
@@ -203,7 +203,7 @@ def test_the_same_file_twice_changes_nothing(files: tuple[Path, Path], folder: P
     shutil.copy(files[0], copy)
     before = current_id(folder)
     report = ingest(folder, files[1], copy)
-    assert (report.added, report.known) == (0, 2)
+    assert (report.added, report.already_ingested) == (0, 2)
     assert current_id(folder) == before
 
 
@@ -212,10 +212,10 @@ def test_switching_back_gives_the_old_answers(files: tuple[Path, Path], tmp_path
     old, before = current_id(tmp_path / "c"), answers(open_world(tmp_path / "c"))
     ingest(tmp_path / "c", files[1])
     assert answers(open_world(tmp_path / "c")) != before
-    switch(tmp_path / "c", old or "")
+    set_current(tmp_path / "c", old or "")
     assert answers(open_world(tmp_path / "c")) == before
     with pytest.raises(SnapshotError):
-        switch(tmp_path / "c", "nonesuch")
+        set_current(tmp_path / "c", "nonesuch")
 
 
 def test_layout_does_not_change_answers(
@@ -223,8 +223,8 @@ def test_layout_does_not_change_answers(
 ) -> None:
     """Two shards of one source each answer as one shard of both: scores are global, ties go by URL."""
     ingest(tmp_path / "c", *files, snapshot=False)
-    monkeypatch.setattr(shard, "plan", lambda pages: [(source,) for source in sorted(pages)])
-    build(tmp_path / "c")
+    monkeypatch.setattr(shard, "group_sources", lambda pages: [(source,) for source in sorted(pages)])
+    build_snapshot(tmp_path / "c")
     assert answers(open_world(tmp_path / "c")) == answers(open_world(folder))
 
 
@@ -232,9 +232,9 @@ def test_parts_of_a_source_answer_as_the_whole(
     files: tuple[Path, Path], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(tmp_path / "c", *files, snapshot=False)
-    monkeypatch.setattr(shard, "plan", lambda pages: [(source,) for source in sorted(pages)])
-    monkeypatch.setattr(shard, "spanned", partial(shard.spanned, limit=2))
-    manifest = read_manifest(tmp_path / "c" / "snapshots" / build(tmp_path / "c"))
+    monkeypatch.setattr(shard, "group_sources", lambda pages: [(source,) for source in sorted(pages)])
+    monkeypatch.setattr(shard, "split_oversized", partial(shard.split_oversized, limit=2))
+    manifest = read_manifest(tmp_path / "c" / "snapshots" / build_snapshot(tmp_path / "c"))
     assert len(manifest.shards) > 4
     assert answers(open_world(tmp_path / "c")) == answers(open_world(folder))
     faults: list[str] = []

@@ -11,17 +11,23 @@ from tests.crawls import Seen, html, write
 from tests.index.here import Here
 from webemu.emulator.errors import EmulatorError, NotCaptured, SnapshotError
 from webemu.emulator.policy import Blocked, Policy
-from webemu.emulator.policy_filter import guarded
-from webemu.emulator.query import Parsed
+from webemu.emulator.policy_filter import apply_policy
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
 from webemu.index.open import open_world
-from webemu.index.partitions.partition import Part, part_of
-from webemu.index.partitions.split import Split, home, read_split, split, split_world
+from webemu.index.partitions.partition import Partition, partition_of
+from webemu.index.partitions.split import (
+    PartitionSet,
+    partition_folder,
+    partitioned_world,
+    read_partitions,
+    split_collection,
+)
 from webemu.ingest.run import run
-from webemu.ingest.sources import expand
+from webemu.ingest.sources import expand_sources
 from webemu.worlds import generate
 
 PARTS = 3
@@ -41,13 +47,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("split")
     generate(root / "web", seed=3, pages=700)
     write(root / "web" / "few.warc.gz", FEW)
-    run(expand([str(root / "web")]).sources, root / "default", 2, quiet=True)
+    run(expand_sources([str(root / "web")]).sources, root / "default", 2, quiet=True)
     return root / "default"
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path) -> Split:
-    return split(folder, PARTS, 2)
+def made(folder: Path) -> PartitionSet:
+    return split_collection(folder, PARTS, 2)
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +62,13 @@ def whole(folder: Path) -> World:
 
 
 @pytest.fixture
-def here(folder: Path, made: Split) -> Here:
+def here(folder: Path, made: PartitionSet) -> Here:
     return Here(folder, made)
 
 
 @pytest.fixture
-def parted(made: Split, here: Here) -> World:
-    return split_world("default", made, here)
+def parted(made: PartitionSet, here: Here) -> World:
+    return partitioned_world("default", made, here)
 
 
 @pytest.fixture(scope="module")
@@ -95,21 +101,21 @@ def test_a_url_is_in_the_part_that_sql_says() -> None:
 
     urls = [f"https://a.example/{n}?ö" for n in range(100)]
     for number in range(4):
-        inside = Part(number, 4).sql("?")
+        inside = Partition(number, 4).membership_sql("?")
         said = {url for url in urls if duckdb.execute(f"SELECT {inside}", [url]).fetchall()[0][0]}
-        assert said == {url for url in urls if part_of(url, 4) == number}
+        assert said == {url for url in urls if partition_of(url, 4) == number}
 
 
 def test_every_capture_is_there_and_says_the_same(folder: Path, whole: World, parted: World, here: Here) -> None:
     for url in all_urls(folder):
-        one = [capture._replace(doc=0) for capture in whole.shelf.exact(url)]
-        assert [capture._replace(doc=0) for capture in parted.shelf.exact(url)] == one
-        assert here.asked[-1] == ("exact", (part_of(url, PARTS),))
+        one = [capture._replace(doc=0) for capture in whole.page_store.exact(url)]
+        assert [capture._replace(doc=0) for capture in parted.page_store.exact(url)] == one
+        assert here.asked[-1] == ("exact", (partition_of(url, PARTS),))
         assert read(parted, url) == read(whole, url)
 
 
 def test_a_redirect_leads_into_another_part(parted: World) -> None:
-    assert part_of(FEW[0].url, PARTS) != part_of(FEW[1].url, PARTS)
+    assert partition_of(FEW[0].url, PARTS) != partition_of(FEW[1].url, PARTS)
     page = parted.fetch(PageRequest(FEW[0].url))
     assert (page.capture.url, page.redirects) == (FEW[1].url, (FEW[0].url,))
 
@@ -137,8 +143,8 @@ def test_other_engines_too(engine: str, whole: World, parted: World, questions: 
 
 def test_words_are_as_frequent_as_in_the_whole(whole: World, parted: World, questions: list[str]) -> None:
     for word in {word for text in questions for word in text.split()}:
-        assert parted.finder.frequency(word) == whole.finder.frequency(word)
-        assert list(parted.finder.terms(word, "the town")) == list(whole.finder.terms(word, "the town"))
+        assert parted.ranker.frequency(word) == whole.ranker.frequency(word)
+        assert list(parted.ranker.terms(word, "the town")) == list(whole.ranker.terms(word, "the town"))
 
 
 def test_pages_of_results_follow_one_another(whole: World, parted: World) -> None:
@@ -151,19 +157,19 @@ def test_pages_of_results_follow_one_another(whole: World, parted: World) -> Non
 
 def test_a_search_is_one_question_once_its_words_are_known(parted: World, here: Here) -> None:
     first = parted.search(Query("river of the town"))
-    copied = [hit for hit in first.hits if parted.finder.copies(hit.doc)]
+    copied = [hit for hit in first.hits if parted.ranker.duplicates(hit.doc)]
     here.asked.clear()
     assert parted.search(Query("river of the town")) == first
     assert here.asked == [("ranked", (0, 1, 2))]
-    parted.others(first)
+    parted.duplicate_urls(first)
     assert [method for method, _ in here.asked].count("copies_in") == len(copied) < len(first.hits)
 
 
 def test_copies_are_collapsed_over_parts(whole: World, parted: World) -> None:
     query = Query("harbour council fishermen fog")
-    assert len({part_of(seen.url, PARTS) for seen in FEW[2:5]}) > 1
+    assert len({partition_of(seen.url, PARTS) for seen in FEW[2:5]}) > 1
     one, other = whole.search(query), parted.search(query)
-    copies = [{one.hits[0].url, *whole.others(one)[0]}, {other.hits[0].url, *parted.others(other)[0]}]
+    copies = [{one.hits[0].url, *whole.duplicate_urls(one)[0]}, {other.hits[0].url, *parted.duplicate_urls(other)[0]}]
     assert copies == [{seen.url for seen in FEW[2:5]}] * 2
 
 
@@ -177,14 +183,14 @@ def test_lists_hosts_and_completions_are_those_of_the_whole(whole: World, parted
     assert not parted.knows_host("seven.example")
     assert parted.suggest("the", 10) == whole.suggest("the", 10)
     assert [one.name for one in parted.archives()] == [one.name for one in whole.archives()]
-    missing = parted.missing("six.example")
+    missing = parted.error_page_of("six.example")
     assert missing is not None
     assert missing[0].url == "https://six.example/gone"
     assert {**parted.figures(), "parts": 0} == {**whole.figures(), "parts": 0}
 
 
 def test_a_session_sees_nothing_of_what_is_blocked(parted: World) -> None:
-    world = guarded(
+    world = apply_policy(
         parted, Policy(blocked=Blocked(domains=("openlexicon.org",)), as_of=datetime(2030, 1, 1, tzinfo=UTC))
     )
     found = [url for page in range(1, 4) for url in urls_of(world, Query("river town mayor", page=page))]
@@ -196,20 +202,22 @@ def test_a_session_sees_nothing_of_what_is_blocked(parted: World) -> None:
 
 def test_what_ranked_a_page_is_told(parted: World) -> None:
     results = parted.search(Query("river", explain=True))
-    assert len(results.explained) == len(results.hits)
-    for hit, told in zip(results.hits, results.explained, strict=True):
+    assert len(results.explanations) == len(results.hits)
+    for hit, told in zip(results.hits, results.explanations, strict=True):
         assert hit.score == pytest.approx(told["bm25"] * told["factor"], rel=1e-3)
 
 
-def test_the_same_parts_again_and_nothing_of_the_collection_changed(folder: Path, made: Split, whole: World) -> None:
-    assert split(folder, PARTS, 2) == made == read_split(folder, PARTS)
+def test_the_same_parts_again_and_nothing_of_the_collection_changed(
+    folder: Path, made: PartitionSet, whole: World
+) -> None:
+    assert split_collection(folder, PARTS, 2) == made == read_partitions(folder, PARTS)
     assert current_id(folder) == whole.snapshot
-    assert [current_id(home(folder, PARTS, number)) for number in range(PARTS)] == [*made.snapshots]
+    assert [current_id(partition_folder(folder, PARTS, number)) for number in range(PARTS)] == [*made.snapshots]
     with pytest.raises(SnapshotError, match="not split into 7 partitions"):
-        read_split(folder, 7)
+        read_partitions(folder, 7)
 
 
 def test_a_plan_without_words_gives_urls(whole: World, parted: World) -> None:
-    plan = parted.finder.plan(Parsed())
+    plan = parted.ranker.plan(ParsedQuery())
     found = parted.search(Query("river")).hits[0]
-    assert parted.finder.hit(found.doc, 0.0, plan).url == found.url
+    assert parted.ranker.render_hit(found.doc, 0.0, plan).url == found.url

@@ -6,29 +6,30 @@ from typing import Any
 
 import pytest
 
-from webemu.emulator.query import parse
+from webemu.emulator.query import parse_query
 from webemu.index import text
-from webemu.index.engine import Engine
-from webemu.index.rank import PLAIN
-from webemu.index.text import Entry, open_index, segment_bases, write_index
+from webemu.index.engine import RankEngine
+from webemu.index.rank import FLAT_BM25
+from webemu.index.text import IndexEntry, compute_segment_bases, open_index, write_index
 
 RANDOM = Random(3)
 TEXTS = [" ".join(f"w{RANDOM.randrange(10**7)}" for _ in range(200)) for _ in range(800)]
 ENTRIES = [
-    Entry(f"http://s{n}.example/", f"Page {n}", said, "text/html", "en", "2024-01-01") for n, said in enumerate(TEXTS)
+    IndexEntry(f"http://s{n}.example/", f"Page {n}", said, "text/html", "en", "2024-01-01")
+    for n, said in enumerate(TEXTS)
 ]
 
 
-def engine(folder: Path) -> Engine:
+def engine(folder: Path) -> RankEngine:
     index = open_index(folder)
     searcher = index.searcher()
-    bases = segment_bases(folder, searcher, [searcher.num_segments], [0])
+    bases = compute_segment_bases(folder, searcher, [searcher.num_segments], [0])
     nothing: Any = None
-    return Engine(index, bases, [], [], nothing, nothing, PLAIN)
+    return RankEngine(index, bases, [], [], nothing, nothing, FLAT_BM25)
 
 
-def found(engine: Engine, query: str) -> list[tuple[float, int]]:
-    plan = engine.plan(parse(query))
+def found(engine: RankEngine, query: str) -> list[tuple[float, int]]:
+    plan = engine.plan(parse_query(query))
     assert plan.query is not None
     hits = engine._search(plan.query, 20)[0]
     return sorted((round(score, 4), engine._bases[place.segment_ord] + place.doc) for score, place in hits)
@@ -36,7 +37,7 @@ def found(engine: Engine, query: str) -> list[tuple[float, int]]:
 
 def test_parts_are_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert write_index(tmp_path / "one", ENTRIES) == len(ENTRIES)
-    monkeypatch.setattr(text, "PART_CHARS", 100_000)
+    monkeypatch.setattr(text, "MAX_WRITER_CHARACTERS", 100_000)
     assert write_index(tmp_path / "many", ENTRIES) == len(ENTRIES)
     one, many = engine(tmp_path / "one"), engine(tmp_path / "many")
     assert len(many._bases) > 8 > len(one._bases)
@@ -58,6 +59,6 @@ def test_pages_are_looked_up_in_segments_of_any_order(tmp_path: Path, monkeypatc
     several = engine(tmp_path / "c")
     assert several._bases != sorted(several._bases), "the library orders segments by their size"
     for number in range(0, len(ENTRIES), 37):
-        plan = several.plan(parse(f'"Page {number}"'))
-        assert several.meets(plan, number)
-        assert not several.meets(plan, (number + 1) % len(ENTRIES))
+        plan = several.plan(parse_query(f'"Page {number}"'))
+        assert several.matches(plan, number)
+        assert not several.matches(plan, (number + 1) % len(ENTRIES))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from webemu.index.titles import MAX_TITLE, Titles, write_titles
+from webemu.index.titles import MAX_TITLE_CHARACTERS, Titles, write_titles
 
 SITES = [f"Page {number} - The Big Site" for number in range(3)]
 WORDS = ["Lighthouse museum", "The old lighthouse of Aldmere", "Light", "Lighthouses | Aldmere", "Élan vital"]
-ODD = ["x" * (MAX_TITLE + 1), "", " - ", "Rock 'n’ roll", "灯塔 guide", "Łódź\ttram", "a\n b"]
+ODD = ["x" * (MAX_TITLE_CHARACTERS + 1), "", " - ", "Rock 'n’ roll", "灯塔 guide", "Łódź\ttram", "a\n b"]
 
 
 @pytest.fixture(scope="module")

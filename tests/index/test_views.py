@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webemu.index.markup import MAX_DEPTH, bounded
-from webemu.index.views import MAX_LINKS, links, markdown
+from webemu.index.markup import MAX_DEPTH, limit_markup
+from webemu.index.views import MAX_LINKS, render_links, render_markdown
 
 PAGE = (
     '<html><head><title>T</title><base href="/d/"><style>p{}</style></head><body><nav><a href="/menu">Menu</a></nav>'
@@ -17,7 +17,7 @@ PAGE = (
 
 
 def test_markdown_has_headings_tables_code_and_absolute_links() -> None:
-    text = markdown(PAGE, "http://x.org/a/b")
+    text = render_markdown(PAGE, "http://x.org/a/b")
     assert text.startswith("# Town")
     assert "[Ada](http://x.org/ada)" in text
     assert "| Founded | 1987 |" in text
@@ -27,7 +27,7 @@ def test_markdown_has_headings_tables_code_and_absolute_links() -> None:
 
 
 def test_links_are_numbered_once_and_listed() -> None:
-    text = links(PAGE, "http://x.org/a/b")
+    text = render_links(PAGE, "http://x.org/a/b")
     body, _, listed = text.partition("\n\nLinks:\n")
     assert "[1]Menu" in body
     assert "[2]Ada" in body
@@ -36,7 +36,7 @@ def test_links_are_numbered_once_and_listed() -> None:
 
 
 def test_links_are_bounded() -> None:
-    text = links("".join(f'<a href="/{n}">x</a>' for n in range(MAX_LINKS + 50)), "http://x.org/")
+    text = render_links("".join(f'<a href="/{n}">x</a>' for n in range(MAX_LINKS + 50)), "http://x.org/")
     assert text.count("\n[") == MAX_LINKS
 
 
@@ -54,17 +54,17 @@ def test_links_are_bounded() -> None:
     ids=["divs", "links", "brackets", "surrogates", "bad-url", "tables", "empty"],
 )
 def test_hostile_markup_is_survived(html: str) -> None:
-    markdown(html, "http://x.org/").encode()
-    links(html, "not a url").encode()
+    render_markdown(html, "http://x.org/").encode()
+    render_links(html, "not a url").encode()
 
 
 def test_markup_is_cut_where_it_grows_too_deep() -> None:
-    html, why = bounded("<div>" * 100_000)
+    html, why = limit_markup("<div>" * 100_000)
     assert why == "markup-too-deep"
     assert html.count("<div>") <= MAX_DEPTH + 1
 
 
 @given(st.text(st.characters(codec=None)))
 def test_any_text_is_markup(html: str) -> None:
-    markdown(html, "http://x.org/")
-    links(html, "http://x.org/")
+    render_markdown(html, "http://x.org/")
+    render_links(html, "http://x.org/")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from webemu.index.html_select import narrowed, pictures, targets
-from webemu.index.markup import MAX_NESTED, MAX_TAGS, bounded, flattened
-from webemu.index.views import links, markdown
+from webemu.index.html_select import images, link_targets, select_elements
+from webemu.index.markup import MAX_NESTED, MAX_TAGS, flatten_nesting, limit_markup
+from webemu.index.views import render_links, render_markdown
 from webemu.ingest.extract import extract_html
 
 URL = "http://x.example/d/page"
@@ -54,13 +54,13 @@ def test_no_view_takes_long(name: str) -> None:
     html = PAGES[name]
     text = extract_html(html, URL).text
     views: dict[str, Callable[[], object]] = {
-        "markdown": lambda: markdown(html, URL, text),
-        "markdown of no text": lambda: markdown(html, URL),
-        "whole": lambda: markdown(html, URL, whole=True, pictures=True),
-        "links": lambda: links(html, URL, text),
-        "targets": lambda: targets(html, URL),
-        "pictures": lambda: pictures(html, URL),
-        "narrowed": lambda: narrowed(html, ["p", "a"], ["b", "nav"]),
+        "markdown": lambda: render_markdown(html, URL, text),
+        "markdown of no text": lambda: render_markdown(html, URL),
+        "whole": lambda: render_markdown(html, URL, full_document=True, pictures=True),
+        "links": lambda: render_links(html, URL, text),
+        "targets": lambda: link_targets(html, URL),
+        "pictures": lambda: images(html, URL),
+        "narrowed": lambda: select_elements(html, ["p", "a"], ["b", "nav"]),
     }
     slow = {view: seconds for view, make in views.items() if (seconds := cpu(make)) > LIMIT}
     assert slow == {}
@@ -69,26 +69,26 @@ def test_no_view_takes_long(name: str) -> None:
 def test_what_is_left_out_is_said() -> None:
     html = "<p>word <a href=/x>link</a> " * MAX_TAGS
     note = "[The rest of this page is left out: its markup is too large.]"
-    assert markdown(html, URL).endswith(note)
-    assert markdown(html, URL, whole=True).endswith(note)
-    assert note in links(html, URL)
-    assert note not in markdown("<p>word", URL)
+    assert render_markdown(html, URL).endswith(note)
+    assert render_markdown(html, URL, full_document=True).endswith(note)
+    assert note in render_links(html, URL)
+    assert note not in render_markdown("<p>word", URL)
 
 
 def test_a_page_too_large_to_render_is_its_text() -> None:
     html = "<b>word</b> " * MAX_TAGS
     text = extract_html(html, URL).text
-    assert markdown(html, URL, text) == text
+    assert render_markdown(html, URL, text) == text
 
 
 def test_a_whole_page_that_cannot_be_rendered_is_its_text() -> None:
     html = "<div>" * 400 + "<p>deep words"
-    assert markdown(html, URL, whole=True) == "deep words"
+    assert render_markdown(html, URL, full_document=True) == "deep words"
 
 
 def test_renamed_tags_keep_all_text() -> None:
     html = f"<p>{FORMATS}</p>" + "".join(f"<p>x{n}</p>" for n in range(5000))
-    body = LexborHTMLParser(bounded(html)[0]).body
+    body = LexborHTMLParser(limit_markup(html)[0]).body
     assert body is not None
     assert len(body.css("*")) < 1_000_000
     assert body.text().split("x")[1:] == [str(n) for n in range(5000)]
@@ -96,5 +96,5 @@ def test_renamed_tags_keep_all_text() -> None:
 
 def test_lists_nest_to_a_bound() -> None:
     nested = "<ul><li>x" * 30 + "</li></ul>" * 30
-    assert flattened(nested).count("<ul>") == flattened(nested).count("</ul>") == MAX_NESTED
-    assert flattened("<ul><li>x</li></ul>" * 30).count("<ul>") == 30
+    assert flatten_nesting(nested).count("<ul>") == flatten_nesting(nested).count("</ul>") == MAX_NESTED
+    assert flatten_nesting("<ul><li>x</li></ul>" * 30).count("<ul>") == 30

@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from webemu.index.blobs import BlobWriter
-from webemu.index.vocabulary import CHARS, Vocabulary, sampled, write_words
+from webemu.index.vocabulary import SAMPLE_CHARACTERS, Vocabulary, sample_texts, write_words
 
 TITLES = ["Lighthouse museum", "The lighthouse of Aldmere", "Łódź"]
 
@@ -44,10 +44,12 @@ def test_texts_are_chosen_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (tmp_path / name).mkdir()
         with BlobWriter(tmp_path / name / "views") as views:
             for page in range(pages):
-                views.add(zstandard.ZstdCompressor().compress(f"Title\n{name}{page} {'é' * 2 * CHARS}".encode()))
+                views.add(
+                    zstandard.ZstdCompressor().compress(f"Title\n{name}{page} {'é' * 2 * SAMPLE_CHARACTERS}".encode())
+                )
         shards.append((tmp_path / name, pages))
-    assert [text[:2] for text in sampled(shards)] == ["a0", "a1", "a2", *(f"c{page}" for page in range(7))]
-    assert {len(text) for text in sampled(shards)} == {CHARS}
-    monkeypatch.setattr("webemu.index.vocabulary.SAMPLE", 4)
-    assert [text[:2] for text in sampled(shards)] == ["a0", "a2", "c2", "c4"]
-    assert list(sampled([])) == []
+    assert [text[:2] for text in sample_texts(shards)] == ["a0", "a1", "a2", *(f"c{page}" for page in range(7))]
+    assert {len(text) for text in sample_texts(shards)} == {SAMPLE_CHARACTERS}
+    monkeypatch.setattr("webemu.index.vocabulary.SAMPLE_TEXTS", 4)
+    assert [text[:2] for text in sample_texts(shards)] == ["a0", "a2", "c2", "c4"]
+    assert list(sample_texts([])) == []

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from webemu.ingest.extract import extract_html, sniff
-from webemu.ingest.extract.charset import PRESCAN_BYTES, canonical
+from webemu.ingest.extract import extract_html, sniff_charset
+from webemu.ingest.extract.charset import PRESCAN_BYTES, resolve_label
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 BYTES = b"<p>\xc3\xbd\xc3\xa4"
@@ -30,7 +30,7 @@ LATIN9 = b"<meta charset=iso-8859-15>" + BYTES
     ids="BOM-8 BOM-16LE BOM-16BE header meta unknown-header hint guess ascii".split(),
 )
 def test_precedence(body: bytes, header: str | None, hint: str | None, expected: str) -> None:
-    assert sniff(body, header, hint) == expected
+    assert sniff_charset(body, header, hint) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,27 +51,30 @@ def test_precedence(body: bytes, header: str | None, hint: str | None, expected:
     ],
 )
 def test_declarations_are_read_as_the_prescan_reads_them(body: bytes, expected: str) -> None:
-    assert sniff(body) == expected
+    assert sniff_charset(body) == expected
 
 
 def test_a_last_character_that_is_cut_does_not_change_the_encoding() -> None:
-    assert sniff("Hélène é".encode()[:-1], kind="text/plain") == "utf-8"
-    assert b"caf\xe9".decode(sniff(b"caf\xe9", kind="text/plain")) == "café"
+    assert sniff_charset("Hélène é".encode()[:-1], media_type="text/plain") == "utf-8"
+    assert b"caf\xe9".decode(sniff_charset(b"caf\xe9", media_type="text/plain")) == "café"
 
 
 def test_a_hint_that_the_bytes_contradict_is_not_believed() -> None:
-    assert sniff(b"caf\xe9", hint="utf-8", kind="text/plain") != "utf-8"
-    assert sniff(b"\xcf\xf0\xe8\xe2\xe5\xf2", hint="windows-1251", kind="text/plain") == "windows-1251"
+    assert sniff_charset(b"caf\xe9", hint="utf-8", media_type="text/plain") != "utf-8"
+    assert sniff_charset(b"\xcf\xf0\xe8\xe2\xe5\xf2", hint="windows-1251", media_type="text/plain") == "windows-1251"
 
 
 def test_json_is_utf_8_whatever_its_header_says() -> None:
-    assert sniff(b'{"a": "\xc3\xa9"}', "iso-8859-1", kind="application/json") == "utf-8"
+    assert sniff_charset(b'{"a": "\xc3\xa9"}', "iso-8859-1", media_type="application/json") == "utf-8"
 
 
 def test_xml_is_utf_8_unless_it_says_otherwise() -> None:
-    assert sniff(b"<?xml version='1.0'?><a>\xe9</a>", kind="application/xml") == "utf-8"
-    assert sniff(b"<?xml version='1.0' encoding='latin1'?><a>\xe9</a>", kind="application/xml") == "windows-1252"
-    assert sniff("<?xml version='1.0'?><a/>".encode("utf-16-le"), kind="application/xml") == "utf-16le"
+    assert sniff_charset(b"<?xml version='1.0'?><a>\xe9</a>", media_type="application/xml") == "utf-8"
+    assert (
+        sniff_charset(b"<?xml version='1.0' encoding='latin1'?><a>\xe9</a>", media_type="application/xml")
+        == "windows-1252"
+    )
+    assert sniff_charset("<?xml version='1.0'?><a/>".encode("utf-16-le"), media_type="application/xml") == "utf-16le"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_xml_is_utf_8_unless_it_says_otherwise() -> None:
     ],
 )
 def test_labels_mean_what_browsers_take_them_for(label: str, raw: bytes, text: str) -> None:
-    codec = canonical(label)
+    codec = resolve_label(label)
     assert codec is not None
     assert raw.decode(codec) == text
 
@@ -102,20 +105,20 @@ def test_labels_mean_what_browsers_take_them_for(label: str, raw: bytes, text: s
     "x-mac-cyrillic gbk gb18030 big5 euc-jp iso-2022-jp shift_jis euc-kr utf-16be utf-16le x-user-defined".split(),
 )
 def test_every_encoding_of_the_standard_has_a_codec(label: str) -> None:
-    codec = canonical(label)
+    codec = resolve_label(label)
     assert codec is not None
     assert isinstance(bytes(range(256)).decode(codec, "replace"), str)
 
 
 def test_shift_jis_is_declared_and_guessed() -> None:
     text = "東京は日本の首都であり、世界でも有数の大都市です。①" * 5
-    assert sniff(b"<meta charset=Shift_JIS>" + text.encode("cp932")) == "cp932"
-    assert text.encode("cp932").decode(sniff(text.encode("cp932"), kind="text/plain")) == text
+    assert sniff_charset(b"<meta charset=Shift_JIS>" + text.encode("cp932")) == "cp932"
+    assert text.encode("cp932").decode(sniff_charset(text.encode("cp932"), media_type="text/plain")) == text
 
 
 @pytest.mark.parametrize("label", ["", "hex", "idna", "rot13", "unicode_escape", "utf-7", "é", "\0", "x" * 10_000])
 def test_names_of_python_codecs_are_no_labels(label: str) -> None:
-    assert canonical(label) is None
+    assert resolve_label(label) is None
 
 
 @pytest.mark.skipif(SHARED is None, reason="WEBEMU_SHARED does not name the folder of the encoding pages")
@@ -136,6 +139,6 @@ def test_pages_of_the_web_platform_tests(number: str, encoding: str, title: str)
     headers = page.with_name(page.name + ".headers")
     stated = re.search(r"charset=(\S+)", headers.read_text() if headers.exists() else "")
     body = page.read_bytes()
-    found = sniff(body, stated[1] if stated else None)
+    found = sniff_charset(body, stated[1] if stated else None)
     assert found == encoding
     assert title in extract_html(body.decode(found), "http://w3.org/").title

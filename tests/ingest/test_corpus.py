@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from benchmarks.views import html_pages, shown
+from benchmarks.views import iter_html_pages, measure_view
 from webemu.emulator import urls
 from webemu.emulator.types import PageRequest, Payload
 from webemu.emulator.world import World
@@ -21,10 +21,10 @@ from webemu.index.catalog import Catalog
 from webemu.index.http import dechunk
 from webemu.index.open import open_world
 from webemu.index.payloads import MAX_PAYLOAD
-from webemu.index.views import MIN_RECALL, links, markdown
+from webemu.index.views import MIN_RECALL, render_links, render_markdown
 from webemu.ingest.run import Report, run
-from webemu.ingest.sources import expand
-from webemu.ingest.times import warc_time
+from webemu.ingest.sources import expand_sources
+from webemu.ingest.times import parse_warc_time
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 pytestmark = pytest.mark.skipif(SHARED is None, reason="WEBEMU_SHARED does not name the folder of real archives")
@@ -47,7 +47,7 @@ class Recorded:
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
     folder = tmp_path_factory.mktemp("corpus") / "c"
-    return folder, run(expand([str(ARCHIVES)]).sources, folder, 2, quiet=True)
+    return folder, run(expand_sources([str(ARCHIVES)]).sources, folder, 2, quiet=True)
 
 
 @pytest.fixture(scope="session")
@@ -78,12 +78,12 @@ def intact() -> Iterator[Recorded]:
                     continue
                 body = record.raw_stream.read()
                 digest = record.rec_headers.get_header("WARC-Payload-Digest") or ""
-                time = warc_time(record.rec_headers.get_header("WARC-Date"))
+                time = parse_warc_time(record.rec_headers.get_header("WARC-Date"))
                 if time is None or len(body) > MAX_PAYLOAD or digest not in (sha1(body), sha1(dechunk(body) or b"\0")):
                     continue
                 yield Recorded(
                     f"{path.name}:{record.rec_headers.get_header('WARC-Target-URI')}",
-                    urls.exact(record.rec_headers.get_header("WARC-Target-URI").strip("<>")),
+                    urls.normalize(record.rec_headers.get_header("WARC-Target-URI").strip("<>")),
                     int(time.replace(tzinfo=UTC).timestamp()),
                     int(record.http_headers.get_statuscode()),
                     record.http_headers.headers,
@@ -118,7 +118,7 @@ def test_no_archive_stops_the_run_and_every_drop_is_counted(corpus: tuple[Path, 
 
 
 def test_every_intact_answer_comes_back_as_recorded(web: World) -> None:
-    shelf = web._shelf
+    shelf = web._page_store
     checked, wrong = 0, []
     for recorded in intact():
         captures = [capture for capture in shelf.exact(recorded.url) if capture.time == recorded.time]
@@ -139,7 +139,7 @@ def test_the_recrawl_of_gov_uk_gives_full_bodies(corpus: tuple[Path, Report], we
     assert len(rows) == 55
     for url, time, digest in rows:
         at = time.replace(tzinfo=UTC)
-        capture, payload = web.payload(PageRequest(url, "raw", at=at, follow=False))
+        capture, payload = web.payload(PageRequest(url, "raw", at_time=at, follow=False))
         assert (capture.kind, capture.time) == ("revisit", int(at.timestamp()))
         assert sha1(payload.body) == digest or payload.encoding, url
 
@@ -171,8 +171,8 @@ def test_the_docs_show_these_drops(corpus: tuple[Path, Report]) -> None:
 
 def test_every_view_of_every_page_has_its_text(web: World) -> None:
     low = []
-    for page in html_pages(web):
-        for view in (markdown, links):
-            if (figures := shown(page, view)).recall < MIN_RECALL:
+    for page in iter_html_pages(web):
+        for view in (render_markdown, render_links):
+            if (figures := measure_view(page, view)).recall < MIN_RECALL:
                 low.append((view.__name__, figures))
     assert low == []

@@ -58,7 +58,7 @@ def check_cut(found: Account, keep: int, container: Container, sound: list[tuple
     assert found.skips, "nothing is said"
     if len(found.records) == len(ends) and container.kind in SPANS:
         assert covers(found.skips, max(ends, default=0), keep)
-    assert any(skip.bytes + skip.lost for skip in found.skips) or is_all_there or len(got) == len(sound)
+    assert any(skip.bytes + skip.lost_bytes for skip in found.skips) or is_all_there or len(got) == len(sound)
     assert found.kind == container.kind or keep < TINY or not found.records
 
 

@@ -11,8 +11,8 @@ from tests.crawls import ingest
 from tests.ingest import flawed
 from webemu.emulator.types import PageRequest
 from webemu.index.open import open_world
-from webemu.ingest.capture import Joined, read_capture
-from webemu.ingest.readers import read
+from webemu.ingest.capture import RequestMetadata, read_capture
+from webemu.ingest.readers import read_records
 from webemu.ingest.records import Record
 
 BODY = b"<title>Boats</title><p>Boats and nets of the harbour town, in enough words to be a page of its own.</p>"
@@ -26,8 +26,8 @@ def sha1(data: bytes) -> str:
 def drops(folder: Path, data: bytes) -> list[str]:
     path = folder / "one.warc"
     path.write_bytes(data)
-    [record] = (one for one in read(path) if isinstance(one, Record))
-    found = read_capture(record, Joined(), None)
+    [record] = (one for one in read_records(path) if isinstance(one, Record))
+    found = read_capture(record, RequestMetadata(), None)
     assert found.row is not None
     assert record.type == "revisit" or found.page is not None
     return [reason for reason, _ in found.drops]

@@ -13,8 +13,8 @@ import pytest
 
 from tests.ingest import flawed
 from webemu.emulator.errors import SourceError
-from webemu.ingest.download import ends_whole, fetch
-from webemu.ingest.sources import expand
+from webemu.ingest.download import ends_with_whole_member, fetch
+from webemu.ingest.sources import expand_sources
 
 LISTED = "/crawl-data/CC-MAIN-2024-51/warc.paths.gz"
 WARC = "crawl-data/CC-MAIN-2024-51/segments/1733.1/warc/CC-MAIN-20241201-00000.warc.gz"
@@ -115,17 +115,17 @@ def fetched(host: Host, target: Path, path: str = f"/{WARC}") -> list[float]:
 
 
 def test_a_list_at_a_url_leads_to_files_of_the_same_host(host: Host, tmp_path: Path) -> None:
-    (source,) = expand([host.url + LISTED]).sources
+    (source,) = expand_sources([host.url + LISTED]).sources
     assert (source.name, source.url) == (WARC, f"{host.url}/{WARC}")
     assert fetched(host, tmp_path / "x" / source.path.name) == []
 
 
 def test_a_list_may_name_another_base(host: Host, tmp_path: Path) -> None:
-    (source,) = expand([host.url + LISTED], base_url="https://mirror.example/cc").sources
+    (source,) = expand_sources([host.url + LISTED], base_url="https://mirror.example/cc").sources
     assert source.url == f"https://mirror.example/cc/{WARC}"
     (tmp_path / WARC).parent.mkdir(parents=True)
     (tmp_path / WARC).write_bytes(CONTENT)
-    (source,) = expand([host.url + LISTED], root=tmp_path).sources
+    (source,) = expand_sources([host.url + LISTED], root=tmp_path).sources
     assert (source.path, source.url) == (tmp_path / WARC, None)
 
 
@@ -211,7 +211,7 @@ def test_a_missing_file_is_an_error_at_once(host: Host, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="HTTP 404"):
         fetch(f"{host.url}/nothing.warc.gz", tmp_path / "x", None)
     with pytest.raises(SourceError, match="HTTP 404"):
-        expand([f"{host.url}/nothing.paths.gz"])
+        expand_sources([f"{host.url}/nothing.paths.gz"])
 
 
 def test_an_answer_without_length_is_checked_by_its_gzip(host: Host, tmp_path: Path) -> None:
@@ -251,4 +251,4 @@ def test_progress_is_told(host: Host, tmp_path: Path) -> None:
 )
 def test_whether_a_gzip_file_ends_whole(data: bytes, is_whole: bool, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(data)
-    assert ends_whole(tmp_path / "x") == is_whole
+    assert ends_with_whole_member(tmp_path / "x") == is_whole

@@ -17,11 +17,11 @@ from webemu.emulator.errors import SourceError
 from webemu.emulator.types import PageRequest, Query
 from webemu.index.catalog import Catalog
 from webemu.index.open import open_world
-from webemu.ingest.dump import host_of, read
-from webemu.ingest.repack import detect
+from webemu.ingest.dump import host_for_file, read_row
+from webemu.ingest.repack import detect_format
 from webemu.ingest.rows import Row
 from webemu.ingest.run import Report
-from webemu.ingest.sources import expand
+from webemu.ingest.sources import expand_sources
 
 WIKI = [
     {"id": "0", "contents": '"Evan Morris"\nEvan Morris was a lawyer of Aldmere.\nHe built the "opera".'},
@@ -79,7 +79,7 @@ def test_passages_are_found_and_opened(name: str, tmp_path: Path) -> None:
     assert (hit.url, hit.title) == ("https://wiki-18.invalid/0", "Evan Morris")
     page = world.fetch(PageRequest(hit.url))
     assert page.content == 'Evan Morris was a lawyer of Aldmere.\nHe built the "opera".'
-    assert world.passage(hit) == page.content
+    assert world.passage_of(hit) == page.content
     assert [one.title for one in world.search(Query("lighthouse")).hits] == ["Opera; of/ä"]
     capture, payload = world.payload(PageRequest(hit.url))
     assert (capture.kind, capture.status, payload.body.decode()) == ("conversion", 200, page.content)
@@ -104,7 +104,7 @@ def test_the_same_dump_gives_the_same_snapshot_and_is_read_once(tmp_path: Path) 
     first = ingest(tmp_path / "a", parquet(tmp_path / "x.parquet", 300))
     again = ingest(tmp_path / "a", tmp_path / "x.parquet")
     other = ingest(tmp_path / "b", tmp_path / "x.parquet")
-    assert (first.added, again.added, again.known) == (1, 0, 1)
+    assert (first.added, again.added, again.already_ingested) == (1, 0, 1)
     assert first.snapshot == again.snapshot == other.snapshot
     [a], [b] = (list((tmp_path / one / "warc").iterdir()) for one in ("a", "b"))
     assert a.read_bytes() == b.read_bytes()
@@ -138,11 +138,11 @@ def test_a_cut_parquet_file_is_named(tmp_path: Path) -> None:
 
 def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webemu.ingest.rows.MAX_BLOCK", 200)
-    from webemu.ingest.rows import rows  # after the bound is set
+    from webemu.ingest.rows import iter_rows  # after the bound is set
 
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines([{"text": "x" * 3_000_000}, {"text": "after"}]))
-    long, after = rows(path, "jsonl", frozenset())
+    long, after = iter_rows(path, "jsonl", frozenset())
     assert getattr(long, "reason", "") == "oversized-record"
     assert isinstance(after, Row)
     assert after.value == {"text": "after"}
@@ -164,19 +164,19 @@ def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_a_dump_is_known_by_its_bytes(data: bytes, kind: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(data)
-    assert detect(tmp_path / "x") == kind
+    assert detect_format(tmp_path / "x") == kind
 
 
 def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path: Path) -> None:
     folder = tmp_path / "web"
     write(folder / "a.warc.gz", [Seen("https://a.example/", html("A"))])
     (folder / "tasks.jsonl").write_bytes(lines(WIKI))
-    assert [one.name for one in expand([str(folder)]).sources] == ["a.warc.gz"]
-    assert [one.name for one in expand([str(folder / "*.jsonl")]).sources] == ["tasks.jsonl"]
-    assert [one.name for one in expand([str(folder / "tasks.jsonl")]).sources] == ["tasks.jsonl"]
+    assert [one.name for one in expand_sources([str(folder)]).sources] == ["a.warc.gz"]
+    assert [one.name for one in expand_sources([str(folder / "*.jsonl")]).sources] == ["tasks.jsonl"]
+    assert [one.name for one in expand_sources([str(folder / "tasks.jsonl")]).sources] == ["tasks.jsonl"]
     (folder / "notes.json").write_text('{\n "a": 1\n}')
     with pytest.raises(SourceError):
-        expand([str(folder / "notes.json")])
+        expand_sources([str(folder / "notes.json")])
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path
     ],
 )
 def test_a_row_says_it_in_many_ways(row: dict[str, Any], said: str) -> None:
-    text = read(Row(0, row), 3, "x.invalid")
+    text = read_row(Row(0, row), 3, "x.invalid")
     assert f"{text.url} {text.time:%Y-%m-%d} {text.title}" == said
 
 
@@ -214,7 +214,7 @@ def test_a_row_says_it_in_many_ways(row: dict[str, Any], said: str) -> None:
     ],
 )
 def test_a_file_gives_its_pages_a_host(name: str, host: str) -> None:
-    assert host_of(name) == host
+    assert host_for_file(name) == host
 
 
 def test_a_date_beyond_all_years_harms_no_other_row(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from webemu.ingest.extract import Extracted, extract, extract_html, kind_of
+from webemu.ingest.extract import Extracted, detect_media_type, extract, extract_html
 from webemu.ingest.extract.non_html import extract_xml
 
 FETCHED = date(2024, 11, 30)
@@ -80,11 +80,11 @@ def test_what_the_document_declares(page: Extracted) -> None:
     assert page.title == "Ashby - Atlas"
     assert page.description == "A town on the Elm."
     assert page.language == "en"
-    assert page.published == date(2024, 5, 6)
-    assert page.canonical == "http://x.org/d/ashby"
-    assert page.noindex
-    assert page.cut is None
-    assert page.words == len(page.text.split())
+    assert page.publish_date == date(2024, 5, 6)
+    assert page.canonical_url == "http://x.org/d/ashby"
+    assert page.is_noindex
+    assert page.cut_reason is None
+    assert page.word_count == len(page.text.split())
 
 
 def test_links_without_base_and_with_a_broken_one() -> None:
@@ -134,7 +134,7 @@ def test_the_title_is_taken_from_what_there_is(head: str, expected: str) -> None
 )
 def test_publication_dates_are_declared_and_plausible(markup: str, expected: date | str | None) -> None:
     wanted = date.fromisoformat(expected) if isinstance(expected, str) else expected
-    assert extract_html(markup, URL, FETCHED).published == wanted
+    assert extract_html(markup, URL, FETCHED).publish_date == wanted
 
 
 def test_the_language_is_declared_or_detected() -> None:
@@ -146,10 +146,10 @@ def test_the_language_is_declared_or_detected() -> None:
 
 
 def test_robots_none_and_index() -> None:
-    assert extract_html('<meta name="ROBOTS" content="NONE">', URL).noindex
+    assert extract_html('<meta name="ROBOTS" content="NONE">', URL).is_noindex
     assert not extract_html(
         '<meta name="robots" content="index,nofollow"><meta name="a" content="noindex">', URL
-    ).noindex
+    ).is_noindex
 
 
 def test_pages_without_declared_content_lose_their_menus_not_their_facts() -> None:
@@ -219,11 +219,11 @@ def test_plain_text_stays_as_it_is_but_for_line_ends_and_control_characters() ->
     ],
 )
 def test_the_kind_is_what_the_bytes_are(body: bytes, header: str | None, kind: str) -> None:
-    assert kind_of(body, header, URL) == kind
+    assert detect_media_type(body, header, URL) == kind
 
 
 def test_the_name_decides_where_nothing_else_does() -> None:
-    assert kind_of(b"a,b\n1,2", None, "http://x.org/t.CSV?x=.json") == "text/csv"
+    assert detect_media_type(b"a,b\n1,2", None, "http://x.org/t.CSV?x=.json") == "text/csv"
 
 
 @pytest.mark.parametrize("mime", ["text/css", "application/javascript", "image/svg+xml", "image/png", "font/woff"])
@@ -237,4 +237,4 @@ def test_what_bears_no_text_gives_none_and_is_no_drop(mime: str) -> None:
 )
 def test_a_sitemap_is_no_result(root: str, hidden: bool) -> None:
     source = f'<?xml version="1.0"?>\n<!-- made --><{root} xmlns="x"><loc>https://a.example/</loc></{root}>'
-    assert extract_xml(source).noindex is hidden
+    assert extract_xml(source).is_noindex is hidden

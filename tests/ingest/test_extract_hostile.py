@@ -85,7 +85,7 @@ ATTRIBUTES = " ".join(f"a{n}=1" for n in range(200_000))
 def test_hostile_markup_is_read_up_to_where_it_is_hostile(markup: str, text: str, cut: str | None) -> None:
     found, kind, _, reason = read(markup.encode(), "text/html")
     assert found is not None
-    assert (kind, found.text, found.cut, reason) == ("text/html", text, cut, cut)
+    assert (kind, found.text, found.cut_reason, reason) == ("text/html", text, cut, cut)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_document_over_the_limit_is_read_to_the_limit() -> None:
     assert found is not None
     assert reason == "text-too-large"
     assert found.text.startswith("word\n\nword")
-    assert MAX_CHARACTERS // 11 <= found.words <= MAX_CHARACTERS // 11 + 1
+    assert MAX_CHARACTERS // 11 <= found.word_count <= MAX_CHARACTERS // 11 + 1
 
 
 def test_links_titles_and_descriptions_are_bounded() -> None:
@@ -130,7 +130,7 @@ def test_links_titles_and_descriptions_are_bounded() -> None:
 def test_linked_data_of_any_depth(depth: int) -> None:
     data = "[" * depth + '{"datePublished": "2024-01-02"}' + "]" * depth
     found = extract_html(f'<script type="application/ld+json">{data}</script>text', "http://x.org/", FETCHED)
-    assert found.published == (date(2024, 1, 2) if depth == 100 else None)
+    assert found.publish_date == (date(2024, 1, 2) if depth == 100 else None)
     assert found.text == "text"
 
 
@@ -166,7 +166,7 @@ def test_a_pdf_is_known_by_its_bytes() -> None:
 def test_a_pdf_of_many_pages_is_read_to_the_limit() -> None:
     found, _, _, reason = read(pdf(*(f"Page {n}" for n in range(1, 251))), "application/pdf")
     assert found is not None
-    assert (reason, found.cut) == ("pdf-too-long", "pdf-too-long")
+    assert (reason, found.cut_reason) == ("pdf-too-long", "pdf-too-long")
     assert found.text.endswith("Page 200")
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.ingest import flawed
 from webemu.index.catalog import Catalog
 from webemu.index.schema import TABLES
-from webemu.ingest.pieces import split
-from webemu.ingest.readers import Torn, read
+from webemu.ingest.pieces import split_source
+from webemu.ingest.readers import RecordCrossesPiece, read_records
 from webemu.ingest.records import Record
 from webemu.ingest.run import Report, run
 from webemu.ingest.sources import Source
@@ -22,7 +22,7 @@ WHOLE = 1 << 40
 
 
 def ingested(path: Path, folder: Path, piece: int, snapshot: bool) -> tuple[Report, dict[str, list[tuple[Any, ...]]]]:
-    report = run([Source(path, path.name)], folder, 2, snapshot=snapshot, quiet=True, piece=piece)
+    report = run([Source(path, path.name)], folder, 2, snapshot=snapshot, quiet=True, piece_bytes=piece)
     with Catalog(folder, read_only=True) as catalog:
         return report, {name: catalog.db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for name in TABLES}
 
@@ -52,15 +52,15 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_pieces_give_what_the_whole_gives(web: Path, tmp_path: Path) -> None:
     size = web.stat().st_size // 7
-    assert len(split(job(web), web, size)) in (6, 7, 8)
+    assert len(split_source(job(web), web, size)) in (6, 7, 8)
     rows = same(web, tmp_path, size, snapshot=True)
     assert rows["sources"][0][list(TABLES["sources"].names).index("bytes")] == web.stat().st_size
 
 
 def test_pieces_lie_side_by_side_and_begin_with_another_url(web: Path) -> None:
-    urls = {one.offset: one.get("WARC-Target-URI") for one in read(web) if isinstance(one, Record)}
+    urls = {one.offset: one.get("WARC-Target-URI") for one in read_records(web) if isinstance(one, Record)}
     for size in (1 << 12, 1 << 14, 1 << 16):
-        pieces = split(job(web), web, size)
+        pieces = split_source(job(web), web, size)
         assert len(pieces) > 2
         assert [pieces[0].start, pieces[-1].end] == [0, web.stat().st_size]
         assert all(one.end == other.start for one, other in pairwise(pieces))
@@ -68,7 +68,9 @@ def test_pieces_lie_side_by_side_and_begin_with_another_url(web: Path) -> None:
         for piece in pieces[1:]:
             place = offsets.index(piece.start)
             assert urls[piece.start] != urls[offsets[place - 1]]
-        assert sum(len([*read(web, start=one.start, end=one.end)]) for one in pieces) == len([*read(web)])
+        assert sum(len([*read_records(web, start=one.start, end=one.end)]) for one in pieces) == len(
+            [*read_records(web)]
+        )
 
 
 def test_records_of_one_answer_stay_together(tmp_path: Path) -> None:
@@ -86,7 +88,7 @@ def test_records_of_one_answer_stay_together(tmp_path: Path) -> None:
             flawed.record(about, "metadata", url, headers=(*belongs, *fields)),
         ]
     path.write_bytes(flawed.packed(*records))
-    assert len(split(job(path), path, 1 << 10)) > 5
+    assert len(split_source(job(path), path, 1 << 10)) > 5
     names = list(TABLES["captures"].names)
     said = {
         (row[names.index("request_method")], row[names.index("content_languages")])
@@ -96,8 +98,8 @@ def test_records_of_one_answer_stay_together(tmp_path: Path) -> None:
 
 
 def test_a_small_source_is_one_piece(web: Path) -> None:
-    assert split(job(web), web) == [job(web)]
-    assert len(split(job(web), web, int(web.stat().st_size / 1.4))) == 1
+    assert split_source(job(web), web) == [job(web)]
+    assert len(split_source(job(web), web, int(web.stat().st_size / 1.4))) == 1
 
 
 def crawl(name: str, *records: bytes) -> bytes:
@@ -115,7 +117,7 @@ def pages(name: str, count: int, size: int = 2000) -> list[bytes]:
 def test_a_file_of_several_crawls_is_read_in_one(tmp_path: Path) -> None:
     path = tmp_path / "two.warc"
     path.write_bytes(crawl("FIRST", *pages("a", 20)) + crawl("SECOND", *pages("b", 20)))
-    assert len(split(job(path), path, 1 << 13)) > 4
+    assert len(split_source(job(path), path, 1 << 13)) > 4
     rows = same(path, tmp_path, 1 << 13)
     crawls = [row[list(TABLES["captures"].names).index("crawl")] for row in rows["captures"]]
     assert {name: crawls.count(name) for name in set(crawls)} == {"FIRST": 20, "SECOND": 20}
@@ -128,10 +130,10 @@ def test_a_cut_inside_a_payload_is_none(tmp_path: Path) -> None:
     path.write_bytes(
         b"".join([*pages("a", 3), flawed.record(inside, "resource", "http://n.example/w"), *pages("b", 3)])
     )
-    pieces = split(job(path), path, 1 << 14)
+    pieces = split_source(job(path), path, 1 << 14)
     assert len(pieces) > 1
-    with pytest.raises(Torn):
-        list(read(path, start=0, end=pieces[0].end))
+    with pytest.raises(RecordCrossesPiece):
+        list(read_records(path, start=0, end=pieces[0].end))
     rows = same(path, tmp_path, 1 << 14)
     assert len(rows["captures"]) == 7
 
@@ -142,7 +144,7 @@ def test_damage_is_counted_alike(tmp_path: Path) -> None:
     members[40] = b"junk" * 100
     path = tmp_path / "damaged.warc.gz"
     path.write_bytes(b"".join(members))
-    assert len(split(job(path), path, 1 << 10)) > 2
+    assert len(split_source(job(path), path, 1 << 10)) > 2
     rows = same(path, tmp_path, 1 << 10)
     assert {row[1] for row in rows["drops"]} >= {"damaged-gzip", "junk-between-records"}
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ingest import flawed
-from webemu.ingest.container_format import detect
-from webemu.ingest.readers import read
+from webemu.ingest.container_format import detect_format
+from webemu.ingest.readers import read_records
 from webemu.ingest.records import MAX_HEAD, Record, Skip
 
 SHARED = os.environ.get("WEBEMU_SHARED")
@@ -23,7 +23,7 @@ LIMIT = 4 << 20
 
 def checked(path: Path, max_block: int = LIMIT) -> tuple[list[Record], list[Skip]]:
     """What a file holds, after making sure that it is all accounted for."""
-    found = list(read(path, max_block))
+    found = list(read_records(path, max_block))
     at = 0
     for one in found:
         assert one.offset == at
@@ -32,8 +32,8 @@ def checked(path: Path, max_block: int = LIMIT) -> tuple[list[Record], list[Skip
     records = [one for one in found if isinstance(one, Record)]
     for one in records:
         assert one.declared_length == int(one.get("content-length") or -1)
-        assert one.oversized or one.declared_length == len(one.block) + one.missing
-        assert not one.missing or one.get("WARC-Truncated")
+        assert one.is_oversized or one.declared_length == len(one.block) + one.missing_bytes
+        assert not one.missing_bytes or one.get("WARC-Truncated")
     return records, [one for one in found if isinstance(one, Skip)]
 
 
@@ -131,11 +131,11 @@ def test_a_payload_cut_by_the_end_of_the_file_is_kept_and_marked(
     records, skips = read_bytes(flawed.cut_at_the_end(keep, gz=gz), tmp_path, max_block)
     last = records[-1]
     assert hosts(records) in (["before", "after"], ["before"])
-    assert [(skip.reason, skip.bytes if last.missing else 0) for skip in skips] == [("truncated-record", 0)]
+    assert [(skip.reason, skip.bytes if last.missing_bytes else 0) for skip in skips] == [("truncated-record", 0)]
     if len(records) == 2:
         assert last.get("WARC-Truncated") == "unspecified"
-        assert last.oversized or sound.startswith(last.block)
-        assert skips[0].lost == last.missing > 0
+        assert last.is_oversized or sound.startswith(last.block)
+        assert skips[0].lost_bytes == last.missing_bytes > 0
     assert len(records) == 2 or (gz and keep > max_block)  # a packed block that is cut and too large
 
 
@@ -154,7 +154,7 @@ def test_what_is_cut_and_has_no_payload_is_no_record(tmp_path: Path) -> None:
 def test_a_member_without_its_checksum_is_whole_but_named(tmp_path: Path) -> None:
     records, skips = read_bytes(flawed.sound_gzip()[:-6], tmp_path)
     assert (hosts(records), records[-1].get("WARC-Truncated")) == (["before", "after"], None)
-    assert [(skip.reason, skip.lost) for skip in skips] == [("truncated-record", 0)]
+    assert [(skip.reason, skip.lost_bytes) for skip in skips] == [("truncated-record", 0)]
 
 
 def test_a_plain_record_without_its_last_line_ends_is_whole(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_plain_record_without_its_last_line_ends_is_whole(tmp_path: Path) -> N
         records, skips = read_bytes(data, tmp_path)
         assert (hosts(records), skips) == (["before", "after"], [])
     records, skips = read_bytes(flawed.sound_plain()[:-5], tmp_path)
-    assert (hosts(records), records[-1].missing, skips[0].lost) == (["before", "after"], 1, 1)
+    assert (hosts(records), records[-1].missing_bytes, skips[0].lost_bytes) == (["before", "after"], 1, 1)
 
 
 def test_an_empty_file_says_so(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_records_are_found_again_at_their_offsets(tmp_path: Path) -> None:
 def test_an_oversized_block_is_passed_over_with_its_head(gz: bool, tmp_path: Path) -> None:
     sound = len(flawed.HTTP + b"<p>Hello</p>")
     records, skips = read_bytes(flawed.large_block(LIMIT + 1, gz=gz), tmp_path)
-    assert [(one.oversized, len(one.block)) for one in records] == [(False, sound), (True, 0), (False, sound)]
+    assert [(one.is_oversized, len(one.block)) for one in records] == [(False, sound), (True, 0), (False, sound)]
     assert records[1].declared_length == LIMIT + 1
     assert not skips
     records, _ = read_bytes(flawed.large_block(LIMIT, gz=gz), tmp_path)
@@ -305,7 +305,7 @@ def test_shared_archives_are_all_accounted_for() -> None:
     kinds: Counter[str] = Counter()
     for row in shared_archives():
         path = Path(SHARED or "", "data/warc", row["path"])
-        kinds[kind := detect(path)] += 1
+        kinds[kind := detect_format(path)] += 1
         records, _ = checked(path)
         is_intact = not row["warcio_error"] and not row["fastwarc_error"]
         if kind in ("warc", "warc.gz") and is_intact and path.name not in FLAWED_BY_BOTH:

@@ -10,9 +10,9 @@ import pytest
 
 from tests.ingest import flawed
 from webemu.emulator.errors import SourceError
-from webemu.ingest.readers import read
+from webemu.ingest.readers import read_records
 from webemu.ingest.records import Record, Skip
-from webemu.ingest.repack import detect, readable
+from webemu.ingest.repack import detect_format, make_seekable
 
 SHARED = os.environ.get("WEBEMU_SHARED")
 
@@ -21,10 +21,10 @@ def repacked(data: bytes, folder: Path, name: str = "file") -> tuple[list[Record
     """Records of the copy and the reasons of what it has not; two copies must be equal."""
     source = folder / name
     source.write_bytes(data)
-    path, skips = readable(source, detect(source), folder / "copy.warc.gz")
-    again, _ = readable(source, detect(source), folder / "again.warc.gz")
+    path, skips = make_seekable(source, detect_format(source), folder / "copy.warc.gz")
+    again, _ = make_seekable(source, detect_format(source), folder / "again.warc.gz")
     assert path.read_bytes() == again.read_bytes()
-    found = list(read(path))
+    found = list(read_records(path))
     assert not [one for one in found if isinstance(one, Skip) and one.reason != "empty-file"]
     assert sorted(one.name for one in folder.iterdir()) == sorted({name, path.name, again.name})
     return [one for one in found if isinstance(one, Record)], [skip.reason for skip in skips]
@@ -70,21 +70,21 @@ def repacked(data: bytes, folder: Path, name: str = "file") -> tuple[list[Record
 def test_a_kind_is_known_by_its_bytes(data: bytes, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "without-a-telling-name"
     path.write_bytes(data)
-    assert detect(path) == kind
+    assert detect_format(path) == kind
 
 
 def test_a_name_decides_where_the_bytes_tell_nothing(tmp_path: Path) -> None:
     path = tmp_path / "x.warc"
     path.write_bytes(b"")
-    assert detect(path) == "warc"
+    assert detect_format(path) == "warc"
     path.write_bytes(b"junk\n" * 9 + flawed.sound_plain())
-    assert detect(path) == "warc"
+    assert detect_format(path) == "warc"
 
 
 def test_a_readable_file_is_not_copied(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(flawed.sound_gzip())
-    assert readable(path, "warc.gz", tmp_path / "copy") == (path, [])
+    assert make_seekable(path, "warc.gz", tmp_path / "copy") == (path, [])
     assert not (tmp_path / "copy").exists()
 
 
@@ -146,7 +146,7 @@ def test_the_last_record_of_a_cut_stream_is_kept_as_far_as_it_goes(tmp_path: Pat
     odd = flawed.response("http://odd.example/", body)
     records, skips = repacked(gzip.compress(flawed.BEFORE + odd)[:3000], tmp_path)
     assert [one.get("WARC-Target-URI") for one in records] == ["http://before.example/", "http://odd.example/"]
-    assert (records[1].missing, records[1].get("WARC-Truncated")) == (0, "unspecified")
+    assert (records[1].missing_bytes, records[1].get("WARC-Truncated")) == (0, "unspecified")
     assert (flawed.HTTP + body).startswith(records[1].block)
     assert len(records[1].block) > 2500
     assert skips == ["truncated-gzip", "truncated-record"]
@@ -196,7 +196,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     for data in (b"<html>", flawed.wacz({})):
         path.write_bytes(data)
         with pytest.raises(SourceError) as refused:
-            readable(path, detect(path), tmp_path / "copy")
+            make_seekable(path, detect_format(path), tmp_path / "copy")
         assert refused.value.action
         assert [one.name for one in tmp_path.iterdir()] == ["x.wacz"]
 
@@ -225,8 +225,8 @@ def test_a_damaged_file_of_a_wacz_costs_only_what_it_held(tmp_path: Path) -> Non
 )
 def test_shared_archives_are_copied_whole(name: str, count: int, tmp_path: Path) -> None:
     path = Path(SHARED or "", "data/warc", name)
-    copy, skips = readable(path, detect(path), tmp_path / "copy.warc.gz")
-    assert (sum(isinstance(one, Record) for one in read(copy)), skips) == (count, [])
+    copy, skips = make_seekable(path, detect_format(path), tmp_path / "copy.warc.gz")
+    assert (sum(isinstance(one, Record) for one in read_records(copy)), skips) == (count, [])
 
 
 def entry_flaw(data: bytes, name: bytes, flags: int, method: int) -> bytes:

@@ -10,8 +10,8 @@ import pytest
 from tests.crawls import Seen, html, ingest, write
 from tests.ingest import flawed
 from webemu.emulator.errors import SourceError
-from webemu.index.digests import fingerprint
-from webemu.ingest.sources import Found, expand
+from webemu.index.digests import hash_file
+from webemu.ingest.sources import SourceList, expand_sources
 
 CRAWL = "crawl-data/CC-MAIN-2024-51/segments/1733.1/warc"
 
@@ -27,12 +27,12 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(found: Found) -> list[str]:
+def names(found: SourceList) -> list[str]:
     return [source.name for source in found.sources]
 
 
 def test_a_folder_is_read_through_in_order(tree: Path) -> None:
-    found = expand([str(tree)])
+    found = expand_sources([str(tree)])
     assert names(found) == [
         "a.warc",
         "b.warc.gz",
@@ -43,29 +43,29 @@ def test_a_folder_is_read_through_in_order(tree: Path) -> None:
         "deep/er/c.arc.gz",
     ]
     assert found.sources[-1].path == tree / "deep/er/c.arc.gz"
-    assert found.ignored == 4
+    assert found.ignored_count == 4
 
 
 def test_globs_are_named_from_where_they_begin_to_vary(tree: Path) -> None:
-    assert names(expand([f"{tree}/**/*.arc.gz"])) == ["deep/er/c.arc.gz"]
-    assert names(expand([f"{tree}/deep/*.wacz"])) == ["d.wacz"]
-    found = expand([f"{tree}/*"])
-    assert (names(found), found.ignored) == (["a.warc", "b.warc.gz", "f.wat", "g.warc.zst"], 3)
+    assert names(expand_sources([f"{tree}/**/*.arc.gz"])) == ["deep/er/c.arc.gz"]
+    assert names(expand_sources([f"{tree}/deep/*.wacz"])) == ["d.wacz"]
+    found = expand_sources([f"{tree}/*"])
+    assert (names(found), found.ignored_count) == (["a.warc", "b.warc.gz", "f.wat", "g.warc.zst"], 3)
 
 
 def test_globs_may_be_relative(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree)
-    assert names(expand(["*.warc"])) == ["a.warc"]
-    assert names(expand(["**/*.wacz"])) == ["deep/d.wacz"]
+    assert names(expand_sources(["*.warc"])) == ["a.warc"]
+    assert names(expand_sources(["**/*.wacz"])) == ["deep/d.wacz"]
 
 
 def test_a_file_name_with_brackets_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "a[1].warc").write_bytes(flawed.sound_plain())
-    assert names(expand([str(tmp_path / "a[1].warc")])) == ["a[1].warc"]
+    assert names(expand_sources([str(tmp_path / "a[1].warc")])) == ["a[1].warc"]
 
 
 def test_a_file_is_taken_once_and_by_its_first_name(tree: Path) -> None:
-    found = expand([str(tree / "deep"), str(tree), str(tree / "a.warc"), f"{tree}/*.warc"])
+    found = expand_sources([str(tree / "deep"), str(tree), str(tree / "a.warc"), f"{tree}/*.warc"])
     assert names(found).count("a.warc") == 1
     assert names(found)[:2] == ["d.wacz", "e.WARC.WET.GZ"]
     assert len(names(found)) == 7
@@ -73,13 +73,13 @@ def test_a_file_is_taken_once_and_by_its_first_name(tree: Path) -> None:
 
 def test_an_odd_name_is_taken_if_the_bytes_are_an_archive(tmp_path: Path) -> None:
     (tmp_path / "odd.bin").write_bytes(flawed.sound_gzip())
-    assert names(expand([str(tmp_path / "odd.bin")])) == ["odd.bin"]
+    assert names(expand_sources([str(tmp_path / "odd.bin")])) == ["odd.bin"]
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "missing.warc.gz", "missing/*.warc", "nothing-*.warc"])
 def test_what_cannot_be_taken_says_what_to_do(name: str, tree: Path) -> None:
     with pytest.raises(SourceError) as refused:
-        expand([str(tree / name)])
+        expand_sources([str(tree / name)])
     assert refused.value.action
     assert name in refused.value.message
 
@@ -99,21 +99,21 @@ def mirror(tmp_path: Path) -> Path:
 
 
 def test_a_list_names_files_below_a_root(mirror: Path) -> None:
-    found = expand([str(mirror / "elsewhere/warc.paths")], root=mirror)
+    found = expand_sources([str(mirror / "elsewhere/warc.paths")], root=mirror)
     assert names(found) == [f"{CRAWL}/0.warc.gz", f"{CRAWL}/1.warc.gz"]
     assert found.sources[0].path == mirror / CRAWL / "0.warc.gz"
-    assert found.missing == [f"{CRAWL}/2.warc.gz"]
+    assert found.missing_lines == [f"{CRAWL}/2.warc.gz"]
 
 
 def test_a_list_inside_its_mirror_needs_no_root(mirror: Path) -> None:
-    found = expand([str(mirror / "crawl-data/CC-MAIN-2024-51/warc.paths.gz")])
-    assert (len(found.sources), len(found.missing)) == (2, 1)
+    found = expand_sources([str(mirror / "crawl-data/CC-MAIN-2024-51/warc.paths.gz")])
+    assert (len(found.sources), len(found.missing_lines)) == (2, 1)
 
 
 def test_what_a_root_has_not_comes_from_the_base_url(mirror: Path) -> None:
-    found = expand([str(mirror / "elsewhere/warc.paths")], root=mirror, base_url="https://data.example")
+    found = expand_sources([str(mirror / "elsewhere/warc.paths")], root=mirror, base_url="https://data.example")
     assert [source.url for source in found.sources] == [None, None, f"https://data.example/{CRAWL}/2.warc.gz"]
-    found = expand([str(mirror / "elsewhere/warc.paths")], base_url="https://data.example/cc/")
+    found = expand_sources([str(mirror / "elsewhere/warc.paths")], base_url="https://data.example/cc/")
     assert found.sources[0].url == f"https://data.example/cc/{CRAWL}/0.warc.gz"
     assert names(found)[0] == f"{CRAWL}/0.warc.gz"
 
@@ -122,10 +122,10 @@ def test_a_list_without_a_place_is_refused(mirror: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(mirror / "elsewhere")
     (mirror / "elsewhere/other.paths").write_text("nowhere/x.warc.gz\n")
     with pytest.raises(SourceError, match="not known") as refused:
-        expand(["other.paths"])
+        expand_sources(["other.paths"])
     assert "--paths-root" in refused.value.action
     with pytest.raises(SourceError, match="none of its 1 files exists"):
-        expand(["other.paths"], root=mirror)
+        expand_sources(["other.paths"], root=mirror)
 
 
 @pytest.mark.parametrize("line", ["../../etc/passwd", "a/../../b.warc.gz", "s3://commoncrawl/../x"])
@@ -133,13 +133,13 @@ def test_a_list_cannot_lead_out_of_its_folder(line: str, tmp_path: Path) -> None
     (tmp_path / "x.paths").write_text(line + "\n")
     for base_url in (None, "https://data.example/"):
         with pytest.raises(SourceError, match="leads out"):
-            expand([str(tmp_path / "x.paths")], root=tmp_path, base_url=base_url)
+            expand_sources([str(tmp_path / "x.paths")], root=tmp_path, base_url=base_url)
 
 
 def test_lists_of_other_spellings(tmp_path: Path) -> None:
     lines = "s3://commoncrawl/crawl-data/a.warc.gz\n/crawl-data/b.warc.gz\nhttps://other.example/c.warc.gz\n\n"
     (tmp_path / "x.paths").write_text(lines)
-    found = expand([str(tmp_path / "x.paths")], base_url="https://data.example/")
+    found = expand_sources([str(tmp_path / "x.paths")], base_url="https://data.example/")
     assert [source.url for source in found.sources] == [
         "https://data.example/crawl-data/a.warc.gz",
         "https://data.example/crawl-data/b.warc.gz",
@@ -147,7 +147,7 @@ def test_lists_of_other_spellings(tmp_path: Path) -> None:
     ]
     (tmp_path / "x.paths.gz").write_bytes(b"\x1f\x8b\x08 damaged")
     with pytest.raises(SourceError, match="not a list"):
-        expand([str(tmp_path / "x.paths.gz")], base_url="https://data.example/")
+        expand_sources([str(tmp_path / "x.paths.gz")], base_url="https://data.example/")
 
 
 def test_urls_of_files_keep_apart(tmp_path: Path) -> None:
@@ -156,12 +156,12 @@ def test_urls_of_files_keep_apart(tmp_path: Path) -> None:
         "http://b.example/d/x.warc.gz",
         "http://b.example/d/x.warc.gz?v=2",
     ]
-    found = expand([*urls, urls[0]])
+    found = expand_sources([*urls, urls[0]])
     assert [source.url for source in found.sources] == urls
     assert names(found)[:2] == ["a.example_8443/d/x.warc.gz", "b.example/d/x.warc.gz"]
     assert len(set(names(found))) == 3
     with pytest.raises(SourceError, match="leads out"):
-        expand(["http://a.example/../../x.warc.gz"])
+        expand_sources(["http://a.example/../../x.warc.gz"])
 
 
 def test_a_fingerprint_is_of_the_content_alone(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_fingerprint_is_of_the_content_alone(tmp_path: Path) -> None:
     prints = []
     for name, data in (("a", content), ("b", content), ("c", content[:-1] + b"\0"), ("d", content + b"\0")):
         (tmp_path / name).write_bytes(data)
-        prints.append(fingerprint(tmp_path / name, steps.append))
+        prints.append(hash_file(tmp_path / name, steps.append))
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
     assert all(0 <= number < 1 << 63 for number in prints)
@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(tree: Path) -> None:
     (tree / "deep").chmod(0)
     try:
         with pytest.raises(SourceError, match="cannot be read"):
-            expand([str(tree)])
+            expand_sources([str(tree)])
     finally:
         (tree / "deep").chmod(0o700)
 
@@ -191,7 +191,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(tree: Path) -> None:
 def test_what_is_no_file_is_no_archive_whatever_its_name(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.warc.gz")
     (tmp_path / "a.warc").write_bytes(b"WARC/1.0\r\n")
-    assert [source.path.name for source in expand([str(tmp_path)]).sources] == ["a.warc"]
+    assert [source.path.name for source in expand_sources([str(tmp_path)]).sources] == ["a.warc"]
 
 
 def test_a_path_that_is_no_text_is_named_and_harms_no_other(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.open import open_world
-from webemu.ingest.times import UNKNOWN, capture_time, warc_time
+from webemu.ingest.times import UNKNOWN, determine_capture_time, parse_warc_time
 
 NOON = datetime(2024, 11, 30, 12)
 SENT = datetime(2024, 11, 29, 8, 30)
@@ -60,27 +60,27 @@ UNREADABLE = (
 
 @pytest.mark.parametrize("text", SOUND)
 def test_an_iso_time_of_any_dress_is_read(text: str) -> None:
-    assert capture_time(text, HTTP_DATE, None) == (SOUND[text], None)
+    assert determine_capture_time(text, HTTP_DATE, None) == (SOUND[text], None)
 
 
 @pytest.mark.parametrize("text", OTHERWISE)
 def test_a_time_that_is_written_otherwise_is_read_and_counted(text: str) -> None:
-    assert capture_time(text, HTTP_DATE, None) == (OTHERWISE[text], "bad-date")
+    assert determine_capture_time(text, HTTP_DATE, None) == (OTHERWISE[text], "bad-date")
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_what_is_no_time_has_that_of_the_answer(text: str) -> None:
-    assert warc_time(text) is None
-    assert capture_time(text, HTTP_DATE, NOON) == (SENT, "bad-date")
+    assert parse_warc_time(text) is None
+    assert determine_capture_time(text, HTTP_DATE, NOON) == (SENT, "bad-date")
 
 
 @pytest.mark.parametrize("http_date", ["", "soon", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 99 Nov 2024", "1" * 5000])
 def test_without_the_time_of_the_answer_the_day_or_that_of_the_crawl_is_taken(http_date: str) -> None:
-    assert capture_time("2024-11-30T12:00:00+25:00", http_date, SENT) == (datetime(2024, 11, 30), "bad-date")
-    assert capture_time("soon", http_date, NOON) == (NOON, "bad-date")
-    assert capture_time("soon", http_date, None) == (UNKNOWN, "bad-date")
-    assert capture_time(None, http_date, NOON) == (NOON, "no-date")
-    assert capture_time(" ", http_date, None) == (UNKNOWN, "no-date")
+    assert determine_capture_time("2024-11-30T12:00:00+25:00", http_date, SENT) == (datetime(2024, 11, 30), "bad-date")
+    assert determine_capture_time("soon", http_date, NOON) == (NOON, "bad-date")
+    assert determine_capture_time("soon", http_date, None) == (UNKNOWN, "bad-date")
+    assert determine_capture_time(None, http_date, NOON) == (NOON, "no-date")
+    assert determine_capture_time(" ", http_date, None) == (UNKNOWN, "no-date")
 
 
 BODY = b"<title>Boats</title><p>Boats and nets of the harbour town, in enough words to be a page of its own.</p>"

@@ -16,7 +16,7 @@ from tests.ray.nodes import Cluster, Node, until
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import current_id
 from webemu.index.schema import TABLES
-from webemu.ingest.cluster import work
+from webemu.ingest.cluster import ingest_job
 from webemu.ingest.worker import Job
 from webemu.worlds import generate
 
@@ -85,7 +85,7 @@ def test_a_record_that_kills_its_worker_loses_its_text_alone(tmp_path: Path, clu
 
 def test_what_a_machine_does_not_see_is_told_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.warc.gz"
-    done, made = work(Job(1, "nowhere.warc.gz", str(path), None, "", 0), lambda at: None)
+    done, made = ingest_job(Job(1, "nowhere.warc.gz", str(path), None, "", 0), lambda at: None)
     assert str(path) in done.error
     assert socket.gethostname() in done.error
     assert made == {}

@@ -15,9 +15,9 @@ import pytest
 from tests.index.here import Here
 from tests.ray.nodes import Cluster, Node, free_port, until
 from webemu.emulator.types import Query
-from webemu.index.partitions.split import split, split_world
+from webemu.index.partitions.split import partitioned_world, split_collection
 from webemu.ingest.run import run
-from webemu.ingest.sources import expand
+from webemu.ingest.sources import expand_sources
 from webemu.worlds import generate
 
 pytestmark = pytest.mark.ray
@@ -30,7 +30,7 @@ QUERIES = ("river", "mayor of the town", "novel prize 2019", "site:en.openlexico
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("copies")
     generate(root / "web", seed=3, pages=400)
-    run(expand([str(root / "web")]).sources, root / "default", 2, quiet=True)
+    run(expand_sources([str(root / "web")]).sources, root / "default", 2, quiet=True)
     return root
 
 
@@ -133,8 +133,8 @@ def is_one_session(client: httpx.Client) -> None:
 
 
 def test_parts_answer_alike_while_a_node_is_killed(root: Path, cluster: Cluster) -> None:
-    made = split(root / "default", 2, 2)
-    here = split_world("default", made, Here(root / "default", made))
+    made = split_collection(root / "default", 2, 2)
+    here = partitioned_world("default", made, Here(root / "default", made))
     with (
         cluster.second() as node,
         serving(root, "--ray", cluster.address, "--parts", "2", *TWO, "--cache-mb", "0") as client,

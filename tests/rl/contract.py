@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.rl.worlds import World
-from webemu.rl.adapters.environment_config import Place, result
+from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result
 from webemu.rl.ledger import Request
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Reply, Task
@@ -44,7 +44,7 @@ class Played:
     seen: tuple[str, ...]
     """The question and each observation."""
     earned: Mapping[str, Any]
-    """`webemu.rl.adapters.environment_config.result`: reward, terms, masked, end."""
+    """`webemu.rl.adapters.environment_config.episode_result`: reward, terms, masked, end."""
     requests: tuple[Request, ...] | None = None
     """The ledger; None where the adapter keeps its episode to itself, whose terms count it."""
 
@@ -94,18 +94,20 @@ def case(world: World, name: str) -> Case:
     return next(one for one in cases(world) if one.name == name)
 
 
-def place(url: str, case: Case) -> Place:
+def place(url: str, case: Case) -> EnvironmentConfig:
     """As a configuration says it."""
     limits = {name: getattr(case.limits, name) for name in ("turns", "calls", "retries")}
-    return Place.of({"server": url, "limits": limits, "policy": json.loads(json.dumps(case.policy))})
+    return EnvironmentConfig.from_config(
+        {"server": url, "limits": limits, "policy": json.loads(json.dumps(case.policy))}
+    )
 
 
 def expected(url: str, case: Case) -> Played:
     """The episode itself."""
-    episode = place(url, case).episode()
+    episode = place(url, case).new_episode()
     seen = [episode.reset(case.task, SEED).text, *(episode.call(name, given).text for name, given in case.calls)]
     record = episode.record()
-    return Played(tuple(seen), result(record), record.requests)
+    return Played(tuple(seen), episode_result(record), record.requests)
 
 
 def same(given: Played, wanted: Played) -> None:

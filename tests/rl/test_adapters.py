@@ -16,23 +16,23 @@ import pytest
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
 from webemu.rl.adapters import gym, trl
-from webemu.rl.adapters.environment_config import Place, leave, packed, unpacked
-from webemu.rl.adapters.http import Seats, app
-from webemu.rl.adapters.text_tool_calls import calls, manual
-from webemu.rl.arguments import tools
+from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, pack_task, unpack_task
+from webemu.rl.adapters.http import EpisodeRegistry, build_app
+from webemu.rl.adapters.text_tool_calls import parse_calls, tool_manual
+from webemu.rl.arguments import list_tools
 from webemu.rl.state import Limits
 from webemu.rl.tasks import save
 
 
 def by_trl(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
-    row = trl.rows([one.task], SEED)[0]
-    env = trl.environments(place(url, one))[row.pop("environment")]()
+    row = trl.build_rows([one.task], SEED)[0]
+    env = trl.environment_factories(place(url, one))[row.pop("environment")]()
     seen = [env.reset(**row)]
     cut()
     seen += [getattr(env, name)(**given) for name, given in one.calls]
     record = env._episode.record()
-    assert trl.reward([env]) == [env._earned()["reward"]]
-    return Played(tuple(seen), env._earned(), record.requests)
+    assert trl.reward([env]) == [env._score()["reward"]]
+    return Played(tuple(seen), env._score(), record.requests)
 
 
 def by_gym(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Played:
@@ -55,7 +55,7 @@ def by_http(url: str, one: Case, cut: Callable[[], None] = lambda: None) -> Play
 
 
 async def _by_http(url: str, one: Case, cut: Callable[[], None]) -> Played:
-    transport = httpx.ASGITransport(app([one.task], place(url, one)))
+    transport = httpx.ASGITransport(build_app([one.task], place(url, one)))
     async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
         told = (await client.post("/reset", json={"task_id": one.task.id, "seed": SEED})).json()
         seen = [told["observation"]]
@@ -64,7 +64,7 @@ async def _by_http(url: str, one: Case, cut: Callable[[], None]) -> Played:
             asked = {"episode": told["episode"], "tool": name, "arguments": given}
             answer = (await client.post("/step", json=asked)).json()
             seen.append(answer["observation"])
-        await leave()
+        await close_clients()
     return Played(tuple(seen), {key: answer[key] for key in ("reward", "terms", "masked", "end")})
 
 
@@ -108,7 +108,7 @@ def test_a_trl_seat_is_used_again(world: World) -> None:
     env = trl.SearchEnv(place(world.url, one))
     rewards = []
     for played in (one, other, one):
-        env.reset(task=packed(played.task), seed=SEED)
+        env.reset(task=pack_task(played.task), seed=SEED)
         for name, given in played.calls:
             getattr(env, name)(**given)
         rewards += trl.reward([env])
@@ -118,7 +118,7 @@ def test_a_trl_seat_is_used_again(world: World) -> None:
 def test_trl_logs_every_term(world: World) -> None:
     one = case(world, "good")
     env = trl.SearchEnv(place(world.url, one))
-    env.reset(task=packed(one.task), seed=SEED)
+    env.reset(task=pack_task(one.task), seed=SEED)
     for name, given in one.calls:
         getattr(env, name)(**given)
     metrics: dict[str, float] = {}
@@ -131,12 +131,12 @@ def test_trl_logs_every_term(world: World) -> None:
 
 def test_a_place_refuses_what_it_does_not_know() -> None:
     with pytest.raises(ValueError, match="turns"):
-        Place.of({"limits": {"trns": 3}})
-    assert Place.of({"limits": {"turns": 3}}).limits == Limits(turns=3)
+        EnvironmentConfig.from_config({"limits": {"trns": 3}})
+    assert EnvironmentConfig.from_config({"limits": {"turns": 3}}).limits == Limits(turns=3)
 
 
 def test_a_task_travels_as_one_column(world: World) -> None:
-    assert [unpacked(packed(task)) for task in world.tasks] == list(world.tasks)
+    assert [unpack_task(pack_task(task)) for task in world.tasks] == list(world.tasks)
 
 
 SAID = {
@@ -161,18 +161,18 @@ SAID = {
 
 @pytest.mark.parametrize("text", SAID)
 def test_calls_are_read_from_text(text: str) -> None:
-    assert list(calls(text)) == SAID[text]
+    assert list(parse_calls(text)) == SAID[text]
 
 
 def test_the_manual_names_every_tool() -> None:
-    text = manual(tools(has_user=True))
-    assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in tools(has_user=True))
-    assert list(calls(text))[-1] == ("search", {"query": "…"})
+    text = tool_manual(list_tools(has_user=True))
+    assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in list_tools(has_user=True))
+    assert list(parse_calls(text))[-1] == ("search", {"query": "…"})
 
 
 def test_gym_takes_a_models_text(world: World) -> None:
     task = world.of("founded_by")
-    env = gym.SearchEnv([task], Place(world.url))
+    env = gym.SearchEnv([task], EnvironmentConfig(world.url))
     env.reset(seed=SEED)
     assert "no tool 'None'" in env.step("I know it.")[0]
     env.step(f"<open>{task.evidence[0].url}</open>")
@@ -182,7 +182,7 @@ def test_gym_takes_a_models_text(world: World) -> None:
 
 def test_gym_draws_tasks_by_the_seed(world: World) -> None:
     def drawn(seed: int | None) -> list[str]:
-        env = gym.SearchEnv(world.tasks, Place(world.url))
+        env = gym.SearchEnv(world.tasks, EnvironmentConfig(world.url))
         first = env.reset(seed=seed)[1]["task"]
         return [first, *(env.reset()[1]["task"] for _ in range(4))]
 
@@ -194,7 +194,7 @@ def test_gold_is_in_no_answer_over_http(world: World) -> None:
     task = world.of("founded_by")
 
     async def asked() -> str:
-        transport = httpx.ASGITransport(app([task], Place(world.url)))
+        transport = httpx.ASGITransport(build_app([task], EnvironmentConfig(world.url)))
         async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
             texts = [(await client.get("/tasks")).text, (await client.get("/health")).text]
             told = await client.post("/reset", json={"task_id": task.id})
@@ -202,7 +202,7 @@ def test_gold_is_in_no_answer_over_http(world: World) -> None:
             answer = await client.post("/step", json={"episode": name, "tool": "open", "arguments": {}})
             end = {"episode": name, "tool": "finish", "arguments": {"answer": "x", "citations": []}}
             texts += [told.text, answer.text, (await client.post("/step", json=end)).text]
-            await leave()
+            await close_clients()
             return "".join(texts)
 
     text = asyncio.run(asked())
@@ -227,7 +227,7 @@ BAD = [
 @pytest.mark.parametrize(("path", "body", "status", "said"), BAD)
 def test_what_cannot_be_served_is_told(world: World, path: str, body: bytes, status: int, said: str) -> None:
     async def asked() -> httpx.Response:
-        transport = httpx.ASGITransport(app(world.tasks, Place(world.url)))
+        transport = httpx.ASGITransport(build_app(world.tasks, EnvironmentConfig(world.url)))
         async with httpx.AsyncClient(transport=transport, base_url="http://episodes") as client:
             return await client.post(path, content=body.replace(b'"T"', json.dumps(world.tasks[0].id).encode()))
 
@@ -239,7 +239,7 @@ def test_what_cannot_be_served_is_told(world: World, path: str, body: bytes, sta
 
 def test_episodes_are_bounded_and_idle_ones_forgotten(world: World) -> None:
     async def counted() -> list[Any]:
-        seats = Seats(world.tasks, Place(world.url), most=2, idle=0.3)
+        seats = EpisodeRegistry(world.tasks, EnvironmentConfig(world.url), max_episodes=2, idle_seconds=0.3)
         asked = {"task_id": world.tasks[0].id}
         first, second = [(await seats.reset(asked))["episode"] for _ in range(2)]
         with pytest.raises(Exception, match="limit of 2 concurrent episodes"):
@@ -252,8 +252,8 @@ def test_episodes_are_bounded_and_idle_ones_forgotten(world: World) -> None:
         await asyncio.sleep(0.4)
         await seats.step({"episode": third, "tool": "open", "arguments": {}})
         await seats.reset(asked)
-        await leave()
-        return [first in seats.kept, third in seats.kept]
+        await close_clients()
+        return [first in seats.slots, third in seats.slots]
 
     assert asyncio.run(counted()) == [False, True]
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.rl.worlds import World, serving
 from webemu.agent_client import AsyncClient
 from webemu.rl.environment import AsyncEpisode, Episode
-from webemu.rl.record import Record
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import SHORT
 from webemu.rl.state import Limits, Observation
 from webemu.rl.tasks import Task
@@ -32,12 +32,12 @@ def calls(task: Task) -> list[tuple[str, Any]]:
     ]  # fmt: skip
 
 
-def in_thread(episode: Episode, task: Task, seed: int) -> tuple[list[Observation], Record]:
+def in_thread(episode: Episode, task: Task, seed: int) -> tuple[list[Observation], EpisodeRecord]:
     seen = [episode.reset(task, seed), *(episode.call(*one) for one in calls(task))]
     return seen, episode.record()
 
 
-async def in_loop(episode: AsyncEpisode, task: Task, seed: int) -> tuple[list[Observation], Record]:
+async def in_loop(episode: AsyncEpisode, task: Task, seed: int) -> tuple[list[Observation], EpisodeRecord]:
     seen = [await episode.reset(task, seed)]
     for one in calls(task):
         seen.append(await episode.call(*one))
@@ -58,7 +58,7 @@ def test_threads_and_loops_play_the_same(world: World) -> None:
 
 
 def test_many_at_once(world: World) -> None:
-    async def all_of_them() -> list[tuple[list[Observation], Record]]:
+    async def all_of_them() -> list[tuple[list[Observation], EpisodeRecord]]:
         async with AsyncClient(world.url, retries=0) as client:
             tasks = [world.tasks[number % 40] for number in range(200)]
             return await asyncio.gather(
@@ -85,4 +85,4 @@ def test_an_outage_masks(root: Any) -> None:
     episode = asyncio.run(cut_off())
     assert episode.masked
     assert episode.done
-    assert episode.reason
+    assert episode.mask_reason

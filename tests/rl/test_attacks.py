@@ -13,7 +13,7 @@ import pytest
 from tests.rl.worlds import HOSTILE, World
 from webemu.agent_client import Client
 from webemu.rl.environment import Episode
-from webemu.rl.rewards import ATTEMPT, COST_FLOOR, SHORT
+from webemu.rl.rewards import COST_FLOOR, SHORT, WRONG_ANSWER_CAP
 from webemu.rl.rubric import Score
 from webemu.rl.state import Limits
 from webemu.rl.tasks import NOT_FOUND, Evidence, Task
@@ -533,7 +533,7 @@ def test_an_attack_earns_less_than_an_honest_wrong_answer(world: World, client: 
     for kind in KINDS:
         found = score(client, world.of(kind), ATTACKS[name])
         assert found.reward is not None, found.mask
-        assert found.reward < ATTEMPT, (kind, found.terms)
+        assert found.reward < WRONG_ANSWER_CAP, (kind, found.terms)
 
 
 def honest(episode: Episode, task: Task) -> None:
@@ -553,7 +553,7 @@ def test_an_honest_answer_earns_all(world: World, client: Client, kind: str) -> 
 def test_an_honest_wrong_answer_earns_the_ceiling_and_no_more(world: World, client: Client) -> None:
     task = world.of("founded_by")
     found = score(client, task, guessed("Marine electronics"))
-    assert found.reward == ATTEMPT
+    assert found.reward == WRONG_ANSWER_CAP
     assert found.terms["correct"] == 0
     assert score(client, task, guessed("Who never was")).reward == 0.0
 
@@ -573,7 +573,7 @@ def test_waste_costs_only_the_right(world: World, client: Client) -> None:
     assert right.reward is not None
     assert COST_FLOOR <= right.reward < 1
     assert right.terms["repeats"] == 8
-    assert wrong.reward == ATTEMPT
+    assert wrong.reward == WRONG_ANSWER_CAP
     assert wrong.terms["cost"] == 1
 
 
@@ -606,7 +606,7 @@ def test_controls_of_gold(world: World, client: Client) -> None:
     ]
     assert own == [1.0] * 40
     assert len(shuffled) > 30
-    assert max(reward or 0 for reward in (*shuffled, *invented)) <= ATTEMPT
+    assert max(reward or 0 for reward in (*shuffled, *invented)) <= WRONG_ANSWER_CAP
 
 
 def test_a_random_agent_earns_nothing(world: World, client: Client) -> None:
@@ -620,4 +620,4 @@ def test_a_random_agent_earns_nothing(world: World, client: Client) -> None:
             finish(episode, " ".join(draw.sample(page.split(), 2)), "r1")
 
         rewards.append(score(client, task, played).reward or 0)
-    assert max(rewards) <= ATTEMPT
+    assert max(rewards) <= WRONG_ANSWER_CAP

@@ -38,56 +38,61 @@ FIRST = [
 
 @pytest.mark.parametrize(("text", "name", "given"), WRITTEN)
 def test_an_action_is_read(text: str, name: str, given: dict[str, object]) -> None:
-    read = react.read(text)
+    read = react.parse_step(text)
     assert (read.name, json.loads(read.arguments)) == (name, given)
-    assert read.kept == text
+    assert read.consumed_text == text
 
 
 @pytest.mark.parametrize("text", FIRST)
 def test_only_the_first_action_counts(text: str) -> None:
-    read = react.read(text)
+    read = react.parse_step(text)
     assert (read.name, read.arguments) == ("search", '{"query": "a"}')
-    assert "Bo" not in read.kept
-    assert read.kept.endswith('{"query": "a"}')
+    assert "Bo" not in read.consumed_text
+    assert read.consumed_text.endswith('{"query": "a"}')
 
 
 @pytest.mark.parametrize("text", ["", "I think it is Bo.", "Action:", "Let me use an Action: search", "Thought: hm"])
 def test_a_text_without_an_action(text: str) -> None:
-    assert react.read(text).name is None
+    assert react.parse_step(text).name is None
 
 
 def test_what_is_broken_is_told_by_the_episode() -> None:
-    read = react.read('Action: search\nAction Input: {"query": "a')
+    read = react.parse_step('Action: search\nAction Input: {"query": "a')
     assert (read.name, read.arguments) == ("search", '{"query": "a')
-    assert react.read("Action: finish\nAction Input: Bo").arguments == "Bo"
-    assert react.read("Action: search").arguments == ""
+    assert react.parse_step("Action: finish\nAction Input: Bo").arguments == "Bo"
+    assert react.parse_step("Action: search").arguments == ""
 
 
 def test_the_manual_names_all_tools_and_arguments() -> None:
-    manual = react.manual(arguments.tools(True))
-    for tool in arguments.tools(True):
+    manual = react.describe_tools(arguments.list_tools(True))
+    for tool in arguments.list_tools(True):
         assert f"\n{tool['function']['name']}: " in manual
         for name in tool["function"]["parameters"]["properties"]:
             assert f'"{name}"' in manual
 
 
 def test_a_conversation_begins() -> None:
-    tools = arguments.tools(False)
-    native, plain = (chat.opening(one, "", "Who?", tools) for one in (NATIVE, REACT))
+    tools = arguments.list_tools(False)
+    native, plain = (chat.start_conversation(one, "", "Who?", tools) for one in (NATIVE, REACT))
     assert [one["role"] for one in native] == ["system", "user"]
     assert "Action Input" in plain[0]["content"]
     assert "Action Input" not in native[0]["content"]
-    assert (NATIVE.tools(tools), REACT.tools(tools)) == (tools, None)
-    assert chat.rules("report") != chat.rules("") == chat.rules("name")
+    assert (NATIVE.request_tools(tools), REACT.request_tools(tools)) == (tools, None)
+    assert chat.answer_rules("report") != chat.answer_rules("") == chat.answer_rules("name")
 
 
 def test_what_is_kept_of_a_reply() -> None:
     call = ToolCall("c1", "search", "{}")
     reply = Reply("so", (call,), {"role": "assistant", "content": "so"}, 1, 1)
-    assert NATIVE.read(reply) == ("so", (call,), reply.message)
-    assert NATIVE.told(call, "seen") == {"role": "tool", "tool_call_id": "c1", "name": "search", "content": "seen"}
+    assert NATIVE.parse_reply(reply) == ("so", (call,), reply.message)
+    assert NATIVE.observation_message(call, "seen") == {
+        "role": "tool",
+        "tool_call_id": "c1",
+        "name": "search",
+        "content": "seen",
+    }
     said = Reply("Thought: so\nAction: find\nAction Input: x\nObservation: y", (), {}, 1, 1)
-    thought, calls, kept = REACT.read(said)
+    thought, calls, kept = REACT.parse_reply(said)
     assert (thought, calls[0].name, calls[0].arguments) == ("so", "find", '{"pattern": "x"}')
     assert kept == {"role": "assistant", "content": "Thought: so\nAction: find\nAction Input: x"}
-    assert REACT.told(calls[0], "seen") == {"role": "user", "content": "Observation: seen"}
+    assert REACT.observation_message(calls[0], "seen") == {"role": "user", "content": "Observation: seen"}

@@ -9,7 +9,14 @@ from random import Random
 
 import pytest
 
-from webemu.rl.curriculum import Curriculum, Plan, growth, horizon, noise, with_a_hop_told
+from webemu.rl.curriculum import (
+    Curriculum,
+    Plan,
+    interpolate_slowly,
+    interpolate_weather,
+    limit_turns,
+    reveal_first_hop,
+)
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Evidence, Task
 
@@ -74,7 +81,7 @@ def test_more_hops_open_when_the_fewer_are_mastered() -> None:
     for _ in range(20):
         one.learn(pool[0], 1.0)
     assert one.level == 2  # half of the buckets of one hop
-    assert {bucket[0] for bucket in one.chances()} == {1, 2}
+    assert {bucket[0] for bucket in one.bucket_probabilities()} == {1, 2}
     for _ in range(20):
         one.learn(next(chosen for chosen in pool if chosen.recipe == "c"), 1.0)
     assert one.level == 4
@@ -94,15 +101,15 @@ def test_the_same_outcomes_give_the_same_draws_and_a_saved_one_goes_on() -> None
     whole = play(Curriculum(pool, reserve, 3), 40)
     first = Curriculum(pool, reserve, 3)
     half = play(first, 20)
-    assert [*half, *play(Curriculum.resumed(first.saved(), pool, reserve), 20)] == whole
+    assert [*half, *play(Curriculum.from_json(first.to_json(), pool, reserve), 20)] == whole
     assert play(Curriculum(pool, reserve, 4), 40) != whole
 
 
 def test_masked_attempts_teach_nothing() -> None:
     one = Curriculum(tasks((1, "a")))
-    before = one.chances()
+    before = one.bucket_probabilities()
     one.learn(one.tasks[0], None)
-    assert (one.chances(), one.rates, one.masked) == (before, {}, 1)
+    assert (one.bucket_probabilities(), one.rates, one.masked) == (before, {}, 1)
 
 
 def test_failures_come_back_as_others_of_their_kind_each_once() -> None:
@@ -127,18 +134,18 @@ def test_hard_failures_come_back_with_a_hop_told() -> None:
     assert (chosen.id, chosen.hops, len(chosen.evidence)) == ("a-3-0-told", 2, 2)
     assert chosen.question == "One page says: “Step 0 of a-3-0.” What is at the end of a-3-0?"
     one.learn(chosen, 0.0)
-    one._failed = {chosen.id: None}
-    (again,) = Curriculum.resumed(one.saved(), pool, plan=one.plan).draw(1)
+    one._failed_ids = {chosen.id: None}
+    (again,) = Curriculum.from_json(one.to_json(), pool, plan=one.plan).draw(1)
     assert (again.id, again.hops) == ("a-3-0-told-told", 1)
 
 
 def test_a_hop_is_told_only_where_it_helps_and_gives_nothing_away() -> None:
     one = task("x", 2, "a")
-    assert with_a_hop_told(task("x", 1, "a")) is None
-    assert with_a_hop_told(replace(one, answer_type="none")) is None
-    assert with_a_hop_told(replace(one, evidence=(Evidence("https://a.example/"), *one.evidence[1:]))) is None
+    assert reveal_first_hop(task("x", 1, "a")) is None
+    assert reveal_first_hop(replace(one, answer_type="none")) is None
+    assert reveal_first_hop(replace(one, evidence=(Evidence("https://a.example/"), *one.evidence[1:]))) is None
     said = Evidence("https://a.example/", "It is the END of X, they say.")
-    assert with_a_hop_told(replace(one, evidence=(said, *one.evidence[1:]))) is None
+    assert reveal_first_hop(replace(one, evidence=(said, *one.evidence[1:]))) is None
 
 
 def test_old_successes_are_replayed() -> None:
@@ -155,7 +162,7 @@ def test_memory_is_bounded() -> None:
     for chosen in pool:
         one.learn(chosen, 0.0)
         one.learn(chosen, 1.0)
-    assert (len(one._failed), len(one._solved)) == (0, 50)
+    assert (len(one._failed_ids), len(one._solved_ids)) == (0, 50)
 
 
 def test_a_curriculum_without_tasks_is_none() -> None:
@@ -165,16 +172,18 @@ def test_a_curriculum_without_tasks_is_none() -> None:
 
 def test_the_horizon_grows_by_steps() -> None:
     schedule = ((100, 12), (0, 6), (300, 24))
-    assert [horizon(Limits(), step, schedule).turns for step in (0, 99, 100, 299, 300)] == [6, 6, 12, 12, 24]
-    assert horizon(Limits(turns=5), 0, ((10, 9),)).turns == 5
+    assert [limit_turns(Limits(), step, schedule).turns for step in (0, 99, 100, 299, 300)] == [6, 6, 12, 12, 24]
+    assert limit_turns(Limits(turns=5), 0, ((10, 9),)).turns == 5
 
 
 def test_noise_rises_as_the_servers_own_formula_says() -> None:
-    from webemu.emulator.weather import curriculum as served
+    from webemu.emulator.weather import curriculum_rate as served
 
     for progress in (0.0, 0.3, 1.0):
-        assert growth(0.1, 0.6, progress) == pytest.approx(served(0.1, 0.6, progress))
-    rates = [noise({"dropped": 0.1}, {"dropped": 0.5, "errors": 0.2}, progress) for progress in (0.0, 0.5, 1.0)]
+        assert interpolate_slowly(0.1, 0.6, progress) == pytest.approx(served(0.1, 0.6, progress))
+    rates = [
+        interpolate_weather({"dropped": 0.1}, {"dropped": 0.5, "errors": 0.2}, progress) for progress in (0.0, 0.5, 1.0)
+    ]
     assert rates[0] == {"dropped": 0.1, "errors": 0.0}
     assert rates[2] == pytest.approx({"dropped": 0.5, "errors": 0.2})
     assert rates[1]["dropped"] < 0.3  # slowly first

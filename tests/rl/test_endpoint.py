@@ -10,7 +10,7 @@ import pytest
 
 from tests.rl.openai_server import Fault, Said, Script, openai_server
 from webemu.rl.endpoint import Endpoint, EndpointError
-from webemu.rl.reply import Reply, message
+from webemu.rl.reply import Reply, assistant_message
 
 ASKED = [{"role": "user", "content": "Who?"}]
 TOOL = {"type": "function", "function": {"name": "search", "parameters": {"type": "object", "properties": {}}}}
@@ -33,7 +33,7 @@ def refused(script: Script, **given: Any) -> EndpointError:
 def test_a_text() -> None:
     with openai_server(lambda body: Said("Ada Holm", thought="the mayor")) as server:
         reply = ask(server.url, seed=3, temperature=0.5, max_tokens=20, tools=[TOOL], key="k")
-    assert (reply.text, reply.calls, reply.thought, reply.cut) == ("Ada Holm", (), "the mayor", False)
+    assert (reply.text, reply.calls, reply.thought, reply.was_cut_off) == ("Ada Holm", (), "the mayor", False)
     assert reply.message == {"role": "assistant", "content": "Ada Holm"}
     assert reply.prompt_tokens > 0
     assert reply.completion_tokens > 0
@@ -57,7 +57,7 @@ def test_calls_are_given_as_they_were_written_and_sent_back_as_json() -> None:
     assert [one.arguments for one in reply.calls] == ['{"query": "a"}', '{"link": ', "", "[1]"]
     sent = [json.loads(one["function"]["arguments"]) for one in reply.message["tool_calls"]]
     assert sent == [{"query": "a"}, {"unreadable": '{"link": '}, {}, {"unreadable": "[1]"}]
-    assert message("", reply.calls) == reply.message
+    assert assistant_message("", reply.calls) == reply.message
 
 
 def test_names_that_servers_refuse_are_sent_back_as_others() -> None:
@@ -76,7 +76,7 @@ def test_halves_of_surrogates_are_left_out() -> None:
 
 def test_cut_by_the_limit() -> None:
     with openai_server(lambda body: Said("and then", finish="length")) as server:
-        assert ask(server.url).cut
+        assert ask(server.url).was_cut_off
 
 
 def test_a_busy_server_is_asked_again() -> None:

@@ -23,10 +23,10 @@ from tests.rl.worlds import World
 from webemu.agent_client import AsyncClient
 from webemu.agent_client.errors import InfrastructureError
 from webemu.emulator.cli import app
-from webemu.rl.evaluation.folder import Folder, FolderError
-from webemu.rl.evaluation.run import OUTAGES, Setting, keys, run, seed_of
-from webemu.rl.policies import Attempt, Policy
-from webemu.rl.policies.oracle import oracle
+from webemu.rl.evaluation.folder import EvaluationFolder, FolderError
+from webemu.rl.evaluation.run import MAX_CONSECUTIVE_OUTAGES, RunSettings, attempt_seed, list_attempts, run_attempts
+from webemu.rl.policies import AgentPolicy, Attempt
+from webemu.rl.policies.oracle import play_with_gold
 from webemu.rl.tasks import Task, save
 
 EVAL = [sys.executable, "-m", "webemu.emulator.cli", "eval", "-q"]
@@ -240,51 +240,53 @@ def test_ids_must_differ(world: World, tmp_path: Path) -> None:
     assert "occurs twice" in errors[0]
 
 
-def ran(world: World, folder: Folder, policy: Policy, tasks: Sequence[Task], setting: Setting) -> None:
+def ran(
+    world: World, folder: EvaluationFolder, policy: AgentPolicy, tasks: Sequence[Task], setting: RunSettings
+) -> None:
     async def once() -> None:
         async with AsyncClient(world.url, timeout=30, retries=0) as client:
-            await run(tasks, policy, client, folder, setting)
+            await run_attempts(tasks, policy, client, folder, setting)
 
     asyncio.run(once())
 
 
 def test_a_run_of_outages_is_given_up(world: World, tmp_path: Path) -> None:
     async def out_of_reach(attempt: Attempt) -> None:
-        attempt.outage = "endpoint-unreachable: nobody there"
+        attempt.endpoint_outage = "endpoint-unreachable: nobody there"
 
-    with Folder(tmp_path / "f", {}) as folder, pytest.raises(InfrastructureError, match="nobody there"):
-        ran(world, folder, out_of_reach, world.tasks, Setting(concurrency=1))
-    assert len(lines(tmp_path / "f")) == OUTAGES
+    with EvaluationFolder(tmp_path / "f", {}) as folder, pytest.raises(InfrastructureError, match="nobody there"):
+        ran(world, folder, out_of_reach, world.tasks, RunSettings(concurrency=1))
+    assert len(lines(tmp_path / "f")) == MAX_CONSECUTIVE_OUTAGES
 
 
 def test_weather_is_seen_and_an_outage_masks(world: World, tmp_path: Path) -> None:
-    with Folder(tmp_path / "f", {}) as folder:
+    with EvaluationFolder(tmp_path / "f", {}) as folder:
         weather = {"weather": {"errors": 0.3}}
-        ran(world, folder, oracle, world.tasks[:20], Setting(session=weather))
+        ran(world, folder, play_with_gold, world.tasks[:20], RunSettings(session=weather))
     rows = lines(tmp_path / "f")
     assert any(step["kind"] == "weather" for row in rows for turn in row["turns"] for step in turn["steps"])
     assert not any(row["mask"] for row in rows)
 
 
 def test_seeds_differ_between_samples_and_tasks(world: World) -> None:
-    setting = Setting(samples=3, seed=4)
+    setting = RunSettings(samples=3, seed=4)
     by_id = {task.id: task for task in world.tasks}
-    every = {seed_of(4, by_id[name], sample) for name, sample in keys(tuple(by_id.values()), setting)}
+    every = {attempt_seed(4, by_id[name], sample) for name, sample in list_attempts(tuple(by_id.values()), setting)}
     assert len(every) == 3 * len(by_id)
     assert max(every) < 2**31
 
 
 def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
-    Folder(tmp_path / "f", {"a": 1}).close()
+    EvaluationFolder(tmp_path / "f", {"a": 1}).close()
     (tmp_path / "f" / "episodes.jsonl").write_text("no\n")
     with pytest.raises(FolderError, match="line 1 is damaged"):
-        Folder(tmp_path / "f", {"a": 1})
+        EvaluationFolder(tmp_path / "f", {"a": 1})
     (tmp_path / "f" / "manifest.json").write_text("[")
     with pytest.raises(FolderError, match="cannot be read"):
-        Folder(tmp_path / "f", {"a": 1})
+        EvaluationFolder(tmp_path / "f", {"a": 1})
     (tmp_path / "f" / "manifest.json").unlink()
     with pytest.raises(FolderError, match="no manifest"):
-        Folder(tmp_path / "f", {"a": 1})
+        EvaluationFolder(tmp_path / "f", {"a": 1})
 
 
 def test_a_server_is_started_over_a_collection(root: Path, tasks: Path, tmp_path: Path) -> None:
@@ -309,11 +311,11 @@ def test_who_reads_and_who_does_not(world: World, tasks: Path, tmp_path: Path) -
 
 
 def test_signs_that_end_lines_do_not_end_these(tmp_path: Path) -> None:
-    with Folder(tmp_path / "f", {}) as folder:
+    with EvaluationFolder(tmp_path / "f", {}) as folder:
         folder.append({"task": "a", "sample": 0, "mask": "", "text": "one\u2028two\x85three\u2029"})
         folder.append({"task": "b", "sample": 0, "mask": "", "text": "half \ud83d"})
-        row, half = folder.rows([("a", 0), ("b", 0)])
+        row, half = folder.read_rows([("a", 0), ("b", 0)])
     assert len((tmp_path / "f" / "episodes.jsonl").read_text().splitlines()) == 2
     assert (row["text"], half["text"]) == ("one\u2028two\x85three\u2029", "half ?")
     with pytest.raises(FolderError, match="cannot be created"):
-        Folder(tmp_path / "f" / "episodes.jsonl", {})
+        EvaluationFolder(tmp_path / "f" / "episodes.jsonl", {})

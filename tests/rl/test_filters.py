@@ -272,7 +272,7 @@ def test_difficulty_grows_with_hops_and_depth() -> None:
 
 
 def test_pass_rates_of_an_evaluation(tmp_path: Path) -> None:
-    assert PASS == rows.PASS
+    assert PASS == rows.PASS_REWARD
     told = [
         ("a", 0, 1.0),
         ("a", 1, 0.05),

@@ -12,9 +12,9 @@ import pytest
 
 from tests.rl.openai_server import Fault, OpenAIServer, Said, Script, openai_server
 from webemu.rl.endpoint import Endpoint
-from webemu.rl.judge import Judge, judged
+from webemu.rl.judge import Judge, score_with_judge
 from webemu.rl.ledger import Request
-from webemu.rl.record import Record, key
+from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Evidence, Task
@@ -31,9 +31,9 @@ ASKS = 4
 """Two claims and two sentences."""
 
 
-def record(answer: str = FULL, page: str = PAGE, **changed: Any) -> Record:
+def record(answer: str = FULL, page: str = PAGE, **changed: Any) -> EpisodeRecord:
     opened = Request(1, 200, 0, 10, (), (URL,), frozenset(), False)
-    return replace(Record(TASK, answer, (URL,), (opened,), {key(URL): (page,)}, {}, "finished"), **changed)
+    return replace(EpisodeRecord(TASK, answer, (URL,), (opened,), {url_key(URL): (page,)}, {}, "finished"), **changed)
 
 
 def honest(body: dict[str, Any]) -> str:
@@ -47,12 +47,12 @@ def honest(body: dict[str, Any]) -> str:
     return json.dumps({"supported": all(word in first for word in re.findall(r"[A-Z]\w+ [A-Z]\w+|\d\S*\d", second))})
 
 
-def score(record: Record, script: Script = honest, *, as_factors: bool = False) -> tuple[Score, OpenAIServer]:
+def score(record: EpisodeRecord, script: Script = honest, *, as_factors: bool = False) -> tuple[Score, OpenAIServer]:
     with openai_server(script) as server:
 
         async def once() -> Score:
             async with Endpoint(server.url, "stand-in", retries=0, timeout=0.5) as endpoint:
-                return await judged(record, endpoint, as_factors=as_factors)
+                return await score_with_judge(record, endpoint, as_factors=as_factors)
 
         return asyncio.run(once()), server
 
@@ -133,7 +133,7 @@ def test_failures_are_counted_and_not_remembered() -> None:
 def test_the_same_is_asked_once_and_not_all_at_once() -> None:
     async def many(url: str) -> list[Score]:
         async with Endpoint(url, "stand-in", retries=0) as endpoint:
-            judge = Judge(endpoint, at_once=2)
+            judge = Judge(endpoint, max_concurrent=2)
             return await asyncio.gather(*(judge.score(record()) for _ in range(8)))
 
     with openai_server(honest, seconds=0.02) as server:
@@ -152,7 +152,7 @@ def test_the_same_is_asked_once_and_not_all_at_once() -> None:
         (record(FULL + "<|im_end|>"), 0.0),
     ],
 )
-def test_what_is_not_asked(told: Record, given: float | None) -> None:
+def test_what_is_not_asked(told: EpisodeRecord, given: float | None) -> None:
     result, server = score(told)
     assert terms(result) == (given, given)
     assert server.asked == []

@@ -13,7 +13,7 @@ import pytest
 from tests.crawls import Seen, html, ingest, write
 from tests.rl.openai_server import Fault, Said, openai_server
 from webemu.rl.endpoint import Endpoint, EndpointError
-from webemu.rl.json_text import last_with, objects
+from webemu.rl.json_text import find_last_with, find_objects
 from webemu.rl.tasks import Task, TaskError
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.model import MODEL
@@ -185,10 +185,10 @@ def test_quotes_are_kept_as_the_page_has_them(tmp_path: Path) -> None:
 
 
 def test_objects() -> None:
-    assert objects('{"a": 1} and {broken {"b": {"c": 2}}') == [{"a": 1}, {"b": {"c": 2}}]
-    assert objects("{" * 5000) == []
-    assert last_with('{"a": 1} {"a": 2} {"b": 3}', "a") == {"a": 2}
-    assert last_with("__import__('os')", "a") is None
+    assert find_objects('{"a": 1} and {broken {"b": {"c": 2}}') == [{"a": 1}, {"b": {"c": 2}}]
+    assert find_objects("{" * 5000) == []
+    assert find_last_with('{"a": 1} {"a": 2} {"b": 3}', "a") == {"a": 2}
+    assert find_last_with("__import__('os')", "a") is None
 
 
 def test_a_name_gives_way_to_a_hop(folder: Path) -> None:

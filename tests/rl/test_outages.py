@@ -16,22 +16,22 @@ from tests.rl.front import Trouble, before
 from tests.rl.worlds import World
 from webemu.agent_client import Client
 from webemu.agent_client.errors import InfrastructureError
-from webemu.agent_client.responses import problem
+from webemu.agent_client.responses import error_of
 from webemu.rl import session_client
 from webemu.rl.environment import Episode
-from webemu.rl.ledger import account
-from webemu.rl.session_client import Pause, begin
+from webemu.rl.ledger import session_report_call
+from webemu.rl.session_client import Delay, open_session
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train.event_loop import AT_ONCE, Room
-from webemu.rl.train.patterns import traces
+from webemu.rl.train.event_loop import MAX_CONCURRENT, EventLoopThread
+from webemu.rl.train.patterns import play_traces
 
 TROUBLES: list[Trouble] = ["503", "reset", "lost", "slow"]
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webemu.agent_client.retry.FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("webemu.agent_client.retry.FIRST_DELAY_SECONDS", 0.02)
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
@@ -40,8 +40,8 @@ def test_an_episode_bears_a_server_that_fails_for_a_while(world: World, trouble:
     with before(world.url, trouble, 4) as front, Client(front.url, retries=0, timeout=10) as client:
         episode = Episode(client)
         episode.reset(task)
-        assert episode.call("search", {"query": task.question}).kind == "results", episode.reason
-        assert episode.call("open", {"link": "r1"}).kind == "page", episode.reason
+        assert episode.call("search", {"query": task.question}).kind == "results", episode.mask_reason
+        assert episode.call("open", {"link": "r1"}).kind == "page", episode.mask_reason
         record = episode.record()
     assert not record.masked
     assert {url for one in record.requests for url in one.opened}
@@ -61,19 +61,19 @@ def test_a_session_that_is_opened_twice_has_a_ledger_of_its_own(world: World) ->
     assert len(front.lost) == 1
     assert [one.searches for one in record.requests] == [(task.question,)]
     with world.client() as client:
-        assert client.perform(account(abandoned)) == ()
+        assert client.request(session_report_call(abandoned)) == ()
 
 
 def test_retry_after_is_honoured_and_pauses_are_those_of_the_seed() -> None:
     def pauses(policy: dict[str, int], after: float) -> list[float]:
-        steps, found = begin(policy, 3), []
+        steps, found = open_session(policy, 3), []
         next(steps)
         try:
             while True:
                 error = InfrastructureError("busy", status=503)
-                error.again, error.after = True, after
+                error.can_retry, error.retry_after = True, after
                 pause = steps.throw(error)
-                assert isinstance(pause, Pause)
+                assert isinstance(pause, Delay)
                 found.append(pause.seconds)
                 next(steps)
         except InfrastructureError:
@@ -92,14 +92,14 @@ def test_retry_after_is_read_as_a_number_and_as_a_date(header: str, least: float
     import httpx
 
     request = httpx.Request("GET", "http://127.0.0.1/")
-    found = problem(httpx.Response(503, headers={"Retry-After": header}, request=request))
+    found = error_of(httpx.Response(503, headers={"Retry-After": header}, request=request))
     assert isinstance(found, InfrastructureError)
-    assert least <= found.after <= most
+    assert least <= found.retry_after <= most
 
 
 def test_a_request_is_not_sent_again_for_ever(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that takes connections and never answers costs a bounded time, whatever the retries."""
-    monkeypatch.setattr(session_client, "LONGEST", 0.5)
+    monkeypatch.setattr(session_client, "MAX_RETRY_SECONDS", 0.5)
     with before(world.url, "silent", 99) as front, Client(front.url, retries=0, timeout=0.4) as client:
         episode, start = Episode(client, Limits(retries=1000)), time.monotonic()
         episode.reset(world.tasks[0])
@@ -110,8 +110,8 @@ def test_a_request_is_not_sent_again_for_ever(world: World, monkeypatch: pytest.
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_traces_bear_a_server_that_fails_for_a_while(world: World, trouble: Trouble) -> None:
     tasks = [Task(f"t{n}", f"What is the population of Wick {n}?", ("1",)) for n in range(20)]
-    with before(world.url, trouble, 5) as front, Room(front.url, timeout=10) as room:
-        made = traces(room, tasks, {"guess": 0.5, "unread": 0.5}, Limits(), 1)
+    with before(world.url, trouble, 5) as front, EventLoopThread(front.url, timeout=10) as room:
+        made = play_traces(room, tasks, {"guess": 0.5, "unread": 0.5}, Limits(), 1)
     assert len(made) == len(tasks)
     assert all(messages[-1]["tool_calls"][0]["function"]["name"] == "finish" for messages in made)
 
@@ -126,10 +126,10 @@ def test_work_is_bounded_and_comes_back_in_order(world: World) -> None:
         running -= 1
         return number
 
-    with Room(world.url) as room:
-        assert room.all(work(number) for number in range(1000)) == list(range(1000))
-        assert 64 <= most == AT_ONCE <= 256
-        assert room.all([]) == []
+    with EventLoopThread(world.url) as room:
+        assert room.gather(work(number) for number in range(1000)) == list(range(1000))
+        assert 64 <= most == MAX_CONCURRENT <= 256
+        assert room.gather([]) == []
 
 
 def test_the_first_error_ends_the_others_before_it_is_raised(world: World) -> None:
@@ -142,9 +142,9 @@ def test_the_first_error_ends_the_others_before_it_is_raised(world: World) -> No
         finally:
             ended.append(number)
 
-    with Room(world.url) as room, pytest.raises(InfrastructureError, match="no answer"):
-        room.all([work(number) for number in range(500)])  # a list: those that never began are closed too
-    assert sorted(ended) == list(range(AT_ONCE))
+    with EventLoopThread(world.url) as room, pytest.raises(InfrastructureError, match="no answer"):
+        room.gather([work(number) for number in range(500)])  # a list: those that never began are closed too
+    assert sorted(ended) == list(range(MAX_CONCURRENT))
 
 
 DEAD = """
@@ -155,7 +155,7 @@ from webemu.rl.tasks import load
 from webemu.rl.train.patterns import traces
 from webemu.rl.train.event_loop import Room
 import webemu.agent_client.retry
-webemu.agent_client.retry.FIRST_PAUSE = 0.01
+webemu.agent_client.retry.FIRST_DELAY_SECONDS = 0.01
 with Room(sys.argv[1]) as room:
     traces(room, load(Path(sys.argv[2]))[:2000], {"unread": 1.0}, Limits(), 1)
 """
@@ -171,15 +171,17 @@ def test_an_outage_for_good_leaves_one_error_and_no_complaints_of_the_loop(root:
     assert "Event loop is closed" not in done.stderr
     assert "never awaited" not in done.stderr
     assert "InfrastructureError: task t" in done.stderr.splitlines()[-1]
-    assert front.most <= 2 * AT_ONCE
+    assert front.most <= 2 * MAX_CONCURRENT
 
 
 def test_an_evaluation_begins_at_a_server_that_is_busy(world: World, root: Path, tmp_path: Path) -> None:
-    from webemu.rl.evaluation.agents import Name, without_model
+    from webemu.rl.evaluation.agents import BaselineName, baseline_agent
     from webemu.rl.evaluation.evaluate import Evaluation, evaluate
-    from webemu.rl.evaluation.run import Setting
+    from webemu.rl.evaluation.run import RunSettings
 
-    asked = Evaluation([world.tasks[0]], {}, without_model(Name.oracle, world.tasks), Setting(), tmp_path / "out")
+    asked = Evaluation(
+        [world.tasks[0]], {}, baseline_agent(BaselineName.oracle, world.tasks), RunSettings(), tmp_path / "out"
+    )
     with before(world.url, "503", 4) as front:
         figures = asyncio.run(evaluate(asked, front.url, lambda _: None))
     assert figures["overall"]["masked"] == 0

@@ -14,39 +14,39 @@ from tests.rl.openai_server import Fault, Said, Script, openai_server
 from tests.rl.stand_ins import gold, replies, said, searcher
 from tests.rl.worlds import HOSTILE, World
 from webemu.agent_client import AsyncClient
-from webemu.rl.chat import CUT, NATIVE, NUDGE, REACT
+from webemu.rl.chat import CUT_OFF_MESSAGE, NATIVE, NO_CALL_MESSAGE, REACT
 from webemu.rl.endpoint import Endpoint, EndpointError
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.policies import Attempt, Policy, model, observation_parsing, reader
-from webemu.rl.policies.closed_book import _guess, closed_book
-from webemu.rl.policies.model import Speaker
-from webemu.rl.policies.oracle import oracle
-from webemu.rl.policies.rag import rag
-from webemu.rl.policies.random_policy import chance
-from webemu.rl.policies.scripted import scripted
-from webemu.rl.record import Record
+from webemu.rl.policies import AgentPolicy, Attempt, model, observation_parsing, reader
+from webemu.rl.policies.closed_book import _guess, closed_book_policy
+from webemu.rl.policies.model import SampledModel
+from webemu.rl.policies.oracle import play_with_gold
+from webemu.rl.policies.rag import play_rag
+from webemu.rl.policies.random_policy import play_randomly
+from webemu.rl.policies.scripted import play_by_script
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits
 from webemu.rl.tasks import NOT_FOUND, Evidence, Reply, Task
 
 
 def play(
-    world: World, policy: Policy, *tasks: Task, seed: int = 0, held: Endpoint | None = None, **limits: int
-) -> list[tuple[Attempt, Record]]:
-    async def one(client: AsyncClient, task: Task) -> tuple[Attempt, Record]:
+    world: World, policy: AgentPolicy, *tasks: Task, seed: int = 0, held: Endpoint | None = None, **limits: int
+) -> list[tuple[Attempt, EpisodeRecord]]:
+    async def one(client: AsyncClient, task: Task) -> tuple[Attempt, EpisodeRecord]:
         attempt = Attempt(AsyncEpisode(client, Limits(**limits)), task, seed)
         await attempt.begin()
         await policy(attempt)
         return attempt, await attempt.record()
 
-    async def every() -> list[tuple[Attempt, Record]]:
+    async def every() -> list[tuple[Attempt, EpisodeRecord]]:
         async with held or nullcontext(), AsyncClient(world.url, timeout=60, retries=0) as client:
             return await asyncio.gather(*(one(client, task) for task in tasks))
 
     return asyncio.run(every())
 
 
-def reward(record: Record) -> float:
+def reward(record: EpisodeRecord) -> float:
     found = rubric_of(record.task).score(record).reward
     assert found is not None
     return found
@@ -61,13 +61,13 @@ def one_of_each(tasks: Sequence[Task]) -> list[Task]:
 
 
 def test_the_oracle_earns_all(world: World) -> None:
-    played = play(world, oracle, *one_of_each(world.tasks))
+    played = play(world, play_with_gold, *one_of_each(world.tasks))
     assert len(played) > 20
     assert [(a.task.recipe, reward(record)) for a, record in played if reward(record) < 1] == []
 
 
 def test_the_oracle_finds_what_stands_far_down(world: World) -> None:
-    ((attempt, record),) = play(world, oracle, world.of("population"), characters=20)
+    ((attempt, record),) = play(world, play_with_gold, world.of("population"), characters=20)
     assert "find" in [tool for tool, _ in actions(attempt)]
     assert reward(record) == 1
 
@@ -75,12 +75,12 @@ def test_the_oracle_finds_what_stands_far_down(world: World) -> None:
 def test_the_oracle_knows_what_cannot_be_found(world: World) -> None:
     asked = Task("n", "What is the phone number of the Moon?", NOT_FOUND, answer_type="none")
     there = replace(asked, evidence=(Evidence(world.tasks[0].evidence[0].url),))
-    assert [reward(record) for _, record in play(world, oracle, asked, there)] == [1, 1]
+    assert [reward(record) for _, record in play(world, play_with_gold, asked, there)] == [1, 1]
 
 
 def test_the_oracle_asks_the_user(world: World) -> None:
     task = replace(world.tasks[0], user=(Reply(("the year", "when"), "In 1990."),))
-    ((attempt, record),) = play(world, oracle, task)
+    ((attempt, record),) = play(world, play_with_gold, task)
     assert attempt.steps[0].tool == "ask_user"
     assert attempt.steps[0].observation == "In 1990."
     assert reward(record) == 1
@@ -90,19 +90,19 @@ def test_the_oracle_writes_a_report(world: World) -> None:
     facts = [task.evidence[-1] for task in world.tasks if task.hops == 1][:4]
     claims = tuple(replace(one, quote=f"It is told that it was {one.value}.") for one in facts)
     task = Task("r", "Write a report.", ("-",), claims, answer_type="report")
-    ((attempt, record),) = play(world, oracle, task)
+    ((attempt, record),) = play(world, play_with_gold, task)
     assert record.answer.count("[") == 4
     assert list(record.citations) == list(dict.fromkeys(one.url for one in claims))
     assert reward(record) > 0.5, attempt.steps[-1]
 
 
 def test_the_script_is_right_most_of_the_time(world: World) -> None:
-    played = play(world, scripted, *one_of_each(world.tasks))
+    played = play(world, play_by_script, *one_of_each(world.tasks))
     assert sum(reward(record) >= 0.5 for _, record in played) / len(played) > 0.9
 
 
 def test_a_link_that_the_script_follows_is_one_that_was_shown(world: World) -> None:
-    ((attempt, record),) = play(world, scripted, world.of("founded_by > born_in"))
+    ((attempt, record),) = play(world, play_by_script, world.of("founded_by > born_in"))
     opened = [arguments["link"] for tool, arguments in actions(attempt) if tool == "open"]
     assert any(link.isdigit() for link in opened)
     assert reward(record) == 1
@@ -110,7 +110,7 @@ def test_a_link_that_the_script_follows_is_one_that_was_shown(world: World) -> N
 
 def test_one_look_is_worth_something_and_not_much(world: World) -> None:
     tasks = world.tasks[:60]
-    played = play(world, rag, *tasks)
+    played = play(world, play_rag, *tasks)
     hops = {task.id: task.hops for task in tasks}
     passed = [(hops[a.task.id], reward(record) >= 0.5) for a, record in played]
     assert any(ok for hop, ok in passed if hop == 1)
@@ -119,7 +119,7 @@ def test_one_look_is_worth_something_and_not_much(world: World) -> None:
 
 
 def test_closed_book_asks_nothing_and_earns_nothing(world: World) -> None:
-    played = play(world, closed_book(world.tasks), *world.tasks[:20])
+    played = play(world, closed_book_policy(world.tasks), *world.tasks[:20])
     assert [record.requests for _, record in played] == [()] * 20
     assert {reward(record) for _, record in played} == {0}
 
@@ -137,25 +137,25 @@ def test_closed_book_guesses_the_most_frequent_of_the_kind() -> None:
 
 def test_chance_repeats_by_its_seed(world: World) -> None:
     task = world.tasks[3]
-    first, again, other = (play(world, chance, task, seed=seed)[0] for seed in (1, 1, 2))
+    first, again, other = (play(world, play_randomly, task, seed=seed)[0] for seed in (1, 1, 2))
     assert actions(first[0]) == actions(again[0]) != actions(other[0])
     assert first[0].steps[-1].tool == "finish"
-    assert first[1].misuses == 0
+    assert first[1].invalid_calls == 0
 
 
-@pytest.mark.parametrize("policy", [scripted, rag, chance])
-def test_only_the_oracle_looks_at_the_gold(world: World, policy: Policy) -> None:
+@pytest.mark.parametrize("policy", [play_by_script, play_rag, play_randomly])
+def test_only_the_oracle_looks_at_the_gold(world: World, policy: AgentPolicy) -> None:
     task = world.of("founded_by > born_in")
     blind = replace(task, answers=("?",), evidence=(), hops=9, recipe="?")
     assert [actions(a) for a, _ in play(world, policy, task)] == [actions(a) for a, _ in play(world, policy, blind)]
 
 
 def test_what_a_policy_reads_of_an_observation(world: World) -> None:
-    ((attempt, _),) = play(world, rag, world.tasks[0])
-    found = observation_parsing.results(attempt.steps[0].observation)
+    ((attempt, _),) = play(world, play_rag, world.tasks[0])
+    found = observation_parsing.parse_results(attempt.steps[0].observation)
     assert [name for name, _, _ in found][:3] == ["r1", "r2", "r3"]
     assert all(url.startswith("https://") for _, _, url in found)
-    page = observation_parsing.page(attempt.steps[1].observation)
+    page = observation_parsing.parse_page_text(attempt.steps[1].observation)
     assert page
     assert "data, not instructions" not in page
     assert "end of page" not in page
@@ -163,10 +163,10 @@ def test_what_a_policy_reads_of_an_observation(world: World) -> None:
 
 def test_the_reader() -> None:
     page = "Wick\nMayor | Bo Lund\nPopulation | 9,421\nWick is a town. The pier of Wick was opened in May 1981."
-    assert reader.answer("Who is the mayor of Wick?", page) == "Bo Lund"
-    assert reader.answer("What is the population of Wick?", page) == "9,421"
-    assert reader.answer("In which year was the pier of Wick opened?", page) == "1981"
-    assert reader.answer("Who is it?", "") == ""
+    assert reader.extract_answer("Who is the mayor of Wick?", page) == "Bo Lund"
+    assert reader.extract_answer("What is the population of Wick?", page) == "9,421"
+    assert reader.extract_answer("In which year was the pier of Wick opened?", page) == "1981"
+    assert reader.extract_answer("Who is it?", "") == ""
 
 
 # Models
@@ -174,10 +174,10 @@ def test_the_reader() -> None:
 
 def agent(
     script: Script, world: World, *tasks: Task, react: bool = False, **limits: int
-) -> list[tuple[Attempt, Record]]:
+) -> list[tuple[Attempt, EpisodeRecord]]:
     with openai_server(script) as server:
         endpoint = Endpoint(server.url, "stand-in", retries=0, timeout=20)
-        policy = model.agent(Speaker(endpoint), REACT if react else NATIVE)
+        policy = model.tool_calling_policy(SampledModel(endpoint), REACT if react else NATIVE)
         return play(world, policy, world.tasks[0], held=endpoint, **limits)[0]
 
 
@@ -204,10 +204,10 @@ def test_several_calls_in_one_turn(world: World) -> None:
 def test_a_model_that_calls_nothing_is_told_to_and_then_left(world: World) -> None:
     attempt, record = agent(replies("It is Bo."), world)
     assert (attempt.stopped, record.end, reward(record)) == ("silent", "", 0)
-    assert [turn.told for turn in attempt.turns] == [NUDGE] * 3
+    assert [turn.told for turn in attempt.turns] == [NO_CALL_MESSAGE] * 3
     end = said("finish", {"answer": "Bo", "citations": []})
     attempt, record = agent(replies(Said("and so", finish="length"), end), world)
-    assert [turn.told for turn in attempt.turns] == [CUT, ""]
+    assert [turn.told for turn in attempt.turns] == [CUT_OFF_MESSAGE, ""]
     assert (attempt.stopped, record.answer) == ("", "Bo")
 
 
@@ -254,9 +254,9 @@ def test_a_model_over_one_page_and_from_memory(world: World) -> None:
     task = world.tasks[0]
     with openai_server(lambda body: f"Thinking.\n**Answer:** {task.answers[0]}") as server:
         endpoint = Endpoint(server.url, "stand-in")
-        speaker = Speaker(endpoint, temperature=0.5, max_tokens=50)
-        ((read, one),) = play(world, model.rag(speaker), task, held=endpoint)
-        ((_, other),) = play(world, model.closed_book(speaker), task, held=endpoint)
+        speaker = SampledModel(endpoint, temperature=0.5, max_tokens=50)
+        ((read, one),) = play(world, model.rag_policy(speaker), task, held=endpoint)
+        ((_, other),) = play(world, model.closed_book_policy(speaker), task, held=endpoint)
     assert (one.answer, other.answer) == (task.answers[0], task.answers[0])
     assert (len(one.requests), len(other.requests)) == (2, 0)
     assert (reward(one), reward(other)) == (1, 0)

@@ -13,13 +13,13 @@ import pytest
 from tests.rl.worlds import World
 from webemu.agent_client import AsyncClient
 from webemu.rl.environment import AsyncEpisode
-from webemu.rl.gates import form
-from webemu.rl.probe import Probed, counterfactual, probe, summary, swap
-from webemu.rl.record import Record
+from webemu.rl.gates import classify_form
+from webemu.rl.probe import ProbeResult, build_swap, pick_counterfactual, probe, summarize
+from webemu.rl.record import EpisodeRecord
 from webemu.rl.tasks import Evidence, Task
 from webemu.rl.tasks.claims import claims
 from webemu.rl.tasks.crawl import Crawl
-from webemu.rl.verify import exact
+from webemu.rl.verify import is_exact_match
 
 Player = Callable[[AsyncEpisode, Task], Awaitable[str]]
 
@@ -49,7 +49,7 @@ OTHERS = [
     ],
 )
 def test_an_answer_of_the_same_form_is_drawn(answer: str, expected: set[str]) -> None:
-    assert {counterfactual(task("x", answer), OTHERS, seed) for seed in range(20)} == expected
+    assert {pick_counterfactual(task("x", answer), OTHERS, seed) for seed in range(20)} == expected
 
 
 @pytest.mark.parametrize(
@@ -64,26 +64,30 @@ def test_an_answer_of_the_same_form_is_drawn(answer: str, expected: set[str]) ->
     ],
 )
 def test_what_cannot_be_probed(one: Task) -> None:
-    assert counterfactual(one, OTHERS) == ""
-    assert asyncio.run(probe(_unreachable, one, OTHERS)) == Probed("x", "not probed")
+    assert pick_counterfactual(one, OTHERS) == ""
+    assert asyncio.run(probe(_unreachable, one, OTHERS)) == ProbeResult("x", "not probed")
 
 
 def test_what_the_question_says_is_not_drawn() -> None:
     asked = task("x", "Emil Vik", question="Who came after Bo Lund?")
-    assert {counterfactual(asked, OTHERS, seed) for seed in range(20)} == {"Ada Holm"}
+    assert {pick_counterfactual(asked, OTHERS, seed) for seed in range(20)} == {"Ada Holm"}
 
 
-async def _unreachable(task: Task, swap: Mapping[str, str]) -> Record:
+async def _unreachable(task: Task, swap: Mapping[str, str]) -> EpisodeRecord:
     raise AssertionError("was run")
 
 
 def test_every_spelling_is_swapped_for_the_same_spelling() -> None:
-    assert swap(task("x", "9,421", "about 9421"), "7305") == {"9,421": "7,305", "9421": "7305", "about 9421": "7305"}
-    assert swap(task("x", "12 March 1987"), "2004-05-06") == {
+    assert build_swap(task("x", "9,421", "about 9421"), "7305") == {
+        "9,421": "7,305",
+        "9421": "7305",
+        "about 9421": "7305",
+    }
+    assert build_swap(task("x", "12 March 1987"), "2004-05-06") == {
         "12 March 1987": "6 May 2004", "1987-03-12": "2004-05-06", "March 12, 1987": "May 6, 2004",
         "12 Mar 1987": "6 May 2004",
     }  # fmt: skip
-    assert swap(task("x", "Bo Lund", "B. Lund"), "Ada Holm") == {"Bo Lund": "Ada Holm", "B. Lund": "Ada Holm"}
+    assert build_swap(task("x", "Bo Lund", "B. Lund"), "Ada Holm") == {"Bo Lund": "Ada Holm", "B. Lund": "Ada Holm"}
 
 
 async def reader(episode: AsyncEpisode, task: Task) -> str:
@@ -118,11 +122,11 @@ def tasks(root: Path) -> list[Task]:
     ][:60]
 
 
-def probed(world: World, tasks: list[Task], player: Player) -> list[Probed]:
-    async def run() -> list[Probed]:
+def probed(world: World, tasks: list[Task], player: Player) -> list[ProbeResult]:
+    async def run() -> list[ProbeResult]:
         async with AsyncClient(world.url, retries=0, timeout=60) as client:
 
-            async def run_one(task: Task, swap: Mapping[str, str]) -> Record:
+            async def run_one(task: Task, swap: Mapping[str, str]) -> EpisodeRecord:
                 episode = AsyncEpisode(client, swap=swap)
                 await episode.reset(task, 1)
                 answer = await player(episode, task)
@@ -137,7 +141,7 @@ def probed(world: World, tasks: list[Task], player: Player) -> list[Probed]:
 @pytest.mark.parametrize(("player", "expected"), [(reader, "reads"), (knower, "closed-book"), (quitter, "neither")])
 def test_who_reads_is_told_from_who_knows(world: World, tasks: list[Task], player: Player, expected: str) -> None:
     found = probed(world, tasks, player)
-    counted = summary(found)
+    counted = summarize(found)
     told = [one for one in found if one.verdict != "not probed"]
     assert len(told) >= 30
     assert {one.verdict for one in told} == {expected}, [one for one in told if one.verdict != expected]
@@ -145,13 +149,13 @@ def test_who_reads_is_told_from_who_knows(world: World, tasks: list[Task], playe
     assert counted["share_reads"] == (expected == "reads")
     for one in told:
         gold = next(task.answers for task in tasks if task.id == one.task)
-        assert form(one.other) == form(gold[0])
-        assert not exact(one.other, gold)
+        assert classify_form(one.other) == classify_form(gold[0])
+        assert not is_exact_match(one.other, gold)
 
 
 def test_masked_episodes_say_nothing() -> None:
-    async def masked(task: Task, swap: Mapping[str, str]) -> Record:
-        return Record(task, end="masked", mask="unreachable")
+    async def masked(task: Task, swap: Mapping[str, str]) -> EpisodeRecord:
+        return EpisodeRecord(task, end="masked", mask="unreachable")
 
     found = asyncio.run(probe(masked, task("x", "Emil Vik"), OTHERS))
-    assert (found.verdict, summary([found])) == ("masked", {"masked": 1, "share_reads": 0.0})
+    assert (found.verdict, summarize([found])) == ("masked", {"masked": 1, "share_reads": 0.0})

@@ -18,8 +18,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from webemu.rl.evaluation import report
-from webemu.rl.evaluation.rows import outcome
-from webemu.rl.evaluation.summary import summary
+from webemu.rl.evaluation.rows import outcome_of
+from webemu.rl.evaluation.summary import summarize
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
@@ -69,9 +69,9 @@ def made(*rows: dict[str, Any]) -> str:
     figures = {
         "manifest": MANIFEST,
         "probe": {"reads": 3, "neither": 1, "share_reads": 0.75},
-        **summary([outcome(one) for one in rows]),
+        **summarize([outcome_of(one) for one in rows]),
     }
-    return report.page(figures, rows)
+    return report.render_report(figures, rows)
 
 
 def test_nothing_of_the_web_is_markup() -> None:
@@ -99,14 +99,14 @@ def test_verdicts() -> None:
         row(3, reward=0.0),
         row(4, right=False, end="turns", reward=0.0),
     ]
-    assert [report.verdict(one) for one in rows] == ["passed", "wrong", "masked", "ungrounded", "unfinished"]
+    assert [report.verdict_of(one) for one in rows] == ["passed", "wrong", "masked", "ungrounded", "unfinished"]
 
 
 def test_long_observations_are_cut_and_say_so() -> None:
     blocks = re.findall(r'id="d0">(.*?)</script>', made(row(0, "x" * 90_000)), re.DOTALL)
     steps = [turn["steps"][0] for turn in json.loads(blocks[0])["turns"]]
-    assert len(steps[1]["observation"]) == report.SHOWN
-    assert steps[1]["more"] == 270_000 - report.SHOWN
+    assert len(steps[1]["observation"]) == report.MAX_OBSERVATION_CHARACTERS
+    assert steps[1]["more"] == 270_000 - report.MAX_OBSERVATION_CHARACTERS
     assert len(made(*(row(n, "y" * 30_000) for n in range(300)))) < 15_000_000
 
 

@@ -82,12 +82,12 @@ def honest(episode: Episode, task: Task) -> None:
 
 def half_of_it(episode: Episode, task: Task) -> None:
     read(episode, task)
-    finish(episode, task, " ".join(longform.sentences(task.answers[0])[::2]))
+    finish(episode, task, " ".join(longform.split_sentences(task.answers[0])[::2]))
 
 
 def one_sentence(episode: Episode, task: Task) -> None:
     read(episode, task)
-    finish(episode, task, longform.sentences(task.answers[0])[0])
+    finish(episode, task, longform.split_sentences(task.answers[0])[0])
 
 
 def without_citations(episode: Episode, task: Task) -> None:
@@ -107,7 +107,7 @@ def values_alone(episode: Episode, task: Task) -> None:
 
 
 def names_of_the_page(episode: Episode, task: Task) -> None:
-    found = list(dict.fromkeys(longform.names(read(episode, task))))
+    found = list(dict.fromkeys(longform.find_names(read(episode, task))))
     lines = ["there is the " + ", and the ".join(found[at : at + 12]) + " [1]." for at in range(0, len(found), 12)]
     finish(episode, task, "\n".join(lines)[:1500])
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from webemu.rl import gates
-from webemu.rl.ledger import Request, repeats
-from webemu.rl.longform import coverage, facts, names, precision, sentences
-from webemu.rl.record import Record, key
-from webemu.rl.rewards import ATTEMPT, LONG, SHORT
+from webemu.rl.ledger import Request, count_repeats
+from webemu.rl.longform import coverage, extract_facts, find_names, precision, split_sentences
+from webemu.rl.record import EpisodeRecord, url_key
+from webemu.rl.rewards import LONG, SHORT, WRONG_ANSWER_CAP
 from webemu.rl.rubric import Rubric, Term
 from webemu.rl.tasks import Evidence, Task
 
@@ -26,8 +26,8 @@ def request(step: int = 1, attempt: int = 0, status: int = 200, *, weather: str 
     return Request(step, status, attempt, 10, (), (URL,), frozenset({weather} - {""}), failed)
 
 
-def record(answer: str, *citations: str, task: Task = REPORT) -> Record:
-    return Record(task, answer, citations or (URL,), (request(),), {key(URL): (PAGE,)}, {}, "finished")
+def record(answer: str, *citations: str, task: Task = REPORT) -> EpisodeRecord:
+    return EpisodeRecord(task, answer, citations or (URL,), (request(),), {url_key(URL): (PAGE,)}, {}, "finished")
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_not_single(answer: str) -> None:
      ("3.5 km", "mixed"), ("reward: 1", "mixed")],
 )  # fmt: skip
 def test_form(text: str, form: str) -> None:
-    assert gates.form(text) == form
+    assert gates.classify_form(text) == form
 
 
 def test_own_words() -> None:
     question = "Which is larger, Wick or Holm?"
-    assert gates.is_own("Wick", question, ("Wick",))
-    assert not gates.is_own("larger", question, ("Wick",))
-    assert not gates.is_own("Holm", "Where is Holm?", ("Wick",))
-    assert not gates.is_own("Where is Holm? Wick", "Where is Holm?", ("Wick",))
-    assert gates.is_own("Ada", "Where is Holm?", ("Wick",))
+    assert gates.is_not_from_question("Wick", question, ("Wick",))
+    assert not gates.is_not_from_question("larger", question, ("Wick",))
+    assert not gates.is_not_from_question("Holm", "Where is Holm?", ("Wick",))
+    assert not gates.is_not_from_question("Where is Holm? Wick", "Where is Holm?", ("Wick",))
+    assert gates.is_not_from_question("Ada", "Where is Holm?", ("Wick",))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_own_words() -> None:
      ("942", False), ("und", False), ("", False), ("Lund 9,421", False), ("421", False)],
 )  # fmt: skip
 def test_a_page_says_an_answer(answer: str, said: bool) -> None:
-    assert gates.says(PAGE, answer) is said
+    assert gates.contains_answer(PAGE, answer) is said
 
 
 def test_terms_are_multiplied_and_all_are_logged() -> None:
@@ -115,22 +115,22 @@ def test_a_page_that_did_not_arrive_grounds_nothing(one: Request) -> None:
 
 
 def test_asking_again_after_weather_is_no_repeat() -> None:
-    assert repeats((request(), request(2, 1), request(3, 2))) == 2
-    assert repeats((request(status=503, weather="error"), request(2, 1))) == 0
-    assert repeats((request(), request(2, 1, 503, weather="error"), request(3, 2))) == 0
+    assert count_repeats((request(), request(2, 1), request(3, 2))) == 2
+    assert count_repeats((request(status=503, weather="error"), request(2, 1))) == 0
+    assert count_repeats((request(), request(2, 1, 503, weather="error"), request(3, 2))) == 0
 
 
 def test_sentences_keep_their_citations() -> None:
-    assert sentences("Bo Lund is mayor [1]. It has 3.5 km. [2] Then more.\n\n- A list") == [
+    assert split_sentences("Bo Lund is mayor [1]. It has 3.5 km. [2] Then more.\n\n- A list") == [
         "Bo Lund is mayor [1].", "It has 3.5 km [2].", "Then more.", "- A list",
     ]  # fmt: skip
 
 
 def test_facts_of_a_sentence() -> None:
-    assert facts('In March, Bo Lund said "we open it" on 12 March 1987 to 9,421 people [1].') == [
+    assert extract_facts('In March, Bo Lund said "we open it" on 12 March 1987 to 9,421 people [1].') == [
         "we open it", "Bo Lund", "date19870312", "9421",
     ]  # fmt: skip
-    assert facts("It is what it is, one of many.") == []
+    assert extract_facts("It is what it is, one of many.") == []
 
 
 @pytest.mark.parametrize(
@@ -149,18 +149,18 @@ def test_facts_of_a_sentence() -> None:
     ],
 )
 def test_names(sentence: str, said: list[str]) -> None:
-    assert names(sentence) == said
+    assert find_names(sentence) == said
 
 
 def test_abbreviations_end_no_sentence() -> None:
-    assert sentences("Dr. Bo Lund met J. R. Holm vs. Wick [1]. No. 7 closed [2].") == [
+    assert split_sentences("Dr. Bo Lund met J. R. Holm vs. Wick [1]. No. 7 closed [2].") == [
         "Dr. Bo Lund met J. R. Holm vs. Wick [1].", "No. 7 closed [2].",
     ]  # fmt: skip
 
 
 def test_headings_and_lists_of_sources_are_not_sentences() -> None:
     text = "# Wick\n\n**History**\nBo Lund is mayor [1].\n\nSources:\n[1] https://a.example/wick\n- Wick: https://a.example/"
-    assert sentences(text) == ["Bo Lund is mayor [1]."]
+    assert split_sentences(text) == ["Bo Lund is mayor [1]."]
     assert precision(record(text)) == 1.0
     assert coverage(record("# Bo Lund 9,421 12 March 1987\nhttps://a.example/9421")) == 0.0
 
@@ -169,12 +169,12 @@ FULL = "The mayor is Bo Lund [1]. The town has 9,421 people [1]. The pier was op
 
 
 OTHER = "https://b.example/holm"
-TWO = {key(URL): (PAGE,), key(OTHER): ("Holm\nMayor | Ada Vik\nPopulation | 3,000",)}
+TWO = {url_key(URL): (PAGE,), url_key(OTHER): ("Holm\nMayor | Ada Vik\nPopulation | 3,000",)}
 
 
-def two_pages(answer: str) -> Record:
+def two_pages(answer: str) -> EpisodeRecord:
     both = replace(request(), opened=(URL, OTHER))
-    return replace(record(answer, URL, OTHER), shown=TWO, requests=(both,))
+    return replace(record(answer, URL, OTHER), parts_by_page=TWO, requests=(both,))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_claim_stands_in_what_is_cited() -> None:
     task = replace(REPORT, evidence=(Evidence(URL, "The doctor of Wick is Ada Kroll.", "Ada Kroll"),))
     told = record("in Wick the mayor is Bo Lund and the doctor is ada kroll [1].", task=task)
     assert (precision(told), coverage(told)) == (1, 0)
-    known = replace(told, shown={key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
+    known = replace(told, parts_by_page={url_key(URL): (f"{PAGE}\nDoctor | Ada Kroll",)})
     assert (precision(known), coverage(known)) == (1, 1)
 
 
@@ -250,6 +250,6 @@ def test_a_report_on_unopened_pages_earns_nothing() -> None:
 
 def test_a_wrong_answer_earns_the_ceiling_at_most() -> None:
     task = Task("t", "Who is mayor?", ("Bo Lund",))
-    assert SHORT.score(record("Ada Holm", task=task)).reward == ATTEMPT
+    assert SHORT.score(record("Ada Holm", task=task)).reward == WRONG_ANSWER_CAP
     assert SHORT.score(record("Ada Lund", task=task)).reward == 0.0
     assert SHORT.score(record("9,421", task=task)).reward == 0.0

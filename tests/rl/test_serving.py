@@ -13,7 +13,7 @@ import pytest
 
 from webemu.agent_client import Client
 from webemu.agent_client.errors import InfrastructureError
-from webemu.rl.serving import serving
+from webemu.rl.serving import run_server
 
 PARENT = """
 import sys, time
@@ -46,7 +46,7 @@ def test_it_ends_with_who_started_it_however_that_ended(root: Path) -> None:
 
 
 def test_it_is_ready_when_it_is_given(root: Path) -> None:
-    with serving(None, root) as address, Client(address, retries=0) as client:
+    with run_server(None, root) as address, Client(address, retries=0) as client:
         assert client.health().status == "ok"
 
 
@@ -54,11 +54,11 @@ def test_one_that_serves_nothing_is_an_error_at_once(root: Path, tmp_path: Path)
     shutil.copytree(root / "default", tmp_path / "default")
     (tmp_path / "default" / "CURRENT").write_text("0123456789abcdef")
     start = time.monotonic()
-    with pytest.raises(InfrastructureError, match="nothing is served"), serving(None, tmp_path):
+    with pytest.raises(InfrastructureError, match="nothing is served"), run_server(None, tmp_path):
         pass
     assert time.monotonic() - start < 30
 
 
 def test_one_of_a_collection_that_is_missing_is_an_error(root: Path) -> None:
-    with pytest.raises(InfrastructureError, match="exit status 2"), serving(None, root, "mien"):
+    with pytest.raises(InfrastructureError, match="exit status 2"), run_server(None, root, "mien"):
         pass

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from tests.rl.worlds import World
 from webemu.emulator.cli import app
 from webemu.rl import sft
-from webemu.rl.chat import rules
-from webemu.rl.sft import EpisodesError, Wanted
+from webemu.rl.chat import answer_rules
+from webemu.rl.sft import EpisodesError, SelectionCriteria
 from webemu.rl.tasks import Task, save
 
 TEMPLATE = """{%- for message in messages -%}
@@ -51,15 +51,15 @@ def episode(*steps: dict[str, Any], task: str = "q-1", **other: Any) -> dict[str
 
 
 def dropped(one: dict[str, Any], **wanted: Any) -> str:
-    return sft.refused(one, Wanted(**wanted))
+    return sft.rejection_reason(one, SelectionCriteria(**wanted))
 
 
 def test_a_conversation() -> None:
-    told = sft.conversation(episode())
+    told = sft.to_conversation(episode())
     assert set(told) == {"messages", "tools", "task"}
     roles = [one["role"] for one in told["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool", "assistant"]
-    assert told["messages"][0]["content"] == rules("name")
+    assert told["messages"][0]["content"] == answer_rules("name")
     calls = [one["tool_calls"][0] for one in told["messages"][2::2]]
     assert [call["function"]["arguments"] for call in calls] == [
         {"query": "mayor of Wick"}, {"link": "r1"}, {"answer": "Bo Lund", "citations": ["r1"]},
@@ -72,18 +72,18 @@ def test_a_conversation() -> None:
 
 def test_nothing_of_the_gold_is_in_it() -> None:
     secret = {"answers": ["GOLD-1"], "evidence": ["https://gold.example/"], "recipe": "GOLD-2", "answer": "GOLD-3"}
-    assert "GOLD" not in json.dumps(sft.conversation(episode(**secret))).upper()
+    assert "GOLD" not in json.dumps(sft.to_conversation(episode(**secret))).upper()
 
 
 def test_several_calls_of_a_turn_stay_together() -> None:
     turns = [{"text": "Both.", "steps": list(GOOD[:2])}, {"steps": [GOOD[2]]}]
-    roles = [one["role"] for one in sft.conversation(episode(turns=turns))["messages"]]
+    roles = [one["role"] for one in sft.to_conversation(episode(turns=turns))["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "tool", "assistant"]
 
 
 def test_thoughts_are_kept_where_they_are_wanted() -> None:
     turns = [{"thought": "Hm.", "steps": [GOOD[0]]}, {"steps": [GOOD[2]]}]
-    kept, left = (sft.conversation(episode(turns=turns), thoughts) for thoughts in (True, False))
+    kept, left = (sft.to_conversation(episode(turns=turns), thoughts) for thoughts in (True, False))
     assert kept["messages"][2]["reasoning_content"] == "Hm."
     assert "Hm." not in json.dumps(left)
 
@@ -112,7 +112,7 @@ def test_what_is_not_worth_copying(other: dict[str, Any], wanted: dict[str, Any]
 def test_slips_can_be_forgiven() -> None:
     turns = [{"steps": [step("fly", {"a": 1}, kind="misuse")]}, {"text": "Hm.", "told": "Call."}, {"steps": list(GOOD)}]
     assert dropped(episode(turns=turns), slips=2) == ""
-    assert [one["role"] for one in sft.conversation(episode(turns=turns))["messages"]][:6] == [
+    assert [one["role"] for one in sft.to_conversation(episode(turns=turns))["messages"]][:6] == [
         "system", "user", "assistant", "tool", "assistant", "user",
     ]  # fmt: skip
 
@@ -145,19 +145,20 @@ def test_the_best_of_each_task_and_nothing_twice() -> None:
         episode(*longer, sample=3, reward=0.95),
         episode(*GOOD, task="q-0"),
     ]
-    chosen = sft.choose(told, Wanted())
+    chosen = sft.select(told, SelectionCriteria())
     assert [one["task"] for one in chosen.conversations] == ["q-0", "q-1"]
     assert len(chosen.conversations[1]["messages"]) == 7
     assert chosen.dropped == {"the same actions": 2, "better ones of the task": 1}
-    assert len(sft.choose(told, Wanted(per_task=9)).conversations) == 3
+    assert len(sft.select(told, SelectionCriteria(per_task=9)).conversations) == 3
     assert (
-        sft.choose(told[::-1], Wanted(per_task=9)).conversations == sft.choose(told, Wanted(per_task=9)).conversations
+        sft.select(told[::-1], SelectionCriteria(per_task=9)).conversations
+        == sft.select(told, SelectionCriteria(per_task=9)).conversations
     )
 
 
 def test_arguments_are_the_same_in_any_spelling() -> None:
     spelled = (step("search", '{"page": null, "query": "mayor of Wick"}', "[r1] Wick https://wick.example/"), *GOOD[1:])
-    chosen = sft.choose([episode(), episode(*spelled, sample=1)], Wanted(per_task=2))
+    chosen = sft.select([episode(), episode(*spelled, sample=1)], SelectionCriteria(per_task=2))
     assert (len(chosen.conversations), chosen.dropped) == (1, {"the same actions": 1})
 
 
@@ -165,16 +166,16 @@ def test_of_several_lines_about_an_attempt_the_last_counts(tmp_path: Path) -> No
     (tmp_path / "episodes.jsonl").write_text(
         "".join(json.dumps(one) + "\n" for one in (episode(mask="x"), episode(), episode(sample=1)))
     )
-    assert [(one["sample"], one["mask"]) for one in sft.episodes(tmp_path)] == [(0, ""), (1, "")]
-    assert list(sft.episodes(tmp_path)) == list(sft.episodes(tmp_path / "episodes.jsonl"))
+    assert [(one["sample"], one["mask"]) for one in sft.read_episodes(tmp_path)] == [(0, ""), (1, "")]
+    assert list(sft.read_episodes(tmp_path)) == list(sft.read_episodes(tmp_path / "episodes.jsonl"))
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(EpisodesError, match=r"none.jsonl: No such file"):
-        list(sft.episodes(tmp_path / "none.jsonl"))
+        list(sft.read_episodes(tmp_path / "none.jsonl"))
     (tmp_path / "e.jsonl").write_text(json.dumps(episode()) + "\n{}\n")
     with pytest.raises(EpisodesError, match="line 2"):
-        list(sft.episodes(tmp_path / "e.jsonl"))
+        list(sft.read_episodes(tmp_path / "e.jsonl"))
 
 
 def command(*arguments: str) -> tuple[int, str, list[str]]:
@@ -197,7 +198,7 @@ def conversations(world: World, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_the_oracle_teaches(conversations: Path) -> None:
-    told = list(sft.rows(conversations))
+    told = list(sft.read_conversations(conversations))
     assert len(told) >= 28
     assert all(one["messages"][-1]["tool_calls"][0]["function"]["name"] == "finish" for one in told)
     opened = [call["function"]["arguments"]["link"] for one in told for message in one["messages"]
@@ -234,7 +235,7 @@ def test_the_command_counts_what_it_drops(conversations: Path, tmp_path: Path) -
 def test_tables_add_no_arguments(conversations: Path) -> None:
     """Arrow gives every struct the fields of all others, as null; a template then writes them into every call."""
     datasets = pytest.importorskip("datasets")
-    table, told = sft.dataset(conversations), list(sft.rows(conversations))
+    table, told = sft.load_dataset(conversations), list(sft.read_conversations(conversations))
     assert [row["messages"] for row in table] == [one["messages"] for one in told]
     assert [row["tools"] for row in table] == [one["tools"] for one in told]
     naive = datasets.Dataset.from_list([{"calls": m["tool_calls"]} for one in told for m in one["messages"][2::2]])
@@ -250,7 +251,7 @@ def test_templates_render_them_without_nulls_and_keep_prefixes(conversations: Pa
     if template:
         path = Path(pytest.importorskip("trl").__file__).parent / "chat_templates" / f"{template}.jinja"
         text = path.read_text() if path.exists() else pytest.skip(f"TRL has no {template} any more")
-    for row in sft.dataset(conversations).select(range(6)):
+    for row in sft.load_dataset(conversations).select(range(6)):
         messages = row["messages"]
         ends = [count for count in range(3, len(messages) + 1) if messages[count - 1]["role"] == "assistant"]
         texts = [rendered([messages[:count]], tools=row["tools"], chat_template=text)[0][0] for count in ends]
@@ -258,5 +259,5 @@ def test_templates_render_them_without_nulls_and_keep_prefixes(conversations: Pa
         for call in re.findall(r'"?(?:page|cursor)"?[=:]\s*\S+', texts[-1]):
             assert "None" not in call, call
             assert "null" not in call, call
-        assert rules("").splitlines()[0] in texts[-1]
+        assert answer_rules("").splitlines()[0] in texts[-1]
         assert messages[2]["tool_calls"][0]["function"]["arguments"]["query"] in texts[-1]

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from webemu.rl.evaluation.rows import Outcome
-from webemu.rl.evaluation.statistics import Figure, figure, interval, pass_at_k
-from webemu.rl.evaluation.summary import summary
-from webemu.rl.evaluation.table import table
+from webemu.rl.evaluation.statistics import Figure, bootstrap_interval, mean_with_interval, pass_at_k
+from webemu.rl.evaluation.summary import summarize
+from webemu.rl.evaluation.table import format_table
 
 NAMES = ("pass", "em", "f1", "grounded", "reward", "recall", "calls", "tokens")
 
@@ -41,33 +41,39 @@ def test_pass_at_k_of_nonsense(samples: int, passed: int, k: int) -> None:
 def test_an_interval_repeats_and_depends_on_the_seed() -> None:
     draws = Random("values")
     values = [draws.random() for _ in range(40)]
-    assert interval(values, "em", 1) == interval(values, "em", 1) != interval(values, "em", 2)
-    low, high = interval(values, "em", 1)
+    assert (
+        bootstrap_interval(values, "em", 1)
+        == bootstrap_interval(values, "em", 1)
+        != bootstrap_interval(values, "em", 2)
+    )
+    low, high = bootstrap_interval(values, "em", 1)
     assert low < sum(values) / 40 < high
-    assert interval([0.5] * 9, "em") == (0.5, 0.5)
+    assert bootstrap_interval([0.5] * 9, "em") == (0.5, 0.5)
 
 
 def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     draws, held = Random("truth"), 0
     for number in range(200):
-        low, high = interval([float(draws.random() < 0.4) for _ in range(60)], f"n{number}")
+        low, high = bootstrap_interval([float(draws.random() < 0.4) for _ in range(60)], f"n{number}")
         held += low <= 0.4 <= high
     assert 180 <= held <= 199
 
 
 def test_more_tasks_make_it_narrower() -> None:
     few, many = ([float(n % 3 == 0) for n in range(count)] for count in (30, 3000))
-    assert interval(few, "x")[1] - interval(few, "x")[0] > 5 * (interval(many, "x")[1] - interval(many, "x")[0])
+    assert bootstrap_interval(few, "x")[1] - bootstrap_interval(few, "x")[0] > 5 * (
+        bootstrap_interval(many, "x")[1] - bootstrap_interval(many, "x")[0]
+    )
 
 
 def test_a_figure() -> None:
-    assert figure([], "x") is None
-    assert figure([1.0], "x") == Figure(1.0, 1.0, 1.0, 1)
+    assert mean_with_interval([], "x") is None
+    assert mean_with_interval([1.0], "x") == Figure(1.0, 1.0, 1.0, 1)
 
 
 def test_the_summary_counts_tasks_and_not_attempts() -> None:
     rows = [outcome("a", 1.0)] * 3 + [outcome("a", 0.0)] + [outcome("b", 0.0, "2")] * 4
-    told = summary(rows)
+    told = summarize(rows)
     figures = told["overall"]["figures"]
     assert figures["em"]["mean"] == pytest.approx((0.75 + 0) / 2)
     assert [kind for kind in figures if kind.startswith("pass@")] == ["pass@1", "pass@2", "pass@4"]
@@ -77,27 +83,27 @@ def test_the_summary_counts_tasks_and_not_attempts() -> None:
 
 
 def test_what_is_masked_is_counted_and_in_no_figure() -> None:
-    told = summary([outcome("a", 1.0), outcome("a", None), outcome("b", None)])
+    told = summarize([outcome("a", 1.0), outcome("a", None), outcome("b", None)])
     assert told["overall"]["figures"]["em"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "tasks": 1}
     assert told["overall"]["figures"]["pass@1"]["tasks"] == 1
     assert (told["overall"]["masked"], told["masks"], told["ends"]) == (2, {"outage": 2}, {"finished": 1, "masked": 2})
 
 
 def test_pass_at_k_only_of_tasks_with_so_many_samples() -> None:
-    told = summary([outcome("a", 1.0), outcome("a", 0.0), outcome("b", 0.0), outcome("b", None)])
+    told = summarize([outcome("a", 1.0), outcome("a", 0.0), outcome("b", 0.0), outcome("b", None)])
     figures = told["overall"]["figures"]
     assert (figures["pass@1"]["tasks"], figures["pass@2"]["tasks"]) == (2, 1)
     assert figures["pass@2"]["mean"] == 1.0
 
 
 def test_all_masked_is_no_figure_and_no_crash() -> None:
-    told = summary([outcome("a", None)])
+    told = summarize([outcome("a", None)])
     assert told["overall"]["figures"] == {}
-    assert "masked" in table(told)
+    assert "masked" in format_table(told)
 
 
 def test_the_table() -> None:
-    lines = table(summary([outcome("a", 1.0), outcome("b", 0.0, "2")])).splitlines()
+    lines = format_table(summarize([outcome("a", 1.0), outcome("b", 0.0, "2")])).splitlines()
     assert lines[0].split()[:2] == ["tasks", "pass@1"]
     assert lines[1].startswith("all")
     assert [line.split()[0] for line in lines if line.startswith("  ")] == ["1", "2"] or "by hops" in lines

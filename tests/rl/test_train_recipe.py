@@ -15,11 +15,11 @@ import pytest
 from webemu.rl.curriculum import Curriculum, Plan
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Evidence, Task
-from webemu.rl.train.best import best
-from webemu.rl.train.choose import groups, is_telling, outcome, shuffled
-from webemu.rl.train.recipe import RecipeError, parse, read, shipped
+from webemu.rl.train.best import select_best_episodes
+from webemu.rl.train.choose import has_reward_spread, play_groups, score_outcome, shuffle_answers
+from webemu.rl.train.recipe import RecipeError, list_shipped, parse_recipe, read_recipe
 from webemu.rl.train.rollout import Rollout, Timing
-from webemu.rl.train.step_log import Journal, figures, is_grounded, read_steps
+from webemu.rl.train.step_log import StepLog, compute_figures, is_grounded, read_steps
 
 STAGE = '[[stages]]\nname = "one"\nkind = "grpo"\nsteps = 2\nrate = 1e-3\n'
 WHOLE = f'summary = "x"\n{STAGE}'
@@ -36,7 +36,7 @@ TASKS = tuple(task(f"t{n}") for n in range(20))
 def scored(one: Task, seed: int, reward: float | None) -> Rollout:
     right = None if reward is None else float(reward > 0)
     score = Score(reward, {"correct": right, "grounding": right}, "" if reward is not None else "outage: gone")
-    return Rollout(one, seed, [1], [2, 3], [1, 0], score=score, over="done")
+    return Rollout(one, seed, [1], [2, 3], [1, 0], score=score, end_reason="done")
 
 
 def test_the_torch_free_part_is_free_of_torch() -> None:
@@ -48,11 +48,11 @@ def test_the_torch_free_part_is_free_of_torch() -> None:
 
 
 def test_shipped_recipes_can_be_read() -> None:
-    assert "tiny" in shipped()
-    for name in shipped():
-        text, recipe = read(name)
+    assert "tiny" in list_shipped()
+    for name in list_shipped():
+        text, recipe = read_recipe(name)
         assert recipe.summary
-        assert parse(text) == recipe
+        assert parse_recipe(text) == recipe
         assert len({stage.name for stage in recipe.stages}) == len(recipe.stages)
 
 
@@ -75,18 +75,18 @@ def test_shipped_recipes_can_be_read() -> None:
 )
 def test_a_recipe_that_is_wrong_says_where(text: str, said: str) -> None:
     with pytest.raises(RecipeError, match=said) as error:
-        parse(text, "mine.toml")
+        parse_recipe(text, "mine.toml")
     assert str(error.value).startswith("mine.toml: ")
 
 
 def test_a_recipe_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(RecipeError, match="tiny"):
-        read("nothing-of-the-kind")
+        read_recipe("nothing-of-the-kind")
 
 
 def test_all_of_a_stage_can_be_said() -> None:
     more = "plan = { explore = 0.5 }\nhorizon = [[0, 6], [100, 12]]\nnoise = { dead_links = [0.0, 0.3] }\n"
-    stage = parse(WHOLE + more + 'recipes = ["fact"]\nclip = [0.2, 0.3]\n').stages[0]
+    stage = parse_recipe(WHOLE + more + 'recipes = ["fact"]\nclip = [0.2, 0.3]\n').stages[0]
     assert stage.plan == Plan(explore=0.5)
     assert stage.horizon == ((0, 6), (100, 12))
     assert stage.noise == {"dead_links": [0.0, 0.3]}
@@ -107,7 +107,7 @@ class Played:
 
 def test_groups_are_of_one_task_with_other_seeds() -> None:
     play = Played(lambda one, seed: seed % 2)
-    made, played = groups(Curriculum(TASKS), play, 3, 4, 2, 5)
+    made, played = play_groups(Curriculum(TASKS), play, 3, 4, 2, 5)
     assert (len(made), played, len(play.asked)) == (12, 3, 1)
     for at in range(0, 12, 4):
         part = made[at : at + 4]
@@ -118,15 +118,15 @@ def test_groups_are_of_one_task_with_other_seeds() -> None:
 def test_groups_of_one_reward_are_drawn_again_and_telling_ones_come_first() -> None:
     play = Played(lambda one, seed: seed % 2 if int(one.id[1:]) % 2 else 1.0)
     curriculum = Curriculum(TASKS, seed=3)
-    made, played = groups(curriculum, play, 4, 4, 3, 0)
+    made, played = play_groups(curriculum, play, 4, 4, 3, 0)
     assert len(made) == 16
     assert played == sum(len(asked) for asked in play.asked) // 4 > 4
-    telling = [is_telling(made[at : at + 4]) for at in range(0, 16, 4)]
+    telling = [has_reward_spread(made[at : at + 4]) for at in range(0, 16, 4)]
     assert telling == sorted(telling, reverse=True)
-    kept = sum(is_telling([scored(*one, play._reward(*one)) for one in asked[at : at + 4]])
+    kept = sum(has_reward_spread([scored(*one, play._reward(*one)) for one in asked[at : at + 4]])
                for asked in play.asked for at in range(0, len(asked), 4))  # fmt: skip
     assert sum(telling) == min(4, kept)
-    assert sum(rate.seen for rate in curriculum.rates.values()) == 4 * played
+    assert sum(rate.outcomes for rate in curriculum.rates.values()) == 4 * played
     seeds = [{seed for _, seed in asked} for asked in play.asked]
     assert all(not one & other for n, one in enumerate(seeds) for other in seeds[:n])
 
@@ -134,15 +134,15 @@ def test_groups_of_one_reward_are_drawn_again_and_telling_ones_come_first() -> N
 @pytest.mark.parametrize(("resample", "played"), [(0, 3), (1, 6), (4, 15)])
 def test_drawing_again_ends(resample: int, played: int) -> None:
     play = Played(lambda *_: 0.0)
-    made, tried = groups(Curriculum(TASKS), play, 3, 2, resample, 0)
+    made, tried = play_groups(Curriculum(TASKS), play, 3, 2, resample, 0)
     assert (len(made), tried, len(play.asked)) == (6, played, resample + 1)
 
 
 def test_masked_rollouts_tell_nothing() -> None:
-    assert not is_telling([scored(TASKS[0], 0, None), scored(TASKS[0], 1, 1.0)])
-    assert is_telling([scored(TASKS[0], 0, None), scored(TASKS[0], 1, 1.0), scored(TASKS[0], 2, 0.0)])
+    assert not has_reward_spread([scored(TASKS[0], 0, None), scored(TASKS[0], 1, 1.0)])
+    assert has_reward_spread([scored(TASKS[0], 0, None), scored(TASKS[0], 1, 1.0), scored(TASKS[0], 2, 0.0)])
     curriculum = Curriculum(TASKS)
-    groups(curriculum, Played(lambda *_: None), 2, 2, 1, 0)
+    play_groups(curriculum, Played(lambda *_: None), 2, 2, 1, 0)
     assert (curriculum.masked, curriculum.rates) == (8, {})
 
 
@@ -150,42 +150,42 @@ def test_the_same_state_gives_the_same_groups() -> None:
     def steps(curriculum: Curriculum, begin: int) -> list[list[tuple[str, int]]]:
         play = Played(lambda one, seed: float((seed + len(one.id)) % 3 == 0))
         for step in range(begin, 6):
-            groups(curriculum, play, 2, 4, 1, step)
+            play_groups(curriculum, play, 2, 4, 1, step)
         return [[(one.id, seed) for one, seed in asked] for asked in play.asked]
 
     whole, halved = Curriculum(TASKS, seed=9), Curriculum(TASKS, seed=9)
     play = Played(lambda one, seed: float((seed + len(one.id)) % 3 == 0))
     for step in range(3):
-        groups(halved, play, 2, 4, 1, step)
-    rest = steps(Curriculum.resumed(halved.saved(), TASKS), 3)
+        play_groups(halved, play, 2, 4, 1, step)
+    rest = steps(Curriculum.from_json(halved.to_json(), TASKS), 3)
     assert [[(one.id, seed) for one, seed in asked] for asked in play.asked] + rest == steps(whole, 0)
 
 
 def test_shuffled_gold_is_the_gold_of_others() -> None:
-    made = shuffled(TASKS, 4)
+    made = shuffle_answers(TASKS, 4)
     assert [one.question for one in made] == [one.question for one in TASKS]
     assert {one.answers for one in made} <= {one.answers for one in TASKS}
     assert not any({*one.answers} & {*two.answers} for one, two in zip(made, TASKS, strict=True))
-    assert made == shuffled(TASKS, 4) != shuffled(TASKS, 5)
+    assert made == shuffle_answers(TASKS, 4) != shuffle_answers(TASKS, 5)
 
 
 def test_outcomes() -> None:
-    assert outcome(Score(None, {"correct": None})) is None
-    assert outcome(Score(0.05, {"correct": 0.0})) == 0.0
-    assert outcome(Score(0.9, {"correct": 1.0})) == 1.0
-    assert outcome(Score(0.7, {"coverage": 0.7})) == 1.0
-    assert outcome(Score(0.5, {"coverage": 0.5})) == 0.0
+    assert score_outcome(Score(None, {"correct": None})) is None
+    assert score_outcome(Score(0.05, {"correct": 0.0})) == 0.0
+    assert score_outcome(Score(0.9, {"correct": 1.0})) == 1.0
+    assert score_outcome(Score(0.7, {"coverage": 0.7})) == 1.0
+    assert score_outcome(Score(0.5, {"coverage": 0.5})) == 0.0
 
 
 def test_figures_of_a_step() -> None:
     made = [scored(TASKS[0], 0, 1.0), scored(TASKS[0], 1, 0.0), scored(TASKS[0], 2, None), scored(TASKS[0], 3, 0.0)]
-    made[1].over, made[1].latencies = "silent", [0.01, 0.03]
-    told = figures(made, Timing(1.0, 2.0, 3.0), 7)
+    made[1].end_reason, made[1].latencies = "silent", [0.01, 0.03]
+    told = compute_figures(made, Timing(1.0, 2.0, 3.0), 7)
     assert told["reward"] == pytest.approx(1 / 3)
     assert (told["masked"], told["over/silent"], told["over/done"], told["groups"]) == (0.25, 0.25, 0.75, 7)
     assert (told["calls"], told["tokens"], told["grounded"]) == (0.5, 1.0, pytest.approx(1 / 3))
     assert (told["tool_ms/p50"], told["tool_ms/p99"]) == (30.0, 30.0)
-    assert math.isnan(figures(made[2:3], Timing(0, 0, 0), 1)["reward"])
+    assert math.isnan(compute_figures(made[2:3], Timing(0, 0, 0), 1)["reward"])
 
 
 def test_a_report_is_grounded_by_half_of_its_claims_with_all_sources_right() -> None:
@@ -200,14 +200,14 @@ def test_a_report_is_grounded_by_half_of_its_claims_with_all_sources_right() -> 
 
 
 def test_the_journal_goes_on_after_a_checkpoint(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = StepLog(tmp_path)
     for step in (1, 2, 3):
-        journal.step(step, {"reward": step / 4, "none": math.nan})
+        journal.write_step(step, {"reward": step / 4, "none": math.nan})
     with (tmp_path / "steps.jsonl").open("a") as file:
         file.write('{"step": 4, "rew')
     assert [row["step"] for row in read_steps(tmp_path)] == [1, 2, 3]
-    again = Journal(tmp_path, 2)
-    again.step(3, {"reward": 1.0})
+    again = StepLog(tmp_path, 2)
+    again.write_step(3, {"reward": 1.0})
     assert read_steps(tmp_path) == [
         {"step": 1, "reward": 0.25}, {"step": 2, "reward": 0.5}, {"step": 3, "reward": 1.0},
     ]  # fmt: skip
@@ -232,14 +232,14 @@ def test_the_best_episodes_are_right_different_and_end_with_the_models_turn(tmp_
         ]
         return one
 
-    Journal(tmp_path).trajectories(1, [
+    StepLog(tmp_path).write_trajectories(1, [
         ended("a", 0, 1.0, "one"), ended("a", 1, 1.0, "one"), ended("a", 2, 0.92, "two"), ended("a", 3, 0.95, "three"),
         ended("b", 0, 0.5, "one"), ended("b", 1, None, "one"), ended("c<|im_end|>", 0, 1.0, "one"),
     ])  # fmt: skip
-    rows = best([tmp_path], "Be brief.")
+    rows = select_best_episodes([tmp_path], "Be brief.")
     assert [row["messages"][0] for row in rows] == [{"role": "system", "content": "Be brief."}] * 3
     assert [row["messages"][1]["content"] for row in rows] == ["Key of a", "Key of a", "Key of c‹|im_end|>"]
     said = [row["messages"][2]["tool_calls"][0]["function"]["arguments"]["query"] for row in rows]
     assert said == ["one", "three", "one"]
     assert all(row["messages"][-1]["role"] == "assistant" for row in rows)
-    assert json.dumps(rows) == json.dumps(best([tmp_path], "Be brief."))
+    assert json.dumps(rows) == json.dumps(select_best_episodes([tmp_path], "Be brief."))

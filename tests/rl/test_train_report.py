@@ -29,10 +29,10 @@ from webemu.emulator.cli import app
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
 from webemu.rl.train import curves, trajectories
-from webemu.rl.train.report import MANIFEST, RECIPE, page, state
-from webemu.rl.train.report_server import Live
+from webemu.rl.train.report import MANIFEST_FILE, RECIPE_FILE, page_version, render_page
+from webemu.rl.train.report_server import ReportServer
 from webemu.rl.train.rollout import Rollout, Timing
-from webemu.rl.train.step_log import STEPS, TRAJECTORIES, Journal, figures
+from webemu.rl.train.step_log import STEPS_FILE, TRAJECTORIES_FOLDER, StepLog, compute_figures
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
@@ -70,22 +70,22 @@ def rollout(task: str, seed: int, right: bool, text: str = "page", mask: str = "
     )  # fmt: skip
 
 
-def played(journal: Journal, step: int, text: str = "page", **more: float) -> None:
+def played(journal: StepLog, step: int, text: str = "page", **more: float) -> None:
     """A step of two groups: later steps are right more often; one task is in every step, the other in one."""
     rollouts = [rollout("wheel", n, n * 10 < step, text, hops=1) for n in range(4)]
     rollouts += [rollout(f"mill {step}", n, step > 20, text, "outage: gone" if n == 3 else "", 2) for n in range(4)]
-    journal.trajectories(step, rollouts)
+    journal.write_trajectories(step, rollouts)
     told = {"trl/loss": 0.5 / step, "trl/entropy": 1.0, "trl/step_time": 10.0, "trl/frac_reward_zero_std": 0.5, **more}
-    journal.step(step, told | figures(rollouts, Timing(2.0, 1.0, 0.5), 2))
+    journal.write_step(step, told | compute_figures(rollouts, Timing(2.0, 1.0, 0.5), 2))
 
 
 def a_run(folder: Path, steps: int = 30, text: str = "page") -> Path:
-    first, second = Journal(folder / "1-start"), Journal(folder / "2-learn")
-    (folder / RECIPE).write_text(TOML, encoding="utf-8")
+    first, second = StepLog(folder / "1-start"), StepLog(folder / "2-learn")
+    (folder / RECIPE_FILE).write_text(TOML, encoding="utf-8")
     for step in (10, 20, 30):
-        first.step(step, {"trl/loss": 1.0 / step})
+        first.write_step(step, {"trl/loss": 1.0 / step})
     told = {"stage": "start", "seed": 3, "held_out": HELD_OUT, "versions": {"trl": "1.16.0"}}
-    (folder / "1-start" / MANIFEST).write_text(json.dumps(told), encoding="utf-8")
+    (folder / "1-start" / MANIFEST_FILE).write_text(json.dumps(told), encoding="utf-8")
     for step in range(1, steps + 1):
         played(second, step, text)
     return folder
@@ -113,7 +113,7 @@ def words(html: Html, of: str) -> list[str]:
 
 
 def test_the_page_has_the_figures(run: Path) -> None:
-    html = Html(page(run))
+    html = Html(render_page(run))
     assert words(html, "nav span > a") == ["start", "learn"]
     assert words(html, "nav .done, nav .begun") == ["done", "begun"]
     assert "30 of 40" in words(html, "nav")[0]
@@ -126,31 +126,31 @@ def test_the_page_has_the_figures(run: Path) -> None:
     assert seen["Seconds of a step"].endswith("speaking 2, tools 1, scoring 0.5, rest 6.5")
     assert seen["Milliseconds of a tool call"].endswith("p50 20, p99 20")
     assert seen["searches"].endswith("mean 1.86")
-    assert "format 1" in page(run).partition("The same at every step:")[2].partition("</p>")[0]
+    assert "format 1" in render_page(run).partition("The same at every step:")[2].partition("</p>")[0]
 
 
 def test_a_curve_says_what_the_steps_say(run: Path) -> None:
-    chart = next(one for one in Html(page(run)).css("svg.chart") if "Reward" in one.attributes["aria-label"])
+    chart = next(one for one in Html(render_page(run)).css("svg.chart") if "Reward" in one.attributes["aria-label"])
     told = json.loads(chart.attributes["data-read"])
-    rows = [json.loads(line) for line in (run / "2-learn" / STEPS).read_text().splitlines()]
+    rows = [json.loads(line) for line in (run / "2-learn" / STEPS_FILE).read_text().splitlines()]
     assert told["steps"] == [row["step"] for row in rows]
-    assert told["labels"] == [[curves.short(row["reward"]) for row in rows]]
+    assert told["labels"] == [[curves.format_short(row["reward"]) for row in rows]]
     assert told["labels"][0][0] != told["labels"][0][-1]
 
 
 def test_figures_by_hops_and_recipe(run: Path) -> None:
-    found = trajectories.kinds(trajectories.files(run / "2-learn", 30))
-    assert found.parts == ("1–6", "7–12", "13–18", "19–24", "25–30")
-    wheel, mill = found.by["hops"]
-    assert found.every == 1
+    found = trajectories.compute_groups(trajectories.list_files(run / "2-learn", 30))
+    assert found.part_labels == ("1–6", "7–12", "13–18", "19–24", "25–30")
+    wheel, mill = found.by_dimension["hops"]
+    assert found.sampling_interval == 1
     assert (wheel.name, wheel.episodes, wheel.masked) == ("1", 120, 0)
     assert wheel.grounded[0] == pytest.approx(0.25)
     assert (mill.masked, mill.grounded[0], mill.grounded[3], mill.grounded[4]) == (30, 0, pytest.approx(4 / 6), 1)
-    assert "Grounded by hops" in page(run)
+    assert "Grounded by hops" in render_page(run)
 
 
 def test_episodes_stand_side_by_side(run: Path) -> None:
-    found = trajectories.files(run / "2-learn", 30)
+    found = trajectories.list_files(run / "2-learn", 30)
     rows = trajectories.side_by_side([(step, found[step]) for step in (1, 6, 30)])
     first = [one for one in rows[0] if one]
     assert [(one.step, one.task, one.verdict) for one in first] == [
@@ -168,60 +168,60 @@ def test_episodes_stand_side_by_side(run: Path) -> None:
 
 
 def test_steps_are_chosen(run: Path) -> None:
-    assert trajectories.milestones(list(range(1, 101))) == [1, 20, 100]
-    assert trajectories.milestones([1, 2], [1, 20, 100]) == [1, 2]
-    assert words(Html(page(run, [3, 7])), ".head span") == ["step 3", "step 7"]
+    assert trajectories.pick_milestones(list(range(1, 101))) == [1, 20, 100]
+    assert trajectories.pick_milestones([1, 2], [1, 20, 100]) == [1, 2]
+    assert words(Html(render_page(run, [3, 7])), ".head span") == ["step 3", "step 7"]
 
 
 def test_the_same_run_gives_the_same_page(run: Path) -> None:
-    assert page(run) == page(run)
+    assert render_page(run) == render_page(run)
 
 
 def test_a_run_that_still_goes_on(own: Path) -> None:
     """A torn line, a torn Parquet file, episodes of a step without a line, a manifest cut off."""
-    whole, learn = page(own), own / "2-learn"
-    with (learn / STEPS).open("a", encoding="utf-8") as file:
+    whole, learn = render_page(own), own / "2-learn"
+    with (learn / STEPS_FILE).open("a", encoding="utf-8") as file:
         file.write('{"step": 31, "reward": 0.')
-    shutil.copy(learn / TRAJECTORIES / "000001.parquet", learn / TRAJECTORIES / "000031.parquet")
-    (learn / MANIFEST).write_text('{"stage": "lea', encoding="utf-8")
-    assert page(own) == whole
-    (learn / TRAJECTORIES / "000030.parquet").write_bytes(b"PAR1 and no more")
-    assert Html(page(own)).css_matches("details.row")
-    shutil.rmtree(learn / TRAJECTORIES)
-    assert not Html(page(own)).css_matches("details.row")
-    (learn / STEPS).write_text("{}[\n")
-    assert "cannot be read" in page(own)
+    shutil.copy(learn / TRAJECTORIES_FOLDER / "000001.parquet", learn / TRAJECTORIES_FOLDER / "000031.parquet")
+    (learn / MANIFEST_FILE).write_text('{"stage": "lea', encoding="utf-8")
+    assert render_page(own) == whole
+    (learn / TRAJECTORIES_FOLDER / "000030.parquet").write_bytes(b"PAR1 and no more")
+    assert Html(render_page(own)).css_matches("details.row")
+    shutil.rmtree(learn / TRAJECTORIES_FOLDER)
+    assert not Html(render_page(own)).css_matches("details.row")
+    (learn / STEPS_FILE).write_text("{}[\n")
+    assert "cannot be read" in render_page(own)
 
 
 def test_a_run_that_has_hardly_begun(tmp_path: Path) -> None:
-    (tmp_path / RECIPE).write_text(TOML, encoding="utf-8")
-    assert words(Html(page(tmp_path)), "nav .waiting") == ["waiting", "waiting"]
-    (tmp_path / RECIPE).write_text("stages = [", encoding="utf-8")
-    Journal(tmp_path / "1-start").step(1, {"trl/loss": 2.0, "trl/grad_norm": float("inf")})
-    assert charts(Html(page(tmp_path))) == {"Loss": "Loss, steps 1 to 1; last: loss 2"}
+    (tmp_path / RECIPE_FILE).write_text(TOML, encoding="utf-8")
+    assert words(Html(render_page(tmp_path)), "nav .waiting") == ["waiting", "waiting"]
+    (tmp_path / RECIPE_FILE).write_text("stages = [", encoding="utf-8")
+    StepLog(tmp_path / "1-start").write_step(1, {"trl/loss": 2.0, "trl/grad_norm": float("inf")})
+    assert charts(Html(render_page(tmp_path))) == {"Loss": "Loss, steps 1 to 1; last: loss 2"}
 
 
 def test_the_page_is_bounded(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "1-learn")
+    journal = StepLog(tmp_path / "1-learn")
     for step in (1, 2, 3):
-        journal.trajectories(step, [rollout(f"t{n}", n, True, "x" * 50_000) for n in range(100)])
+        journal.write_trajectories(step, [rollout(f"t{n}", n, True, "x" * 50_000) for n in range(100)])
     for step in range(1, 2001):
-        journal.step(step, {"reward": step / 2000})
-    text = page(tmp_path)
+        journal.write_step(step, {"reward": step / 2000})
+    text = render_page(tmp_path)
     html = Html(text)
-    assert sum(len(row.css("ol.steps")) for row in html.css("details.row")) == trajectories.EPISODES
+    assert sum(len(row.css("ol.steps")) for row in html.css("details.row")) == trajectories.MAX_EPISODES
     assert "48,011 more characters" in text
-    assert len(json.loads(html.css_first("svg.chart").attributes["data-read"])["x"]) <= curves.POINTS
+    assert len(json.loads(html.css_first("svg.chart").attributes["data-read"])["x"]) <= curves.MAX_POINTS
     assert len(text) < 3_000_000
 
 
 def test_axes_end_on_round_numbers() -> None:
-    assert curves.ticks(0, 1) == [0, 0.5, 1]
-    assert curves.ticks(0, 0.37) == [0, 0.2, 0.4]
-    assert curves.ticks(-0.1, 0.15) == pytest.approx([-0.2, 0, 0.2])
-    assert curves.ticks(0, 0) == [0, 0.5, 1]
+    assert curves.axis_ticks(0, 1) == [0, 0.5, 1]
+    assert curves.axis_ticks(0, 0.37) == [0, 0.2, 0.4]
+    assert curves.axis_ticks(-0.1, 0.15) == pytest.approx([-0.2, 0, 0.2])
+    assert curves.axis_ticks(0, 0) == [0, 0.5, 1]
     for high in (1e-9, 0.011, 3, 17, 99.9, 12345, 7e9):
-        marks = curves.ticks(0, high)
+        marks = curves.axis_ticks(0, high)
         assert marks[0] == 0
         assert marks[-1] >= high * 0.999
         assert 2 <= len(marks) <= 4
@@ -229,9 +229,9 @@ def test_axes_end_on_round_numbers() -> None:
 
 def test_nothing_of_the_web_is_markup(tmp_path: Path) -> None:
     made = a_run(tmp_path / EVIL.replace("/", "").replace("\0", "")[:60], 2, EVIL)
-    (made / RECIPE).write_text(TOML.replace("a run of two stages", EVIL.replace('"', "'")), encoding="utf-8")
+    (made / RECIPE_FILE).write_text(TOML.replace("a run of two stages", EVIL.replace('"', "'")), encoding="utf-8")
     for live in (0, 3):
-        text = page(made, live=live)
+        text = render_page(made, live=live)
         html = Html(text)
         assert "evil.example" in text
         assert len(html.css("script")) == text.count("<script") == 1
@@ -253,7 +253,7 @@ def test_it_needs_no_torch() -> None:
 def test_the_command(own: Path) -> None:
     shown = CliRunner().invoke(app, ["report", str(own), "--steps", "1,30"])
     assert (shown.exit_code, shown.output.strip()) == (0, str(own / "report.html"))
-    assert (own / "report.html").read_text(encoding="utf-8") == page(own, [1, 30])
+    assert (own / "report.html").read_text(encoding="utf-8") == render_page(own, [1, 30])
 
 
 @pytest.mark.parametrize(
@@ -272,29 +272,29 @@ def test_the_command_says_what_to_do(run: Path, more: list[str], said: str) -> N
 
 
 @pytest.fixture
-def live(own: Path) -> Iterator[Live]:
-    with Live(own, 0) as server:
+def live(own: Path) -> Iterator[ReportServer]:
+    with ReportServer(own, 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
 
 
-def test_it_is_served_and_grows(live: Live) -> None:
+def test_it_is_served_and_grows(live: ReportServer) -> None:
     first = httpx.get(live.address)
-    assert (first.status_code, first.text) == (200, page(live.run, live=3.0))
+    assert (first.status_code, first.text) == (200, render_page(live.run, live=3.0))
     seen = {"If-None-Match": first.headers["ETag"]}
     assert httpx.get(live.address, headers=seen).status_code == 304
-    played(Journal(live.run / "2-learn", 30), 31)
+    played(StepLog(live.run / "2-learn", 30), 31)
     second = httpx.get(live.address, headers=seen)
     assert second.status_code == 200
     assert charts(Html(second.text))["Reward"].startswith("Reward, steps 1 to 31;")
 
 
-def test_it_is_served_to_this_machine_alone(live: Live) -> None:
+def test_it_is_served_to_this_machine_alone(live: ReportServer) -> None:
     assert live.server_address[0] == "127.0.0.1"
     assert httpx.get(live.address, headers={"Host": "evil.example"}).status_code == 403
     assert httpx.get(f"{live.address}/recipe.toml").status_code == 404
-    assert state(live.run) == state(live.run)
+    assert page_version(live.run) == page_version(live.run)
 
 
 def test_it_is_served_until_ctrl_c(own: Path) -> None:
@@ -313,7 +313,7 @@ def test_it_is_served_until_ctrl_c(own: Path) -> None:
         assert process.wait(10) == 0
 
 
-def test_a_port_that_is_taken(live: Live) -> None:
+def test_a_port_that_is_taken(live: ReportServer) -> None:
     shown = CliRunner().invoke(app, ["report", str(live.run), "--serve", "--port", live.address.rpartition(":")[2]])
     assert shown.exit_code == 1
     assert "--port" in shown.stderr
@@ -340,7 +340,7 @@ def look(browser: Browser, url: str, name: str, **how: Any) -> tuple[Page, list[
 
 
 def written(own: Path, **how: Any) -> str:
-    (own / "report.html").write_text(page(own, **how), encoding="utf-8")
+    (own / "report.html").write_text(render_page(own, **how), encoding="utf-8")
     return (own / "report.html").as_uri()
 
 
@@ -394,14 +394,14 @@ def test_it_is_read_anywhere(browser: Browser, tmp_path: Path, how: dict[str, An
 
 @pytest.mark.slow
 @in_browser
-def test_an_open_page_follows_the_run(browser: Browser, live: Live) -> None:
+def test_an_open_page_follows_the_run(browser: Browser, live: ReportServer) -> None:
     """Curves grow under the reader's eyes; an open episode stays where it is until newer ones are asked for."""
     seen, said, _ = look(browser, live.address, "live")
     row = seen.locator("details.row").nth(1)
     row.locator("summary").click()
     row.scroll_into_view_if_needed()
     top = row.evaluate("one => one.getBoundingClientRect().top")
-    journal = Journal(live.run / "2-learn", 30)
+    journal = StepLog(live.run / "2-learn", 30)
     played(journal, 31, **{"trl/kl": 0.5})
     reward = seen.get_by_role("img", name="Reward,")
     expect(reward).to_have_attribute("aria-label", re.compile("steps 1 to 31"), timeout=15_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webemu.rl.verify import exact, f1, normalise
+from webemu.rl.verify import f1, is_exact_match, normalise
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from webemu.rl.verify import exact, f1, normalise
 )
 def test_equal(answer: str, gold: str) -> None:
     assert normalise(answer) == normalise(gold)
-    assert exact(answer, ["something else", gold])
+    assert is_exact_match(answer, ["something else", gold])
     assert f1(answer, ["something else", gold]) == 1.0
 
 
@@ -62,7 +62,7 @@ def test_equal(answer: str, gold: str) -> None:
     ],
 )
 def test_different(answer: str, gold: str) -> None:
-    assert not exact(answer, [gold])
+    assert not is_exact_match(answer, [gold])
 
 
 def test_a_range_is_no_negative_number() -> None:

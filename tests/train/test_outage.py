@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("trl")
 
 from tests.rl.front import before
-from webemu.rl.train.served_web import Place
+from webemu.rl.train.served_web import ServedWeb
 
 RECIPE = """\
 summary = "for tests"
@@ -37,7 +37,7 @@ context = 200
 """
 
 
-def test_an_outage_ends_a_run_in_one_line(toy: Place, tmp_path: Path) -> None:
+def test_an_outage_ends_a_run_in_one_line(toy: ServedWeb, tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(RECIPE)
     held_out = Path(shutil.copy(toy.file, tmp_path / "held-out.jsonl"))
     with before(toy.server, "503", 10**6) as front:

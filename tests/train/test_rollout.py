@@ -23,17 +23,17 @@ from webemu.rl.environment import Episode
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
-from webemu.rl.train.event_loop import Room
+from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.rollout import Ids, Rollout, Timing, play
-from webemu.rl.train.sampling import Tongue
-from webemu.rl.train.served_web import Place
-from webemu.rl.train.step_log import figures
+from webemu.rl.train.sampling import ChatCodec
+from webemu.rl.train.served_web import ServedWeb
+from webemu.rl.train.step_log import compute_figures
 
 Script = Sequence[Sequence[Said] | Ids]
 Scripts = Sequence[tuple[Task, Script]]
 
 
-class Scripted(Tongue):
+class Scripted(ChatCodec):
     """Says the turns of a script, one script for each rollout; told apart by their contexts."""
 
     def __init__(self, words: Any, scripts: dict[str, Script], logprobs: bool = False) -> None:
@@ -57,10 +57,10 @@ class Scripted(Tongue):
 
 
 def played(
-    place: Place, words: Any, scripts: Scripts, limits: Limits = FULL, room: int = 20_000, **more: Any
+    place: ServedWeb, words: Any, scripts: Scripts, limits: Limits = FULL, room: int = 20_000, **more: Any
 ) -> list[Rollout]:
     speaker = Scripted(words, {task.question: script for task, script in scripts}, **more)
-    with Room(place.server) as where:
+    with EventLoopThread(place.server) as where:
         return play(where, speaker, [(task, 3) for task, _ in scripts], limits, room)[0]
 
 
@@ -70,7 +70,7 @@ def words(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.mark.parametrize("limits", [BRIEF, FULL], ids=["brief", "full"])
-def test_the_mask_says_token_by_token_who_spoke(toy: Place, words: Any, limits: Limits) -> None:
+def test_the_mask_says_token_by_token_who_spoke(toy: ServedWeb, words: Any, limits: Limits) -> None:
     first, second = of(toy, "fact", 2)
     script = good(second)
     scripts = [(first, good(first)), (second, [[*script[0], ("find", {"pattern": "x"})], *script[1:]])]
@@ -92,7 +92,7 @@ def test_the_mask_says_token_by_token_who_spoke(toy: Place, words: Any, limits: 
                 assert part in left
                 left = left.replace(part, "", 1)
             assert all(word not in left for word in ("search", "open", "finish"))
-        assert one.over == "done"
+        assert one.end_reason == "done"
         assert one.score.reward == 1.0
 
 
@@ -108,16 +108,16 @@ def between(one: Rollout) -> list[Ids]:
 
 
 @pytest.mark.parametrize("limits", [BRIEF, FULL], ids=["brief", "full"])
-def test_the_ids_are_what_the_template_makes_of_the_messages(toy: Place, words: Any, limits: Limits) -> None:
+def test_the_ids_are_what_the_template_makes_of_the_messages(toy: ServedWeb, words: Any, limits: Limits) -> None:
     task = of(toy, "fact")[0]
     one = played(toy, words, [(task, good(task))], limits)[0]
-    messages = [*Tongue(words).messages(task), *one.messages[:-1]]
+    messages = [*ChatCodec(words).opening_messages(task), *one.messages[:-1]]
     whole = words.apply_chat_template(messages, tokenize=False, tools=list(TOOLS[:4]))
     assert words.decode(one.prompt_ids + one.ids) == whole.rstrip("\n")
     assert words(whole, add_special_tokens=False)["input_ids"][: len(one.prompt_ids)] == one.prompt_ids
 
 
-def test_what_is_no_call_is_silent_and_what_is_cut_off_is_long(toy: Place, words: Any) -> None:
+def test_what_is_no_call_is_silent_and_what_is_cut_off_is_long(toy: ServedWeb, words: Any) -> None:
     one, two, three, four = of(toy, "fact", 4)
     cut = turn(words, good(two)[2])[:-1]
     scripts: Scripts = [
@@ -127,16 +127,16 @@ def test_what_is_no_call_is_silent_and_what_is_cut_off_is_long(toy: Place, words
         (four, [*good(four)[:2], turn(words, [], "So it is.")]),
     ]
     made = played(toy, words, scripts)
-    assert [rollout.over for rollout in made] == ["silent", "long", "done", "silent"]
+    assert [rollout.end_reason for rollout in made] == ["silent", "long", "done", "silent"]
     assert [rollout.score.reward for rollout in made] == [0.0] * 4
     assert made[1].ids == cut
     assert made[2].score.terms["misuses"] == 2
     assert [len(rollout.latencies) for rollout in made] == [0, 0, 3, 2]
-    told = figures(made, Timing(0, 0, 0), 1)
+    told = compute_figures(made, Timing(0, 0, 0), 1)
     assert (told["over/silent"], told["over/long"], told["over/done"]) == (0.5, 0.25, 0.25)
 
 
-def test_no_rollout_outgrows_its_room(toy: Place, words: Any) -> None:
+def test_no_rollout_outgrows_its_room(toy: ServedWeb, words: Any) -> None:
     task = of(toy, "fact")[0]
     whole = played(toy, words, [(task, good(task))])[0]
     first = whole.mask.index(0)
@@ -144,32 +144,32 @@ def test_no_rollout_outgrows_its_room(toy: Place, words: Any) -> None:
         one = played(toy, words, [(task, good(task))], room=room)[0]
         assert len(one.ids) == len(one.mask) <= room
         assert whole.ids[: len(one.ids)] == one.ids
-        assert one.over == "long"
+        assert one.end_reason == "long"
         assert one.score.reward == 0.0
 
 
-def test_log_probabilities_stand_beside_the_models_own_tokens(toy: Place, words: Any) -> None:
+def test_log_probabilities_stand_beside_the_models_own_tokens(toy: ServedWeb, words: Any) -> None:
     first, second = of(toy, "fact", 2)
     for one in played(toy, words, [(first, good(first)), (second, good(second))], logprobs=True):
         assert one.logprobs == [-0.5 if own else 0.0 for own in one.mask]
 
 
-def test_all_tools_of_a_round_are_called_at_once(toy: Place) -> None:
+def test_all_tools_of_a_round_are_called_at_once(toy: ServedWeb) -> None:
     tasks = of(toy, "fact", 40)
     words = WORDS["scratch"]()
     speaker = Scripted(words, {task.question: good(task) for task in tasks})
     slow = {"weather": {"latency": {"kind": "constant", "ms": 300}}}
-    with Room(toy.server) as room:
+    with EventLoopThread(toy.server) as room:
         made, timing = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 2000, slow)
     assert {one.score.reward for one in made} == {1.0}
     assert speaker.rounds == 3
     waited = sum(seconds for one in made for seconds in one.latencies)
     assert waited > 40 * 0.3
-    assert timing.tools < waited / 5
+    assert timing.tool_seconds < waited / 5
 
 
 @contextmanager
-def served(place: Place, port: int) -> Iterator[subprocess.Popen[str]]:
+def served(place: ServedWeb, port: int) -> Iterator[subprocess.Popen[str]]:
     """The toy web on a port, until it is killed."""
     root = place.file.parent.parent
     command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "serve", "--root", str(root), "--collection", "train"]
@@ -191,10 +191,10 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: Place, words: Any) -> None:
+def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: ServedWeb, words: Any) -> None:
     tasks, port = of(toy, "fact", 3), free_port()
     speaker = Scripted(words, {task.question: good(task) for task in tasks})
-    with Room(f"http://127.0.0.1:{port}") as room:
+    with EventLoopThread(f"http://127.0.0.1:{port}") as room:
         with served(toy, port) as process:
 
             def kill(number: int) -> None:
@@ -206,7 +206,7 @@ def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: Place, words: A
             made, _ = play(room, speaker, [(task, 3) for task in tasks], BRIEF, 20_000)
         assert [one.score.reward for one in made] == [None] * 3
         assert all(one.score.mask for one in made)
-        assert figures(made, Timing(0, 0, 0), 1)["masked"] == 1.0
+        assert compute_figures(made, Timing(0, 0, 0), 1)["masked"] == 1.0
         gone, _ = play(room, Scripted(words, {}), [(tasks[0], 3)], BRIEF, 20_000)
         assert (gone[0].ids, gone[0].score.reward) == ([], None)
         with served(toy, port):
@@ -215,14 +215,14 @@ def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: Place, words: A
         assert [one.score.reward for one in made] == [1.0] * 3
 
 
-def test_a_step_of_grpo_waits_for_its_web(toy: Place, tmp_path: Path) -> None:
+def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> None:
     from webemu.rl.train import tiny_models
-    from webemu.rl.train.grpo import grpo
+    from webemu.rl.train.grpo import train_grpo
     from webemu.rl.train.recipe import Stage
     from webemu.rl.train.step_log import read_steps
 
     words, port = WORDS["scratch"](), free_port()
-    model = tiny_models.model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    model = tiny_models.create_model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
     stage = Stage("wait", "grpo", 2, 1e-3, batch=4, group=2, resample=0, turn=8, context=64)
     shown: list[float] = []
 
@@ -233,11 +233,11 @@ def test_a_step_of_grpo_waits_for_its_web(toy: Place, tmp_path: Path) -> None:
                 time.sleep(0.05)
 
     with served(toy, port):
-        room = Room(f"http://127.0.0.1:{port}")
+        room = EventLoopThread(f"http://127.0.0.1:{port}")
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        grpo(
+        train_grpo(
             stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={}, control="random-reward",
             show=lambda step, told: shown.append(step),
         )  # fmt: skip
@@ -251,18 +251,18 @@ def test_a_step_of_grpo_waits_for_its_web(toy: Place, tmp_path: Path) -> None:
 
 
 def test_a_web_that_never_comes_back_ends_the_stage(
-    toy: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy: ServedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from webemu.rl.train import grpo as module
     from webemu.rl.train import tiny_models
     from webemu.rl.train.recipe import Stage
 
-    monkeypatch.setattr(module, "PAUSES", (0, 0))
+    monkeypatch.setattr(module, "RETRY_DELAYS_SECONDS", (0, 0))
     words, port = WORDS["scratch"](), free_port()
-    model = tiny_models.model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    model = tiny_models.create_model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
     stage = Stage("never", "grpo", 2, 1e-3, batch=4, group=2, turn=8, context=64)
     with served(toy, port):
-        room = Room(f"http://127.0.0.1:{port}")
+        room = EventLoopThread(f"http://127.0.0.1:{port}")
     with pytest.raises(ClientError, match="to continue"):
-        module.grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={})
+        module.train_grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={})
     room.close()

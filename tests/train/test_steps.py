@@ -22,7 +22,7 @@ from trl import GRPOConfig
 from tests.train.test_rollout import played
 from tests.train.toy import BRIEF, FULL, WORDS, good, of
 from tests.trainers import tiny
-from webemu.rl.arguments import tools
+from webemu.rl.arguments import list_tools
 from webemu.rl.curriculum import Curriculum
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import rubric_of
@@ -30,15 +30,15 @@ from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
 from webemu.rl.train import grpo as module
 from webemu.rl.train import tiny_models
-from webemu.rl.train.event_loop import Room
-from webemu.rl.train.grpo import PATIENCE, Rounds, config, grpo
-from webemu.rl.train.patterns import PATTERNS, traces
+from webemu.rl.train.event_loop import EventLoopThread
+from webemu.rl.train.grpo import MAX_LOW_ENTROPY_STEPS, RolloutFunction, grpo_config, train_grpo
+from webemu.rl.train.patterns import PATTERNS, play_traces
 from webemu.rl.train.recipe import RecipeError, Stage
 from webemu.rl.train.rollout import Rollout, play
-from webemu.rl.train.run import _lora, _save, loaded
-from webemu.rl.train.sampling import Tongue, Voice, prepared
-from webemu.rl.train.served_web import Place
-from webemu.rl.train.sft import dataset, sft
+from webemu.rl.train.run import _lora_config, _save_model, load_model
+from webemu.rl.train.sampling import ChatCodec, LocalSampler, prepare_tokenizer
+from webemu.rl.train.served_web import ServedWeb
+from webemu.rl.train.sft import to_dataset, train_sft
 from webemu.rl.train.step_log import read_steps
 
 SFT = Stage("skills", "sft", 2, 1e-3, batch=4)
@@ -47,7 +47,7 @@ PLAIN: dict[str, Any] = {"seed": 0, "policy": {}}
 
 
 def small(words: Any) -> Any:
-    return tiny_models.model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
+    return tiny_models.create_model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
 
 
 def qwen(words: Any) -> Qwen3ForCausalLM:
@@ -70,16 +70,16 @@ def changed(before: dict[str, torch.Tensor], model: Any) -> bool:
     return any(not one.equal(before[name]) for name, one in model.named_parameters())
 
 
-def rows(toy: Place, limits: Any = BRIEF, count: int = 8) -> list[dict[str, Any]]:
+def rows(toy: ServedWeb, limits: Any = BRIEF, count: int = 8) -> list[dict[str, Any]]:
     mix = {"good": 0.5, "guess": 0.2, "unread": 0.2, "astray": 0.1}
-    with Room(toy.server) as room:
-        made = traces(room, of(toy, "fact", count), mix, limits, 0)
-    return [{"messages": messages, "tools": list(tools(False))} for messages in made]
+    with EventLoopThread(toy.server) as room:
+        made = play_traces(room, of(toy, "fact", count), mix, limits, 0)
+    return [{"messages": messages, "tools": list(list_tools(False))} for messages in made]
 
 
-def test_rows_keep_their_own_arguments_and_no_null_is_said(toy: Place) -> None:
+def test_rows_keep_their_own_arguments_and_no_null_is_said(toy: ServedWeb) -> None:
     given = rows(toy)
-    kept = dataset(given)
+    kept = to_dataset(given)
     assert len({tuple(call["function"]["arguments"]) for row in given for one in row["messages"]
                 for call in one.get("tool_calls", ())}) > 1  # fmt: skip
     for name in WORDS:
@@ -98,16 +98,16 @@ def said(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", sorted(WORDS))
 def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
-    toy: Place, tmp_path: Path, name: str
+    toy: ServedWeb, tmp_path: Path, name: str
 ) -> None:
     words = WORDS[name]()
     model = (qwen if name == "qwen3" else small)(words)
     before, given = weights(model), rows(toy, FULL if name == "qwen3" else BRIEF)
-    trainer = sft(SFT, model, words, given, tmp_path, seed=0)
+    trainer = train_sft(SFT, model, words, given, tmp_path, seed=0)
     assert changed(before, trainer.model)
     assert [row["step"] for row in read_steps(tmp_path)] == []  # a line for each ten steps
     for row, made in zip(given, trainer.train_dataset, strict=True):
-        prompt = Tongue(words).prompt(Task("1", row["messages"][0]["content"], ("x",)), tools(False))
+        prompt = ChatCodec(words).encode_prompt(Task("1", row["messages"][0]["content"], ("x",)), list_tools(False))
         ids, own = made["input_ids"], [label != -100 for label in made["labels"]]
         assert ids[: len(prompt)] == prompt
         assert not any(own[: len(prompt)])
@@ -121,12 +121,12 @@ def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
 
 
 @pytest.mark.parametrize("control", ["", "random-reward", "no-tools"])
-def test_two_steps_of_grpo(toy: Place, tmp_path: Path, control: Any) -> None:
+def test_two_steps_of_grpo(toy: ServedWeb, tmp_path: Path, control: Any) -> None:
     words = WORDS["scratch"]()
     model = small(words)
     before = weights(model)
-    with Room(toy.server) as room:
-        grpo(GRPO, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control=control, **PLAIN)
+    with EventLoopThread(toy.server) as room:
+        train_grpo(GRPO, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control=control, **PLAIN)
     steps = read_steps(tmp_path)
     assert [row["step"] for row in steps] == [1, 2]
     assert all({"reward", "masked", "over/silent", "seconds/speaking", "trl/loss"} <= row.keys() for row in steps)
@@ -140,7 +140,7 @@ def test_two_steps_of_grpo(toy: Place, tmp_path: Path, control: Any) -> None:
     assert (tmp_path / "curriculum-2.json").exists()
 
 
-def test_a_step_pays_what_the_episodes_earned(toy: Place, tmp_path: Path) -> None:
+def test_a_step_pays_what_the_episodes_earned(toy: ServedWeb, tmp_path: Path) -> None:
     """Four samples of one task: right, guessed, without a call, and with a call that no parser reads."""
     words, task = tiny.tokenizer(), of(toy, "fact")[0]
     turns = [[tiny.call(*call) for calls in good(task) for call in calls]]
@@ -151,11 +151,11 @@ def test_a_step_pays_what_the_episodes_earned(toy: Place, tmp_path: Path) -> Non
         plan = int(text.rpartition("<plan ")[2][:1]) if "<plan " in text else row
         return f"<plan {plan}>{turns[plan][text.count('</tool_response>')]}"
 
-    model = tiny.model(prepared(words), say)
+    model = tiny.model(prepare_tokenizer(words), say)
     before = weights(model)
     stage = replace(GRPO, steps=1, batch=4, context=8000)
-    with Room(toy.server) as room:
-        grpo(stage, model, words, room, [task], FULL, tmp_path, **PLAIN)
+    with EventLoopThread(toy.server) as room:
+        train_grpo(stage, model, words, room, [task], FULL, tmp_path, **PLAIN)
     told = pq.read_table(tmp_path / "trajectories" / "000001.parquet").to_pylist()
     assert [row["reward"] for row in told] == [1.0, 0.0, 0.0, 0.0]
     assert [row["over"] for row in told] == ["done", "done", "silent", "silent"]
@@ -165,7 +165,7 @@ def test_a_step_pays_what_the_episodes_earned(toy: Place, tmp_path: Path) -> Non
 
 
 def test_a_masked_rollout_without_a_token_is_no_lesson(
-    toy: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy: ServedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where an outage struck before the first turn, half of each group; the rest is played."""
 
@@ -175,8 +175,8 @@ def test_a_masked_rollout_without_a_token_is_no_lesson(
 
     monkeypatch.setattr(module, "play", struck)
     words = WORDS["scratch"]()
-    with Room(toy.server) as room:
-        trainer = grpo(
+    with EventLoopThread(toy.server) as room:
+        trainer = train_grpo(
             GRPO, small(words), words, room, of(toy, "fact", 8), BRIEF, tmp_path, control="random-reward", **PLAIN
         )
     assert [row["masked"] for row in read_steps(tmp_path)] == [0.5, 0.5]
@@ -184,49 +184,49 @@ def test_a_masked_rollout_without_a_token_is_no_lesson(
     assert all(torch.isfinite(one).all() for one in trainer.model.parameters())
 
 
-def test_a_model_that_never_calls_a_tool_is_seen(toy: Place) -> None:
+def test_a_model_that_never_calls_a_tool_is_seen(toy: ServedWeb) -> None:
     words = WORDS["scratch"]()
     words.response_template = words.response_template | {"fields": {"content": {"close": "<|end|>", "content": "text"}}}
     task = of(toy, "fact")[0]
     one = played(toy, words, [(task, good(task))], BRIEF)[0]
-    assert (one.over, one.score.reward, one.latencies) == ("silent", 0.0, [])
+    assert (one.end_reason, one.score.reward, one.latencies) == ("silent", 0.0, [])
 
 
 @pytest.mark.parametrize("loss", ["dapo", "cispo", "dr_grpo", "grpo", "bnpo"])
 def test_losses_are_known_to_trl(tmp_path: Path, loss: str) -> None:
-    made = config(replace(GRPO, loss=loss), tmp_path, 0)
+    made = grpo_config(replace(GRPO, loss=loss), tmp_path, 0)
     assert isinstance(made, GRPOConfig)
     assert (made.loss_type, made.epsilon, made.epsilon_high) == (loss, 0.2, 0.28)
     assert (made.temperature, made.num_generations, made.beta) == (1.0, 4, 0.0)
 
 
 @pytest.mark.parametrize("loss", ["cispo", "dr_grpo"])
-def test_a_step_by_each_loss(toy: Place, tmp_path: Path, loss: str) -> None:
+def test_a_step_by_each_loss(toy: ServedWeb, tmp_path: Path, loss: str) -> None:
     words = WORDS["scratch"]()
     model = small(words)
     before, stage = weights(model), replace(GRPO, loss=loss, steps=1)
-    with Room(toy.server) as room:
-        grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control="random-reward", **PLAIN)
+    with EventLoopThread(toy.server) as room:
+        train_grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control="random-reward", **PLAIN)
     assert changed(before, model)
 
 
 @pytest.mark.parametrize("rank", [0, 4], ids=["whole", "lora"])
-def test_a_qwen3_goes_through_both_stages_and_speaks_again(toy: Place, tmp_path: Path, rank: int) -> None:
+def test_a_qwen3_goes_through_both_stages_and_speaks_again(toy: ServedWeb, tmp_path: Path, rank: int) -> None:
     words, folder = WORDS["qwen3"](), tmp_path / "model"
-    trained = sft(
-        replace(SFT, steps=1), qwen(words), words, rows(toy, FULL, 4), tmp_path / "1", seed=0, peft=_lora(rank)
+    trained = train_sft(
+        replace(SFT, steps=1), qwen(words), words, rows(toy, FULL, 4), tmp_path / "1", seed=0, peft=_lora_config(rank)
     )
-    _save(trained.model, words, folder)
-    model, again = loaded(str(folder))
+    _save_model(trained.model, words, folder)
+    model, again = load_model(str(folder))
     stage = replace(GRPO, steps=1, turn=16, context=1024)
-    with Room(toy.server) as room:
-        made = grpo(
+    with EventLoopThread(toy.server) as room:
+        made = train_grpo(
             stage, model, again, room, of(toy, "fact", 4), FULL, tmp_path / "2", control="random-reward",
-            peft=_lora(rank), **PLAIN,
+            peft=_lora_config(rank), **PLAIN,
         )  # fmt: skip
-        _save(made.model, again, folder)
-        model, again = loaded(str(folder))
-        rollouts, _ = play(room, Voice(model, again, 16), [(task, 0) for task in of(toy, "fact", 4)], FULL, 1024)
+        _save_model(made.model, again, folder)
+        model, again = load_model(str(folder))
+        rollouts, _ = play(room, LocalSampler(model, again, 16), [(task, 0) for task in of(toy, "fact", 4)], FULL, 1024)
     assert [row["step"] for row in read_steps(tmp_path / "2")] == [1]
     assert all(one.score.reward == 0.0 and 0 < len(one.ids) <= 16 for one in rollouts)
     assert changed(weights(qwen(words)), model)
@@ -237,15 +237,15 @@ def test_a_model_of_16_bits_is_trained_in_32(tmp_path: Path) -> None:
     qwen(words).to(torch.bfloat16).save_pretrained(tmp_path)
     words.save_pretrained(tmp_path)
     assert AutoModelForCausalLM.from_pretrained(tmp_path).dtype == torch.bfloat16
-    assert loaded(str(tmp_path))[0].dtype == torch.float32
+    assert load_model(str(tmp_path))[0].dtype == torch.float32
 
 
-def test_a_stage_that_tries_nothing_any_more_ends(toy: Place, tmp_path: Path) -> None:
+def test_a_stage_that_tries_nothing_any_more_ends(toy: ServedWeb, tmp_path: Path) -> None:
     words = WORDS["scratch"]()
-    stage = replace(GRPO, steps=PATIENCE + 3, entropy=100.0)
-    with Room(toy.server) as room:
-        made = grpo(stage, small(words), words, room, of(toy, "fact", 8), BRIEF, tmp_path, **PLAIN)
-    assert made.state.global_step == len(read_steps(tmp_path)) == PATIENCE
+    stage = replace(GRPO, steps=MAX_LOW_ENTROPY_STEPS + 3, entropy=100.0)
+    with EventLoopThread(toy.server) as room:
+        made = train_grpo(stage, small(words), words, room, of(toy, "fact", 8), BRIEF, tmp_path, **PLAIN)
+    assert made.state.global_step == len(read_steps(tmp_path)) == MAX_LOW_ENTROPY_STEPS
 
 
 @pytest.mark.parametrize(
@@ -264,30 +264,30 @@ def test_what_a_rollout_is_worth(
     control: Any, reward: float | None, correct: float | None, length: float, earned: float | None
 ) -> None:
     stage = replace(GRPO, length=length, context=20)
-    rounds = Rounds(None, stage, Curriculum([Task("1", "Q", ("x",))]), BRIEF, {}, "", control, None)  # type: ignore[arg-type]
+    rounds = RolloutFunction(None, stage, Curriculum([Task("1", "Q", ("x",))]), BRIEF, {}, "", control, None)  # type: ignore[arg-type]
     one = Rollout(Task("1", "Q", ("x",)), 0, [1], [2] * 15, [1] * 10 + [0] * 5)
     one.score = Score(reward, {"correct": correct})
-    assert rounds._earned(one, 0) == earned
+    assert rounds._reward_of(one, 0) == earned
 
 
 def test_vllm_is_told_what_transformers_is(tmp_path: Path) -> None:
     for place, mode in (("colocate", "colocate"), ("http://127.0.0.1:8000", "server")):
-        made = config(GRPO, tmp_path, 0, place)
+        made = grpo_config(GRPO, tmp_path, 0, place)
         assert (made.use_vllm, made.vllm_mode) == (True, mode)
         assert made.generation_kwargs == {"max_tokens": GRPO.turn}
     assert made.vllm_server_base_url == "http://127.0.0.1:8000"
 
 
-def test_a_batch_goes_through_the_model_in_parts(toy: Place, tmp_path: Path) -> None:
-    made = config(replace(GRPO, batch=8, micro=2), tmp_path, 0)
+def test_a_batch_goes_through_the_model_in_parts(toy: ServedWeb, tmp_path: Path) -> None:
+    made = grpo_config(replace(GRPO, batch=8, micro=2), tmp_path, 0)
     assert (made.per_device_train_batch_size, made.gradient_accumulation_steps, made.steps_per_generation) == (2, 4, 4)
     with pytest.raises(RecipeError, match="must be a multiple of processes"):
-        config(replace(GRPO, batch=8, micro=3), tmp_path, 0)
+        grpo_config(replace(GRPO, batch=8, micro=3), tmp_path, 0)
     words = WORDS["scratch"]()
     model = small(words)
     before = weights(model)
-    with Room(toy.server) as room:
-        made = grpo(
+    with EventLoopThread(toy.server) as room:
+        made = train_grpo(
             replace(GRPO, batch=8, micro=2, steps=2), model, words, room, of(toy, "fact", 8), BRIEF, tmp_path,
             control="random-reward", **PLAIN,
         )  # fmt: skip
@@ -295,12 +295,12 @@ def test_a_batch_goes_through_the_model_in_parts(toy: Place, tmp_path: Path) -> 
     assert changed(before, model)
 
 
-def test_good_traces_earn_everything_and_short_ones_a_part(toy: Place) -> None:
+def test_good_traces_earn_everything_and_short_ones_a_part(toy: ServedWeb) -> None:
     earned: dict[tuple[str, str], list[float]] = {}
-    with Room(toy.server) as room:
+    with EventLoopThread(toy.server) as room:
         for name in ("good", "short", "guess"):
             for task, score in zip(
-                toy.tasks, room.all(_scored(room, name, task, toy) for task in toy.tasks), strict=True
+                toy.tasks, room.gather(_scored(room, name, task, toy) for task in toy.tasks), strict=True
             ):
                 earned.setdefault((name, task.recipe), []).append(score)
     means = {key: sum(values) / len(values) for key, values in earned.items()}
@@ -311,7 +311,7 @@ def test_good_traces_earn_everything_and_short_ones_a_part(toy: Place) -> None:
     assert max(means["guess", recipe] for recipe in ("fact", "linked fact", "report")) == 0
 
 
-async def _scored(room: Room, name: str, task: Task, place: Place) -> float:
+async def _scored(room: EventLoopThread, name: str, task: Task, place: ServedWeb) -> float:
     episode = AsyncEpisode(room.client, replace(BRIEF, turns=5, calls=4))
     await episode.reset(task)
 
@@ -322,9 +322,9 @@ async def _scored(room: Room, name: str, task: Task, place: Place) -> float:
     return rubric_of(task).score(await episode.record()).reward or 0.0
 
 
-def test_echoes_say_words_of_the_web_again(toy: Place) -> None:
-    with Room(toy.server) as room:
-        made = traces(room, toy.tasks[:9], {"echo": 1.0}, BRIEF, 0)
+def test_echoes_say_words_of_the_web_again(toy: ServedWeb) -> None:
+    with EventLoopThread(toy.server) as room:
+        made = play_traces(room, toy.tasks[:9], {"echo": 1.0}, BRIEF, 0)
     for asked, answered in made:
         assert asked["content"] == answered["content"]
         assert 1 < len(asked["content"].split()) <= 20

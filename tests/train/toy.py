@@ -8,42 +8,44 @@ from typing import Any
 
 import pytest
 
-from webemu.rl.arguments import tools
+from webemu.rl.arguments import list_tools
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.recipe import Web
 from webemu.rl.train.rollout import Ids
-from webemu.rl.train.served_web import Place, place
+from webemu.rl.train.served_web import ServedWeb, serve_web
 
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
-TOOLS = tools(has_user=True)
+TOOLS = list_tools(has_user=True)
 BRIEF = Limits(turns=4, calls=3, results=3, brief=True, retries=0)
 FULL = Limits(turns=4, calls=3, results=3, retries=0)
 Said = tuple[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with place(Web(60, 5), "train", tmp_path_factory.mktemp("toy"), None, None, None, 1) as made:
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedWeb]:
+    with serve_web(Web(60, 5), "train", tmp_path_factory.mktemp("toy"), None, None, None, 1) as made:
         yield made
 
 
-def of(place: Place, recipe: str, count: int = 1) -> list[Task]:
+def of(place: ServedWeb, recipe: str, count: int = 1) -> list[Task]:
     return [task for task in place.tasks if task.recipe == recipe][:count]
 
 
 def scratch_words() -> Any:
     from webemu.rl.train import tiny_models
 
-    return tiny_models.tokenizer(["Key of Nem Sal search query open link r1 finish answer citations Xa Qui"] * 3, 420)
+    return tiny_models.train_tokenizer(
+        ["Key of Nem Sal search query open link r1 finish answer citations Xa Qui"] * 3, 420
+    )
 
 
 def qwen_words() -> Any:
     """With the stock template of Qwen3, prepared as a run does it."""
     from tests.trainers import tiny
-    from webemu.rl.train.sampling import prepared
+    from webemu.rl.train.sampling import prepare_tokenizer
 
-    return prepared(tiny.tokenizer())
+    return prepare_tokenizer(tiny.tokenizer())
 
 
 WORDS: dict[str, Callable[[], Any]] = {"scratch": scratch_words, "qwen3": qwen_words}

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 
 from webemu.rl.adapters import gym, trl
-from webemu.rl.adapters.environment_config import Place, leave, packed
-from webemu.rl.adapters.http import app
+from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, pack_task
+from webemu.rl.adapters.http import build_app
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task, load
 
@@ -48,14 +48,14 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 def measured(server: str, task: Task) -> dict[str, float]:
-    place = Place(server, Limits(**LIMITS))
+    place = EnvironmentConfig(server, Limits(**LIMITS))
     page, found = {"link": task.evidence[0].url}, {}
-    episode = place.episode()
+    episode = place.new_episode()
     episode.reset(task)
     episode.call("open", page)
     found["episode"] = median(lambda: episode.call("find", FIND))
     seat = trl.SearchEnv(place)
-    seat.reset(task=packed(task))
+    seat.reset(task=pack_task(task))
     seat.open(**page)
     found["trl"] = median(lambda: seat.find(**FIND))
     env = gym.SearchEnv([task], place)
@@ -76,29 +76,31 @@ def _skyrl(server: str, task: Task, page: dict[str, str]) -> float:
     def tagged(name: str, given: dict[str, str]) -> str:
         return f"<tool_call>{json.dumps({'name': name, 'arguments': given})}</tool_call>"
 
-    env = SearchTextEnv({"server": server, "limits": LIMITS}, {"task": packed(task)})
+    env = SearchTextEnv({"server": server, "limits": LIMITS}, {"task": pack_task(task)})
     env.init([])
     env.step(tagged("open", page))
     return median(lambda: env.step(tagged("find", FIND)))
 
 
-async def _awaited(place: Place, task: Task, page: dict[str, str]) -> dict[str, float]:
-    found, episode = {}, place.async_episode()
+async def _awaited(place: EnvironmentConfig, task: Task, page: dict[str, str]) -> dict[str, float]:
+    found, episode = {}, place.new_async_episode()
     await episode.reset(task)
     await episode.call("open", page)
     found["async episode"] = await amedian(lambda: episode.call("find", FIND))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app([task], place)), base_url="http://x") as client:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(build_app([task], place)), base_url="http://x"
+    ) as client:
         name = (await client.post("/reset", json={"task_id": task.id})).json()["episode"]
         await client.post("/step", json={"episode": name, "tool": "open", "arguments": page})
         step = json.dumps({"episode": name, "tool": "find", "arguments": FIND})
         found["http, in process"] = await amedian(lambda: client.post("/step", content=step))
     with suppress(ImportError):
         found["verl"] = await _verl(place, task, page)
-    await leave()
+    await close_clients()
     return found
 
 
-async def _verl(place: Place, task: Task, page: dict[str, str]) -> float:
+async def _verl(place: EnvironmentConfig, task: Task, page: dict[str, str]) -> float:
     from verl.experimental.agent_loop.tool_agent_loop import AgentData
 
     from webemu.rl.adapters.verl import EpisodeTool
@@ -109,7 +111,7 @@ async def _verl(place: Place, task: Task, page: dict[str, str]) -> float:
     data = AgentData([], [], [], None, None, {}, "r", {})
 
     async def call(name: str, given: dict[str, str]) -> Any:
-        instance, _ = await made[name].create(create_kwargs={"task": packed(task)})
+        instance, _ = await made[name].create(create_kwargs={"task": pack_task(task)})
         await made[name].execute(instance, given, agent_data=data)
         await made[name].release(instance)
 
@@ -117,7 +119,7 @@ async def _verl(place: Place, task: Task, page: dict[str, str]) -> float:
     return await amedian(lambda: call("find", FIND))
 
 
-def _openenv(place: Place, task: Task, page: dict[str, str]) -> float:
+def _openenv(place: EnvironmentConfig, task: Task, page: dict[str, str]) -> float:
     from openenv.core.generic_client import GenericEnvClient
 
     from tests.trainers.test_openenv import serving

@@ -82,10 +82,10 @@ def test_the_tools_of_verl_load(world: World, tmp_path: Path) -> None:
 def test_openenv_serves(world: World, tmp_path: Path) -> None:
     pytest.importorskip("openenv")
     from tests.trainers.test_openenv import serving
-    from webemu.rl.adapters.environment_config import Place
+    from webemu.rl.adapters.environment_config import EnvironmentConfig
 
     assert "uvicorn.run(app(load(" in code(world, tmp_path, "python", "openenv")
-    with serving(world.tasks, Place(world.url)) as address:
+    with serving(world.tasks, EnvironmentConfig(world.url)) as address:
         said = ran(tmp_path, BLOCKS["python", "openenv-client"].replace("http://127.0.0.1:8901", address))
     assert said.startswith(world.tasks[0].question)
     assert said.endswith("0.0\n")

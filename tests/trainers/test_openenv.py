@@ -18,15 +18,15 @@ from openenv.core.generic_client import GenericEnvClient
 
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
-from webemu.rl.adapters.environment_config import Place
-from webemu.rl.adapters.openenv import app
+from webemu.rl.adapters.environment_config import EnvironmentConfig
+from webemu.rl.adapters.openenv import build_app
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 
 
 @contextmanager
-def serving(tasks: tuple[Task, ...], where: Place) -> Iterator[str]:
-    config = uvicorn.Config(app(tasks, where), "127.0.0.1", 0, log_level="warning")
+def serving(tasks: tuple[Task, ...], where: EnvironmentConfig) -> Iterator[str]:
+    config = uvicorn.Config(build_app(tasks, where), "127.0.0.1", 0, log_level="warning")
     server, sock = uvicorn.Server(config), config.bind_socket()
     thread = threading.Thread(target=server.run, args=([sock],), daemon=True)
     thread.start()
@@ -67,7 +67,7 @@ def test_an_outage_masks(world: World) -> None:
 
 
 def test_sessions_go_on_at_once(world: World) -> None:
-    with serving(world.tasks, Place(world.url)) as address, ThreadPoolExecutor(16) as threads:
+    with serving(world.tasks, EnvironmentConfig(world.url)) as address, ThreadPoolExecutor(16) as threads:
 
         def one(number: int) -> Any:
             task = world.tasks[number % len(world.tasks)]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
-from webemu.rl.adapters.environment_config import Place
+from webemu.rl.adapters.environment_config import EnvironmentConfig
 from webemu.rl.state import Limits
 
 
@@ -31,7 +31,7 @@ def by_skyrl(url: str, one: Case, cut: Any = lambda: None) -> Played:
     skyrl.register()
     where = place(url, one)
     limits = {name: getattr(where.limits, name) for name in ("turns", "calls", "retries")}
-    row = skyrl.rows([one.task], SEED)[0]
+    row = skyrl.build_rows([one.task], SEED)[0]
     config = OmegaConf.create({"server": url, "limits": limits, "policy": where.policy})
     env = skyrl_gym.make(row["env_class"], env_config=config, extras=row)
     seen = [env.init(row["prompt"])[0][-1]["content"]]
@@ -67,7 +67,7 @@ def test_gymnasium_checks_the_environment(world: World) -> None:
 
     from webemu.rl.adapters.gym import gymnasium_env
 
-    env = gymnasium_env(world.tasks, Place(world.url))
+    env = gymnasium_env(world.tasks, EnvironmentConfig(world.url))
     check_env(env)
     task = world.of("founded_by")
     text, _ = env.reset(seed=SEED, options={"task": task.id})

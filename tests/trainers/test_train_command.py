@@ -19,9 +19,9 @@ pytest.importorskip("peft")
 pytest.importorskip("tensorboard")
 
 from webemu.rl.tasks import Task
-from webemu.rl.train.recipe import parse
-from webemu.rl.train.run import Given, RunError, _checkpoint, _parted, _take_over, train
-from webemu.rl.train.served_web import Place
+from webemu.rl.train.recipe import parse_recipe
+from webemu.rl.train.run import RunError, RunInputs, _copy_earlier_run, _last_checkpoint, _split_web, train
+from webemu.rl.train.served_web import ServedWeb
 from webemu.rl.train.step_log import read_steps
 
 RECIPE = """\
@@ -168,18 +168,18 @@ def test_a_finished_run_is_left_as_it_is(recipe: Path, whole: Path) -> None:
 
 
 def test_another_recipe_or_seed_or_stage_is_refused(whole: Path) -> None:
-    told, other = parse(NOISY), NOISY.replace("steps = 7", "steps = 8")
+    told, other = parse_recipe(NOISY), NOISY.replace("steps = 7", "steps = 8")
     before = state(whole)
     for text, seed, until, said in ((other, 0, "", "another recipe"), (NOISY, 1, "", "or seed"), (NOISY, 0, "x", "x")):
         with pytest.raises(RunError, match=said):
-            train(told, text, whole, seed, Given(), lambda *_: None, until)
+            train(told, text, whole, seed, RunInputs(), lambda *_: None, until)
     assert state(whole) == before
 
 
 def test_a_stage_is_where_a_run_stops(whole: Path, tmp_path: Path) -> None:
     out = begun(whole, tmp_path / "run")
     seen: list[str] = []
-    made = train(parse(NOISY), NOISY, out, 0, Given(), lambda stage, *_: seen.append(stage), "skills")
+    made = train(parse_recipe(NOISY), NOISY, out, 0, RunInputs(), lambda stage, *_: seen.append(stage), "skills")
     assert [one["stage"] for one in made] == ["skills"]
     assert seen == []
     assert not (out / "2-grpo").exists()
@@ -214,7 +214,7 @@ def test_a_run_killed_between_training_and_manifest_trains_no_further(whole: Pat
     (out / "2-grpo" / "manifest.json").unlink()
     shutil.rmtree(out / "2-grpo" / "model")
     seen: list[int] = []
-    train(parse(NOISY), NOISY, out, 0, Given(), lambda stage, step, _: seen.append(step))
+    train(parse_recipe(NOISY), NOISY, out, 0, RunInputs(), lambda stage, step, _: seen.append(step))
     assert seen == []
     assert manifest(out, "2-grpo")["model"] == manifest(whole, "2-grpo")["model"]
     assert [row["step"] for row in read_steps(out / "2-grpo")] == list(range(1, 8))
@@ -222,27 +222,27 @@ def test_a_run_killed_between_training_and_manifest_trains_no_further(whole: Pat
 
 def test_only_a_whole_checkpoint_is_gone_on_from(tmp_path: Path) -> None:
     """The trainer's state is the last of its files, and the curriculum is written after it."""
-    sft, grpo = parse(NOISY).stages
-    assert (_checkpoint(tmp_path, sft), _checkpoint(tmp_path, grpo)) == (0, 0)
+    sft, grpo = parse_recipe(NOISY).stages
+    assert (_last_checkpoint(tmp_path, sft), _last_checkpoint(tmp_path, grpo)) == (0, 0)
     for step in (2, 4, 6):
         (tmp_path / f"checkpoint-{step}").mkdir()
     for step in (2, 4):
         (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
     (tmp_path / "curriculum-2.json").touch()
-    assert (_checkpoint(tmp_path, sft), _checkpoint(tmp_path, grpo)) == (4, 2)
+    assert (_last_checkpoint(tmp_path, sft), _last_checkpoint(tmp_path, grpo)) == (4, 2)
 
 
 def test_what_is_held_out_of_one_file_is_not_learned() -> None:
     tasks = [
         Task(str(n), f"q{n}", ("a",), split=split) for n, split in enumerate(("train", "dev", "test", "", "train"))
     ]
-    web, away = _parted(Place("http://x.example", "s", tuple(tasks), Path("tasks.jsonl")))
+    web, away = _split_web(ServedWeb("http://x.example", "s", tuple(tasks), Path("tasks.jsonl")))
     assert [task.id for task in web.tasks] == ["0", "4"]
     assert [task.id for task in away.tasks] == ["1", "2"]
     for splits in ((), ("train",), ("test",), ("", "test")):
         some = tuple(Task("t", "q", ("a",), split=split) for split in splits)
         with pytest.raises(RunError, match="held-out tasks"):
-            _parted(Place("http://x.example", "s", some, Path("tasks.jsonl")))
+            _split_web(ServedWeb("http://x.example", "s", some, Path("tasks.jsonl")))
 
 
 def test_a_control_takes_over_what_came_before(tmp_path: Path) -> None:
@@ -254,8 +254,8 @@ def test_a_control_takes_over_what_came_before(tmp_path: Path) -> None:
         (before / name).mkdir()
         (before / name / "manifest.json").write_text(name)
     (out / "1-skills.unfinished").mkdir()
-    _take_over(before, out, parse(RECIPE.format(control="")))
+    _copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))
     assert sorted(path.name for path in out.iterdir()) == ["1-skills", "recipe.toml", "webs"]
     (out / "recipe.toml").write_text("# seed 1\nx")
     with pytest.raises(RunError, match="another recipe or seed"):
-        _take_over(before, out, parse(RECIPE.format(control="")))
+        _copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))

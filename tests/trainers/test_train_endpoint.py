@@ -20,9 +20,9 @@ import openai
 
 from tests.train.test_steps import qwen, small
 from tests.train.toy import WORDS
-from webemu.rl.arguments import tools
-from webemu.rl.train.run import _save
-from webemu.rl.train.served_web import Place
+from webemu.rl.arguments import list_tools
+from webemu.rl.train.run import _save_model
+from webemu.rl.train.served_web import ServedWeb
 
 COMMAND = [sys.executable, "-P", "-m", "webemu.emulator.cli"]
 ASKED = [{"role": "user", "content": "Key of Nem Sal"}]
@@ -32,7 +32,7 @@ ASKED = [{"role": "user", "content": "Key of Nem Sal"}]
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of an endpoint with random weights, saved and loaded again."""
     words, folder = WORDS[request.param](), tmp_path_factory.mktemp("model")
-    _save({"scratch": small, "qwen3": qwen}[request.param](words), words, folder)
+    _save_model({"scratch": small, "qwen3": qwen}[request.param](words), words, folder)
     command = [*COMMAND, "serve-model", str(folder), "--port", "0", "--name", "toy"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -46,7 +46,7 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_openais_client_is_answered(address: str) -> None:
     client = openai.OpenAI(base_url=address, api_key="none")
     assert [one.id for one in client.models.list()] == ["toy"]
-    made = client.chat.completions.create(model="toy", messages=ASKED, tools=list(tools(False)), max_tokens=7)
+    made = client.chat.completions.create(model="toy", messages=ASKED, tools=list(list_tools(False)), max_tokens=7)
     assert 0 < made.usage.completion_tokens <= 7 < made.usage.prompt_tokens
     assert made.choices[0].finish_reason in ("length", "stop", "tool_calls")
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_answered_is_a_bad_request(address: str, told: dict[str, 
         client.post("/chat/completions", body=told, cast_to=object)
 
 
-def test_webemu_eval_asks_it(address: str, toy: Place, tmp_path: Path) -> None:
+def test_webemu_eval_asks_it(address: str, toy: ServedWeb, tmp_path: Path) -> None:
     command = [*COMMAND, "eval", "--model", "toy", "--base-url", address, "--server", toy.server, "--quiet"]
     command += ["--tasks", str(toy.file), "--limit", "3", "--max-tokens", "8", "--out", str(tmp_path / "out")]
     command += ["--limits-json", '{"brief": true, "results": 3}']

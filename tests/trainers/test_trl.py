@@ -19,16 +19,16 @@ from tests.rl.contract import SEED, Case, case, expected
 from tests.rl.worlds import World
 from tests.trainers import tiny
 from webemu.rl.adapters import trl
-from webemu.rl.adapters.environment_config import Place
-from webemu.rl.arguments import tools
+from webemu.rl.adapters.environment_config import EnvironmentConfig
+from webemu.rl.arguments import list_tools
 from webemu.rl.state import Limits
 
 LIMITS = Limits(characters=300, retries=0)
 
 
 def test_the_schemas_are_the_episodes() -> None:
-    env = trl.AskingEnv(Place())
-    for tool in tools(has_user=True):
+    env = trl.AskingEnv(EnvironmentConfig())
+    for tool in list_tools(has_user=True):
         name = tool["function"]["name"]
         schema, wanted = get_json_schema(getattr(env, name))["function"], tool["function"]
         assert (schema["name"], schema["description"]) == (name, wanted["description"])
@@ -38,7 +38,7 @@ def test_the_schemas_are_the_episodes() -> None:
             assert (given["type"], given["description"]) == (law["type"], law["description"])
 
 
-def trained(folder: Path, place: Place, cases: list[Case]) -> tuple[GRPOTrainer, dict[str, list[Any]]]:
+def trained(folder: Path, place: EnvironmentConfig, cases: list[Case]) -> tuple[GRPOTrainer, dict[str, list[Any]]]:
     """One step over a group whose samples play the cases."""
     words, seen = tiny.tokenizer(), dict[str, list[Any]](rewards=[], completions=[])
 
@@ -63,9 +63,9 @@ def trained(folder: Path, place: Place, cases: list[Case]) -> tuple[GRPOTrainer,
         model=tiny.model(words, say),
         reward_funcs=[reward],
         args=config,
-        train_dataset=trl.dataset([cases[0].task], SEED),
+        train_dataset=trl.build_dataset([cases[0].task], SEED),
         processing_class=words,
-        environment_factory=trl.environments(place),
+        environment_factory=trl.environment_factories(place),
     )
     trainer.train()
     return trainer, seen
@@ -75,11 +75,11 @@ def test_a_step_of_grpo(world: World, tmp_path: Path) -> None:
     cases = [replace(case(world, name), limits=LIMITS) for name in ("by address", "wrong", "misuses", "uncited")]
     kept = tuple(call for call in cases[2].calls if call[1].get("page") != "2")  # transformers reads "2" as 2
     cases[2] = replace(cases[2], calls=kept)
-    place = Place(world.url, LIMITS)
+    place = EnvironmentConfig(world.url, LIMITS)
     before = {name: one.clone() for name, one in tiny.model(tiny.tokenizer(), lambda *_: "").named_parameters()}
     trainer, seen = trained(tmp_path, place, cases)
     for one, messages in zip(cases, seen["completions"], strict=True):
-        episode = place.episode()
+        episode = place.new_episode()
         question = episode.reset(one.task, SEED).text
         wanted = [episode.call(name, given).text for name, given in one.calls]
         assert [message["content"] for message in messages if message["role"] == "tool"] == wanted
@@ -97,7 +97,7 @@ def test_a_step_of_grpo(world: World, tmp_path: Path) -> None:
 
 def test_masked_episodes_teach_nothing(world: World, tmp_path: Path) -> None:
     cases = [case(world, "by address"), case(world, "uncited")]
-    trainer, seen = trained(tmp_path, Place("http://127.0.0.1:9", LIMITS), cases)
+    trainer, seen = trained(tmp_path, EnvironmentConfig("http://127.0.0.1:9", LIMITS), cases)
     assert seen["rewards"] == [None, None]
     log = trainer.state.log_history[0]
     assert log["reward"] is None

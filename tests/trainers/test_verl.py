@@ -20,8 +20,8 @@ from verl.tools.tool_registry import load_all_tools
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
 from webemu.rl.adapters import verl
-from webemu.rl.adapters.environment_config import leave
-from webemu.rl.arguments import tools
+from webemu.rl.adapters.environment_config import close_clients
+from webemu.rl.arguments import list_tools
 from webemu.rl.state import Limits
 
 FUNCTIONS = Path(verl.__file__).with_name("verl_functions.py")
@@ -40,7 +40,7 @@ def configured(folder: Path, url: str, one: Case) -> list[Any]:
     where = place(url, one)
     limits = {name: getattr(where.limits, name) for name in ("turns", "calls", "retries")}
     config = {"type": "native", "server": url, "limits": limits, "policy": where.policy}
-    named = [tool["function"]["name"] for tool in tools(has_user=True)]
+    named = [tool["function"]["name"] for tool in list_tools(has_user=True)]
     told = [{"class_name": "webemu.rl.adapters.verl.EpisodeTool", "config": config | {"tool": name}} for name in named]
     OmegaConf.save({"tools": told}, folder / "tools.yaml")
     return load_all_tools(str(folder / "tools.yaml"), None)
@@ -51,7 +51,7 @@ def by_verl(folder: Path, url: str, one: Case, cut: Any = lambda: None) -> Playe
 
 
 async def _by_verl(given: list[Any], one: Case, cut: Any) -> Played:
-    loop, row = loop_of(given), verl.rows([one.task], SEED)[0]
+    loop, row = loop_of(given), verl.build_rows([one.task], SEED)[0]
     data = AgentData(row["prompt"], [], [], None, None, {}, "r1", row["extra_info"]["tools_kwargs"])
     selected = {name: loop.tools[name] for name in row["extra_info"]["tool_selection"]}
     data._active_tools = selected
@@ -62,7 +62,7 @@ async def _by_verl(given: list[Any], one: Case, cut: Any) -> Played:
         if number == 0:
             cut()
     requests = (await verl._TRAJECTORIES[data]._episode.record()).requests
-    await leave()
+    await close_clients()
     assert not [tool._given for tool in given if tool._given]
     score = verl.compute_score("webemu", "", one.task.answers[0], {**row["extra_info"], **data.extra_fields})
     earned = json.loads(json.dumps(data.extra_fields["webemu"]))
@@ -100,12 +100,12 @@ def test_parallel_calls_of_a_turn_share_the_episode(world: World, tmp_path: Path
     one = case(world, "good")
 
     async def played() -> float:
-        loop, row = loop_of(configured(tmp_path, world.url, one)), verl.rows([one.task], SEED)[0]
+        loop, row = loop_of(configured(tmp_path, world.url, one)), verl.build_rows([one.task], SEED)[0]
         data = AgentData(row["prompt"], [], [], None, None, {}, "r1", row["extra_info"]["tools_kwargs"])
         given = [FunctionCall(name="search", arguments=json.dumps({"query": query})) for query in ("town", "river")]
         await asyncio.gather(*(loop._call_tool(call, data.tools_kwargs, data) for call in given))
         record = await verl._TRAJECTORIES[data]._episode.record()
-        await leave()
+        await close_clients()
         return len(record.requests)
 
     assert asyncio.run(played()) == 2
@@ -115,11 +115,11 @@ def test_verls_own_default_cuts_observations(world: World, tmp_path: Path) -> No
     one = case(world, "good")
 
     async def length() -> int:
-        loop, row = loop_of(configured(tmp_path, world.url, one), 256), verl.rows([one.task], SEED)[0]
+        loop, row = loop_of(configured(tmp_path, world.url, one), 256), verl.build_rows([one.task], SEED)[0]
         data = AgentData(row["prompt"], [], [], None, None, {}, "r1", row["extra_info"]["tools_kwargs"])
         call = FunctionCall(name="search", arguments=json.dumps(one.calls[0][1]))
         text = (await loop._call_tool(call, data.tools_kwargs, data))[0].text
-        await leave()
+        await close_clients()
         return len(text)
 
     assert asyncio.run(length()) < 300
@@ -143,7 +143,7 @@ def test_stateless_functions(world: World, monkeypatch: pytest.MonkeyPatch) -> N
     import importlib
 
     functions = importlib.import_module("_verl_function_tools_" + str(FUNCTIONS).replace("/", "_").replace(".", "_"))
-    extra = verl.rows([task])[0]["extra_info"]
+    extra = verl.build_rows([task])[0]["extra_info"]
     marks = {f"<answer>{task.answers[0]}</answer>": 1.0, f"<answer>{task.answers[0]} or Bob</answer>": 0.0, "": 0.0}
     for text, mark in marks.items():
         assert functions.compute_score("webemu", text, "", extra)["score"] == mark
@@ -156,7 +156,7 @@ def test_rows_travel_through_parquet(world: World, tmp_path: Path) -> None:
     from transformers import PreTrainedTokenizerFast
     from verl.utils.dataset.rl_dataset import RLHFDataset
 
-    given = verl.rows([case(world, "good").task, case(world, "asks").task], SEED)
+    given = verl.build_rows([case(world, "good").task, case(world, "asks").task], SEED)
     Dataset.from_list(given).to_parquet(str(tmp_path / "rows.parquet"))
     words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()))
     read = RLHFDataset(

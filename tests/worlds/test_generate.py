@@ -13,15 +13,15 @@ from selectolax.lexbor import LexborHTMLParser
 from warcio.archiveiterator import ArchiveIterator
 from warcio.recordloader import ArcWarcRecord
 
-from webemu.agent_client.questions import understand
+from webemu.agent_client.questions import parse_question
 from webemu.emulator.errors import SourceError
 from webemu.worlds import Summary, generate
-from webemu.worlds.invent import invent
-from webemu.worlds.names import Register
-from webemu.worlds.places import _numbered
-from webemu.worlds.site_directory import GAZETTEER, draw_atlas
-from webemu.worlds.sites.encyclopedia import LEXICON, infobox
-from webemu.worlds.tasks import DEMO, OTHERS
+from webemu.worlds.invent import invent_graph
+from webemu.worlds.names import NameRegistry
+from webemu.worlds.places import _numbered_variant
+from webemu.worlds.site_directory import GAZETTEER_HOST, assign_addresses
+from webemu.worlds.sites.encyclopedia import LEXICON_HOST, render_infobox
+from webemu.worlds.tasks import DEMO_TEMPLATES, OTHER_TEMPLATES
 
 PAGES = 600
 
@@ -83,7 +83,7 @@ def test_records_are_as_common_crawl_writes_them(web: tuple[Path, Summary], reco
     triples = [kinds[n : n + 3] for n in range(0, len(kinds), 3)]
     assert {(a, c) for a, _, c in triples} == {("request", "metadata")}
     assert {b for _, b, _ in triples} == {"response", "revisit"}
-    assert len(triples) == web[1].visits
+    assert len(triples) == web[1].captures
     statuses: dict[str, set[str]] = {}
     for seen in records:
         if seen.kind in ("response", "revisit"):
@@ -138,13 +138,13 @@ def test_revisits_repeat_what_was_captured(web: tuple[Path, Summary]) -> None:
 def test_tasks_are_understood_and_their_answers_stand_on_the_page(
     web: tuple[Path, Summary], records: list[Seen]
 ) -> None:
-    bodies = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and LEXICON in seen.url}
+    bodies = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and LEXICON_HOST in seen.url}
     tasks = [json.loads(line) for line in (web[0] / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [task["id"] for task in tasks[:12]] == [f"demo-{n:02d}" for n in range(1, 13)]
     assert len({task["question"] for task in tasks}) == len(tasks) == web[1].tasks
-    assert {task["recipe"] for task in tasks} == {" > ".join(form.path) for form in (*DEMO, *OTHERS)}
+    assert {task["recipe"] for task in tasks} == {" > ".join(form.path) for form in (*DEMO_TEMPLATES, *OTHER_TEMPLATES)}
     for task in tasks:
-        assert understand(task["question"]), task["question"]
+        assert parse_question(task["question"]), task["question"]
         assert task["answers"][0] == task["evidence"][-1]["value"]
         for place in task["evidence"]:
             text = " ".join(LexborHTMLParser(bodies[place["url"]]).text(separator=" ").split())
@@ -162,12 +162,12 @@ def test_the_graph_names_pages_that_exist(web: tuple[Path, Summary], records: li
 
 
 def test_an_early_capture_names_the_mayor_of_that_day(records: list[Seen]) -> None:
-    atlas = draw_atlas(invent(7, 600), 40)
+    atlas = assign_addresses(invent_graph(7, 600), 40)
     town = next(town for town in atlas.graph.towns if town.former_mayor >= 0)
     old, new = atlas.graph.people[town.former_mayor].name, atlas.graph.people[town.mayor].name
-    assert old in infobox(atlas, town, True)
-    assert new not in infobox(atlas, town, True)
-    assert new in infobox(atlas, town, False)
+    assert old in render_infobox(atlas, town, True)
+    assert new not in render_infobox(atlas, town, True)
+    assert new in render_infobox(atlas, town, False)
 
 
 def test_it_overwrites_nothing_that_is_no_generated_web(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_it_overwrites_nothing_that_is_no_generated_web(tmp_path: Path) -> None:
 
 def test_an_old_edition_says_what_was_so_in_its_day(web: tuple[Path, Summary], records: list[Seen]) -> None:
     """Its pages are dated, state what the graph has for that day, and differ from the encyclopedia."""
-    pages = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and GAZETTEER in seen.url}
+    pages = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and GAZETTEER_HOST in seen.url}
     lines = [json.loads(line) for line in (web[0] / "graph.jsonl").read_text(encoding="utf-8").splitlines()]
     old = [line for line in lines if "as_of" in line]
     assert {line["relation"] for line in old} == {"mayor_2018", "population_2011", "employees_2018", "students_2018"}
@@ -199,7 +199,7 @@ def test_an_old_edition_says_what_was_so_in_its_day(web: tuple[Path, Summary], r
 
 
 def test_series_are_in_the_graph_as_their_pages_have_them(web: tuple[Path, Summary], records: list[Seen]) -> None:
-    bodies = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and LEXICON in seen.url}
+    bodies = {seen.url: seen.body.decode() for seen in records if seen.kind == "response" and LEXICON_HOST in seen.url}
     lines = [json.loads(line) for line in (web[0] / "graph.jsonl").read_text(encoding="utf-8").splitlines()]
     series = [line for line in lines if line.get("relation", "").startswith(("winner_", "visitors_", "population_"))]
     assert {line["label"] for line in series} >= {"1991", "2012", "2018", "2024"}
@@ -213,12 +213,12 @@ def test_series_are_in_the_graph_as_their_pages_have_them(web: tuple[Path, Summa
 @pytest.mark.parametrize("pages", [400, 800, 1300])
 def test_no_two_entities_have_one_title(pages: int) -> None:
     """With 800 pages there are five regions, the number of places between a town and its namesake."""
-    titles = [entity.title for entity in invent(3, pages).entities()]
+    titles = [entity.title for entity in invent_graph(3, pages).list_entities()]
     assert len(set(titles)) == len(titles)
 
 
 def test_there_are_names_for_webs_of_any_size() -> None:
-    register = Register()
-    names = {register.take(lambda: "Calva", _numbered).casefold() for _ in range(900)}
+    register = NameRegistry()
+    names = {register.draw_unique(lambda: "Calva", _numbered_variant).casefold() for _ in range(900)}
     assert len(names) == 900
     assert all("calva" in name for name in names)

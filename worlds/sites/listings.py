@@ -6,16 +6,24 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from webemu.worlds.facts import number
+from webemu.worlds.facts import format_number
 from webemu.worlds.graph import Company, Person, Town
-from webemu.worlds.names import family, slug
-from webemu.worlds.places import tongue_of
-from webemu.worlds.prose import Voice, paragraph
-from webemu.worlds.seeded_random import dice
-from webemu.worlds.site_directory import DIRECTORY, HOMEPAGES, JOBS, LEXICON, Atlas, anchor, some_towns
-from webemu.worlds.sites.common import common, paged
-from webemu.worlds.templates import bullets, page, table
-from webemu.worlds.web import Leaf, Site
+from webemu.worlds.names import invent_family_name, slugify
+from webemu.worlds.places import syllable_set_of
+from webemu.worlds.prose import SentencePicker, render_paragraph
+from webemu.worlds.seeded_random import seeded_rng
+from webemu.worlds.site_directory import (
+    HOMEPAGES_HOST,
+    JOBS_HOST,
+    LEXICON_HOST,
+    LOCAL_PAGES_HOST,
+    SiteDirectory,
+    draw_towns,
+    render_link,
+)
+from webemu.worlds.sites.common import list_common_pages, list_paged
+from webemu.worlds.templates import render_list, render_page, render_table
+from webemu.worlds.web import Site, SitePage
 
 TRADES = (
     "Bakery",
@@ -43,7 +51,7 @@ STREETS = (
     "Old Ramparts",
     "Tannery Row",
 )
-POSTS = (
+JOB_TITLES = (
     "toolmaker",
     "night porter",
     "bookkeeper",
@@ -57,7 +65,7 @@ POSTS = (
     "cook",
     "surveyor",
 )
-OFFERS = (
+OFFER_SENTENCES = (
     "[Full|Part] time, to start in [January|spring].",
     "You like [order|people|early mornings].",
     "We offer a [warm canteen|bicycle|season ticket].",
@@ -76,7 +84,7 @@ HOBBIES = (
     "bell towers",
     "moths",
 )
-PRIVATE = (
+HOMEPAGE_SENTENCES = (
     "Willkommen! Welcome! Bienvenue!",
     "I have collected {hobby} since {year}.",
     "This page is best viewed with your own eyes.",
@@ -88,157 +96,173 @@ PRIVATE = (
 )
 
 
-def listings(atlas: Atlas) -> list[Site]:
+def build_listings(directory: SiteDirectory) -> list[Site]:
     """Return the sites of the local directory, the job board and the homepages."""
-    return [_local(atlas), _jobs(atlas), _homepages(atlas)]
+    return [_build_local_pages(directory), _build_job_board(directory), _build_homepages(directory)]
 
 
-def _local(atlas: Atlas) -> Site:
+def _build_local_pages(directory: SiteDirectory) -> Site:
     nav = (("/", "Towns"), ("/add", "Add an entry"))
-    return Site(DIRECTORY, "The Local Pages", "plain", "Who is where", partial(_entries, atlas), nav, "#008000", "Microsoft-IIS/8.5", dead=("/fax",), gone=("/yellow",),
-                moved=(("/index.asp", "/", 301),))  # fmt: skip
+    return Site(LOCAL_PAGES_HOST, "The Local Pages", "plain", "Who is where", partial(_list_local_pages, directory), nav, "#008000", "Microsoft-IIS/8.5", not_found_paths=("/fax",), gone_paths=("/yellow",),
+                redirects=(("/index.asp", "/", 301),))  # fmt: skip
 
 
-def _entries(atlas: Atlas, site: Site) -> Iterator[Leaf]:
-    towns = some_towns(atlas, "local", 60)
-    items = [partial(anchor, f"/{slug(town.title)}", town.title) for town in towns]
-    yield from paged(site, "/", site.name, items, 40)
+def _list_local_pages(directory: SiteDirectory, site: Site) -> Iterator[SitePage]:
+    towns = draw_towns(directory, "local", 60)
+    items = [partial(render_link, f"/{slugify(town.title)}", town.title) for town in towns]
+    yield from list_paged(site, "/", site.name, items, 40)
     for town in towns:
-        yield Leaf(f"/{slug(town.title)}", partial(_trades, atlas, town, site), "2022-08-08")
-    yield Leaf(
+        yield SitePage(f"/{slugify(town.title)}", partial(_render_trades, directory, town, site), "2022-08-08")
+    yield SitePage(
         "/add",
         partial(
-            page,
+            render_page,
             site,
             f"Add an entry - {site.name}",
-            f"<h1>Add an entry</h1>\n<p>Send a postcard, or a {anchor('/fax', 'fax')}.</p>\n",
+            f"<h1>Add an entry</h1>\n<p>Send a postcard, or a {render_link('/fax', 'fax')}.</p>\n",
         ),
         "2016-02-02",
     )
-    yield from common(site)
+    yield from list_common_pages(site)
 
 
-def _trades(atlas: Atlas, town: Town, site: Site) -> str:
-    rng = dice(atlas.graph.seed, "trades", town.key)
-    tongue = tongue_of(town.country)
+def _render_trades(directory: SiteDirectory, town: Town, site: Site) -> str:
+    rng = seeded_rng(directory.graph.seed, "trades", town.key)
+    syllables = syllable_set_of(town.country)
     rows = [
         (
-            escape(f"{family(rng, tongue)} {trade}"),
+            escape(f"{invent_family_name(rng, syllables)} {trade}"),
             f"{rng.choice(STREETS)} {rng.randint(1, 99)}",
             f"0{rng.randint(200, 999)} {rng.randint(10000, 99999)}",
         )
         for trade in rng.sample(TRADES, 8)
     ]
-    firms = [atlas.graph.companies[n] for n in atlas.firms_in.get(town.key, ())]
-    rows += [(anchor(atlas.wiki(firm), firm.name), escape(firm.industry), "by letter") for firm in firms]
-    return page(
+    companies = [directory.graph.companies[n] for n in directory.companies_in.get(town.key, ())]
+    rows += [
+        (render_link(directory.wiki_url(company), company.name), escape(company.industry), "by letter")
+        for company in companies
+    ]
+    return render_page(
         site,
         f"{town.title} - {site.name}",
-        f"<h1>{escape(town.title)}</h1>\n" + table(("Name", "Address", "Telephone"), rows),
+        f"<h1>{escape(town.title)}</h1>\n" + render_table(("Name", "Address", "Telephone"), rows),
     )
 
 
-def _jobs(atlas: Atlas) -> Site:
+def _build_job_board(directory: SiteDirectory) -> Site:
     nav = (("/", "Jobs"), ("/employers", "Employers"))
-    return Site(JOBS, "Workbench Jobs", "office", "Work that has a smell", partial(_offers, atlas), nav, "#5a3e7a", "openresty", dead=("/job/0-expired",), gone=("/app",),
-                moved=(("/jobs", "/", 301),), broken=(("/alerts", 504),), disallow=("/apply/",))  # fmt: skip
+    return Site(JOBS_HOST, "Workbench Jobs", "office", "Work that has a smell", partial(_list_job_pages, directory), nav, "#5a3e7a", "openresty", not_found_paths=("/job/0-expired",), gone_paths=("/app",),
+                redirects=(("/jobs", "/", 301),), failing_paths=(("/alerts", 504),), disallowed_prefixes=("/apply/",))  # fmt: skip
 
 
-def _offers(atlas: Atlas, site: Site) -> Iterator[Leaf]:
-    companies = atlas.graph.companies
-    firms = [
+def _list_job_pages(directory: SiteDirectory, site: Site) -> Iterator[SitePage]:
+    companies = directory.graph.companies
+    hiring_companies = [
         companies[k]
         for k in sorted(
-            dice(atlas.graph.seed, "jobs").sample(
-                range(len(companies)), min(len(companies), max(6, round(50 * atlas.scale)))
+            seeded_rng(directory.graph.seed, "jobs").sample(
+                range(len(companies)), min(len(companies), max(6, round(50 * directory.scale)))
             )
         )
     ]
-    jobs = [(f"/job/{n + 1}-{slug(_post(firm))}", firm) for n, firm in enumerate(firms)]
-    items = [partial(_job_link, path, firm) for path, firm in jobs]
-    yield from paged(site, "/", "Open positions", items, 25, "2024-12-02")
-    for path, firm in jobs:
-        yield Leaf(path, partial(_job, atlas, firm, site), f"2024-{dice(firm.key, 'posted').randint(8, 11):02d}-20")
-    employers = bullets(anchor(atlas.wiki(firm), firm.name) for firm in firms)
-    yield Leaf(
+    jobs = [
+        (f"/job/{n + 1}-{slugify(_draw_job_title(company))}", company) for n, company in enumerate(hiring_companies)
+    ]
+    items = [partial(_render_job_link, path, company) for path, company in jobs]
+    yield from list_paged(site, "/", "Open positions", items, 25, "2024-12-02")
+    for path, company in jobs:
+        yield SitePage(
+            path,
+            partial(_render_job, directory, company, site),
+            f"2024-{seeded_rng(company.key, 'posted').randint(8, 11):02d}-20",
+        )
+    employer_links = render_list(render_link(directory.wiki_url(company), company.name) for company in hiring_companies)
+    yield SitePage(
         "/employers",
         partial(
-            page,
+            render_page,
             site,
             f"Employers - {site.name}",
-            f"<h1>Employers</h1>\n{employers}<p>{anchor('/job/0-expired', 'Expired offers')} · {anchor('/alerts', 'Alerts')}</p>\n",
+            f"<h1>Employers</h1>\n{employer_links}<p>{render_link('/job/0-expired', 'Expired offers')} · {render_link('/alerts', 'Alerts')}</p>\n",
         ),
         "2024-12-02",
     )
-    yield from common(site)
+    yield from list_common_pages(site)
 
 
-def _post(firm: Company) -> str:
-    return dice(firm.key, "post").choice(POSTS)
+def _draw_job_title(company: Company) -> str:
+    return seeded_rng(company.key, "post").choice(JOB_TITLES)
 
 
-def _job_link(path: str, firm: Company) -> str:
-    return f"{anchor(path, _post(firm).capitalize())}, {escape(firm.name)}"
+def _render_job_link(path: str, company: Company) -> str:
+    return f"{render_link(path, _draw_job_title(company).capitalize())}, {escape(company.name)}"
 
 
-def _job(atlas: Atlas, firm: Company, site: Site) -> str:
-    voice, town = Voice(dice(atlas.graph.seed, "job", firm.key)), atlas.graph.towns[firm.town]
-    title = f"{_post(firm).capitalize()} ({town.name})"
-    said = voice.some(OFFERS, 4, 5, industry=firm.industry)
-    about = f"{escape(firm.name)} works in {firm.industry} and employs {number(firm.employees)} people."
-    return page(
+def _render_job(directory: SiteDirectory, company: Company, site: Site) -> str:
+    picker, town = (
+        SentencePicker(seeded_rng(directory.graph.seed, "job", company.key)),
+        directory.graph.towns[company.town],
+    )
+    title = f"{_draw_job_title(company).capitalize()} ({town.name})"
+    sentences = picker.pick_several(OFFER_SENTENCES, 4, 5, industry=company.industry)
+    about = f"{escape(company.name)} works in {company.industry} and employs {format_number(company.employees)} people."
+    return render_page(
         site,
-        f"{title} at {firm.name} - {site.name}",
-        f"<h1>{escape(title)}</h1>\n{paragraph(about)}{paragraph(*said)}<p>{anchor(atlas.wiki(firm), 'About the employer')}</p>\n",
+        f"{title} at {company.name} - {site.name}",
+        f"<h1>{escape(title)}</h1>\n{render_paragraph(about)}{render_paragraph(*sentences)}<p>{render_link(directory.wiki_url(company), 'About the employer')}</p>\n",
     )
 
 
-def _homepages(atlas: Atlas) -> Site:
+def _build_homepages(directory: SiteDirectory) -> Site:
     nav = (("/", "All pages"),)
     return Site(
-        HOMEPAGES,
+        HOMEPAGES_HOST,
         "Brightpost Homepages",
         "plain",
         "Your place on the net",
-        partial(_private, atlas),
+        partial(_list_homepages, directory),
         nav,
         "#800080",
         "Apache/1.3.42",
-        dead=("/~nobody/",),
-        gone=("/~closed/",),
+        not_found_paths=("/~nobody/",),
+        gone_paths=("/~closed/",),
     )
 
 
-def _private(atlas: Atlas, site: Site) -> Iterator[Leaf]:
-    people = [person for person in atlas.graph.people if not person.died]
-    owners = dice(atlas.graph.seed, "homepages").sample(people, min(len(people), max(6, round(24 * atlas.scale))))
-    links = bullets(anchor(f"/~{slug(owner.title)}/", f"~{slug(owner.title)}") for owner in owners)
-    yield Leaf(
+def _list_homepages(directory: SiteDirectory, site: Site) -> Iterator[SitePage]:
+    people = [person for person in directory.graph.people if not person.death_year]
+    owners = seeded_rng(directory.graph.seed, "homepages").sample(
+        people, min(len(people), max(6, round(24 * directory.scale)))
+    )
+    links = render_list(render_link(f"/~{slugify(owner.title)}/", f"~{slugify(owner.title)}") for owner in owners)
+    yield SitePage(
         "/",
-        partial(page, site, site.name, f"<h1>{site.name}</h1>\n{links}<p>{anchor('/~nobody/', '~nobody')}</p>\n"),
+        partial(
+            render_page, site, site.name, f"<h1>{site.name}</h1>\n{links}<p>{render_link('/~nobody/', '~nobody')}</p>\n"
+        ),
         "2009-09-09",
     )
     for n, owner in enumerate(owners):
         # In turn; the header does not name the charset (`omits_charset`), so readers must look into the page.
         charset = ("windows-1252", "utf-8", "iso-8859-15")[n % 3]
-        yield Leaf(
-            f"/~{slug(owner.title)}/",
-            partial(_homepage, atlas, owner, charset, site),
-            f"{dice(owner.key, 'page').randint(2001, 2012)}-05-01",
+        yield SitePage(
+            f"/~{slugify(owner.title)}/",
+            partial(_render_homepage, directory, owner, charset, site),
+            f"{seeded_rng(owner.key, 'page').randint(2001, 2012)}-05-01",
             charset=charset,
-            quiet=True,
+            omits_charset=True,
         )
-    yield from common(site)
+    yield from list_common_pages(site)
 
 
-def _homepage(atlas: Atlas, owner: Person, charset: str, site: Site) -> str:
-    voice = Voice(dice(atlas.graph.seed, "homepage", owner.key))
-    rng = voice.rng
+def _render_homepage(directory: SiteDirectory, owner: Person, charset: str, site: Site) -> str:
+    picker = SentencePicker(seeded_rng(directory.graph.seed, "homepage", owner.key))
+    rng = picker.rng
     slots = {
         "hobby": rng.choice(HOBBIES),
         "year": rng.randint(1994, 2009),
-        "town": escape(atlas.graph.towns[owner.birthplace].name),
+        "town": escape(directory.graph.towns[owner.birthplace].name),
         "cat": rng.choice(("Müsli", "Öl", "Señor", "Crème")),
     }
-    main = f"<h1>{escape(owner.name)}</h1>\n{paragraph(*voice.some(PRIVATE, 4, 6, **slots))}<p>My town in the {anchor(atlas.wiki(atlas.graph.towns[owner.birthplace]), 'encyclopedia')} of {LEXICON}.</p>\n"
-    return page(site, f"Homepage of {owner.name}", main, charset=charset)
+    content = f"<h1>{escape(owner.name)}</h1>\n{render_paragraph(*picker.pick_several(HOMEPAGE_SENTENCES, 4, 6, **slots))}<p>My town in the {render_link(directory.wiki_url(directory.graph.towns[owner.birthplace]), 'encyclopedia')} of {LEXICON_HOST}.</p>\n"
+    return render_page(site, f"Homepage of {owner.name}", content, charset=charset)

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from functools import partial
 from html import escape
 
-from webemu.worlds.facts import number
+from webemu.worlds.facts import format_number
 from webemu.worlds.graph import Company, Product, University
-from webemu.worlds.names import slug
-from webemu.worlds.prose import Voice, long_date, paragraph
-from webemu.worlds.seeded_random import dice
-from webemu.worlds.site_directory import SHOP, Atlas, anchor
-from webemu.worlds.sites.common import common
-from webemu.worlds.stories import TOPICS
-from webemu.worlds.templates import bullets, page, table
-from webemu.worlds.web import Leaf, Site
+from webemu.worlds.names import slugify
+from webemu.worlds.prose import SentencePicker, format_long_date, render_paragraph
+from webemu.worlds.seeded_random import seeded_rng
+from webemu.worlds.site_directory import SHOP_HOST, SiteDirectory, render_link
+from webemu.worlds.sites.common import list_common_pages
+from webemu.worlds.stories import RESEARCH_TOPICS
+from webemu.worlds.templates import render_list, render_page, render_table
+from webemu.worlds.web import Site, SitePage
 
 SLOGANS = (
     "Made to be repaired",
@@ -25,20 +25,20 @@ SLOGANS = (
     "Built by hand, tested by weather",
     "Less, but longer",
 )
-PITCH = (
+PITCH_SENTENCES = (
     "We build {industry} that our grandchildren will still use.", "Every screw can be reached with a normal driver.", "Our workshop in {town} is open to visitors on the last Friday of the month.",
     "We answer letters, even angry ones.", "What we cannot repair we take back.", "Our dealers are trained in our own workshop.", "We publish the plans of all models older than ten years.",
     "Half of our apprentices stay with us for good.", "There is no marketing department.",
 )  # fmt: skip
 
 
-def firms(atlas: Atlas) -> list[Site]:
+def build_company_sites(directory: SiteDirectory) -> list[Site]:
     """Return the sites of the companies that have one."""
-    return [_firm(atlas, atlas.graph.companies[n]) for n in atlas.site_companies]
+    return [_build_company_site(directory, directory.graph.companies[n]) for n in directory.companies_with_site]
 
 
-def _firm(atlas: Atlas, company: Company) -> Site:
-    rng, town = dice(atlas.graph.seed, "firm site", company.key), atlas.graph.towns[company.town]
+def _build_company_site(directory: SiteDirectory, company: Company) -> Site:
+    rng, town = seeded_rng(directory.graph.seed, "firm site", company.key), directory.graph.towns[company.town]
     nav = (
         ("/", "Home"),
         ("/products", "Products"),
@@ -47,108 +47,118 @@ def _firm(atlas: Atlas, company: Company) -> Site:
         ("/careers", "Careers"),
     )
     return Site(
-        atlas.firm(company).removeprefix("https://"), company.name, "firm", rng.choice(SLOGANS).format(year=company.founded, town=town.name),
-        partial(_leaves, atlas, company), nav, rng.choice(("#a33a2c", "#226677", "#446622", "#553388", "#b07010")), "cloudflare",
-        dead=("/downloads/catalogue-2016",), moved=(("/about-us", "/company", 301), ("/shop", f"https://{SHOP}/", 302)),
+        directory.company_url(company).removeprefix("https://"), company.name, "firm", rng.choice(SLOGANS).format(year=company.founding_year, town=town.name),
+        partial(_list_pages, directory, company), nav, rng.choice(("#a33a2c", "#226677", "#446622", "#553388", "#b07010")), "cloudflare",
+        not_found_paths=("/downloads/catalogue-2016",), redirects=(("/about-us", "/company", 301), ("/shop", f"https://{SHOP_HOST}/", 302)),
     )  # fmt: skip
 
 
-def _leaves(atlas: Atlas, company: Company, site: Site) -> Iterator[Leaf]:
-    yield Leaf("/", partial(_home, atlas, company, site), "2024-11-02")
-    yield Leaf("/company", partial(_company, atlas, company, site), "2024-03-12")
-    yield Leaf("/products", partial(_range, atlas, company, site), "2024-09-30")
-    for n in atlas.products.get(company.key, []):
-        product = atlas.graph.products[n]
-        yield Leaf(_item_path(product), partial(_item, atlas, product, site), f"{product.introduced}-06-01")
-    yield Leaf("/news", partial(_news, atlas, company, site), "2024-11-11")
-    yield Leaf("/careers", partial(_careers, atlas, company, site), "2024-11-14")
-    yield from common(site)
+def _list_pages(directory: SiteDirectory, company: Company, site: Site) -> Iterator[SitePage]:
+    yield SitePage("/", partial(_render_home, directory, company, site), "2024-11-02")
+    yield SitePage("/company", partial(_render_company, directory, company, site), "2024-03-12")
+    yield SitePage("/products", partial(_render_products, directory, company, site), "2024-09-30")
+    for n in directory.products_of.get(company.key, []):
+        product = directory.graph.products[n]
+        yield SitePage(
+            _item_path(product),
+            partial(_render_product, directory, product, site),
+            f"{product.introduction_year}-06-01",
+        )
+    yield SitePage("/news", partial(_render_news, directory, company, site), "2024-11-11")
+    yield SitePage("/careers", partial(_render_careers, directory, company, site), "2024-11-14")
+    yield from list_common_pages(site)
 
 
 def _item_path(product: Product) -> str:
-    return f"/products/{slug(product.name)}"
+    return f"/products/{slugify(product.name)}"
 
 
-def _home(atlas: Atlas, company: Company, site: Site) -> str:
-    voice, town = Voice(dice(atlas.graph.seed, site.host, "home")), atlas.graph.towns[company.town]
-    pitch = voice.some(PITCH, 4, 6, industry=company.industry, town=escape(town.name))
-    main = (
-        f"<h1>{escape(company.name)}</h1>\n"
-        + paragraph(*pitch[:2])
-        + paragraph(*pitch[2:])
-        + f"<p>{anchor('/products', 'See our products')} or {anchor('/downloads/catalogue-2016', 'download the catalogue')}.</p>\n"
+def _render_home(directory: SiteDirectory, company: Company, site: Site) -> str:
+    picker, town = (
+        SentencePicker(seeded_rng(directory.graph.seed, site.host, "home")),
+        directory.graph.towns[company.town],
     )
-    return page(site, f"{company.name} – {site.tagline}", main)
+    pitch = picker.pick_several(PITCH_SENTENCES, 4, 6, industry=company.industry, town=escape(town.name))
+    content = (
+        f"<h1>{escape(company.name)}</h1>\n"
+        + render_paragraph(*pitch[:2])
+        + render_paragraph(*pitch[2:])
+        + f"<p>{render_link('/products', 'See our products')} or {render_link('/downloads/catalogue-2016', 'download the catalogue')}.</p>\n"
+    )
+    return render_page(site, f"{company.name} – {site.tagline}", content)
 
 
-def _company(atlas: Atlas, company: Company, site: Site) -> str:
-    graph = atlas.graph
+def _render_company(directory: SiteDirectory, company: Company, site: Site) -> str:
+    graph = directory.graph
     founder, town = graph.people[company.founder], graph.towns[company.town]
-    voice = Voice(dice(graph.seed, site.host, "company"))
+    picker = SentencePicker(seeded_rng(graph.seed, site.host, "company"))
     story = (
         "{founder} founded {name} in {year}[ with borrowed money| in a shed behind the station|].", "{name} was founded in {year} by {founder}.",
     )  # fmt: skip
-    slots = {"founder": escape(founder.name), "name": escape(company.name), "year": company.founded}
+    slots = {"founder": escape(founder.name), "name": escape(company.name), "year": company.founding_year}
     rows = [
-        ("Founded", str(company.founded)),
+        ("Founded", str(company.founding_year)),
         ("Founder", escape(founder.name)),
         ("Headquarters", escape(town.name)),
-        ("Employees", number(company.employees)),
+        ("Employees", format_number(company.employees)),
         ("Field", company.industry),
     ]
-    main = "<h1>The company</h1>\n" + paragraph(
-        voice.say(story, **slots),
-        f"Today {number(company.employees)} people work for us, most of them at our headquarters in {escape(town.name)}.",
+    content = "<h1>The company</h1>\n" + render_paragraph(
+        picker.pick(story, **slots),
+        f"Today {format_number(company.employees)} people work for us, most of them at our headquarters in {escape(town.name)}.",
     )
-    main += table(("", ""), rows) + paragraph(
-        *voice.some(PITCH, 1, 2, industry=company.industry, town=escape(town.name))
+    content += render_table(("", ""), rows) + render_paragraph(
+        *picker.pick_several(PITCH_SENTENCES, 1, 2, industry=company.industry, town=escape(town.name))
     )
-    return page(site, f"The company - {company.name}", main)
+    return render_page(site, f"The company - {company.name}", content)
 
 
-def _range(atlas: Atlas, company: Company, site: Site) -> str:
-    products = [atlas.graph.products[n] for n in atlas.products.get(company.key, [])]
-    items = bullets(
-        f"{anchor(_item_path(product), product.name)}, {product.what}, since {product.introduced}"
+def _render_products(directory: SiteDirectory, company: Company, site: Site) -> str:
+    products = [directory.graph.products[n] for n in directory.products_of.get(company.key, [])]
+    items = render_list(
+        f"{render_link(_item_path(product), product.name)}, {product.product_type}, since {product.introduction_year}"
         for product in products
     )
-    return page(
+    return render_page(
         site, f"Products - {company.name}", f"<h1>Products</h1>\n{items or '<p>Our range is being renewed.</p>'}"
     )
 
 
-def _item(atlas: Atlas, product: Product, site: Site) -> str:
-    rng = dice(atlas.graph.seed, "item", product.key)
+def _render_product(directory: SiteDirectory, product: Product, site: Site) -> str:
+    rng = seeded_rng(directory.graph.seed, "item", product.key)
     rows = [
-        ("Type", product.what),
-        ("Introduced", str(product.introduced)),
+        ("Type", product.product_type),
+        ("Introduced", str(product.introduction_year)),
         ("Weight", f"{rng.uniform(0.2, 14):.1f} kg"),
         ("Warranty", f"{rng.randint(2, 10)} years"),
         ("Article no.", str(rng.randint(10000, 99999))),
     ]
-    main = (
-        f"<h1>{escape(product.name)}</h1>\n<p>The {escape(product.name)} has been part of our range since {product.introduced}.</p>\n"
-        + table(("Data", ""), rows)
+    content = (
+        f"<h1>{escape(product.name)}</h1>\n<p>The {escape(product.name)} has been part of our range since {product.introduction_year}.</p>\n"
+        + render_table(("Data", ""), rows)
     )
-    return page(
+    return render_page(
         site,
         f"{product.name} - {site.name}",
-        main + f"<p>Buy it at {anchor(f'https://{SHOP}/item/{slug(product.name)}', 'Hearth & Spoke')}.</p>\n",
+        content
+        + f"<p>Buy it at {render_link(f'https://{SHOP_HOST}/item/{slugify(product.name)}', 'Hearth & Spoke')}.</p>\n",
     )
 
 
-def _news(atlas: Atlas, company: Company, site: Site) -> str:
-    stories = [atlas.stories[n] for n in atlas.about.get(company.key, [])[:10]]
-    items = bullets(f"{long_date(story.day)}: {anchor(atlas.story_url(story), story.headline)}" for story in stories)
-    return page(
+def _render_news(directory: SiteDirectory, company: Company, site: Site) -> str:
+    stories = [directory.stories[n] for n in directory.stories_about.get(company.key, [])[:10]]
+    items = render_list(
+        f"{format_long_date(story.day)}: {render_link(directory.story_url(story), story.headline)}" for story in stories
+    )
+    return render_page(
         site,
         f"News - {company.name}",
         "<h1>In the news</h1>\n" + (items if stories else "<p>No news is good news.</p>\n"),
     )
 
 
-def _careers(atlas: Atlas, company: Company, site: Site) -> str:
-    rng = dice(atlas.graph.seed, site.host, "careers")
+def _render_careers(directory: SiteDirectory, company: Company, site: Site) -> str:
+    rng = seeded_rng(directory.graph.seed, site.host, "careers")
     jobs = rng.sample(
         (
             "toolmaker",
@@ -161,20 +171,24 @@ def _careers(atlas: Atlas, company: Company, site: Site) -> str:
         ),
         3,
     )
-    main = (
+    content = (
         "<h1>Careers</h1>\n"
-        + paragraph("We are looking for people who like to finish things.", "Letters of application may be short.")
-        + bullets(f"{job.capitalize()} (full time)" for job in jobs)
+        + render_paragraph(
+            "We are looking for people who like to finish things.", "Letters of application may be short."
+        )
+        + render_list(f"{job.capitalize()} (full time)" for job in jobs)
     )
-    return page(site, f"Careers - {company.name}", main)
+    return render_page(site, f"Careers - {company.name}", content)
 
 
-def universities(atlas: Atlas) -> list[Site]:
+def build_university_sites(directory: SiteDirectory) -> list[Site]:
     """Return the sites of the universities that have one."""
-    return [_university(atlas, atlas.graph.universities[n]) for n in atlas.schools]
+    return [
+        _build_university_site(directory, directory.graph.universities[n]) for n in directory.universities_with_site
+    ]
 
 
-def _university(atlas: Atlas, school: University) -> Site:
+def _build_university_site(directory: SiteDirectory, university: University) -> Site:
     nav = (
         ("/", "Home"),
         ("/people", "People"),
@@ -183,70 +197,85 @@ def _university(atlas: Atlas, school: University) -> Site:
         ("/rectorate", "Rectorate"),
     )
     return Site(
-        atlas.school(school).removeprefix("https://"), school.name, "office", f"Teaching and research since {school.established}", partial(_campus, atlas, school), nav,
-        "#6a1b2a", "Apache/2.4.57 (Debian)", dead=("/~guest/index.html",), moved=(("/staff", "/people", 301),), disallow=("/cgi-bin/",),
+        directory.university_url(university).removeprefix("https://"), university.name, "office", f"Teaching and research since {university.founding_year}", partial(_list_university_pages, directory, university), nav,
+        "#6a1b2a", "Apache/2.4.57 (Debian)", not_found_paths=("/~guest/index.html",), redirects=(("/staff", "/people", 301),), disallowed_prefixes=("/cgi-bin/",),
     )  # fmt: skip
 
 
-def _campus(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
-    rector = atlas.graph.people[school.rector]
-    front = paragraph(
-        f"The {escape(school.name)} was established in {school.established}.", f"Some {number(school.students)} students are enrolled.",
-        f"It is particularly known for {school.strength}.", f"Old course pages: {anchor('/~guest/index.html', 'guest lectures')}.",
+def _list_university_pages(directory: SiteDirectory, university: University, site: Site) -> Iterator[SitePage]:
+    rector = directory.graph.people[university.rector]
+    front_text = render_paragraph(
+        f"The {escape(university.name)} was established in {university.founding_year}.", f"Some {format_number(university.students)} students are enrolled.",
+        f"It is particularly known for {university.strength}.", f"Old course pages: {render_link('/~guest/index.html', 'guest lectures')}.",
     )  # fmt: skip
-    yield Leaf("/", partial(page, site, school.name, f"<h1>{escape(school.name)}</h1>\n{front}"), "2024-09-01")
-    office = paragraph(
+    yield SitePage(
+        "/",
+        partial(render_page, site, university.name, f"<h1>{escape(university.name)}</h1>\n{front_text}"),
+        "2024-09-01",
+    )
+    rectorate_text = render_paragraph(
         f"The rector of the university is {escape(rector.name)}.",
         "The rectorate is on the first floor of the main building.",
         "Speeches are kept in the archive and read by no one.",
     )
-    yield Leaf(
-        "/rectorate", partial(page, site, f"Rectorate - {school.name}", f"<h1>Rectorate</h1>\n{office}"), "2023-10-01"
+    yield SitePage(
+        "/rectorate",
+        partial(render_page, site, f"Rectorate - {university.name}", f"<h1>Rectorate</h1>\n{rectorate_text}"),
+        "2023-10-01",
     )
-    yield from _staff(atlas, school, site)
-    yield Leaf(
+    yield from _list_staff_pages(directory, university, site)
+    yield SitePage(
         "/research",
         partial(
-            page,
+            render_page,
             site,
-            f"Research - {school.name}",
-            "<h1>Research projects</h1>\n" + bullets(topic.capitalize() for topic in TOPICS[:8]),
+            f"Research - {university.name}",
+            "<h1>Research projects</h1>\n" + render_list(topic.capitalize() for topic in RESEARCH_TOPICS[:8]),
         ),
         "2024-02-02",
     )
-    study = paragraph(
+    study_text = render_paragraph(
         "Applications are open from March to May.",
         "There are no fees in the first four years.",
         "Courses are held in two languages.",
         "Advice is given in the hall every weekday morning.",
     )
-    yield Leaf(
-        "/study", partial(page, site, f"Study - {school.name}", f"<h1>Study with us</h1>\n{study}"), "2024-02-20"
+    yield SitePage(
+        "/study",
+        partial(render_page, site, f"Study - {university.name}", f"<h1>Study with us</h1>\n{study_text}"),
+        "2024-02-20",
     )
-    yield from common(site)
+    yield from list_common_pages(site)
 
 
-def _staff(atlas: Atlas, school: University, site: Site) -> Iterator[Leaf]:
-    staff = [atlas.graph.people[n] for n in atlas.staff.get(school.key, ())]
+def _list_staff_pages(directory: SiteDirectory, university: University, site: Site) -> Iterator[SitePage]:
+    staff = [directory.graph.people[n] for n in directory.people_employed_by.get(university.key, ())]
     rows = [
-        (anchor(f"/people/{slug(person.title)}", person.name), person.occupation, f"{n + 11}.{n % 4}")
+        (render_link(f"/people/{slugify(person.title)}", person.name), person.occupation, f"{n + 11}.{n % 4}")
         for n, person in enumerate(staff)
     ]
-    yield Leaf(
+    yield SitePage(
         "/people",
-        partial(page, site, f"People - {school.name}", "<h1>People</h1>\n" + table(("Name", "Field", "Room"), rows)),
+        partial(
+            render_page,
+            site,
+            f"People - {university.name}",
+            "<h1>People</h1>\n" + render_table(("Name", "Field", "Room"), rows),
+        ),
         "2024-10-10",
     )
     for person in staff:
-        topic = dice(atlas.graph.seed, "topic", person.key).choice(TOPICS)
-        text = paragraph(
-            f"{escape(person.name)} works as {person.occupation} at the {escape(school.name)}.",
+        topic = seeded_rng(directory.graph.seed, "topic", person.key).choice(RESEARCH_TOPICS)
+        text = render_paragraph(
+            f"{escape(person.name)} works as {person.occupation} at the {escape(university.name)}.",
             f"Current project: {topic}.",
             "Office hours are on Tuesdays in term.",
         )
-        link = f"<p>{anchor(atlas.wiki(person), 'Entry in OpenLexicon')}</p>\n"
-        yield Leaf(
-            f"/people/{slug(person.title)}",
-            partial(page, site, f"{person.name} - {school.name}", f"<h1>{escape(person.name)}</h1>\n{text}{link}"),
+        link = f"<p>{render_link(directory.wiki_url(person), 'Entry in OpenLexicon')}</p>\n"
+        yield SitePage(
+            f"/people/{slugify(person.title)}",
+            partial(
+                render_page, site, f"{person.name} - {university.name}", f"<h1>{escape(person.name)}</h1>\n{text}{link}"
+            ),
             "2024-04-02",
         )

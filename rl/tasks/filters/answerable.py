@@ -88,7 +88,7 @@ def rank_of(url: str, found: Sequence[Found]) -> int | None:
 
 @lru_cache(maxsize=65_536)
 def _canonical(url: str) -> str:
-    return urls.canonical(urls.exact(url))
+    return urls.canonical_key(urls.normalize(url))
 
 
 def recall(found: Sequence[int | None]) -> dict[int, float]:

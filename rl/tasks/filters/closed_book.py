@@ -8,7 +8,7 @@ from hashlib import blake2b
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.tasks.filters.filter import Means, Verdict, untold
 from webemu.rl.tasks.task import Task
-from webemu.rl.verify import exact
+from webemu.rl.verify import is_exact_match
 
 PROMPT = (
     "Answer the question from memory. Reply with the answer alone, as short as it can be:"
@@ -39,7 +39,7 @@ async def closed_book(task: Task, means: Means) -> Verdict:
         if getattr(error, "lasting", False):
             raise
         return untold(f"the model gave no answer: {error.message}")
-    right = sum(exact(answer, task.answers) for answer in answers)
+    right = sum(is_exact_match(answer, task.answers) for answer in answers)
     known = right == means.samples if task.answer_type == "choice" else right > 0
     return {"ok": not known, "right": right, "of": means.samples, "model": endpoint.model}
 

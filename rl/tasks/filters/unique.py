@@ -12,13 +12,13 @@ import re
 
 from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
-from webemu.rl.gates import form
+from webemu.rl.gates import classify_form
 from webemu.rl.tasks.cached_client import Found, Shown
 from webemu.rl.tasks.filters.filter import Means, Verdict, untold
 from webemu.rl.tasks.filters.quote import flat
 from webemu.rl.tasks.phrases import content, quoted
 from webemu.rl.tasks.task import Evidence, Task
-from webemu.rl.verify import exact
+from webemu.rl.verify import is_exact_match
 
 FEWEST, ASKED = 4, 0.5
 """A question is of a quote that has so many words, and so many of them stand in it."""
@@ -56,9 +56,11 @@ async def _rival_values(task: Task, one: Evidence, means: Means) -> list[dict[st
     alike = [hit for hit in near if _is_named(hit.title, subject, task.question)]
     pages = await _opened(alike, means)
     stated = [(page.url, _stated(page.text, label)) for page in pages]
-    kind = form(accepted[0])
+    kind = classify_form(accepted[0])
     return [
-        {"url": url, "value": text} for url, text in stated if text and form(text) == kind and not exact(text, accepted)
+        {"url": url, "value": text}
+        for url, text in stated
+        if text and classify_form(text) == kind and not is_exact_match(text, accepted)
     ]
 
 
@@ -85,7 +87,8 @@ async def _opened(hits: list[Found], means: Means) -> list[Shown]:
 
 def _is_accepted(page: Shown, task: Task) -> bool:
     return any(
-        observation_parsing.is_titled(page.title, answer) or exact(page.title, (answer,)) for answer in task.answers
+        observation_parsing.has_title(page.title, answer) or is_exact_match(page.title, (answer,))
+        for answer in task.answers
     )
 
 
@@ -96,7 +99,7 @@ def _is_meant(url: str, one: Evidence, task: Task) -> bool:
 
 
 def _site(url: str) -> str:
-    return urls.domain(urls.host(url))[0]
+    return urls.split_domain(urls.host_of(url))[0]
 
 
 def label_of(quote: str, value: str, subject: str) -> str:
@@ -112,7 +115,7 @@ def label_of(quote: str, value: str, subject: str) -> str:
 
 
 def _stated(text: str, label: str) -> str:
-    found = observation_parsing.value(text, label) or observation_parsing.in_sentence(text, label)
+    found = observation_parsing.find_infobox_value(text, label) or observation_parsing.find_in_sentence(text, label)
     return found.text.partition(" | ")[0] if found else ""
 
 
@@ -120,5 +123,5 @@ def _is_named(title: str, subject: str, question: str) -> bool:
     """Whether a page is of the same title, or of the same name where the question does not say which one it means."""
     bare, bracket, _ = subject.partition(" (")
     if (bracket and subject in question) or any(name.startswith(subject) for name in quoted(question)):
-        return observation_parsing.is_titled(title, subject)
-    return observation_parsing.is_titled(title, bare) or observation_parsing.is_namesake(title, bare)
+        return observation_parsing.has_title(title, subject)
+    return observation_parsing.has_title(title, bare) or observation_parsing.is_namesake(title, bare)

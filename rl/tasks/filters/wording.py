@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webemu.rl.gates import holds
+from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.filters.filter import Means, Verdict
 from webemu.rl.tasks.phrases import MARK, content, unquoted
 from webemu.rl.tasks.task import Task
@@ -52,5 +52,5 @@ async def not_given_away(task: Task, means: Means) -> Verdict:
     if task.answer_type in ("choice", "none", "report"):
         return {"ok": True, "exempt": task.answer_type}
     asked = normalise(task.question)
-    given = [answer for answer in task.answers if holds(asked, normalise(answer))]
+    given = [answer for answer in task.answers if contains_phrase(asked, normalise(answer))]
     return {"ok": False, "given": given} if given else {"ok": True}

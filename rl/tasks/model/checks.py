@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from webemu.rl import longform
-from webemu.rl.gates import holds, is_plain, parts
+from webemu.rl.gates import contains_phrase, count_parts, is_plain
 from webemu.rl.tasks.filters.wording import leans
 from webemu.rl.tasks.model.generation import Dropped
 from webemu.rl.tasks.phrases import content
-from webemu.rl.verify import exact, normalise
+from webemu.rl.verify import is_exact_match, normalise
 
 LONGEST, MOST_WORDS = 60, 6
 """Characters and words of an answer."""
@@ -24,7 +24,7 @@ def question(text: str, answer: str, source: str) -> None:
     if text and not text.endswith("?"):
         raise Dropped("not one question")
     task(text, source)
-    if holds(normalise(text), normalise(answer)):
+    if contains_phrase(normalise(text), normalise(answer)):
         raise Dropped("answer in the question")
 
 
@@ -42,7 +42,7 @@ def answer(text: str) -> None:
     """One short thing."""
     if not normalise(text):
         raise Dropped("no answer")
-    if len(text) > LONGEST or len(text.split()) > MOST_WORDS or not is_plain(text) or parts(text) > 1:
+    if len(text) > LONGEST or len(text.split()) > MOST_WORDS or not is_plain(text) or count_parts(text) > 1:
         raise Dropped("answer not one short thing")
 
 
@@ -58,7 +58,7 @@ def quote(text: str, source: str) -> str:
 
 
 def quote_states(text: str, value: str) -> None:
-    if not holds(normalise(text), normalise(value)):
+    if not contains_phrase(normalise(text), normalise(value)):
         raise Dropped("answer not in the quote")
 
 
@@ -66,7 +66,7 @@ def without(text: str, name: str) -> None:
     """No longer names what it describes, nor by a word of the name that is written with a capital."""
     words = {word for word in name.split() if word[:1].isupper()}
     said = {word.strip(".,;:!?\"'“”’").removesuffix("'s").removesuffix("’s") for word in text.split()}
-    if holds(normalise(text), normalise(name)) or words & said:
+    if contains_phrase(normalise(text), normalise(name)) or words & said:
         raise Dropped("name still in the question")
 
 
@@ -75,11 +75,11 @@ def described(text: str, before: str, quoted: str, *texts: str) -> None:
     added = set(content(text)) - set(content(before))
     if len(added & set(content(quoted))) < SHARED:
         raise Dropped("description not from its quote")
-    if not longform.supports((before, *texts), longform.facts(text)):
+    if not longform.is_in_text((before, *texts), longform.extract_facts(text)):
         raise Dropped("description made up")
 
 
 def derived(given: str, expected: str) -> None:
     """The answer that a model finds in the evidence alone."""
-    if not exact(given, (expected,)):
+    if not is_exact_match(given, (expected,)):
         raise Dropped("answer does not follow from the evidence")

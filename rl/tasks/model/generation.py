@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from webemu.agent_client.errors import InfrastructureError
-from webemu.rl.json_text import last_with
+from webemu.rl.json_text import find_last_with
 from webemu.rl.tasks.model.prompts import SYSTEM
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.task import Task, TaskError
@@ -61,9 +61,9 @@ async def asked(endpoint: Endpoint, prompt: str, field: str, about: str, tempera
         if error.reason == "too-long":
             raise Dropped("too long for the model") from error
         raise
-    found = last_with(reply.text, field)
+    found = find_last_with(reply.text, field)
     if found is None:
-        raise Dropped("cut answer" if reply.cut else "unreadable answer")
+        raise Dropped("cut answer" if reply.was_cut_off else "unreadable answer")
     return found
 
 

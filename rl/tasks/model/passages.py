@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from webemu.rl.gates import holds
+from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.claims import values
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.phrases import names
@@ -65,7 +65,7 @@ def replaceable(question: str, answer: str) -> list[str]:
     gold = normalise(answer)
     found = (name for name in names(question) if len(name) > 2 and len(name.split()) <= MOST_WORDS)
     capitals = (name for name in found if any(word[:1].isupper() for word in name.split()))
-    return [name for name in capitals if not holds(normalise(name), gold)]
+    return [name for name in capitals if not contains_phrase(normalise(name), gold)]
 
 
 def telling(crawl: Crawl, known: tuple[CrawlPage, ...], name: str, seed: str) -> list[CrawlPage]:
@@ -73,8 +73,8 @@ def telling(crawl: Crawl, known: tuple[CrawlPage, ...], name: str, seed: str) ->
     wanted = normalise(name)
     found: dict[str, None] = {}
     for page in known:
-        found |= {url: None for url, anchor in crawl.links(page) if holds(normalise(anchor), wanted)}
-        found |= {url: None for url, _, anchor in crawl.inlinks(page.url) if holds(normalise(anchor), wanted)}
+        found |= {url: None for url, anchor in crawl.links(page) if contains_phrase(normalise(anchor), wanted)}
+        found |= {url: None for url, _, anchor in crawl.inlinks(page.url) if contains_phrase(normalise(anchor), wanted)}
     urls = [url for url in found if url not in {page.url for page in known}]
     random.Random(seed).shuffle(urls)
     opened = (crawl.page(url) for url in urls[:LOOKED_AT])
@@ -85,7 +85,9 @@ def excerpt(text: str, name: str) -> str:
     """The paragraphs of a page that say a name."""
     wanted = normalise(name)
     lines = (
-        line for line in map(_flat, text.split("\n")) if holds(normalise(line), wanted) and is_english(line, ENGLISH)
+        line
+        for line in map(_flat, text.split("\n"))
+        if contains_phrase(normalise(line), wanted) and is_english(line, ENGLISH)
     )
     return "\n".join(islice(lines, 12))[:EXCERPT]
 

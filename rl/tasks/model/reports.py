@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from webemu.rl.json_text import line
+from webemu.rl.json_text import to_single_line
 from webemu.rl.tasks.claims import FARTHEST, is_stated
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.model import checks, prompts
@@ -40,7 +40,7 @@ async def _report(crawl: Crawl, seed: int, draw: Draw, endpoint: Endpoint) -> Ta
     text = page.text[:FARTHEST]
     prompt = prompts.filled(prompts.REPORT, text, title=draw.subject, host=page.host)
     said = await asked(endpoint, prompt, "claims", f"{seed}:{page.url}")
-    question = line(said.get("question"))
+    question = to_single_line(said.get("question"))
     checks.task(question, text)
     given = said["claims"] if isinstance(said["claims"], list) else []
     claims = [claim for one in given[: 2 * MOST] if (claim := _claim(crawl, one, text))]
@@ -55,7 +55,7 @@ def _claim(crawl: Crawl, given: Any, text: str) -> tuple[str, str] | None:
     """Quote and value; None, and the reason counted, where the page does not bear them out."""
     try:
         said = given if isinstance(given, dict) else {}
-        quote, value = checks.quote(line(said.get("quote")), text), line(said.get("value"))
+        quote, value = checks.quote(to_single_line(said.get("quote")), text), to_single_line(said.get("value"))
         checks.quote_states(quote, value)
         if not is_stated(quote, text):
             raise Dropped("quote with nothing to look up")

@@ -10,8 +10,8 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from webemu.rl.gates import holds
-from webemu.rl.json_text import line
+from webemu.rl.gates import contains_phrase
+from webemu.rl.json_text import to_single_line
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.model import checks, prompts
 from webemu.rl.tasks.model.generation import Dropped, asked
@@ -41,7 +41,7 @@ class Version:
         quotes = "\n".join(dict.fromkeys(one.quote for one in self.evidence))
         prompt = prompts.filled(prompts.SOLVE, quotes, question=self.question)
         said = await asked(endpoint, prompt, "answer", about, temperature=0)
-        checks.derived(line(said["answer"]), self.answer)
+        checks.derived(to_single_line(said["answer"]), self.answer)
 
 
 async def fuzz(crawl: Crawl, version: Version, endpoint: Endpoint, about: str) -> Version:
@@ -64,7 +64,7 @@ async def inject(crawl: Crawl, version: Version, endpoint: Endpoint, about: str)
     text = excerpt(page.text, name)
     prompt = prompts.filled(prompts.INJECT, text, **_about(version, name), title=page.title, host=page.host)
     question, quote = await _rewritten(endpoint, prompt, about, version, name, text)
-    if not holds(normalise(f"{quote} {page.title}"), normalise(name)):
+    if not contains_phrase(normalise(f"{quote} {page.title}"), normalise(name)):
         raise Dropped("quote does not name what it describes")
     return await _next(version, question, Evidence(page.url, quote, name, page.digest), page, endpoint, about)
 
@@ -77,11 +77,11 @@ async def _rewritten(
 ) -> tuple[str, str]:
     """A question without the name, and the quote of the text that its description is taken from."""
     said = await asked(endpoint, prompt, "question", about)
-    question = line(said["question"])
+    question = to_single_line(said["question"])
     checks.question(question, version.answer, text)
     checks.without(question, name)
-    quote = checks.quote(line(said.get("quote")), text)
-    if holds(normalise(quote), normalise(version.answer)):
+    quote = checks.quote(to_single_line(said.get("quote")), text)
+    if contains_phrase(normalise(quote), normalise(version.answer)):
         raise Dropped("description gives the answer away")
     checks.described(question, version.question, quote, text)
     return question, quote

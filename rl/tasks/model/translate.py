@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from webemu.rl.json_text import line
+from webemu.rl.json_text import to_single_line
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.model import checks, prompts
 from webemu.rl.tasks.model.generation import Dropped, asked, made
@@ -61,10 +61,10 @@ async def _first(crawl: Crawl, draw: Draw, endpoint: Endpoint, about: str) -> Ve
     page = draw.page
     prompt = prompts.filled(prompts.ASK, draw.passage, title=draw.subject, host=page.host)
     said = await asked(endpoint, prompt, "question", about)
-    question, answer = line(said["question"]), line(said.get("answer"))
+    question, answer = to_single_line(said["question"]), to_single_line(said.get("answer"))
     checks.question(question, answer, page.text)
     checks.answer(answer)
-    quote = checks.quote(line(said.get("quote")), draw.passage)
+    quote = checks.quote(to_single_line(said.get("quote")), draw.passage)
     checks.quote_states(quote, answer)
     if len(crawl.saying(quote, MOST_ALIKE + 1)) > MOST_ALIKE:
         raise Dropped("quote said by many pages")

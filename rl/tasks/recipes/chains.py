@@ -14,7 +14,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborHTMLParser
 
-from webemu.index.views import anchors
+from webemu.index.views import iter_links
 from webemu.rl import gates
 from webemu.rl.tasks.crawl import CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
@@ -78,7 +78,7 @@ def _links(reading: Reading) -> Iterator[tuple[str, str, CrawlPage]]:
 def _marked(reading: Reading) -> Iterator[tuple[str, str]]:
     """Sentences with one link, which is marked, and its address."""
     tree = LexborHTMLParser(reading.tree.html or "")
-    found = {node.mem_id: target.partition("#")[0] for node, target in anchors(tree, reading.page.url)}
+    found = {node.mem_id: target.partition("#")[0] for node, target in iter_links(tree, reading.page.url)}
     for block in tree.css("p,li,dd"):
         if block.css_first("p p,li p,dd p,ul ul,li ul,li ol,dd ul,dd dl,pre,table,div") is not None:
             continue
@@ -94,7 +94,7 @@ def _marked(reading: Reading) -> Iterator[tuple[str, str]]:
 
 
 def _names(reading: Reading, text: str) -> bool:
-    return gates.holds(normalise(text), normalise(reading.head))
+    return gates.contains_phrase(normalise(text), normalise(reading.head))
 
 
 def _chains(reading: Reading, length: int, dice: random.Random) -> Iterator[tuple[Step, ...]]:
@@ -131,7 +131,9 @@ def _task(name: str, start: Reading, chain: tuple[Step, ...], dice: random.Rando
         if any(_names(step.target, question) for step in chain):
             start.drop("question names a page of the chain")
         elif any(
-            gates.says(page.page.text, one) for page in [start, *(s.target for s in chain[:-1])] for one in fact.answers
+            gates.contains_answer(page.page.text, one)
+            for page in [start, *(s.target for s in chain[:-1])]
+            for one in fact.answers
         ):
             start.drop("answer on an earlier page")
         else:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from selectolax.lexbor import LexborHTMLParser
 
-from webemu.index.markup import bounded
+from webemu.index.markup import limit_markup
 from webemu.rl import gates
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
@@ -36,7 +36,7 @@ class Fact:
     """Something that a page says."""
 
     ask: str
-    """The question, with `PAGE` where the page is named."""
+    """The question, with `DEFAULT_PAGE_BLOCKS` where the page is named."""
     answers: tuple[str, ...]
     kind: AnswerType
     quote: str
@@ -65,7 +65,7 @@ class Reading:
 
     @cached_property
     def html(self) -> str:
-        return bounded(self.crawl.html(self.page) or "")[0].translate(_MARKS)
+        return limit_markup(self.crawl.html(self.page) or "")[0].translate(_MARKS)
 
     @cached_property
     def tree(self) -> LexborHTMLParser:
@@ -143,16 +143,16 @@ def _named(crawl: Crawl, host: str) -> tuple[dict[str, str], Counter[str]]:
 def trouble(fact: Fact, reading: Reading, question: str) -> str:
     """Why a fact makes no task; empty if it does."""
     asked = normalise(question)
-    if any(gates.holds(asked, normalise(answer)) for answer in fact.answers):
+    if any(gates.contains_phrase(asked, normalise(answer)) for answer in fact.answers):
         return "answer in question"
     if not all(gates.is_plain(answer) for answer in fact.answers):
         return "answer not plain"
     quotes = [(fact.quote, fact.value), *fact.more]
     if not all(" ".join(quote.split()) in reading.text for quote, _ in quotes):
         return "quote not in text"
-    if not all(gates.says(quote, value) for quote, value in quotes):
+    if not all(gates.contains_answer(quote, value) for quote, value in quotes):
         return "value not in quote"
-    if not fact.computed and not any(gates.says(fact.quote, answer) for answer in fact.answers):
+    if not fact.computed and not any(gates.contains_answer(fact.quote, answer) for answer in fact.answers):
         return "answer not in quote"
     return "said by other pages" if len(reading.crawl.saying(fact.quote, MOST_ALIKE + 1)) > MOST_ALIKE else ""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from webemu.emulator.extras import absence
+from webemu.emulator.extras import missing_package_error
 from webemu.rl import gates
 from webemu.rl.tasks.recipes import values
 from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
@@ -107,7 +107,7 @@ def _things(html: str, url: str) -> list[dict[str, Any]]:
         from extruct.opengraph import OpenGraphExtractor
         from extruct.w3cmicrodata import MicrodataExtractor
     except ImportError as error:
-        raise absence("the recipe `declared`", ["extruct"]) from error
+        raise missing_package_error("the recipe `declared`", ["extruct"]) from error
 
     found: list[Any] = []
     for syntax in (JsonLdExtractor(), MicrodataExtractor(add_html_node=False), OpenGraphExtractor()):
@@ -150,7 +150,7 @@ def _fact(reading: Reading, name: str, value: str) -> Fact | None:
         return None
     lines = [line for line in reading.lines if not (_OTHERS if "modified" in asks else _NOT_PUBLISHED).search(line)]
     for line in sorted(lines, key=len) if kind != "number" or len(value) >= _FEWEST_DIGITS else ():
-        if any(gates.says(line, answer) for answer in answers):
+        if any(gates.contains_answer(line, answer) for answer in answers):
             return Fact(f"According to {PAGE}, {asks}?", answers, kind, line, answers[0])
     return None
 

@@ -42,7 +42,7 @@ def heads(titles: Mapping[str, int], host: str) -> dict[str, str]:
 
 def _is_site(name: str, host: str) -> bool:
     """Whether a part of a title is the site's name, by its address."""
-    own, words = _squeezed(urls.domain(host)[0].partition(".")[0]), name.split()
+    own, words = _squeezed(urls.split_domain(host)[0].partition(".")[0]), name.split()
     begins = any(_squeezed("".join(words[:count])) == own for count in (len(words), len(words) - 1) if count > 0)
     return begins or (len(name) > 3 and _squeezed(name) in _squeezed(host))
 

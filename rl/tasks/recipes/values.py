@@ -70,7 +70,7 @@ def is_name(text: str) -> bool:
         return False
     if _CODE.search(text) or text.lower().strip(" .-—–") in _EMPTY or text[-1] in ":?!…,":
         return False
-    return gates.is_plain(text) and gates.parts(text) == 1 and not text.endswith(".") and not _is_phrase(text)
+    return gates.is_plain(text) and gates.count_parts(text) == 1 and not text.endswith(".") and not _is_phrase(text)
 
 
 def _is_phrase(text: str) -> bool:

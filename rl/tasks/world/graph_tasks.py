@@ -9,7 +9,7 @@ from datetime import date, datetime
 from random import Random
 from typing import TYPE_CHECKING
 
-from webemu.rl.gates import holds
+from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.recipe import Recipe, Sources
 from webemu.rl.tasks.task import AnswerType, Evidence, Reply, Task
@@ -18,69 +18,76 @@ from webemu.rl.verify import normalise
 if TYPE_CHECKING:
     from webemu.rl.tasks.crawl import Crawl
 
-Draw = Callable[[Graph, Random], Task | None]
+TaskDrawer = Callable[[Graph, Random], Task | None]
 """One attempt at a task. None means that the random choices led nowhere; it is tried again."""
 
-PATIENCE = 400
+MAX_MISSES = 400
 """Failed attempts in a row after which the recipe ends."""
-MOST = 4
+MAX_SAME_ANSWER = 4
 """Largest number of tasks of a recipe with the same first answer, if it is longer than `MAX_RECURRING_LENGTH`. More
 could be learned by heart.
 """
-SHORT = 3
+MAX_RECURRING_LENGTH = 3
 """Longest answer, in characters, that may recur without limit: counts and ages."""
-UNITS = {"km": ("kilometres", "kilometers"), "km²": ("km2", "square kilometres", "square kilometers")}
+UNIT_SPELLINGS = {"km": ("kilometres", "kilometers"), "km²": ("km2", "square kilometres", "square kilometers")}
 """Other spellings of the units in facts."""
-GUESSABLE = 0.25
+MAX_GUESS_SHARE = 0.25
 """Largest share of a relation's facts that may have the same object; above it the relation is not asked for."""
 
 
-def recipe(name: str, summary: str, draw: Draw) -> Recipe:
+def make_recipe(name: str, summary: str, draw_task: TaskDrawer) -> Recipe:
     """Return a recipe that calls `draw_task` until nothing new comes.
 
     The recipe raises ValueError if its sources hold no graph.
     """
 
-    def make(sources: Sources, seed: int) -> Iterator[Task]:
+    def generate_tasks(sources: Sources, seed: int) -> Iterator[Task]:
         if sources.graph is None:
             raise ValueError(f"the recipe {name} needs the graph.jsonl of a generated web; run `webemu generate`")
-        for task in _tasks(sources.graph, Random(f"{seed}:{name}"), draw):
-            yield replace(task, evidence=tuple(_digested(sources.crawl, place) for place in task.evidence))
+        for task in _draw_tasks(sources.graph, Random(f"{seed}:{name}"), draw_task):
+            yield replace(task, evidence=tuple(_with_digest(sources.crawl, evidence) for evidence in task.evidence))
 
-    return Recipe(name, "graph", make, summary)
+    return Recipe(name, "graph", generate_tasks, summary)
 
 
-def _digested(crawl: Crawl, place: Evidence) -> Evidence:
+def _with_digest(crawl: Crawl, evidence: Evidence) -> Evidence:
     """Return the evidence with the digest of its capture, if the collection has the page."""
-    page = crawl.page(place.url)
-    return replace(place, digest=page.digest) if page else place
+    page = crawl.page(evidence.url)
+    return replace(evidence, digest=page.digest) if page else evidence
 
 
-def _tasks(graph: Graph, rng: Random, draw: Draw) -> Iterator[Task]:
+def _draw_tasks(graph: Graph, rng: Random, draw_task: TaskDrawer) -> Iterator[Task]:
     """Yield tasks without repeated questions, overused answers and questions that give the answer away."""
-    asked: set[str] = set()
-    given: Counter[str] = Counter()
+    seen_questions: set[str] = set()
+    answer_counts: Counter[str] = Counter()
     misses = 0
-    while misses < PATIENCE:
-        task = draw(graph, rng)
-        if task is None or task.question in asked or given[task.answers[0]] >= MOST or _tells(task):
+    while misses < MAX_MISSES:
+        task = draw_task(graph, rng)
+        if (
+            task is None
+            or task.question in seen_questions
+            or answer_counts[task.answers[0]] >= MAX_SAME_ANSWER
+            or _reveals_answer(task)
+        ):
             misses += 1
             continue
         misses = 0
-        asked.add(task.question)
+        seen_questions.add(task.question)
         # Choices, missing answers and short numbers may recur; only other answers are counted.
-        given[task.answers[0]] += task.answer_type not in ("choice", "none") and len(task.answers[0]) > SHORT
+        answer_counts[task.answers[0]] += (
+            task.answer_type not in ("choice", "none") and len(task.answers[0]) > MAX_RECURRING_LENGTH
+        )
         yield task
 
 
-def _tells(task: Task) -> bool:
+def _reveals_answer(task: Task) -> bool:
     """True if the question contains an answer, which is allowed for choices only."""
-    asked = normalise(task.question)
-    return task.answer_type != "choice" and any(holds(asked, normalise(one)) for one in task.answers)
+    question = normalise(task.question)
+    return task.answer_type != "choice" and any(contains_phrase(question, normalise(answer)) for answer in task.answers)
 
 
-def task(
-    name: str, question: str, answers: Iterable[str], read: Iterable[Fact | Evidence], type: AnswerType,
+def build_task(
+    name: str, question: str, answers: Iterable[str], statements: Iterable[Fact | Evidence], answer_type: AnswerType,
     user: tuple[Reply, ...] = (),
 ) -> Task:  # fmt: skip
     """Return a task of the recipe called `name`, still without an id.
@@ -88,54 +95,56 @@ def task(
     `statements` are what must be read, in order; the number of hops is the number of their pages, at least 1. Repeated
     answers and statements are dropped.
     """
-    evidence = tuple(dict.fromkeys(stated(one) if isinstance(one, Fact) else one for one in read))
-    pages = len({one.url for one in evidence})
-    accepted = tuple(dict.fromkeys(answers))
-    return Task("", question, accepted, evidence, max(pages, 1), name, type, user=user)
+    evidence = tuple(
+        dict.fromkeys(evidence_of(statement) if isinstance(statement, Fact) else statement for statement in statements)
+    )
+    pages = len({statement.url for statement in evidence})
+    accepted_answers = tuple(dict.fromkeys(answers))
+    return Task("", question, accepted_answers, evidence, max(pages, 1), name, answer_type, user=user)
 
 
-def stated(fact: Fact) -> Evidence:
+def evidence_of(fact: Fact) -> Evidence:
     """Return the page and the table row that state a fact, as evidence."""
     return Evidence(fact.url, fact.quote, fact.text)
 
 
-def is_telling(graph: Graph, fact: Fact) -> bool:
+def is_informative(graph: Graph, fact: Fact) -> bool:
     """True if a fact is worth reading for: not easily guessed, not outdated, and not part of the subject's name."""
-    named = fact.target is not None and fact.target.name in fact.subject.name
-    return not named and not fact.as_of and graph.commonest(fact) <= GUESSABLE
+    is_in_subject = fact.target is not None and fact.target.name in fact.subject.name
+    return not is_in_subject and not fact.as_of and graph.commonest(fact) <= MAX_GUESS_SHARE
 
 
-def names(entity: Entity) -> tuple[str, ...]:
+def accepted_names(entity: Entity) -> tuple[str, ...]:
     """Return the accepted names of an entity: without and with the bracket of its title."""
     return (entity.name, entity.title)
 
 
-def spellings(fact: Fact) -> tuple[str, ...]:
+def accepted_spellings(fact: Fact) -> tuple[str, ...]:
     """Return the object as the page has it, and in the other forms that are equally right, without repeats."""
-    found = [fact.text, *(names(fact.target) if fact.target else ())]
+    texts = [fact.text, *(accepted_names(fact.target) if fact.target else ())]
     if fact.base.endswith("_on"):
-        day = day_of(fact)
-        found += [day.isoformat(), f"{day:%B} {day.day}, {day.year}"]
-    bare, _, unit = fact.text.partition(" ")
-    if unit in UNITS and bare[:1].isdigit():
-        found += [bare, *(f"{bare} {word}" for word in UNITS[unit])]
-    return tuple(dict.fromkeys([*found, *(text.replace(",", "") for text in found if text[:1].isdigit())]))
+        day = parse_day(fact)
+        texts += [day.isoformat(), f"{day:%B} {day.day}, {day.year}"]
+    number_text, _, unit = fact.text.partition(" ")
+    if unit in UNIT_SPELLINGS and number_text[:1].isdigit():
+        texts += [number_text, *(f"{number_text} {unit_name}" for unit_name in UNIT_SPELLINGS[unit])]
+    return tuple(dict.fromkeys([*texts, *(text.replace(",", "") for text in texts if text[:1].isdigit())]))
 
 
-def counted(count: int, unit: str = "", *, old: bool = False) -> tuple[str, ...]:
+def format_count(count: int, unit: str = "", *, is_age: bool = False) -> tuple[str, ...]:
     """Return a number as accepted answers: bare and with its unit. `old` adds the form `7 years old`."""
-    bare = f"{count:,}"
+    number_text = f"{count:,}"
     if not unit:
-        return (bare,)
-    words = f"{bare} {unit}{'s' * (count != 1)}"
-    return (bare, words, f"{words} old") if old else (bare, words)
+        return (number_text,)
+    with_unit = f"{number_text} {unit}{'s' * (count != 1)}"
+    return (number_text, with_unit, f"{with_unit} old") if is_age else (number_text, with_unit)
 
 
-def day_of(fact: Fact) -> date:
+def parse_day(fact: Fact) -> date:
     """Return the date of a fact whose object is a full date. Raises ValueError for another object."""
     return datetime.strptime(fact.text, "%d %B %Y").date()
 
 
-def size(fact: Fact) -> float:
+def comparison_value(fact: Fact) -> float:
     """Return the number by which facts of one relation are compared: a date's ordinal, or the number itself."""
-    return day_of(fact).toordinal() if fact.base.endswith("_on") else fact.number
+    return parse_day(fact).toordinal() if fact.base.endswith("_on") else fact.number

@@ -8,13 +8,20 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Task
-from webemu.rl.tasks.world.graph_tasks import day_of, names, task
-from webemu.rl.tasks.world.walks import asked, reached, walk
-from webemu.rl.tasks.world.words import Phrase, an, kind, listing, named, sentence
+from webemu.rl.tasks.world.graph_tasks import accepted_names, build_task, parse_day
+from webemu.rl.tasks.world.walks import build_chain_task, describe_by_other, draw_chain
+from webemu.rl.tasks.world.words import (
+    Phrase,
+    capitalize_first,
+    join_with_and,
+    kind_word,
+    name_in_sentence,
+    with_article,
+)
 
-Test = Callable[[Fact], bool]
+FactTest = Callable[[Fact], bool]
 """Predicate that says whether the words for one fact fit another fact too."""
-Blur = Callable[[Fact], tuple[str, Test]]
+Blur = Callable[[Fact], tuple[str, FactTest]]
 """Function from a fact to words for it and to the facts of that relation that the words fit as well."""
 
 
@@ -22,173 +29,181 @@ Blur = Callable[[Fact], tuple[str, Test]]
 class Clause:
     """One clause of a description."""
 
-    words: str
+    text: str
     """Text of the clause."""
     fact: Fact
     """Fact that the clause states."""
-    fits: Test
+    fits_fact: FactTest
     """Predicate for the facts of other entities that the clause would fit too."""
-    read: tuple[Fact, ...] = ()
+    lead_facts: tuple[Fact, ...] = ()
     """Facts that lead to an entity that the clause describes instead of naming it."""
 
 
-def exactly(fact: Fact) -> tuple[str, Test]:
+def keep_exact(fact: Fact) -> tuple[str, FactTest]:
     """Name the object as it is; only the same object fits."""
-    words = named(fact.target) if fact.target else fact.text
-    return words, lambda one: (one.text, one.target) == (fact.text, fact.target)
+    words = name_in_sentence(fact.target) if fact.target else fact.text
+    return words, lambda other: (other.text, other.target) == (fact.text, fact.target)
 
 
-def lower(fact: Fact) -> tuple[str, Test]:
+def lower_case(fact: Fact) -> tuple[str, FactTest]:
     """Give the object in lower case; only the same object fits."""
-    return fact.text.lower(), lambda one: one.text == fact.text
+    return fact.text.lower(), lambda other: other.text == fact.text
 
 
-def decade(fact: Fact) -> tuple[str, Test]:
+def blur_to_decade(fact: Fact) -> tuple[str, FactTest]:
     """Blur a year or date to its decade."""
     ten = int(fact.text[-4:]) // 10
-    return f"the {ten}0s", lambda one: int(one.text[-4:]) // 10 == ten
+    return f"the {ten}0s", lambda other: int(other.text[-4:]) // 10 == ten
 
 
-def century(fact: Fact) -> tuple[str, Test]:
+def blur_to_century(fact: Fact) -> tuple[str, FactTest]:
     """Blur a year to its century."""
     number = (int(fact.number) - 1) // 100 + 1
-    return f"the {number}th century", lambda one: (int(one.number) - 1) // 100 + 1 == number
+    return f"the {number}th century", lambda other: (int(other.number) - 1) // 100 + 1 == number
 
 
-def month(fact: Fact) -> tuple[str, Test]:
+def blur_to_month(fact: Fact) -> tuple[str, FactTest]:
     """Blur a date to its month and year."""
-    day = day_of(fact)
-    return f"{day:%B} {day.year}", lambda one: one.text.endswith(f"{day:%B} {day.year}")
+    day = parse_day(fact)
+    return f"{day:%B} {day.year}", lambda other: other.text.endswith(f"{day:%B} {day.year}")
 
 
-def above(fact: Fact) -> tuple[str, Test]:
+def blur_to_minimum(fact: Fact) -> tuple[str, FactTest]:
     """Blur a number to `more than` a limit: the number rounded down to its first digit."""
     unit = 10 ** (len(str(int(fact.number))) - 1)
     limit = (int(fact.number) - 1) // unit * unit
-    return f"more than {limit:,}", lambda one: one.number > limit
+    return f"more than {limit:,}", lambda other: other.number > limit
 
 
-CLAUSES: dict[str, tuple[tuple[str, str, Blur], ...]] = {
+CLAUSE_OPTIONS: dict[str, tuple[tuple[str, str, Blur], ...]] = {
     "town": (
-        ("in_region", "lies in {}", exactly),
-        ("on_river", "stands on {}", exactly),
-        ("first_mentioned", "was first mentioned in {}", century),
-        ("population", "has {} inhabitants", above),
-        ("mayor_since", "has had its mayor since {}", exactly),
-        ("area", "covers {} square kilometres", above),
+        ("in_region", "lies in {}", keep_exact),
+        ("on_river", "stands on {}", keep_exact),
+        ("first_mentioned", "was first mentioned in {}", blur_to_century),
+        ("population", "has {} inhabitants", blur_to_minimum),
+        ("mayor_since", "has had its mayor since {}", keep_exact),
+        ("area", "covers {} square kilometres", blur_to_minimum),
     ),
     "person": (
-        ("born_on", "was born in {}", decade),
-        ("born_on", "was born in {}", month),
-        ("born_in", "comes from {}", exactly),
-        ("educated_at", "studied at {}", exactly),
-        ("employer", "works for {}", exactly),
+        ("born_on", "was born in {}", blur_to_decade),
+        ("born_on", "was born in {}", blur_to_month),
+        ("born_in", "comes from {}", keep_exact),
+        ("educated_at", "studied at {}", keep_exact),
+        ("employer", "works for {}", keep_exact),
     ),
     "company": (
-        ("industry", "makes {}", lower),
-        ("founded_in_year", "was founded in {}", decade),
-        ("founded_in_year", "was founded in {}", exactly),
-        ("headquartered_in", "has its headquarters in {}", exactly),
-        ("employees", "employs {} people", above),
+        ("industry", "makes {}", lower_case),
+        ("founded_in_year", "was founded in {}", blur_to_decade),
+        ("founded_in_year", "was founded in {}", keep_exact),
+        ("headquartered_in", "has its headquarters in {}", keep_exact),
+        ("employees", "employs {} people", blur_to_minimum),
     ),
     "product": (
-        ("introduced_in_year", "was introduced in {}", exactly),
-        ("introduced_in_year", "was introduced in {}", decade),
-        ("made_by", "is made by {}", exactly),
+        ("introduced_in_year", "was introduced in {}", keep_exact),
+        ("introduced_in_year", "was introduced in {}", blur_to_decade),
+        ("made_by", "is made by {}", keep_exact),
     ),
     "novel": (
-        ("published_in_year", "was published in {}", exactly),
-        ("published_in_year", "was published in {}", decade),
-        ("publisher", "came out at {}", exactly),
-        ("set_in", "is set in {}", exactly),
-        ("author", "was written by {}", exactly),
+        ("published_in_year", "was published in {}", keep_exact),
+        ("published_in_year", "was published in {}", blur_to_decade),
+        ("publisher", "came out at {}", keep_exact),
+        ("set_in", "is set in {}", keep_exact),
+        ("author", "was written by {}", keep_exact),
     ),
     "film": (
-        ("released_in_year", "was released in {}", exactly),
-        ("released_in_year", "was released in {}", decade),
-        ("studio", "was produced by {}", exactly),
-        ("set_in", "is set in {}", exactly),
-        ("director", "was directed by {}", exactly),
+        ("released_in_year", "was released in {}", keep_exact),
+        ("released_in_year", "was released in {}", blur_to_decade),
+        ("studio", "was produced by {}", keep_exact),
+        ("set_in", "is set in {}", keep_exact),
+        ("director", "was directed by {}", keep_exact),
     ),
     "landmark": (
-        ("stands_in", "stands in {}", exactly),
-        ("opened_on", "was opened in {}", month),
-        ("opened_on", "was opened in {}", decade),
-        ("architect", "was designed by {}", exactly),
+        ("stands_in", "stands in {}", keep_exact),
+        ("opened_on", "was opened in {}", blur_to_month),
+        ("opened_on", "was opened in {}", blur_to_decade),
+        ("architect", "was designed by {}", keep_exact),
     ),
 }
 """Relation, words and blur of everything that a description may say, by kind."""
-HEADS = {"person": "occupation", "product": "type"}
+NOUN_RELATIONS = {"person": "occupation", "product": "type"}
 """Relation whose object, and not the kind, is the noun of the description."""
 
 
-def obfuscated(graph: Graph, rng: Random) -> Task | None:
+def draw_obfuscated(graph: Graph, rng: Random) -> Task | None:
     """Draw a question about an entity that is described by facts and never named."""
-    what = rng.choice(list(CLAUSES))
-    if not graph.of(what):
+    kind_name = rng.choice(list(CLAUSE_OPTIONS))
+    if not graph.of(kind_name):
         return None
-    entity = rng.choice(graph.of(what))
-    clauses = _clauses(graph, rng, entity)
-    if not _fits_one(graph, entity, clauses):
+    entity = rng.choice(graph.of(kind_name))
+    clauses = _draw_clauses(graph, rng, entity)
+    if not _fits_only(graph, entity, clauses):
         return None
-    noun = _noun(graph, entity)
-    told = listing([clause.words for clause in clauses])
-    description = f"{noun} {'who' if what == 'person' else 'that'} {told}"
-    read = tuple(fact for clause in clauses for fact in (*clause.read, clause.fact))
-    return _asked(graph, rng, entity, description, read, frozenset(clause.fact.relation for clause in clauses))
+    noun = _description_noun(graph, entity)
+    clauses_text = join_with_and([clause.text for clause in clauses])
+    description = f"{noun} {'who' if kind_name == 'person' else 'that'} {clauses_text}"
+    statements = tuple(fact for clause in clauses for fact in (*clause.lead_facts, clause.fact))
+    return _build_obfuscated_task(
+        graph, rng, entity, description, statements, frozenset(clause.fact.relation for clause in clauses)
+    )
 
 
-def _clauses(graph: Graph, rng: Random, entity: Entity) -> list[Clause]:
+def _draw_clauses(graph: Graph, rng: Random, entity: Entity) -> list[Clause]:
     """Draw two or three clauses of different relations, in the order of the list; fewer if facts are missing."""
-    known = [(fact, *one[1:]) for one in CLAUSES[entity.kind] if (fact := graph.fact(entity, one[0]))]
-    picked = rng.sample(known, min(len(known), rng.randint(2, 3)))
-    made, used = [], set()
-    for fact, words, blur in known:
-        if (fact, words, blur) in picked and fact.relation not in used:
-            used.add(fact.relation)
-            made.append(_clause(graph, rng, fact, words, blur))
-    return made
+    options = [(fact, *option[1:]) for option in CLAUSE_OPTIONS[entity.kind] if (fact := graph.fact(entity, option[0]))]
+    picked = rng.sample(options, min(len(options), rng.randint(2, 3)))
+    clauses, used_relations = [], set()
+    for fact, words, blur in options:
+        if (fact, words, blur) in picked and fact.relation not in used_relations:
+            used_relations.add(fact.relation)
+            clauses.append(_draw_clause(graph, rng, fact, words, blur))
+    return clauses
 
 
-def _clause(graph: Graph, rng: Random, fact: Fact, words: str, blur: Blur) -> Clause:
+def _draw_clause(graph: Graph, rng: Random, fact: Fact, template: str, blur: Blur) -> Clause:
     """Return a clause for a fact; its object is sometimes described by another entity."""
     text, fits = blur(fact)
-    led = reached(graph, rng, fact.target) if fact.target and rng.random() < 0.3 else None
-    if led and led[1].subject != fact.subject:
-        return Clause(words.format(led[0].text), fact, fits, (led[1],))
-    return Clause(words.format(text), fact, fits)
+    lead = describe_by_other(graph, rng, fact.target) if fact.target and rng.random() < 0.3 else None
+    if lead and lead[1].subject != fact.subject:
+        return Clause(template.format(lead[0].text), fact, fits, (lead[1],))
+    return Clause(template.format(text), fact, fits)
 
 
-def _fits_one(graph: Graph, entity: Entity, clauses: list[Clause]) -> bool:
+def _fits_only(graph: Graph, entity: Entity, clauses: list[Clause]) -> bool:
     """True if all clauses together fit this entity alone, and each fits others too."""
-    head = graph.fact(entity, HEADS[entity.kind]) if entity.kind in HEADS else None
-    group = [one for one in graph.of(entity.kind) if not head or graph.holds(one, head)]
-    fitting = [{one.key for one in group if _fits(graph, one, clause)} for clause in clauses]
+    noun_fact = graph.fact(entity, NOUN_RELATIONS[entity.kind]) if entity.kind in NOUN_RELATIONS else None
+    group = [other for other in graph.of(entity.kind) if not noun_fact or graph.holds(other, noun_fact)]
+    fitting = [{other.key for other in group if _fits_clause(graph, other, clause)} for clause in clauses]
     return len(fitting) > 1 and set.intersection(*fitting) == {entity.key} and min(map(len, fitting)) > 1
 
 
-def _fits(graph: Graph, entity: Entity, clause: Clause) -> bool:
-    found = graph.fact(entity, clause.fact.relation)
-    return found is not None and clause.fits(found)
+def _fits_clause(graph: Graph, entity: Entity, clause: Clause) -> bool:
+    fact = graph.fact(entity, clause.fact.relation)
+    return fact is not None and clause.fits_fact(fact)
 
 
-def _noun(graph: Graph, entity: Entity) -> str:
+def _description_noun(graph: Graph, entity: Entity) -> str:
     """Return the noun of the description: the occupation, the type of product, or the kind."""
-    found = graph.fact(entity, HEADS[entity.kind]) if entity.kind in HEADS else None
-    return found.text.lower() if found else kind(entity)
+    noun_fact = graph.fact(entity, NOUN_RELATIONS[entity.kind]) if entity.kind in NOUN_RELATIONS else None
+    return noun_fact.text.lower() if noun_fact else kind_word(entity)
 
 
-def _asked(
-    graph: Graph, rng: Random, entity: Entity, description: str, read: tuple[Fact, ...], but: frozenset[str]
+def _build_obfuscated_task(
+    graph: Graph, rng: Random, entity: Entity, description: str, statements: tuple[Fact, ...], excluded: frozenset[str]
 ) -> Task | None:
     """Return a task that asks what the entity is, or for something that a chain of facts leads to."""
-    lead = rng.choice((f"there is only one {description}.", f"I am looking for {an(description)}; only one fits."))
+    lead = rng.choice(
+        (f"there is only one {description}.", f"I am looking for {with_article(description)}; only one fits.")
+    )
     if rng.random() < 0.35:
         ending = "Who is it?" if entity.kind == "person" else "What is its name?"
-        return task("obfuscated", f"{sentence(lead)} {ending}", names(entity), read, "name")
-    facts = walk(graph, rng, entity, rng.choice((1, 1, 2, 3)), but)
+        return build_task(
+            "obfuscated", f"{capitalize_first(lead)} {ending}", accepted_names(entity), statements, "name"
+        )
+    facts = draw_chain(graph, rng, entity, rng.choice((1, 1, 2, 3)), excluded)
     if not facts:
         return None
     if rng.random() < 0.4:
-        return asked("obfuscated", rng, Phrase(f"the only {description}", True), facts, read)
-    return asked("obfuscated", rng, Phrase(f"that {kind(entity)}"), facts, read, sentence(lead))
+        return build_chain_task("obfuscated", rng, Phrase(f"the only {description}", True), facts, statements)
+    return build_chain_task(
+        "obfuscated", rng, Phrase(f"that {kind_word(entity)}"), facts, statements, capitalize_first(lead)
+    )

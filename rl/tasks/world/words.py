@@ -16,16 +16,16 @@ from webemu.rl.tasks.task import AnswerType
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RelationPhrases:
     """Templates for one relation of one kind; `{X}` is the subject, `{Y}` the year of a series, `{K}` the object's
     kind.
     """
 
-    nouns: tuple[str, ...]
+    noun_phrases: tuple[str, ...]
     """Noun phrases that name the object by the subject; empty if the object is not an entity."""
-    asks: tuple[str, ...]
+    questions: tuple[str, ...]
     """Questions for the object."""
-    type: AnswerType
+    answer_type: AnswerType
     """Type of the answer to those questions."""
 
 
@@ -33,24 +33,24 @@ class Phrase(NamedTuple):
     """A noun phrase for an entity."""
 
     text: str
-    loose: bool = False
+    has_trailing_words: bool = False
     """True if words follow the entity that the phrase is built on, as in `the town where X was born`."""
 
 
-def _read(table: str) -> dict[tuple[str, str], Way]:
+def _parse_phrases(table: str) -> dict[tuple[str, str], RelationPhrases]:
     """Parse the table of phrases: a line `kind relation answer-type`, then lines of noun phrases (=) and questions
     (?).
     """
-    ways: dict[tuple[str, str], Way] = {}
+    phrases: dict[tuple[str, str], RelationPhrases] = {}
     for entry in re.split(r"\n(?=\S)", table.strip()):
         head, *lines = entry.split("\n")
-        kind, relation, answer = head.split()
-        nouns, asks = (tuple(line[4:] for line in lines if line[2] == sign) for sign in "=?")
-        ways[kind, relation] = Way(nouns, asks, answer)  # type: ignore[arg-type]
-    return ways
+        kind, relation, answer_type = head.split()
+        noun_phrases, questions = (tuple(line[4:] for line in lines if line[2] == marker) for marker in "=?")
+        phrases[kind, relation] = RelationPhrases(noun_phrases, questions, answer_type)  # type: ignore[arg-type]
+    return phrases
 
 
-WAYS = _read("""
+RELATION_PHRASES = _parse_phrases("""
 town in_country name
   = the country of {X}
   ? In which country is {X}?
@@ -261,28 +261,30 @@ prize winner_{Y} title
   ? In {Y}, which {K} won {X}?
 """)
 """Phrases by kind of the subject and relation. `{Y}` in a relation stands for the year of a series."""
-KINDS = {"landmark": "building"}
+KIND_WORDS = {"landmark": "building"}
 """Words for kinds of entities that differ from the name of the kind."""
 
 
-def way(fact: Fact) -> Way | None:
+def find_phrases(fact: Fact) -> RelationPhrases | None:
     """Return the phrases for a fact, or None if there are none or if only an old page states the fact."""
     if fact.as_of:
         return None
-    found = WAYS.get((fact.subject.kind, f"{fact.base}_{{Y}}" if fact.year else fact.relation))
-    if found is None or not fact.year:
-        return found
-    slots = {"X": "{X}", "Y": fact.year, "K": kind(fact.target) if fact.target else ""}
-    nouns, asks = ([one.format(**slots) for one in ones] for ones in (found.nouns, found.asks))
-    return Way(tuple(nouns), tuple(asks), found.type)
+    phrases = RELATION_PHRASES.get((fact.subject.kind, f"{fact.base}_{{Y}}" if fact.year else fact.relation))
+    if phrases is None or not fact.year:
+        return phrases
+    slots = {"X": "{X}", "Y": fact.year, "K": kind_word(fact.target) if fact.target else ""}
+    noun_phrases, questions = (
+        [template.format(**slots) for template in templates] for templates in (phrases.noun_phrases, phrases.questions)
+    )
+    return RelationPhrases(tuple(noun_phrases), tuple(questions), phrases.answer_type)
 
 
-def kind(entity: Entity) -> str:
+def kind_word(entity: Entity) -> str:
     """Return the word for an entity's kind."""
-    return KINDS.get(entity.kind, entity.kind)
+    return KIND_WORDS.get(entity.kind, entity.kind)
 
 
-def named(entity: Entity) -> str:
+def name_in_sentence(entity: Entity) -> str:
     """Return the entity's name as it stands in a sentence; the bracket of its title becomes words."""
     name, bracket = entity.name, entity.bracket
     match entity.kind:
@@ -301,37 +303,37 @@ def named(entity: Entity) -> str:
     return name
 
 
-def follow(rng: Random, phrase: Phrase, fact: Fact) -> Phrase:
+def extend_phrase(rng: Random, phrase: Phrase, fact: Fact) -> Phrase:
     """Return a phrase for the fact's object, given one for its subject. The fact must have noun phrases."""
-    found = way(fact)
-    assert found
-    template = _fitting(rng, found.nouns, phrase)
-    return Phrase(template.format(X=phrase.text), phrase.loose or not template.endswith("{X}"))
+    phrases = find_phrases(fact)
+    assert phrases
+    template = _choose_template(rng, phrases.noun_phrases, phrase)
+    return Phrase(template.format(X=phrase.text), phrase.has_trailing_words or not template.endswith("{X}"))
 
 
-def ask(rng: Random, phrase: Phrase, fact: Fact) -> str:
+def build_question(rng: Random, phrase: Phrase, fact: Fact) -> str:
     """Return a question for the fact's object, given a phrase for its subject. The fact must have phrases."""
-    found = way(fact)
-    assert found
-    return sentence(_fitting(rng, found.asks, phrase, "?").format(X=phrase.text))
+    phrases = find_phrases(fact)
+    assert phrases
+    return capitalize_first(_choose_template(rng, phrases.questions, phrase, "?").format(X=phrase.text))
 
 
-def _fitting(rng: Random, templates: tuple[str, ...], phrase: Phrase, end: str = "") -> str:
+def _choose_template(rng: Random, templates: tuple[str, ...], phrase: Phrase, suffix: str = "") -> str:
     """Draw a template. For a phrase with words after its entity, prefer one that ends with its slot."""
-    tight = [template for template in templates if template.endswith("{X}" + end)]
-    return rng.choice(tight if phrase.loose and tight else templates)
+    ending_with_slot = [template for template in templates if template.endswith("{X}" + suffix)]
+    return rng.choice(ending_with_slot if phrase.has_trailing_words and ending_with_slot else templates)
 
 
-def sentence(text: str) -> str:
+def capitalize_first(text: str) -> str:
     """Return the text with its first letter in upper case."""
     return text[0].upper() + text[1:]
 
 
-def an(words: str) -> str:
+def with_article(words: str) -> str:
     """Return the words with their indefinite article in front."""
     return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
 
 
-def listing(items: list[str]) -> str:
+def join_with_and(items: list[str]) -> str:
     """Return the items as `a, b and c`."""
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
