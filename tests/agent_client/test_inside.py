@@ -363,7 +363,7 @@ def test_nothing_is_kept_of_what_ended() -> None:
             assert client._own_transport is not None
             await asyncio.sleep(0)
             held = next(iter(AppLifespan._instances.values()))
-            return len(held._tasks) + len(client._own_transport._busy)  # type: ignore[union-attr]
+            return len(held._tasks) + len(client._own_transport._exchanges)  # type: ignore[union-attr]
 
     assert asyncio.run(asking()) == 0
     gc.collect()

@@ -390,7 +390,7 @@ def test_small_requests_do_not_wait_for_the_answer_to_earlier_ones(kind: Any) ->
             made = client._own_transport._idle[0]._transport.get_extra_info("socket")  # type: ignore[union-attr]
         else:
             made = await asyncio.get_running_loop().run_in_executor(
-                client._thread, lambda: client._client._own._each.mine()._connection._socket
+                client._thread, lambda: client._client._own_transport._per_thread.current()._connection._socket
             )
         return int(made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
@@ -427,7 +427,7 @@ def test_closing_ends_what_a_thread_waits_for(door: str) -> None:
 def test_what_a_thread_left_long_is_not_used_again() -> None:
     async def using(client: Any, odd: Odd) -> int:
         def age() -> None:
-            client._client._own._each.mine()._connection._since -= MAX_IDLE_SECONDS
+            client._client._own_transport._per_thread.current()._connection._since -= MAX_IDLE_SECONDS
 
         await client.health()
         await asyncio.get_running_loop().run_in_executor(client._thread, age)

@@ -154,7 +154,7 @@ def test_signals_are_passed_on(number: int) -> None:
     waiting = f"signal.signal({int(number)}, lambda *_: sys.exit(7)); print(0, flush=True); time.sleep(60)"
     command = python("import signal, sys, time", waiting)
     outer = python(
-        "import os, sys", "from webemu.api.proxy.namespace_init import obey", f"sys.exit(obey({command}, os.environ))"
+        "import os, sys", "from webemu.api.proxy.namespace_init import run_and_forward_signals", f"sys.exit(run_and_forward_signals({command}, os.environ))"
     )
     with subprocess.Popen(outer, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -205,7 +205,7 @@ def is_alive(pid: int) -> bool:
 @needs_setpriv
 def test_where_user_namespaces_are_off_it_says_so() -> None:
     off = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set -sys_admin "
-    code = "from webemu.api.proxy.run import possible; print(possible())"
+    code = "from webemu.api.proxy.run import find_unshare_flags; print(find_unshare_flags())"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", off + f'{sys.executable} -c "{code}"']
     said = run(command).stdout
     assert "user.max_user_namespaces is 0" in said

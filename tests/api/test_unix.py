@@ -199,8 +199,8 @@ def test_the_file_of_a_later_server_is_left(path: Path) -> None:
 
 def test_of_many_that_start_at_once_one_listens(path: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from webemu.api.proxy.unix import listening\n"
-        "with listening(Path(sys.argv[1])): print('up', flush=True); sys.stdin.read()"
+        "import sys, time; from pathlib import Path; from webemu.api.proxy.unix import open_unix_listener\n"
+        "with open_unix_listener(Path(sys.argv[1])): print('up', flush=True); sys.stdin.read()"
     )
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))

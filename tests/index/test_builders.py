@@ -77,7 +77,7 @@ def test_every_source_counts(tmp_path: Path) -> None:
     """A copy of the code with one byte more in a source has another fingerprint."""
     for room in ("index", "emulator"):
         shutil.copytree(HOUSE / room, tmp_path / "webemu" / room, ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from webemu.index.builders import *; print(fingerprint(SHARD), fingerprint(SNAPSHOT))"
+    code = "from webemu.index.builders import *; print(hash_sources(SHARD), hash_sources(SNAPSHOT))"
 
     def found() -> list[str]:
         env = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -180,7 +180,7 @@ def test_a_changed_builder_gives_another_id_and_builds_anew(built: Path, tmp_pat
     for room in ("index", "emulator"):
         shutil.copytree(HOUSE / room, tmp_path / "webemu" / room, ignore=shutil.ignore_patterns("__pycache__"))
     source = tmp_path / "webemu/index/records.py"
-    source.write_text(source.read_text(encoding="utf-8").replace("PASSAGE_CHARS = 260", "PASSAGE_CHARS = 160"))
+    source.write_text(source.read_text(encoding="utf-8").replace("PASSAGE_CHARACTERS = 260", "PASSAGE_CHARACTERS = 160"))
 
     def build(code: Path) -> str:
         command = [sys.executable, "-m", "webemu.emulator.cli", "snapshots", "build", "--root", str(tmp_path)]

@@ -28,30 +28,30 @@ def test_equal_names_are_numbered(ledger: SessionLedger) -> None:
         "ws-a-2",
         "ws-b",
     ]
-    assert [ledger.session_record(name) for name in ("ws-a", "ws-a-2", "ws-c")] == [b"1", b"2", None]
+    assert [ledger.read_session(name) for name in ("ws-a", "ws-a-2", "ws-c")] == [b"1", b"2", None]
     ledger.save_session("wp-x", b"4")
     ledger.save_session("wp-x", b"5")
-    assert ledger.session_record("wp-x") == b"4"
+    assert ledger.read_session("wp-x") == b"4"
 
 
 def test_steps_and_attempts_are_counted(ledger: SessionLedger) -> None:
     begun = [ledger.start_step("s", request) for request in (b"a", b"b", b"a", b"a")]
     assert begun == [(1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 2, 0)]
     assert ledger.start_step("s-2", b"a") == (1, 0, 0)
-    assert ledger.usage("s") == SessionUsage(steps=4)
+    assert ledger.read_usage("s") == SessionUsage(steps=4)
 
 
 def test_a_budget_ends(ledger: SessionLedger) -> None:
     assert [ledger.spend("s", "searches", 2) for _ in range(3)] == [True, True, False]
     assert not ledger.spend("s", "fetches", 0)
-    assert ledger.usage("s") == SessionUsage(searches=2)
+    assert ledger.read_usage("s") == SessionUsage(searches=2)
 
 
 def test_what_has_no_limit_is_written_down_with_the_step(ledger: SessionLedger) -> None:
     number, _, used = ledger.start_step("s", b"a")
     ledger.finish_step("s", number, b"1", {}, {"bytes": 500, "fetches": 1})
     assert (used, ledger.start_step("s", b"a")) == (0, (2, 1, 500))
-    assert ledger.usage("s") == SessionUsage(2, 0, 1, 500)
+    assert ledger.read_usage("s") == SessionUsage(2, 0, 1, 500)
 
 
 def test_entries_come_in_order_and_of_one_session(ledger: SessionLedger) -> None:
@@ -60,8 +60,8 @@ def test_entries_come_in_order_and_of_one_session(ledger: SessionLedger) -> None
     ledger.finish_step("s-2", 1, b"other", {}, {})
     assert ledger.entries("s", 1, 10) == [b"1", b"2", b"3", b"300"]
     assert ledger.entries("s", 2, 2) == [b"2", b"3"]
-    assert ledger.last_impressions("s", ("u3", "u", "v")) == {"u3": Impression(3, 3), "u": Impression(2, 2)}
-    assert ledger.last_impressions("s-2", ("u3",)) == {}
+    assert ledger.find_impressions("s", ("u3", "u", "v")) == {"u3": Impression(3, 3), "u": Impression(2, 2)}
+    assert ledger.find_impressions("s-2", ("u3",)) == {}
 
 
 def spend(folder: str) -> list[bool]:
@@ -74,7 +74,7 @@ def test_processes_share_it(tmp_path: Path) -> None:
         taken = [one for result in processes.map(spend, [str(tmp_path / "l")] * 3) for one in result]
     assert (len(taken), sum(taken)) == (180, 100)
     ledger = SessionLedger(tmp_path / "l")
-    assert ledger.usage("s") == SessionUsage(steps=100, searches=100)
+    assert ledger.read_usage("s") == SessionUsage(steps=100, searches=100)
     assert ledger.start_step("s", b"r") == (101, 100, 0)
 
 
@@ -87,7 +87,7 @@ from webemu.emulator.errors import EmulatorError
 from webemu.index.ledger import SessionLedger
 ledger = SessionLedger(Path(sys.argv[1]))
 try:
-    ledger.tally("s")
+    ledger.read_usage("s")
     print("ok", flush=True)
 except EmulatorError as error:
     print(error.action, flush=True)
@@ -116,7 +116,7 @@ def test_containers_that_do_not_share_process_numbers_are_told_to(tmp_path: Path
 def test_a_folder_that_is_none_is_a_failure_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError) as raised:
-        SessionLedger(tmp_path / "file").usage("s")
+        SessionLedger(tmp_path / "file").read_usage("s")
     assert raised.value.status == 503
 
 

@@ -152,12 +152,12 @@ import sys
 from pathlib import Path
 from webemu.rl.state import Limits
 from webemu.rl.tasks import load
-from webemu.rl.train.patterns import traces
-from webemu.rl.train.event_loop import Room
+from webemu.rl.train.patterns import play_traces
+from webemu.rl.train.event_loop import EventLoopThread
 import webemu.agent_client.retry
 webemu.agent_client.retry.FIRST_DELAY_SECONDS = 0.01
-with Room(sys.argv[1]) as room:
-    traces(room, load(Path(sys.argv[2]))[:2000], {"unread": 1.0}, Limits(), 1)
+with EventLoopThread(sys.argv[1]) as loop_thread:
+    play_traces(loop_thread, load(Path(sys.argv[2]))[:2000], {"unread": 1.0}, Limits(), 1)
 """
 
 

@@ -18,8 +18,8 @@ from webemu.rl.serving import run_server
 PARENT = """
 import sys, time
 from pathlib import Path
-from webemu.rl.serving import serving
-with serving(None, Path(sys.argv[1])) as address:
+from webemu.rl.serving import run_server
+with run_server(None, Path(sys.argv[1])) as address:
     print(address, flush=True)
     time.sleep(600)
 """
