@@ -17,7 +17,7 @@ from webemu.rl.environment import AsyncEpisode, Episode
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits, parse_limits
-from webemu.rl.tasks import Task, from_row, line
+from webemu.rl.tasks import Task, parse_task, to_json_line
 
 ANSWER_TIMEOUT_SECONDS = 90.0
 """Seconds to wait for one response of the web, which a session policy may delay on purpose."""
@@ -63,12 +63,12 @@ class EnvironmentConfig:
 
 def pack_task(task: Task) -> str:
     """Return a task as one column of text for a trainer's table; as nested objects, tables would fill it with nulls."""
-    return line(task)
+    return to_json_line(task)
 
 
 def unpack_task(column: str | Mapping[str, Any]) -> Task:
     """Return the task of such a column. Raises ValueError, KeyError or TypeError if it is malformed."""
-    return from_row(json.loads(column) if isinstance(column, str) else column)
+    return parse_task(json.loads(column) if isinstance(column, str) else column)
 
 
 def episode_result(record: EpisodeRecord) -> dict[str, Any]:

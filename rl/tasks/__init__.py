@@ -1,5 +1,8 @@
-"""Tasks: what they are, and where they come from. What is exported here needs no crawl and no server."""
+"""Tasks for search agents: questions with known answers, and the ways to make them.
 
-from webemu.rl.tasks.task import NOT_FOUND, AnswerType, Evidence, Reply, Task, TaskError, from_row, line, load, save
+The names exported here need neither a crawl nor a server. `webemu.rl.tasks.build` makes tasks from recipes.
+"""
 
-__all__ = ["NOT_FOUND", "AnswerType", "Evidence", "Reply", "Task", "TaskError", "from_row", "line", "load", "save"]
+from webemu.rl.tasks.task import NOT_FOUND, AnswerType, Evidence, Reply, Task, TaskError, parse_task, to_json_line, load, save
+
+__all__ = ["NOT_FOUND", "AnswerType", "Evidence", "Reply", "Task", "TaskError", "parse_task", "to_json_line", "load", "save"]

@@ -1,4 +1,4 @@
-"""Whether a user's own questions can be answered in a collection, and what would have to be crawled for it."""
+"""Audit of a user's own questions: which of them a collection can answer, and what must be crawled for the others."""
 
 from __future__ import annotations
 
@@ -18,72 +18,85 @@ from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest
 from webemu.rl.gates import contains_phrase
-from webemu.rl.tasks.cached_client import Served, Shown
-from webemu.rl.tasks.filters.answerable import rank_of, ranks, recall
-from webemu.rl.tasks.phrases import content, names
-from webemu.rl.tasks.question_fields import Asked, Names, asked
+from webemu.rl.tasks.cached_client import CachedClient, PageText
+from webemu.rl.tasks.filters.answerable import find_rank, rank_pages, recall_at_cutoffs
+from webemu.rl.tasks.phrases import content_words, find_names
+from webemu.rl.tasks.question_fields import UserQuestion, FieldNames, parse_question_row
 from webemu.rl.verify import normalise
 
-READ = 10
-"""Results of a question that are read for its answers."""
-BATCH = 64
-"""Questions that are looked into at once."""
-SHOWN = 10
-"""Domains that are named of those that are missing most."""
-_LINES = re.compile(r"[\n\t|]+")
-State = Literal["found", "captured", "missing"]
-"""A gold page that search shows for its own title, one that is only served, one that is not there."""
-Status = Literal["answerable", "stated elsewhere", "not stated", "gold missing"]
-_BINARY = frozenset({"yes", "no", "true", "false"})
+RESULTS_READ = 10
+"""Number of results of a question that are read for its answers."""
+BATCH_SIZE = 64
+"""Number of questions that are audited concurrently."""
+MAX_DOMAINS_LISTED = 10
+"""Number of domains listed among those with the most missing pages."""
+_CELL_BREAK = re.compile(r"[\n\t|]+")
+GoldState = Literal["found", "captured", "missing"]
+"""State of a gold page: search shows it for its own title, it is only served, or it is not in the collection."""
+QuestionStatus = Literal["answerable", "stated elsewhere", "not stated", "gold missing"]
+"""Result for a question: its gold pages are there (or, if it has none, a result states an answer), only other results
+state an answer, nothing states one, or gold pages are missing.
+"""
+_YES_NO = frozenset({"yes", "no", "true", "false"})
+"""Answers that occur on any page, so that finding them there means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """A page that a question set says holds the answer."""
+class GoldPage:
+    """A page that holds the answer according to the question set."""
 
     url: str
-    """Empty where only its title was given, and no page has it."""
+    """URL of the page; empty if only its title was given and no page has that title."""
     title: str
-    state: State
+    """Title of the page; empty if it is known by its URL and missing."""
+    state: GoldState
     rank: int | None = None
-    """For the question as it stands, among 50."""
+    """Rank of the page among 50 results for the bare question; None if it is not among them."""
     best: int | None = None
-    """Over the question, its words and its names."""
+    """Best rank over all queries made from the question: the question, its content words, its names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One question audited."""
+class AuditRow:
+    """Audit of one question. The field names are those of the output file."""
 
     id: str
     question: str
     answers: tuple[str, ...]
-    gold: tuple[Gold, ...]
+    """Accepted answers of the question set; may be empty."""
+    gold: tuple[GoldPage, ...]
+    """Gold pages: first those given by URL, then those given by title."""
     in_gold: bool | None
-    """Whether a gold page states an accepted answer; None where there is no gold page, or no answer to look for."""
+    """True if a gold page states an accepted answer; None if there is no gold page or no answer to look for."""
     in_results: int | None
-    """Rank of the first of ten results that states one and is about the question; None if none does."""
-    status: Status
+    """Rank of the first of ten results that states an accepted answer and is about the question; None if none does."""
+    status: QuestionStatus
 
     @property
     def is_answerable(self) -> bool:
+        """True if the gold pages or the results state an answer."""
         return self.status in ("answerable", "stated elsewhere")
 
 
-def questions(path: Path, names: Names) -> list[Asked]:
-    """A question set: JSON lines, a JSON list, CSV or TSV. Raises BadRequest."""
-    found: list[Asked] = []
-    for number, row in enumerate(_rows(path), 1):
+def read_questions(path: Path, names: FieldNames) -> list[UserQuestion]:
+    """Return the questions of a file of JSON lines, a JSON list, CSV or TSV.
+
+    Raises:
+        BadRequest: The file cannot be read, or a row has no question.
+    """
+    parsed: list[UserQuestion] = []
+    for number, row in enumerate(_read_rows(path), 1):
         try:
-            found.append(asked(row, number, names))
+            parsed.append(parse_question_row(row, number, names))
         except ValueError as error:
             raise BadRequest(
-                f"{path}, row {number}: {error}", action="say which field is which: --question-field, --answer-field"
+                f"{path}, row {number}: {error}", action="name the fields with --question-field and --answer-field"
             ) from error
-    return found
+    return parsed
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a question set as objects. Raises BadRequest if the file cannot be read or parsed."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix in (".csv", ".tsv"):
@@ -95,140 +108,162 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             else [json.loads(one) for one in text.splitlines() if one.strip()]
         )
     except OSError as error:
-        raise BadRequest(f"{path}: {error.strerror}", action="name a file of questions") from error
+        raise BadRequest(f"{path}: {error.strerror}", action="check the path of the question file") from error
     except ValueError as error:
         raise BadRequest(f"{path}: {error}", action="use JSON lines, a JSON list, CSV or TSV") from error
+    # A JSON list of bare strings parses, too, but has no answers.
     if bad := next((row for row in rows if not isinstance(row, dict)), None):
-        raise BadRequest(f"{path}: {str(bad)[:60]!r} is no object", action="use one JSON object per question")
+        raise BadRequest(f"{path}: {str(bad)[:60]!r} is not a JSON object", action="use one JSON object per question")
     yield from rows
 
 
-async def audit(asks: Sequence[Asked], web: Served, told: Callable[[int], object] = lambda _: None) -> list[Row]:
-    """A row for each question, in order; `told` is called with how many more are done."""
-    rows: list[Row] = []
-    for start in range(0, len(asks), BATCH):
-        rows += await asyncio.gather(*(_audited(one, web) for one in asks[start : start + BATCH]))
-        told(len(rows) - start)
+async def audit(user_questions: Sequence[UserQuestion], web: CachedClient, on_progress: Callable[[int], object] = lambda _: None) -> list[AuditRow]:
+    """Return the audit of each question, in order.
+
+    `on_progress` is called with the number of questions done since its last call.
+    """
+    rows: list[AuditRow] = []
+    for start in range(0, len(user_questions), BATCH_SIZE):
+        rows += await asyncio.gather(*(_audit_one(one, web) for one in user_questions[start : start + BATCH_SIZE]))
+        on_progress(len(rows) - start)
     return rows
 
 
-async def _audited(one: Asked, web: Served) -> Row:
-    gold = [await _by_url(url, web) for url in one.urls] + [await _by_title(title, web) for title in one.titles]
-    known = [page.url for page in gold if page.state != "missing"]
-    own, best = await ranks(one.question, known, web)
-    places = {url: place for place, url in enumerate(known)}
+async def _audit_one(user_question: UserQuestion, web: CachedClient) -> AuditRow:
+    """Return the audit of one question."""
+    gold = [await _find_by_url(url, web) for url in user_question.urls] + [await _find_by_title(title, web) for title in user_question.titles]
+    present_urls = [page.url for page in gold if page.state != "missing"]
+    question_ranks, best_ranks = await rank_pages(user_question.question, present_urls, web)
+    positions = {url: position for position, url in enumerate(present_urls)}
     gold = [
-        Gold(page.url, page.title, page.state, own[places[page.url]], best[places[page.url]])
-        if page.url in places
+        GoldPage(page.url, page.title, page.state, question_ranks[positions[page.url]], best_ranks[positions[page.url]])
+        if page.url in positions
         else page
         for page in gold
     ]
-    sought = [answer for answer in map(normalise, one.answers) if answer and answer not in _BINARY]
-    in_gold = await _in_gold(gold, sought, web) if gold and sought else None
-    in_results = await _in_results(one.question, sought, web) if sought else None
-    return Row(
-        one.id, one.question, one.answers, tuple(gold), in_gold, in_results, _status(gold, sought, in_gold, in_results)
+    answers = [answer for answer in map(normalise, user_question.answers) if answer and answer not in _YES_NO]
+    in_gold = await _is_in_gold(gold, answers, web) if gold and answers else None
+    in_results = await _find_in_results(user_question.question, answers, web) if answers else None
+    return AuditRow(
+        user_question.id, user_question.question, user_question.answers, tuple(gold), in_gold, in_results, _classify(gold, answers, in_gold, in_results)
     )
 
 
-def _status(gold: Sequence[Gold], sought: Sequence[str], in_gold: bool | None, in_results: int | None) -> Status:
-    missing = any(page.state == "missing" for page in gold)
-    if gold and not missing and in_gold is not False:
+def _classify(gold: Sequence[GoldPage], answers: Sequence[str], in_gold: bool | None, in_results: int | None) -> QuestionStatus:
+    """Return the result for a question from the states of its gold pages and the places where an answer was found."""
+    is_gold_missing = any(page.state == "missing" for page in gold)
+    # in_gold is None if there is no answer to look for; then the page itself must do.
+    if gold and not is_gold_missing and in_gold is not False:
         return "answerable"
     if in_results is not None:
         return "stated elsewhere" if gold else "answerable"
-    return "gold missing" if missing else "not stated"
+    return "gold missing" if is_gold_missing else "not stated"
 
 
-async def _by_url(url: str, web: Served) -> Gold:
-    page = await web.page(url)
+async def _find_by_url(url: str, web: CachedClient) -> GoldPage:
+    """Return the state of the gold page at a URL."""
+    page = await web.get_page(url)
     if page is None:
-        return Gold(url, "", "missing")
+        return GoldPage(url, "", "missing")
+    # The best case for search: a page that it does not show for its own title is not indexed.
     query = f"{page.title} site:{urls.host_of(page.url)}"
-    return Gold(url, page.title, "found" if rank_of(page.url, await web.search(query)) else "captured")
+    return GoldPage(url, page.title, "found" if find_rank(page.url, await web.search(query)) else "captured")
 
 
-async def _by_title(title: str, web: Served) -> Gold:
+async def _find_by_title(title: str, web: CachedClient) -> GoldPage:
+    """Return the state of the gold page with a title: the first result that has it, or "missing"."""
     for query in (title, f'intitle:"{title}"'):
         for hit in await web.search(query):
             if observation_parsing.has_title(hit.title, title) or normalise(hit.title) == normalise(title):
-                return Gold(hit.url, title, "found")
-    return Gold("", title, "missing")
+                return GoldPage(hit.url, title, "found")
+    return GoldPage("", title, "missing")
 
 
-async def _in_gold(gold: Sequence[Gold], sought: Sequence[str], web: Served) -> bool:
-    pages = await asyncio.gather(*(web.page(page.url) for page in gold if page.state != "missing"))
-    return any(page is not None and _states(page, sought) for page in pages)
+async def _is_in_gold(gold: Sequence[GoldPage], answers: Sequence[str], web: CachedClient) -> bool:
+    """True if a gold page states one of the normalised answers."""
+    pages = await asyncio.gather(*(web.get_page(page.url) for page in gold if page.state != "missing"))
+    return any(page is not None and _states_answer(page, answers) for page in pages)
 
 
-async def _in_results(question: str, sought: Sequence[str], web: Served) -> int | None:
-    hits = (await web.search(question))[:READ]
-    pages = await asyncio.gather(*(web.page(hit.url) for hit in hits))
-    stating = (rank for rank, page in enumerate(pages, 1) if page is not None and _states(page, sought))
+async def _find_in_results(question: str, answers: Sequence[str], web: CachedClient) -> int | None:
+    """Return the rank of the first result that states an answer and is about the question; None if there is none."""
+    hits = (await web.search(question))[:RESULTS_READ]
+    pages = await asyncio.gather(*(web.get_page(hit.url) for hit in hits))
+    stating = (rank for rank, page in enumerate(pages, 1) if page is not None and _states_answer(page, answers))
     return next((rank for rank in stating if _is_about(pages[rank - 1], question)), None)
 
 
-def _states(page: Shown, sought: Sequence[str]) -> bool:
-    text = _said(f"{page.title}\n{page.text}")
-    return any(contains_phrase(text, answer) for answer in sought)
+def _states_answer(page: PageText, answers: Sequence[str]) -> bool:
+    """True if title or text of the page contain one of the normalised answers."""
+    text = _normalise_cells(f"{page.title}\n{page.text}")
+    return any(contains_phrase(text, answer) for answer in answers)
 
 
-def _is_about(page: Shown | None, question: str) -> bool:
-    """Whether it has a name of the question, or where there is none, half of its words: short answers are anywhere."""
-    text = _said(f"{page.title}\n{page.text}") if page else ""
-    if named := [name for name in map(normalise, names(question)) if not name.isdigit()]:
-        return any(contains_phrase(text, name) for name in named)
-    words = [normalise(word) for word in content(question)]
+def _is_about(page: PageText | None, question: str) -> bool:
+    """True if the page contains a name of the question or, if the question has no names, half of its content words.
+
+    Short answers occur on pages about anything; this rules out most of them.
+    """
+    text = _normalise_cells(f"{page.title}\n{page.text}") if page else ""
+    if question_names := [name for name in map(normalise, find_names(question)) if not name.isdigit()]:
+        return any(contains_phrase(text, name) for name in question_names)
+    words = [normalise(word) for word in content_words(question)]
     return 2 * sum(contains_phrase(text, word) for word in words) >= len(words)
 
 
 @lru_cache(maxsize=2048)
-def _said(text: str) -> str:
-    """Normalised line by line, since numbers of two cells are not one."""
-    return " ".join(normalise(line) for line in _LINES.split(text))
+def _normalise_cells(text: str) -> str:
+    """Return the text normalised cell by cell, because the numbers of two cells are not one number."""
+    return " ".join(normalise(line) for line in _CELL_BREAK.split(text))
 
 
-def as_row(row: Row) -> str:
-    """A line of JSON."""
+def to_json_line(row: AuditRow) -> str:
+    """Return the audit as a line of JSON, without the newline."""
     return json.dumps({**asdict(row), "answerable": row.is_answerable}, ensure_ascii=False)
 
 
-def missing(rows: Iterable[Row], title_url: str = "") -> list[str]:
-    """Addresses to crawl, each once, sorted. `title_url` with `{title}` makes one of a page known by title alone."""
-    gone = [page for row in rows for page in row.gold if page.state == "missing"]
-    named = (page.url or title_url.replace("{title}", page.title.replace(" ", "_")) for page in gone)
-    return sorted({url for url in named if url})
+def list_urls_to_crawl(rows: Iterable[AuditRow], title_url: str = "") -> list[str]:
+    """Return the URLs to crawl, each once, sorted.
+
+    `title_url` with the placeholder `{title}` makes the URL of a page that is known by title alone; without it such
+    pages are left out.
+    """
+    missing_pages = [page for row in rows for page in row.gold if page.state == "missing"]
+    page_urls = (page.url or title_url.replace("{title}", page.title.replace(" ", "_")) for page in missing_pages)
+    return sorted({url for url in page_urls if url})
 
 
-def figures(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """The summary, line by line: questions, answers stated, gold pages, recall, what is missing by domain."""
+def summarize(rows: Sequence[AuditRow]) -> Iterator[tuple[str, str]]:
+    """Yield the summary as (label, text): answerable questions, answers found, gold pages, recall, missing pages by
+    domain.
+    """
     gold = [page for row in rows for page in row.gold]
-    yield "answerable", _share(sum(row.is_answerable for row in rows), len(rows), "questions")
-    for status in get_args(Status):
+    yield "answerable", _format_share(sum(row.is_answerable for row in rows), len(rows), "questions")
+    for status in get_args(QuestionStatus):
         if count := sum(row.status == status for row in rows):
-            yield f"  {status}", _share(count, len(rows))
-    stated = [row.in_results for row in rows if any(normalise(answer) not in _BINARY for answer in row.answers)]
-    for cut in (1, 5, READ):
-        count = sum(rank is not None and rank <= cut for rank in stated)
-        if stated:
-            yield f"answer in top {cut}", _share(count, len(stated), "questions with an answer to look for")
+            yield f"  {status}", _format_share(count, len(rows))
+    result_ranks = [row.in_results for row in rows if any(normalise(answer) not in _YES_NO for answer in row.answers)]
+    for cutoff in (1, 5, RESULTS_READ):
+        count = sum(rank is not None and rank <= cutoff for rank in result_ranks)
+        if result_ranks:
+            yield f"answer in top {cutoff}", _format_share(count, len(result_ranks), "questions with an answer to look for")
     if not gold:
         return
-    told = [row.in_gold for row in rows if row.in_gold is not None]
-    if told:
-        yield "answer on gold page", _share(sum(told), len(told), "questions with gold pages and an answer to look for")
-    for state in get_args(State):
-        yield f"gold {state}", _share(sum(page.state == state for page in gold), len(gold), "gold pages")
-    for name, ranks_of in (("question", [page.rank for page in gold]), ("script", [page.best for page in gold])):
-        yield f"recall by {name}", "  ".join(f"@{cut} {share:.3f}" for cut, share in recall(ranks_of).items())
-    gone = Counter(
-        urls.split_domain(urls.host_of(page.url))[0] for page in gold if page.state == "missing" and page.url
-    )
-    for domain, count in gone.most_common(SHOWN):
+    gold_checks = [row.in_gold for row in rows if row.in_gold is not None]
+    if gold_checks:
+        yield "answer on gold page", _format_share(sum(gold_checks), len(gold_checks), "questions with gold pages and an answer to look for")
+    for state in get_args(GoldState):
+        yield f"gold {state}", _format_share(sum(page.state == state for page in gold), len(gold), "gold pages")
+    for name, page_ranks in (("question", [page.rank for page in gold]), ("script", [page.best for page in gold])):
+        yield f"recall by {name}", "  ".join(f"@{cutoff} {share:.3f}" for cutoff, share in recall_at_cutoffs(page_ranks).items())
+    # Pages known by title alone have no domain; they are counted below.
+    missing_domains = Counter(urls.split_domain(urls.host_of(page.url))[0] for page in gold if page.state == "missing" and page.url)
+    for domain, count in missing_domains.most_common(MAX_DOMAINS_LISTED):
         yield "missing of", f"{domain}: {count:,}"
     if titles := sum(page.state == "missing" and not page.url for page in gold):
         yield "missing by title", f"{titles:,}"
 
 
-def _share(part: int, whole: int, of: str = "") -> str:
-    return f"{part:,} of {whole:,} {of}".rstrip() + (f" ({part / whole:.1%})" if whole else "")
+def _format_share(count: int, total: int, unit: str = "") -> str:
+    """Return a count with its total and the percentage."""
+    return f"{count:,} of {total:,} {unit}".rstrip() + (f" ({count / total:.1%})" if total else "")

@@ -1,7 +1,7 @@
-"""From recipes to a task file: tasks are drawn in turn from each recipe, judged by the filters, and kept or counted.
+"""Turns recipes into a task file: draws tasks from each recipe in turn, runs the filters, keeps what passes.
 
-The same recipes, collection and seed give the same tasks: what is kept depends on the order of drawing alone. Recipes
-run between the turns of the event loop, since those with a model run one of their own.
+The same recipes, collection and seed give the same tasks: only the order of drawing decides what is kept. Recipes run
+between two turns of the event loop, because recipes with a model run a loop of their own.
 """
 
 from __future__ import annotations
@@ -13,124 +13,147 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 
-from webemu.rl.tasks.difficulty import difficulty
-from webemu.rl.tasks.filters import FILTERS, Filter, Means
-from webemu.rl.tasks.filters.answerable import recall
-from webemu.rl.tasks.filters.duplicates import Kept
+from webemu.rl.tasks.difficulty import estimate_difficulty
+from webemu.rl.tasks.filters import FILTERS, Filter, FilterContext
+from webemu.rl.tasks.filters.answerable import recall_at_cutoffs
+from webemu.rl.tasks.filters.duplicates import DuplicateFilter
 from webemu.rl.tasks.filters.filter import Verdict
 from webemu.rl.tasks.task import Task
 
-BATCH = 64
-"""Tasks that are judged at once."""
-TRIES = 25
-"""Tasks drawn for each that is wanted, before the build gives up."""
-DUPLICATE = "duplicate"
+BATCH_SIZE = 64
+"""Number of tasks that are filtered concurrently."""
+MAX_DRAWS_PER_TASK = 25
+"""Number of tasks drawn per requested task before the build gives up."""
+DUPLICATE_FILTER = "duplicate"
+"""Name of the last filter, which compares a task with those that were kept."""
 
 
 @dataclass(slots=True)
-class Tally:
-    """What became of the tasks of one recipe."""
+class RecipeCounts:
+    """Number of tasks of one recipe that were drawn, kept and rejected."""
 
-    drawn: int = 0
-    kept: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-    """By the filter that said no."""
+    drawn_count: int = 0
+    """Number of tasks that went through the filters."""
+    kept_count: int = 0
+    """Number of tasks that passed all filters."""
+    rejections: Counter[str] = field(default_factory=Counter)
+    """Number of rejected tasks by the name of the filter."""
 
 
 @dataclass(slots=True)
-class Built:
-    """What a build gives."""
+class BuildResult:
+    """Tasks that passed, tasks that did not, and the counts per recipe."""
 
-    kept: list[Task] = field(default_factory=list)
-    rejected: list[Task] = field(default_factory=list)
-    tallies: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    kept_tasks: list[Task] = field(default_factory=list)
+    """Tasks that passed all filters, in the order of drawing."""
+    rejected_tasks: list[Task] = field(default_factory=list)
+    """Each has the verdicts up to the filter that rejected it."""
+    counts_by_recipe: defaultdict[str, RecipeCounts] = field(default_factory=lambda: defaultdict(RecipeCounts))
+    """Counts by recipe name."""
 
-    def recall(self) -> dict[tuple[str, str], dict[int, float]]:
-        """Share of evidence pages found, by setting and by who searches: the question `alone`, or the `script`."""
-        told: defaultdict[tuple[str, str], list[int | None]] = defaultdict(list)
-        for task in (*self.kept, *self.rejected):
+    def compute_recall(self) -> dict[tuple[str, str], dict[int, float]]:
+        """Return the share of evidence pages that search finds, by (setting, searcher) and cutoff.
+
+        The searcher is "alone", who searches for the bare question, or "script", who tries several queries.
+        """
+        ranks_by_searcher: defaultdict[tuple[str, str], list[int | None]] = defaultdict(list)
+        for task in (*self.kept_tasks, *self.rejected_tasks):
             verdict = task.filters.get("answerable", {})
             for setting in verdict.get("ranks", ()):
-                told[setting, "alone"] += verdict["alone"][setting]
-                told[setting, "script"] += verdict["ranks"][setting]
-        return {key: recall(ranks) for key, ranks in told.items()}
+                ranks_by_searcher[setting, "alone"] += verdict["alone"][setting]
+                ranks_by_searcher[setting, "script"] += verdict["ranks"][setting]
+        return {key: recall_at_cutoffs(ranks) for key, ranks in ranks_by_searcher.items()}
 
 
 def build(
-    draws: Mapping[str, Iterator[Task]],
+    streams: Mapping[str, Iterator[Task]],
     count: int,
-    means: Means,
+    context: FilterContext,
     runner: asyncio.Runner,
     filters: Sequence[Filter] = FILTERS,
-    told: Callable[[Built], None] = lambda _: None,
-) -> Built:
-    """So many tasks that pass, or as many as there are. `draws`: tasks of each recipe by its name; `runner` has the
-    loop that `means` belong to; `told` is called after each batch."""
-    built, kept = Built(), Kept()
-    waiting = dict(draws)
-    while len(built.kept) < count and sum(tally.drawn for tally in built.tallies.values()) < TRIES * count:
-        drawn = list(islice(_in_turn(waiting, _wanting(waiting, built, count)), BATCH))
-        if not drawn:
+    on_progress: Callable[[BuildResult], None] = lambda _: None,
+) -> BuildResult:
+    """Draw and filter tasks until `count` of them pass, or as many as there are.
+
+    `streams` holds the tasks of each recipe by its name; `runner` has the event loop that `context` belongs to;
+    `on_progress` is called after each batch.
+
+        with asyncio.Runner() as runner:
+            result = build({"infobox": recipe.make(sources, 0)}, 100, context, runner)
+    """
+    result, duplicate_filter = BuildResult(), DuplicateFilter()
+    open_streams = dict(streams)
+    while len(result.kept_tasks) < count and sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values()) < MAX_DRAWS_PER_TASK * count:
+        batch = list(islice(_take_turns(open_streams, _choose_recipes(open_streams, result, count)), BATCH_SIZE))
+        if not batch:
             break
-        for task in runner.run(_all_judged(drawn, means, filters)):
-            _sort(task, built, kept, count)
-        told(built)
-    return built
+        for task in runner.run(_filter_all(batch, context, filters)):
+            _record_outcome(task, result, duplicate_filter, count)
+        on_progress(result)
+    return result
 
 
-def _wanting(waiting: Mapping[str, Iterator[Task]], built: Built, count: int) -> list[str]:
-    """Recipes that have not given their even share; all of them once each has."""
-    share = count / max(1, len(waiting))
-    return [name for name in waiting if built.tallies[name].kept < share] or list(waiting)
+def _choose_recipes(streams: Mapping[str, Iterator[Task]], result: BuildResult, count: int) -> list[str]:
+    """Return the recipes that have not yet given an equal share of the tasks, or all recipes once each has."""
+    # A recipe with few tasks leaves its share to the others, once they have given theirs.
+    share = count / max(1, len(streams))
+    return [name for name in streams if result.counts_by_recipe[name].kept_count < share] or list(streams)
 
 
-def _in_turn(waiting: dict[str, Iterator[Task]], names: list[str]) -> Iterator[Task]:
-    """One task of each recipe after another; a recipe that has no more leaves."""
-    while names := [name for name in names if name in waiting]:
+def _take_turns(streams: dict[str, Iterator[Task]], names: list[str]) -> Iterator[Task]:
+    """Yield one task of each recipe in turn. An exhausted recipe is removed from `streams`."""
+    # Recomputed each round, because exhausted recipes leave.
+    while names := [name for name in names if name in streams]:
         for name in names:
-            task = next(waiting[name], None)
+            task = next(streams[name], None)
             if task is None:
-                del waiting[name]
+                del streams[name]
             else:
-                yield task if task.id else replace(task, id=identity(task))
+                yield task if task.id else replace(task, id=make_task_id(task))
 
 
-def identity(task: Task) -> str:
-    """An id that says what a task is."""
-    about = "\n".join([task.question, *task.answers, *(f"{one.url} {one.quote} {one.value}" for one in task.evidence)])
-    return f"{task.recipe}-{blake2b(about.encode(), digest_size=6).hexdigest()}"
+def make_task_id(task: Task) -> str:
+    """Return an id made of the recipe's name and a hash of question, answers and evidence."""
+    content = "\n".join([task.question, *task.answers, *(f"{one.url} {one.quote} {one.value}" for one in task.evidence)])
+    return f"{task.recipe}-{blake2b(content.encode(), digest_size=6).hexdigest()}"
 
 
-async def _all_judged(tasks: Sequence[Task], means: Means, filters: Sequence[Filter]) -> list[Task]:
-    return await asyncio.gather(*(_judged(task, means, filters) for task in tasks))
+async def _filter_all(tasks: Sequence[Task], context: FilterContext, filters: Sequence[Filter]) -> list[Task]:
+    """Return the tasks with their verdicts, in order, filtered concurrently."""
+    return await asyncio.gather(*(_filter_one(task, context, filters) for task in tasks))
 
 
-async def _judged(task: Task, means: Means, filters: Sequence[Filter]) -> Task:
+async def _filter_one(task: Task, context: FilterContext, filters: Sequence[Filter]) -> Task:
+    """Return the task with its difficulty and the verdicts of all filters, up to the first one that rejects it."""
     verdicts: dict[str, Verdict] = {}
-    for one in filters:
-        verdicts[one.name] = await one.judge(task, means)
-        if verdicts[one.name]["ok"] is False:
+    for task_filter in filters:
+        verdicts[task_filter.name] = await task_filter.judge(task, context)
+        if verdicts[task_filter.name]["ok"] is False:
             break
-    return replace(task, filters=verdicts, difficulty=difficulty(task, verdicts))
+    return replace(task, filters=verdicts, difficulty=estimate_difficulty(task, verdicts))
 
 
-def _sort(task: Task, built: Built, kept: Kept, count: int) -> None:
-    """Keep a task, or count why not."""
-    if len(built.kept) == count:
+def _record_outcome(task: Task, result: BuildResult, duplicate_filter: DuplicateFilter, count: int) -> None:
+    """Add the task to those that are kept or to those that are rejected, and count it. Does nothing once `count` is
+    reached.
+    """
+    # Tasks after the last one wanted are not counted, so that figures do not depend on the batch size.
+    if len(result.kept_tasks) == count:
         return
-    tally = built.tallies[task.recipe]
-    tally.drawn += 1
-    if refused(task) == "":
-        task = replace(task, filters={**task.filters, DUPLICATE: kept.judge(task)})
-    if reason := refused(task):
-        tally.rejected[reason] += 1
-        built.rejected.append(task)
+    recipe_counts = result.counts_by_recipe[task.recipe]
+    recipe_counts.drawn_count += 1
+    # Duplicates are judged last and one by one: the verdict depends on what was kept before.
+    if rejecting_filter(task) == "":
+        task = replace(task, filters={**task.filters, DUPLICATE_FILTER: duplicate_filter.judge(task)})
+    if rejected_by := rejecting_filter(task):
+        recipe_counts.rejections[rejected_by] += 1
+        result.rejected_tasks.append(task)
     else:
-        tally.kept += 1
-        built.kept.append(task)
-        kept.add(task)
+        recipe_counts.kept_count += 1
+        result.kept_tasks.append(task)
+        duplicate_filter.add(task)
 
 
-def refused(task: Task) -> str:
-    """Name of the filter that said no; empty where none did."""
+def rejecting_filter(task: Task) -> str:
+    """Return the name of the filter that rejected the task; empty if none did."""
     return next((name for name, verdict in task.filters.items() if verdict["ok"] is False), "")

@@ -27,72 +27,73 @@ from webemu.rl.ledger import open_session_call
 from webemu.rl.outputs import check_writable
 from webemu.rl.serving import run_server
 from webemu.rl.tasks import tables
-from webemu.rl.tasks.build import Built, build
-from webemu.rl.tasks.cached_client import AT_ONCE, PLAIN, Served
-from webemu.rl.tasks.catalogue import RECIPES, chosen, listed
+from webemu.rl.tasks.build import BuildResult, build
+from webemu.rl.tasks.cached_client import MAX_CONCURRENCY, PLAIN_SETTING, CachedClient
+from webemu.rl.tasks.catalogue import RECIPES, choose_recipes, format_recipes
 from webemu.rl.tasks.crawl import Crawl
-from webemu.rl.tasks.difficulty import pass_rates
-from webemu.rl.tasks.filters import Means
+from webemu.rl.tasks.difficulty import read_pass_rates
+from webemu.rl.tasks.filters import FilterContext
 from webemu.rl.tasks.graph import Graph
-from webemu.rl.tasks.options import Collection, Quiet, Root, Server, told
-from webemu.rl.tasks.overlap import benchmarks
-from webemu.rl.tasks.recipe import Needs, Sources
-from webemu.rl.tasks.splits import NAMES, By, split
+from webemu.rl.tasks.options import CollectionOption, QuietOption, RootOption, ServerOption, convert_errors
+from webemu.rl.tasks.overlap import load_benchmarks
+from webemu.rl.tasks.recipe import SourceKind, Sources
+from webemu.rl.tasks.splits import SPLIT_NAMES, Granularity, split_tasks
 from webemu.rl.tasks.task import Task, TaskError, load, save
 
-WANTED = 100
-"""Tasks, unless one says."""
+DEFAULT_COUNT = 100
+"""Number of tasks to make unless `--count` says otherwise."""
 
 
-def _show_recipes(wanted: bool) -> None:
-    if wanted:
-        typer.echo(listed())
+def _show_recipes(is_requested: bool) -> None:
+    """Print all recipes and exit, if `--list` was given."""
+    if is_requested:
+        typer.echo(format_recipes())
         raise typer.Exit
 
 
 def build_tasks(
     out: Annotated[Path, typer.Option(help="Task file to write.")],
-    recipes: Annotated[str, typer.Option(help="Recipes or families: world, crawl, reports, model, all.")] = "",
-    count: Annotated[
-        int | None, typer.Option(help="Tasks that are wanted. [default: 100; of a file all]", min=1)
+    recipes: Annotated[
+        str, typer.Option(help="Comma-separated recipes or families: world, crawl, reports, model, all.")
+    ] = "",
+    count: Annotated[int | None, typer.Option(help="Number of tasks. [default: 100; all of a file]", min=1)] = None,
+    collection: CollectionOption = None,
+    root: RootOption = None,
+    server: ServerOption = None,
+    graph: Annotated[Path | None, typer.Option(help="graph.jsonl of a generated web, for the family world.")] = None,
+    from_file: Annotated[
+        Path | None, typer.Option("--from", help="Filter the tasks of this file instead of making new ones.")
     ] = None,
-    collection: Collection = None,
-    root: Root = None,
-    server: Server = None,
-    graph: Annotated[Path | None, typer.Option(help="graph.jsonl of a generated web, for its recipes.")] = None,
-    given: Annotated[
-        Path | None, typer.Option("--from", help="Take the tasks of this file instead, and filter them.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed and collection, same bytes.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed and collection give the same file.")] = 0,
     shares: Annotated[str, typer.Option("--split", help="Shares of train, dev and test.")] = "0.8,0.1,0.1",
-    split_by: Annotated[str, typer.Option(help="What splits must not share: domain, host or page.")] = "domain",
+    split_by: Annotated[str, typer.Option(help="Unit that splits must not share: domain, host or page.")] = "domain",
     base_url: Annotated[
-        str | None, typer.Option(help="OpenAI-compatible endpoint, for recipes and closed-book.")
+        str | None, typer.Option(help="OpenAI-compatible endpoint for the family model and the filter closed-book.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Its model.")] = None,
-    api_key_env: Annotated[str, typer.Option(help="Variable that holds its key.")] = "OPENAI_API_KEY",
+    model: Annotated[str | None, typer.Option(help="Name of the model there.")] = None,
+    api_key_env: Annotated[str, typer.Option(help="Environment variable with its API key.")] = "OPENAI_API_KEY",
     samples: Annotated[int, typer.Option(help="Closed-book answers per task.", min=1)] = 8,
-    concurrency: Annotated[int, typer.Option(help="Closed-book answers at once.", min=1)] = AT_ONCE,
+    concurrency: Annotated[int, typer.Option(help="Closed-book answers in flight.", min=1)] = MAX_CONCURRENCY,
     against: Annotated[
-        list[Path] | None, typer.Option(help="Benchmark questions that no task may overlap with; repeatable.")
+        list[Path] | None, typer.Option(help="File of benchmark questions that no task may overlap with; repeatable.")
     ] = None,
     results: Annotated[
-        Path | None, typer.Option("--pass-rates", help="Folder or episodes.jsonl of `webemu eval`.")
+        Path | None, typer.Option("--pass-rates", help="Results of `webemu eval`: its folder or episodes.jsonl.")
     ] = None,
-    band: Annotated[str, typer.Option(help="Lowest and highest pass rate that stays.")] = "0.1,0.9",
+    band: Annotated[str, typer.Option(help="Lowest and highest pass rate of tasks that are kept.")] = "0.1,0.9",
     setting: Annotated[
-        list[str] | None, typer.Option(help='Search under a session policy too: NAME={"as_of": …}; repeatable.')
+        list[str] | None, typer.Option(help='Also search under a session policy: NAME={"as_of": …}; repeatable.')
     ] = None,
-    keep_rejected: Annotated[Path | None, typer.Option(help="Write what was rejected here, with the verdicts.")] = None,
-    quiet: Quiet = False,
-    show: Annotated[
-        bool, typer.Option("--list", is_eager=True, callback=_show_recipes, help="Show all recipes and leave.")
+    keep_rejected: Annotated[Path | None, typer.Option(help="File for rejected tasks, with their verdicts.")] = None,
+    quiet: QuietOption = False,
+    shows_recipes: Annotated[
+        bool, typer.Option("--list", is_eager=True, callback=_show_recipes, help="Print all recipes and exit.")
     ] = False,
 ) -> None:
-    """Make tasks from a collection, filter and split them.
+    """Make tasks from a collection, filter them and split them.
 
-    Recipes are drawn from in turn. Each task bears the verdict of every filter; what is rejected is counted by filter
-    and recipe. No model is needed, unless a recipe is one of the family `model`.
+    Recipes take turns. Each task keeps the verdict of every filter; rejected tasks are counted by filter and recipe.
+    No model is needed, except for the recipes of the family `model`.
 
     \b
     Examples:
@@ -100,154 +101,178 @@ def build_tasks(
       webemu tasks build --collection invented --recipes world --graph web/graph.jsonl --out tasks.jsonl
       webemu tasks build --from mine.jsonl --collection mine --out filtered.jsonl
     """
-    made_of, numbers, limits = _by(split_by), _numbers(shares, len(NAMES), "--split"), _limits(band)
-    if given and recipes:
-        raise BadRequest("--from takes the tasks of a file, --recipes makes new ones", action="leave out one of them")
+    granularity, weights, pass_rate_band = _parse_granularity(split_by), _parse_numbers(shares, len(SPLIT_NAMES), "--split"), _parse_band(band)
+    if from_file and recipes:
+        raise BadRequest(
+            "--from takes the tasks of a file, --recipes makes new ones", action="leave out one of the two"
+        )
     config = configured({"root": root, "collection": collection})
-    settings = dict(map(_setting, setting or ()))
-    known, rates = benchmarks(against) if against else None, pass_rates(results) if results else None
-    asked, began = _endpoint(base_url, model, api_key_env), time.monotonic()
-    with told():
+    settings = dict(map(_parse_setting, setting or ()))
+    benchmark_index, pass_rates_by_task = load_benchmarks(against) if against else None, read_pass_rates(results) if results else None
+    recipe_endpoint, started_at = _make_endpoint(base_url, model, api_key_env), time.monotonic()
+    with convert_errors():
         check_writable(out, keep_rejected)
-    if given and not server:
+    if from_file and not server:
         find_collection(config)
     with (
-        told(),
-        _draws(recipes, given, config, graph, asked, seed) as (draws, dropped, wanted),
+        convert_errors(),
+        _open_streams(recipes, from_file, config, graph, recipe_endpoint, seed) as (streams, skip_counts, default_count),
         run_server(server, root, config.collection) as address,
         asyncio.Runner() as runner,
-        tqdm(total=count or wanted, unit="task", desc="building", disable=quiet, file=sys.stderr, leave=False) as bar,
+        tqdm(total=count or default_count, unit="task", desc="building", disable=quiet, file=sys.stderr, leave=False) as bar,
     ):
-        if server and given is None:
-            _agree(server, config)
-        _try(address, settings)
-        means = Means(
-            web=Served(address, settings),
-            endpoint=_endpoint(base_url, model, api_key_env),  # recipes ask from an event loop of their own
+        if server and from_file is None:
+            _check_snapshot(server, config)
+        # Fails now rather than at the first search of the first task.
+        _check_settings(address, settings)
+        context = FilterContext(
+            web=CachedClient(address, settings),
+            endpoint=_make_endpoint(base_url, model, api_key_env),  # recipes ask from an event loop of their own
             samples=samples,
             turns=asyncio.Semaphore(concurrency),
-            benchmarks=known,
-            rates=rates,
-            band=limits,
+            benchmarks=benchmark_index,
+            rates=pass_rates_by_task,
+            band=pass_rate_band,
             proven=frozenset(recipe.name for recipe in RECIPES if recipe.needs == "graph"),
             seed=seed,
         )
         try:
-            built = build(draws, count or wanted, means, runner, told=lambda sofar: _advance(bar, sofar))
+            build_result = build(streams, count or default_count, context, runner, on_progress=lambda partial_result: _update_bar(bar, partial_result))
         finally:
-            runner.run(_closed(means))
-        lost = list(tables.dropped(dropped))
-    divided = split(built.kept, numbers, seed, made_of)
-    save(out, divided.tasks)
+            runner.run(_close_context(context))
+        skip_lines = list(tables.format_skipped(skip_counts))
+    split_result = split_tasks(build_result.kept_tasks, weights, seed, granularity)
+    save(out, split_result.tasks)
     if keep_rejected:
-        save(keep_rejected, built.rejected)
-    _show(built, [*lost, *tables.splits(divided, made_of)], out, time.monotonic() - began)
-    if len(built.kept) < (count or (0 if given else wanted)):
-        typer.echo(f"warning    {count or wanted:,} were wanted: there were no more that pass")
+        save(keep_rejected, build_result.rejected_tasks)
+    _print_result(build_result, [*skip_lines, *tables.format_splits(split_result, granularity)], out, time.monotonic() - started_at)
+    if len(build_result.kept_tasks) < (count or (0 if from_file else default_count)):
+        typer.echo(f"warning    {count or default_count:,} were requested; no more tasks pass the filters")
 
 
-def _show(built: Built, more: list[str], out: Path, seconds: float) -> None:
-    for line in (*tables.outcome(built), *tables.recalls(built), *more):
+def _print_result(build_result: BuildResult, further_lines: list[str], out: Path, seconds: float) -> None:
+    """Print the tables of the result and the name of the task file."""
+    for line in (*tables.format_outcome(build_result), *tables.format_recall(build_result), *further_lines):
         typer.echo(line)
-    judged = len(built.kept) + len(built.rejected)
-    typer.echo(f"tasks      {len(built.kept):,} in {out} ({judged:,} judged in {seconds:,.1f} s)")
+    judged_count = len(build_result.kept_tasks) + len(build_result.rejected_tasks)
+    typer.echo(f"tasks      {len(build_result.kept_tasks):,} in {out} ({judged_count:,} judged in {seconds:,.1f} s)")
 
 
-def _limits(band: str) -> tuple[float, float]:
-    """Lowest and highest pass rate. Raises BadRequest."""
-    lowest, highest = _numbers(band, 2, "--band")
+def _parse_band(band: str) -> tuple[float, float]:
+    """Return the lowest and highest pass rate of `--band`. Raises BadRequest if they are no such pair."""
+    lowest, highest = _parse_numbers(band, 2, "--band")
     if lowest > highest:
-        raise BadRequest(f"--band {band} has its lowest pass rate above its highest", action="such as --band 0.1,0.9")
+        raise BadRequest(
+            f"--band {band} has its lowest pass rate above its highest",
+            action="give the lower one first: --band 0.1,0.9",
+        )
     return lowest, highest
 
 
-def _advance(bar: Any, built: Built) -> None:
-    bar.set_postfix(judged=len(built.kept) + len(built.rejected))
-    bar.update(len(built.kept) - bar.n)
+def _update_bar(bar: Any, build_result: BuildResult) -> None:
+    """Update the progress bar."""
+    bar.set_postfix(judged=len(build_result.kept_tasks) + len(build_result.rejected_tasks))
+    bar.update(len(build_result.kept_tasks) - bar.n)
 
 
-async def _closed(means: Means) -> None:
-    await means.web.close()
-    if means.endpoint is not None:
-        await means.endpoint.close()
+async def _close_context(context: FilterContext) -> None:
+    """Close the connections of the filters."""
+    await context.web.close()
+    if context.endpoint is not None:
+        await context.endpoint.close()
 
 
-def _agree(server: str, config: Config) -> None:
-    """Raises BadRequest where tasks would be made of one snapshot and looked for in another."""
+def _check_snapshot(server: str, config: Config) -> None:
+    """Raise BadRequest if the server serves another snapshot than the one that tasks are made from."""
     with Client(server) as client:
-        served = client.health().snapshot
-    if served != (own := current_id(config.collection_folder)):
+        served_snapshot = client.health().snapshot
+    # Tasks quote one snapshot; in another one their evidence may be missing or changed.
+    if served_snapshot != (local_snapshot := current_id(config.collection_folder)):
         raise BadRequest(
-            f"{server} serves snapshot {served}, {config.collection_folder} has {own}",
+            f"{server} serves snapshot {served_snapshot}, {config.collection_folder} has {local_snapshot}",
             action="name the collection that is served, or leave out --server",
         )
 
 
-def _try(address: str, settings: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raises the client's BadRequest on a setting that is no policy of a session."""
+def _check_settings(address: str, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Open a session under each setting. Raises BadRequest if the server does not accept one as a session policy."""
     with Client(address) as client:
         for policy in settings.values():
             client.request(open_session_call(policy))
 
 
 @contextmanager
-def _draws(
-    recipes: str, given: Path | None, config: Config, graph: Path | None, endpoint: Endpoint | None, seed: int
+def _open_streams(
+    recipes: str, from_file: Path | None, config: Config, graph: Path | None, endpoint: Endpoint | None, seed: int
 ) -> Iterator[tuple[Mapping[str, Iterator[Task]], Mapping[tuple[str, str], int], int]]:
-    """Tasks by recipe, what the recipes drop, and how many tasks are wanted unless one says."""
-    if given is not None:
-        tasks = load(given)
+    """Yield the task streams by recipe, the counters of what recipes skip, and the number of tasks to make by default.
+
+    Raises:
+        TaskError: The task file of `--from` cannot be read or is empty.
+        BadRequest: A recipe is unknown or lacks its source.
+    """
+    if from_file is not None:
+        tasks = load(from_file)
         if not tasks:
-            raise TaskError(f"{given}: there is no task in it")
+            raise TaskError(f"{from_file}: there is no task in it")
+        # A dict keeps the order in which the recipes first occur.
         names = {one.recipe: 0 for one in tasks}
         yield {name: iter([one for one in tasks if one.recipe == name]) for name in names}, {}, len(tasks)
         return
-    has: set[Needs] = {"crawl", *(("graph",) if graph else ()), *(("model",) if endpoint else ())}
-    named = chosen(recipes, frozenset(has))
+    available: set[SourceKind] = {"crawl", *(("graph",) if graph else ()), *(("model",) if endpoint else ())}
+    selected = choose_recipes(recipes, frozenset(available))
     with Crawl(find_collection(config)) as crawl:
         sources = Sources(crawl, Graph.read(graph) if graph else None, endpoint)
-        yield {recipe.name: recipe.make(sources, seed) for recipe in named}, crawl.dropped, WANTED
+        yield {recipe.name: recipe.make(sources, seed) for recipe in selected}, crawl.skip_counts, DEFAULT_COUNT
 
 
-def _endpoint(base_url: str | None, model: str | None, api_key_env: str) -> Endpoint | None:
-    """Recipes and filters have one each: an endpoint belongs to the event loop that asks."""
+def _make_endpoint(base_url: str | None, model: str | None, api_key_env: str) -> Endpoint | None:
+    """Return the endpoint of the options; None without options. Raises BadRequest if only one of the two is given.
+
+    Recipes and filters get one each, because an endpoint belongs to one event loop.
+    """
     if not base_url and not model:
         return None
     if not base_url or not model:
-        raise BadRequest("an endpoint needs --base-url and --model", action="give both, or neither")
+        raise BadRequest("an endpoint needs --base-url and --model", action="give both or neither")
     return Endpoint(base_url, model, os.environ.get(api_key_env) or "none")
 
 
-def _by(word: str) -> By:
-    known: dict[str, By] = {"domain": "domain", "host": "host", "page": "page"}
-    if word not in known:
-        raise BadRequest(f"splits cannot be by {word!r}", action="use --split-by domain, host or page")
-    return known[word]
+def _parse_granularity(text: str) -> Granularity:
+    """Return the value of `--split-by`. Raises BadRequest if it is unknown."""
+    granularities: dict[str, Granularity] = {"domain": "domain", "host": "host", "page": "page"}
+    if text not in granularities:
+        raise BadRequest(f"splits cannot be by {text!r}", action="use --split-by domain, host or page")
+    return granularities[text]
 
 
-def _numbers(text: str, count: int, option: str) -> tuple[float, ...]:
+def _parse_numbers(text: str, count: int, option: str) -> tuple[float, ...]:
+    """Return `count` non-negative numbers with commas between, not all 0. Raises BadRequest if the text is something
+    else.
+    """
     try:
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         numbers = ()
     if len(numbers) != count or not all(map(isfinite, numbers)) or min(numbers) < 0 or not sum(numbers):
         raise BadRequest(
-            f"{option} {text!r} is not {count} numbers", action=f"such as {option} {'0.8,0.1,0.1'[: 4 * count - 1]}"
+            f"{option} {text!r} is not {count} numbers", action=f"write it as {option} {'0.8,0.1,0.1'[: 4 * count - 1]}"
         )
     return numbers
 
 
-def _setting(text: str) -> tuple[str, dict[str, Any]]:
+def _parse_setting(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name and the policy of a `--setting`. Raises BadRequest if the text is not NAME=POLICY."""
     name, _, policy = text.partition("=")
     try:
-        read = json.loads(policy)
+        parsed = json.loads(policy)
     except ValueError:
-        read = None
-    if not name or not isinstance(read, dict):
+        parsed = None
+    if not name or not isinstance(parsed, dict):
         raise BadRequest(
             f"--setting {text!r} is no NAME=POLICY",
-            action="""such as --setting 'noisy={"weather": {"shuffled": 0.3}}\'""",
+            action="""write it as --setting 'noisy={"weather": {"shuffled": 0.3}}\'""",
         )
-    if name == PLAIN:
-        raise BadRequest(f"{PLAIN!r} is the search without a policy", action="give the setting another name")
-    return name, read
+    if name == PLAIN_SETTING:
+        raise BadRequest(f"{PLAIN_SETTING!r} is the search without a policy", action="give the setting another name")
+    return name, parsed

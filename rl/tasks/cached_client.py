@@ -1,4 +1,4 @@
-"""The web as the server shows it to whoever makes tasks: each thing is asked once, however many ask for it."""
+"""A caching client for the filters: they see the web as the server shows it, and each request is sent once."""
 
 from __future__ import annotations
 
@@ -16,81 +16,96 @@ from webemu.agent_client.types import View
 
 T = TypeVar("T")
 
-PLAIN = "plain"
-"""The setting without a session policy."""
-DEPTH = 50
-"""Results that are looked at."""
-KEPT = 4096
-"""Answers remembered."""
-AT_ONCE = 32
+PLAIN_SETTING = "plain"
+"""Name of the setting without a session policy."""
+MAX_RESULTS = 50
+"""Number of results per search."""
+CACHE_SIZE = 4096
+"""Number of answers in the cache."""
+MAX_CONCURRENCY = 32
+"""Number of requests in flight."""
 
 
-class Found(NamedTuple):
-    """A result."""
+class Result(NamedTuple):
+    """A search result."""
 
     url: str
     title: str
 
 
-class Shown(NamedTuple):
-    """A page."""
+class PageText(NamedTuple):
+    """A page as a client sees it."""
 
     url: str
-    """Where it was found in the end."""
+    """The URL after redirects."""
     title: str
     text: str
+    """Content in the requested view."""
 
 
-class Served:
-    """Belongs to one event loop."""
+class CachedClient:
+    """A client that caches pages and results, with one session per setting. It belongs to one event loop.
+
+    async with CachedClient("http://127.0.0.1:8800") as web:
+        results = await web.search("capital of Iceland")
+    """
 
     def __init__(self, server: str, settings: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        """`settings`: session policies by name (docs/sessions.md), beside the plain one."""
-        policies: dict[str, Mapping[str, Any]] = {PLAIN: {}, **(settings or {})}
-        self._clients = {name: AsyncClient(server, session=_inline(policy)) for name, policy in policies.items()}
-        self._known: OrderedDict[tuple[str, ...], asyncio.Future[Any]] = OrderedDict()
-        self._places = asyncio.Semaphore(AT_ONCE)
+        """Connect to a server. `settings` holds session policies by name (docs/sessions.md), in addition to the plain
+        one.
+        """
+        policies: dict[str, Mapping[str, Any]] = {PLAIN_SETTING: {}, **(settings or {})}
+        self._clients = {name: AsyncClient(server, session=_encode_session(policy)) for name, policy in policies.items()}
+        self._answers: OrderedDict[tuple[str, ...], asyncio.Future[Any]] = OrderedDict()
+        self._semaphore = asyncio.Semaphore(MAX_CONCURRENCY)
 
     @property
     def settings(self) -> tuple[str, ...]:
+        """Names of the settings, the plain one first."""
         return tuple(self._clients)
 
-    async def page(self, url: str, view: View = "text") -> Shown | None:
-        """The latest page at a URL; None where the web has none, or none with text."""
+    async def get_page(self, url: str, view: View = "text") -> PageText | None:
+        """Return the latest page at a URL; None if the server has none, or none with text."""
 
-        async def ask() -> Shown | None:
+        async def fetch() -> PageText | None:
             try:
-                answer = await self._clients[PLAIN].open(url, view, length=0)
+                answer = await self._clients[PLAIN_SETTING].open(url, view, length=0)
             except WebError:
                 return None
-            return Shown(answer.final_url, answer.title, answer.content)
+            return PageText(answer.final_url, answer.title, answer.content)
 
-        return await self._once((view, url), ask)
+        return await self._get_or_fetch((view, url), fetch)
 
-    async def search(self, query: str, setting: str = PLAIN) -> tuple[Found, ...]:
-        """The first `RERANK_DEPTH` results."""
+    async def search(self, query: str, setting: str = PLAIN_SETTING) -> tuple[Result, ...]:
+        """Return the first `MAX_RESULTS` results."""
 
-        async def ask() -> tuple[Found, ...]:
-            answer = await self._clients[setting].search(query, size=DEPTH)
-            return tuple(Found(result.url, result.title) for result in answer.results)
+        async def fetch() -> tuple[Result, ...]:
+            answer = await self._clients[setting].search(query, size=MAX_RESULTS)
+            return tuple(Result(result.url, result.title) for result in answer.results)
 
-        return await self._once(("search", setting, query), ask)
+        return await self._get_or_fetch(("search", setting, query), fetch)
 
-    async def _once(self, key: tuple[str, ...], ask: Callable[[], Awaitable[T]]) -> T:
-        if key not in self._known:
-            self._known[key] = asyncio.ensure_future(self._in_turn(ask))
-            if len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        return await self._known[key]  # type: ignore[no-any-return]
+    async def _get_or_fetch(self, key: tuple[str, ...], fetch: Callable[[], Awaitable[T]]) -> T:
+        """Return the cached answer of a request, or wait for the one that is being fetched. The oldest answer leaves
+        first.
+        """
+        # The future is stored before it is done, so that concurrent callers share one request.
+        if key not in self._answers:
+            self._answers[key] = asyncio.ensure_future(self._fetch(fetch))
+            if len(self._answers) > CACHE_SIZE:
+                self._answers.popitem(last=False)
+        return await self._answers[key]  # type: ignore[no-any-return]
 
-    async def _in_turn(self, ask: Callable[[], Awaitable[T]]) -> T:
-        async with self._places:
-            return await ask()
+    async def _fetch(self, fetch: Callable[[], Awaitable[T]]) -> T:
+        """Send a request as soon as fewer than `MAX_CONCURRENCY` are in flight."""
+        async with self._semaphore:
+            return await fetch()
 
     async def close(self) -> None:
-        for one in self._known.values():
-            one.cancel()
-        await asyncio.gather(*self._known.values(), return_exceptions=True)
+        """Cancel requests in flight and close the connections."""
+        for future in self._answers.values():
+            future.cancel()
+        await asyncio.gather(*self._answers.values(), return_exceptions=True)
         for client in self._clients.values():
             await client.close()
 
@@ -103,8 +118,8 @@ class Served:
         await self.close()
 
 
-def _inline(policy: Mapping[str, Any]) -> str | None:
-    """A policy as the name of its session."""
+def _encode_session(policy: Mapping[str, Any]) -> str | None:
+    """Return a policy encoded as the name of its session; None for the empty policy."""
     if not policy:
         return None
     return "wp-" + base64.urlsafe_b64encode(json.dumps(policy).encode()).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""All recipes there are, and choosing among them by name."""
+"""All recipes, and the choice among them by name or family."""
 
 from __future__ import annotations
 
@@ -6,43 +6,52 @@ from collections.abc import Sequence
 
 from webemu.emulator.errors import BadRequest
 from webemu.rl.tasks.model import MODEL
-from webemu.rl.tasks.recipe import Needs, Recipe
+from webemu.rl.tasks.recipe import SourceKind, Recipe
 from webemu.rl.tasks.recipes import CRAWL
 from webemu.rl.tasks.reports import REPORTS
 from webemu.rl.tasks.world import WORLD
 
 RECIPES: tuple[Recipe, ...] = (*WORLD, *CRAWL, *REPORTS, *MODEL)
+"""Every recipe, in the order of the families."""
 FAMILIES: dict[str, tuple[Recipe, ...]] = {
     "world": WORLD, "crawl": CRAWL, "reports": REPORTS, "model": MODEL, "all": RECIPES,
 }  # fmt: skip
-WANTING: dict[Needs, str] = {
+"""Recipes by family name, for `--recipes`."""
+MISSING_SOURCE_OPTIONS: dict[SourceKind, str] = {
     "graph": "--graph FILE, the graph.jsonl that `webemu generate` wrote",
     "model": "--base-url URL and --model NAME, an OpenAI-compatible endpoint",
 }
+"""Options that supply a source, for the error about a missing one."""
 
 
-def chosen(words: str, has: frozenset[Needs]) -> tuple[Recipe, ...]:
-    """Recipes by their names or families, with commas between, each once. Of a family, those that have what they
-    need; a recipe that is named must have it. Raises BadRequest."""
+def choose_recipes(selection: str, available: frozenset[SourceKind]) -> tuple[Recipe, ...]:
+    """Return the recipes or families named in a comma-separated list, each recipe once.
+
+    From a family come the recipes whose source is in `available`; a recipe that is named itself must have its source.
+
+    Raises:
+        BadRequest: A name is unknown, a source is missing, or no recipe is named.
+    """
     by_name = {recipe.name: recipe for recipe in RECIPES}
-    found: dict[str, Recipe] = {}
-    for word in filter(None, (word.strip() for word in words.split(","))):
+    selected: dict[str, Recipe] = {}
+    for word in filter(None, (word.strip() for word in selection.split(","))):
         if word not in FAMILIES and word not in by_name:
             raise BadRequest(
                 f"no recipe is called {word!r}",
-                action=f"families: {', '.join(FAMILIES)}; recipes: {', '.join(by_name)}; `--list` says what each does",
+                action=f"families: {', '.join(FAMILIES)}; recipes: {', '.join(by_name)}; `--list` describes them",
             )
-        named = FAMILIES.get(word) or (by_name[word],)
-        fit = [recipe for recipe in named if recipe.needs in has]
-        if not fit:
-            raise BadRequest(f"recipe {word!r} lacks its source", action=f"add {WANTING[named[0].needs]}")
-        found |= {recipe.name: recipe for recipe in fit}
-    if not found:
+        candidates = FAMILIES.get(word) or (by_name[word],)
+        # A family gives what it can; a recipe by name gives itself or the error.
+        usable = [recipe for recipe in candidates if recipe.needs in available]
+        if not usable:
+            raise BadRequest(f"recipe {word!r} lacks its source", action=f"add {MISSING_SOURCE_OPTIONS[candidates[0].needs]}")
+        selected |= {recipe.name: recipe for recipe in usable}
+    if not selected:
         raise BadRequest("no recipe was named", action="name some: --recipes crawl; `--list` shows all")
-    return tuple(found.values())
+    return tuple(selected.values())
 
 
-def listed(recipes: Sequence[Recipe] = RECIPES) -> str:
-    """A line for each."""
+def format_recipes(recipes: Sequence[Recipe] = RECIPES) -> str:
+    """Return a table of recipes, one line each: name, source, summary."""
     width = max((len(recipe.name) for recipe in recipes), default=0)
     return "\n".join(f"{recipe.name:<{width}}  {recipe.needs:<5}  {recipe.summary}" for recipe in recipes)

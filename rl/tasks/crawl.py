@@ -1,7 +1,8 @@
-"""A collection opened for reading: its pages in an order that a seed decides, their HTML, their links both ways.
+"""A collection opened for reading: its pages in an order that a seed decides, their HTML, their links in both
+directions.
 
-What a page says is taken from the snapshot that is served, so that a task asks for nothing that an agent cannot see;
-titles, languages and links come from the catalog.
+Page text comes from the snapshot that is served, so that a task asks for nothing that an agent cannot see; titles,
+languages and links come from the catalog.
 """
 
 from __future__ import annotations
@@ -20,28 +21,32 @@ from webemu.index.catalog import Catalog
 from webemu.index.columns import FOREVER
 from webemu.index.open import open_world
 
-_BATCH = 200
+_ROWS_PER_FETCH = 200
+"""Rows that are read from a cursor at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlPage:
-    """The latest good capture of an address, an HTML page that search can find."""
+    """The latest good capture of a URL: an HTML page that search can find."""
 
     url: str
     host: str
     domain: str
-    """The registrable one."""
+    """The registrable domain, or the host if it has none."""
     title: str
     description: str
+    """The meta description; empty if there is none."""
     headings: tuple[str, ...]
+    """Texts of the headings in document order; a single empty text if there are none."""
     language: str
-    """ISO 639-1; empty where it is neither declared nor sure."""
+    """ISO 639-1 code; empty if it is neither declared nor detected with confidence."""
     digest: str
-    """Of the payload, as the catalog has it."""
+    """Digest of the payload, as in the catalog."""
     text: str
-    """As the text view serves it: a paragraph or a table row is a line, cells are parted by ` | `."""
+    """The text view that the server shows: each paragraph or table row is a line, and ` | ` separates cells."""
 
 
+# chr(31) keeps seed and URL apart. QUALIFY keeps the latest capture of each URL.
 _PAGES = """
 SELECT p.url, c.url_host_name, c.url_host_registered_domain, p.title, p.description, p.headings, p.language
 FROM pages p JOIN captures c USING (source_id, warc_record_offset)
@@ -59,6 +64,7 @@ SELECT DISTINCT c.url, c.url_host_registered_domain, l.anchor
 FROM links l JOIN captures c USING (source_id, warc_record_offset)
 WHERE l.target = ? AND c.url <> l.target ORDER BY ALL
 """
+# Words that lead to one page only, and that several pages agree on, say something about it.
 _ANCHORS = """
 WITH named AS (
   SELECT lower(l.anchor) AS words, l.anchor, l.target, c.url, c.url_host_registered_domain AS domain
@@ -81,92 +87,108 @@ GROUP BY title
 
 
 class Crawl:
-    """Read-only; one thread. Raises CatalogError where there is no collection or a writer holds it."""
+    """A read-only collection, for one thread.
+
+        with Crawl(folder) as crawl:
+            page = next(crawl.iterate_pages(seed=7))
+
+    Raises:
+        CatalogError: There is no collection in the folder, or a writer holds it.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.dropped: Counter[tuple[str, str]] = Counter()
-        """By (recipe, reason): what recipes looked at and made no task of."""
+        self.skip_counts: Counter[tuple[str, str]] = Counter()
+        """Number of pages and facts that became no task, by (recipe, reason)."""
         self._catalog = Catalog(folder, read_only=True)
         self._world = open_world(folder)
-        self.page = lru_cache(maxsize=512)(self._of)
-        """The page of this very address; None where there is none."""
+        # An attribute, not a decorated method: the cache must not outlive the collection.
+        self.find_page = lru_cache(maxsize=512)(self._load_page)
+        """Return the page of exactly this URL; None if there is none. Cached."""
 
-    def pages(self, seed: int | str = 0) -> Iterator[CrawlPage]:
-        """Every page once. The same collection and seed give the same order."""
+    def iterate_pages(self, seed: int | str = 0) -> Iterator[CrawlPage]:
+        """Yield every page once. The same collection and seed give the same order."""
         cursor = self._catalog.db.cursor()
         cursor.execute(_PAGES.format(condition=""), [str(seed)])
-        while rows := cursor.fetchmany(_BATCH):
+        while rows := cursor.fetchmany(_ROWS_PER_FETCH):
             for row in rows:
-                if (page := self._page(row)) is not None:
+                if (page := self._make_page(row)) is not None:
                     yield page
 
-    def _of(self, url: str) -> CrawlPage | None:
-        if self._capture(url) is None:  # sooner told than the catalog does
+    def _load_page(self, url: str) -> CrawlPage | None:
+        """Return the page of a URL from the catalog; None if it is not served or search cannot find it."""
+        if self._find_capture(url) is None:  # faster than the query of the catalog
             return None
         rows = self._catalog.db.execute(_PAGES.format(condition="AND p.url = ?"), [url, ""]).fetchall()
-        return self._page(rows[0]) if rows else None
+        return self._make_page(rows[0]) if rows else None
 
-    def html(self, page: CrawlPage) -> str | None:
-        """Its decoded document; None where the bytes are gone or cannot be read."""
-        capture = self._capture(page.url)
+    def read_html(self, page: CrawlPage) -> str | None:
+        """Return the page's decoded HTML; None if its payload is missing or cannot be read."""
+        capture = self._find_capture(page.url)
         try:
             return self._world.html_of(capture) if capture else None
         except EmulatorError:
             return None
 
-    def links(self, page: CrawlPage) -> list[tuple[str, str]]:
-        """(address, anchor text) of what the page links to."""
+    def list_links(self, page: CrawlPage) -> list[tuple[str, str]]:
+        """Return (target URL, anchor text) of each link on the page."""
         return self._catalog.db.execute(_LINKS, [page.url, page.digest]).fetchall()
 
-    def inlinks(self, url: str) -> list[tuple[str, str, str]]:
-        """(address, registrable domain, anchor text) of the pages that link to an address."""
+    def list_inlinks(self, url: str) -> list[tuple[str, str, str]]:
+        """Return (URL, registrable domain, anchor text) of each link on another page to this URL."""
         return self._catalog.db.execute(_INLINKS, [url]).fetchall()
 
-    def anchors(self, seed: int | str = 0) -> Iterator[tuple[str, str, int, list[str]]]:
-        """(words, address, pages, registrable domains) of links whose words lead to one page alone.
+    def iterate_anchors(self, seed: int | str = 0) -> Iterator[tuple[str, str, int, list[str]]]:
+        """Yield (anchor text, target URL, number of linking pages, their registrable domains).
 
-        At least two domains or three pages link with them.
+        Only anchor texts that lead to a single page are yielded, and only if at least two domains or three pages use
+        them.
         """
         cursor = self._catalog.db.cursor()
         cursor.execute(_ANCHORS, [str(seed)])
-        while rows := cursor.fetchmany(_BATCH):
+        while rows := cursor.fetchmany(_ROWS_PER_FETCH):
             yield from rows
 
-    def saying(self, words: str, limit: int = 5) -> list[str]:
-        """Addresses of pages that say these words one after another, at most `limit`; former captures do not count."""
-        finder = self._world.ranker
-        plan, until = finder.plan(ParsedQuery(phrases=(words,))), finder.doc_values.until
-        hits = [doc for _, doc in finder.top(plan, 4 * limit)[0] if until[doc] == FOREVER]
-        return sorted({finder.render_hit(doc, 0.0, plan).url for doc in hits})[:limit]
+    def find_phrase(self, words: str, limit: int = 5) -> list[str]:
+        """Return the URLs of at most `limit` pages that contain these words as a phrase, sorted. Superseded captures
+        do not count.
+        """
+        ranker = self._world.ranker
+        plan, until = ranker.plan(ParsedQuery(phrases=(words,))), ranker.doc_values.until
+        # The index also has superseded captures; they fill places, hence more hits than needed.
+        hits = [doc for _, doc in ranker.top(plan, 4 * limit)[0] if until[doc] == FOREVER]
+        return sorted({ranker.render_hit(doc, 0.0, plan).url for doc in hits})[:limit]
 
-    def frequency(self, words: str) -> int:
-        """In how many pages the rarest of the words occurs."""
+    def page_frequency(self, words: str) -> int:
+        """Return the number of pages that contain the rarest of the words."""
         return self._world.ranker.frequency(words)
 
-    def titles(self, host: str) -> dict[str, int]:
-        """How many different texts that a host shows last bear each title."""
+    def count_titles(self, host: str) -> dict[str, int]:
+        """Return the number of different texts on a host under each title, by title. Only the latest captures count."""
         return dict(self._catalog.db.execute(_TITLES, [host]).fetchall())
 
-    def _capture(self, url: str) -> Capture | None:
-        """What is served for this very address, if that is a page."""
+    def _find_capture(self, url: str) -> Capture | None:
+        """Return the capture that is served for exactly this URL; None unless it is an indexed page of status 200."""
         try:
             capture = self._world.locate(PageRequest(url, follow=False))
         except EmulatorError:
             return None
         return capture if capture.url == url and capture.status == 200 and capture.doc >= 0 else None
 
-    def _page(self, row: tuple[str, str, str, str, str, str, str]) -> CrawlPage | None:
+    def _make_page(self, row: tuple[str, str, str, str, str, str, str]) -> CrawlPage | None:
+        """Return the page of a row of `_PAGES`; None, counted as "not served", if the snapshot does not serve it."""
         url, host, domain, title, description, headings, language = row
-        capture = self._capture(url)
+        capture = self._find_capture(url)
         if capture is None:
-            self.dropped["", "not served"] += 1
+            self.skip_counts["", "not served"] += 1
             return None
         return CrawlPage(
+            # The catalog has NULL for what a page does not declare.
             *(url, host, domain or host, title or "", description or "", tuple((headings or "").split("\n"))),
             *(language or "", capture.digest, self._world.text_of(capture)[1]),
         )
 
     def close(self) -> None:
+        """Close the catalog."""
         self._catalog.close()
 
     def __enter__(self) -> Crawl:

@@ -1,8 +1,8 @@
-"""How hard a task is, from 0 to 1.
+"""Difficulty of a task, from 0 (easy) to 1 (hard).
 
-Measured: the share of attempts that fail. Before anything was measured: half of it is hops, 1 to 5, and half is the
-rank at which search shows the page that is hardest to find, from 1 to 50 on a logarithmic scale, and 1 where no query
-made of the question shows it.
+If attempts were measured, it is the share of them that fail. Otherwise half of it comes from the number of hops, 1 to
+5, and half from the rank at which search shows the page that is hardest to find: from 1 to 50 on a logarithmic scale,
+and 1 if no query made from the question shows it.
 """
 
 from __future__ import annotations
@@ -13,45 +13,53 @@ from math import log
 from pathlib import Path
 
 from webemu.emulator.errors import BadRequest
-from webemu.rl.tasks.cached_client import DEPTH, PLAIN
+from webemu.rl.tasks.cached_client import MAX_RESULTS, PLAIN_SETTING
 from webemu.rl.tasks.filters.filter import Verdict
 from webemu.rl.tasks.task import Task
 
-MOST_HOPS = 5
-PASS = 0.5
-"""The reward from which `webemu eval` counts an attempt as passed."""
+MAX_HOPS = 5
+"""Number of hops from which the part for hops is 1."""
+PASS_REWARD = 0.5
+"""Smallest reward that `webemu eval` counts as a pass."""
 
 
-def difficulty(task: Task, verdicts: dict[str, Verdict]) -> float:
-    """From the verdicts of the filters."""
-    rate = verdicts.get("band", {}).get("rate")
-    if rate is not None:
-        return round(1 - float(rate), 3)
-    hops = min(1.0, (task.hops - 1) / (MOST_HOPS - 1))
-    ranks = verdicts.get("answerable", {}).get("ranks", {}).get(PLAIN)
+def estimate_difficulty(task: Task, verdicts: dict[str, Verdict]) -> float:
+    """Return the difficulty of a task, from the verdicts of the filters by name."""
+    pass_rate = verdicts.get("band", {}).get("rate")
+    if pass_rate is not None:
+        return round(1 - float(pass_rate), 3)
+    hop_share = min(1.0, (task.hops - 1) / (MAX_HOPS - 1))
+    ranks = verdicts.get("answerable", {}).get("ranks", {}).get(PLAIN_SETTING)
     if not ranks:
-        return round(hops, 3)
-    depth = max(1.0 if rank is None else log(rank) / log(DEPTH) for rank in ranks)
-    return round((hops + depth) / 2, 3)
+        return round(hop_share, 3)
+    # The hardest page to find decides.
+    rank_share = max(1.0 if rank is None else log(rank) / log(MAX_RESULTS) for rank in ranks)
+    return round((hop_share + rank_share) / 2, 3)
 
 
-def pass_rates(path: Path) -> dict[str, float]:
-    """Share of passed attempts by task id, of an evaluation's folder or its `episodes.jsonl`. Of several lines about an
-    attempt the last one counts; masked ones do not."""
+def read_pass_rates(path: Path) -> dict[str, float]:
+    """Return the share of passed attempts by task id, from an evaluation's folder or its `episodes.jsonl`.
+
+    If several lines are about one attempt, the last one counts. Masked attempts (`reward` is null) do not count.
+
+    Raises:
+        BadRequest: The file cannot be read or holds no results.
+    """
     file = path / "episodes.jsonl" if path.is_dir() else path
     rewards: dict[tuple[str, int], float | None] = {}
     try:
         for line in file.read_text(encoding="utf-8").split("\n"):
             if line.strip():
                 row = json.loads(line)
+                # An attempt that was repeated has several lines; the last one overwrites the others.
                 rewards[str(row["task"]), int(row["sample"])] = row["reward"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadRequest(
             f"{file} holds no results ({type(error).__name__}: {error})",
             action="name the folder that `webemu eval --out` wrote",
         ) from error
-    passed: defaultdict[str, list[bool]] = defaultdict(list)
-    for (name, _), reward in rewards.items():
+    outcomes: defaultdict[str, list[bool]] = defaultdict(list)
+    for (task_id, _), reward in rewards.items():
         if reward is not None:
-            passed[name].append(reward >= PASS)
-    return {name: sum(each) / len(each) for name, each in passed.items()}
+            outcomes[task_id].append(reward >= PASS_REWARD)
+    return {task_id: sum(task_outcomes) / len(task_outcomes) for task_id, task_outcomes in outcomes.items()}

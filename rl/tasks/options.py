@@ -1,4 +1,4 @@
-"""What the commands of tasks have in common: options, and how errors are told."""
+"""Options that the task commands share, and the conversion of their errors."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from webemu.agent_client.errors import ClientError
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.rl.tasks.task import TaskError
 
-Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
-Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
-Server = Annotated[
+CollectionOption = Annotated[str | None, typer.Option(help="Name of the collection. [default: default]")]
+RootOption = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
+ServerOption = Annotated[
     str | None,
-    typer.Option(envvar="WEBEMU_SERVER", help="A server of this collection; without it, one is started for the time."),
+    typer.Option(envvar="WEBEMU_SERVER", help="Address of a server of this collection. [default: start one]"),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")]
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Errors of the client and of task files as those of the house, which end a command with two lines."""
+def convert_errors() -> Iterator[None]:
+    """Convert errors of the client and of task files to those that a command prints in two lines."""
     try:
         yield
     except ClientError as error:

@@ -1,7 +1,7 @@
-"""Questions of public benchmarks, so that none is trained on: what shares 13 words in a row with one is left out.
+"""Questions of public benchmarks, so that no task repeats one: 13 words in a row in common are an overlap.
 
-Thirteen words are the usual measure (GPT-3, Brown et al. 2020, appendix C). Most benchmark questions are shorter: those
-of at least five words are compared whole.
+Thirteen words are the usual measure (GPT-3, Brown et al. 2020, appendix C). Most benchmark questions are shorter;
+those of at least five words are compared whole.
 """
 
 from __future__ import annotations
@@ -14,75 +14,88 @@ from typing import Any
 
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.ngrams import NGRAM_WORDS, normalize_text
-from webemu.rl.tasks.question_fields import QUESTIONS, named
+from webemu.rl.tasks.question_fields import QUESTION_FIELDS, first_field
 
-SHORTEST = 5
+MIN_WORDS = 5
+"""Smallest number of words of a benchmark question that is compared."""
 _WORD = re.compile(r"\w+")
 
 
-class Benchmarks:
-    """Runs of words by how many words they have."""
+class BenchmarkIndex:
+    """Index of the word n-grams of benchmark questions, by their length."""
 
     def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
-        """From (where it is from, text)."""
-        self._runs: dict[int, dict[int, str]] = {}
+        """Build the index from (name of the source, text) pairs."""
+        self._ngrams_by_size: dict[int, dict[int, str]] = {}
         for name, text in texts:
-            words = _words(text)
+            words = _split_words(text)
             size = min(NGRAM_WORDS, len(words))
-            if size >= SHORTEST:
-                runs = self._runs.setdefault(size, {})
-                runs.update((hash(run), name) for run in _cut(words, size))
+            if size >= MIN_WORDS:
+                sources = self._ngrams_by_size.setdefault(size, {})
+                # Hashes take less memory than texts; benchmarks have millions of n-grams.
+                sources.update((hash(ngram), name) for ngram in _ngrams(words, size))
 
-    def shared(self, text: str) -> tuple[str, str] | None:
-        """(where from, the words) of the first run that a text shares."""
-        words = _words(text)
-        for size, runs in sorted(self._runs.items(), reverse=True):
-            for run in _cut(words, size):
-                if name := runs.get(hash(run)):
-                    return name, " ".join(run)
+    def find_overlap(self, text: str) -> tuple[str, str] | None:
+        """Return (name of the source, the words) of the first n-gram that the text shares; None if it shares none."""
+        words = _split_words(text)
+        # Longest first: the longest overlap is the most telling one.
+        for size, sources in sorted(self._ngrams_by_size.items(), reverse=True):
+            for ngram in _ngrams(words, size):
+                if name := sources.get(hash(ngram)):
+                    return name, " ".join(ngram)
         return None
 
 
-def benchmarks(paths: Iterable[Path]) -> Benchmarks:
-    """From files of JSON lines or a JSON list (their questions, else all their texts), or of plain lines."""
-    return Benchmarks((path.name, text) for path in paths for text in _texts(path))
+def load_benchmarks(paths: Iterable[Path]) -> BenchmarkIndex:
+    """Return the index of files of JSON lines, a JSON list or plain lines. An object counts by its question, or else
+    by all its texts.
+
+    Raises:
+        BadRequest: A file cannot be read or is a damaged JSON list.
+    """
+    return BenchmarkIndex((path.name, text) for path in paths for text in _read_texts(path))
 
 
-def _texts(path: Path) -> Iterator[str]:
+def _read_texts(path: Path) -> Iterator[str]:
+    """Yield the questions of a file, or all texts where no field is named like one."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise BadRequest(f"{path}: {error.strerror}", action="name files of benchmark questions") from error
+        raise BadRequest(f"{path}: {error.strerror}", action="check the path given to --against") from error
     if text.lstrip().startswith("["):
         try:
             rows = json.loads(text)
         except ValueError as error:
             raise BadRequest(f"{path}: {error}", action="use JSON lines, a JSON list or plain lines") from error
     else:
-        rows = (_row(line) for line in text.splitlines() if line.strip())
+        rows = (_parse_row(line) for line in text.splitlines() if line.strip())
     for row in rows:
-        asked = named(row, QUESTIONS) if isinstance(row, dict) else None
-        yield from _strings(row if asked is None else asked)
+        question = first_field(row, QUESTION_FIELDS) if isinstance(row, dict) else None
+        yield from _iterate_strings(row if question is None else question)
 
 
-def _row(line: str) -> Any:
+def _parse_row(line: str) -> Any:
+    """Return the line's JSON, or the line itself if it is none."""
     try:
         return json.loads(line)
     except ValueError:
         return line
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _iterate_strings(value: Any) -> Iterator[str]:
+    """Yield all strings in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _strings(one)
+        for element in value.values() if isinstance(value, dict) else value:
+            yield from _iterate_strings(element)
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
+    """Return the folded words of a text."""
     return _WORD.findall(normalize_text(text))
 
 
-def _cut(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
+def _ngrams(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
+    """Yield all n-grams of `size` words."""
     return (tuple(words[start : start + size]) for start in range(len(words) - size + 1))

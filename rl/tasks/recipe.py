@@ -1,4 +1,4 @@
-"""What a recipe is: from what the house knows to tasks, one after another in an order that a seed decides."""
+"""Recipes: each turns a collection, a graph or a model into a stream of tasks, in an order that a seed decides."""
 
 from __future__ import annotations
 
@@ -13,27 +13,32 @@ if TYPE_CHECKING:
     from webemu.rl.tasks.crawl import Crawl
     from webemu.rl.tasks.graph import Graph
 
-Needs = Literal["crawl", "graph", "model"]
+SourceKind = Literal["crawl", "graph", "model"]
+"""The source that a recipe draws on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a recipe may draw on."""
+    """Everything that a recipe may draw on."""
 
     crawl: Crawl
     graph: Graph | None = None
-    """Of a generated web: `graph.jsonl`."""
+    """Facts of a generated web, from its `graph.jsonl`; None for a real crawl."""
     endpoint: Endpoint | None = None
-    """A model, asked over HTTP."""
+    """A model behind an OpenAI-compatible HTTP API; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
+    """A named way to make tasks."""
+
     name: str
-    needs: Needs
-    """Beside the crawl, which all have."""
+    """Name for `--recipes`, and the value of `Task.recipe`."""
+    needs: SourceKind
+    """The source it needs besides the crawl, which every recipe has."""
     make: Callable[[Sources, int], Iterator[Task]]
-    """Tasks without split, difficulty and filters, lazily, until the sources are exhausted. The same sources and the
-    same seed give the same tasks. Ids are given by the builder."""
+    """Called with the sources and a seed. Yields tasks lazily until the sources are exhausted, with no id, split,
+    difficulty or filters. The same sources and seed give the same tasks.
+    """
     summary: str
-    """One line for `--help` and the docs."""
+    """One line for `--list` and the docs."""

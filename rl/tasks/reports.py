@@ -1,7 +1,7 @@
-"""Long-form tasks without a model: a page, or a page and some that it links to, is the hidden report.
+"""Long-form tasks made without a model: the claims of a page, or of a page and pages that it links to, are the answer.
 
-The task names the subject and its aspects, never the claims, and asks for a cited synthesis (`webemu.rl.longform`
-marks it).
+The question names the subject and its aspects, never the claims, and asks for a report with citations. `webemu.rl.longform`
+scores it.
 """
 
 from __future__ import annotations
@@ -11,140 +11,149 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from webemu.rl.gates import contains_phrase
-from webemu.rl.tasks.claims import Claim, claims, is_reachable, written
+from webemu.rl.tasks.claims import Claim, find_claims, is_reachable, write_report
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
-from webemu.rl.tasks.recipes.parsed_page import read
+from webemu.rl.tasks.recipes.parsed_page import parse_page
 from webemu.rl.tasks.task import Evidence, Task
 from webemu.rl.verify import normalise
 
-FEWEST, MOST = 4, 12
-"""Claims of a report."""
-EACH = 4
-"""Claims of one aspect at most."""
-ASPECTS, LONGEST = 5, 80
-"""Aspects of a page at most, and characters of one."""
-LINKED = 3
-"""Pages of a report over several, the first among them."""
-FEWEST_EACH = 2
-"""Claims of each of them."""
-TRIED = 12
-"""Links that are looked at."""
-OFTEN = 3
-"""Reports that a page stands in as one that was linked to: all pages link to some."""
-HOW = (
+MIN_CLAIMS, MAX_CLAIMS = 4, 12
+"""Smallest and largest number of claims in a report."""
+MAX_CLAIMS_PER_ASPECT = 4
+"""Largest number of claims of one aspect."""
+MAX_ASPECTS, MAX_ASPECT_CHARACTERS = 5, 80
+"""Largest number of aspects of a page, and of characters in one."""
+MAX_PAGES = 3
+"""Number of pages of a report over several pages, the first one included."""
+MIN_CLAIMS_PER_PAGE = 2
+"""Smallest number of claims from each of these pages."""
+MAX_LINKS_TRIED = 12
+"""Number of links that are tried."""
+MAX_REPORTS_PER_PAGE = 3
+"""Largest number of reports that a linked page may be part of; some pages are linked from everywhere."""
+INSTRUCTIONS = (
     "Write plain sentences with names, dates and figures, and cite your sources behind each sentence as [1], [2] and so"
     " on, by their places among your citations."
 )
-Told = tuple[CrawlPage, str, list[Claim]]
-"""A page, what it is called, and what it claims."""
+"""Instructions at the end of each question."""
+PageClaims = tuple[CrawlPage, str, list[Claim]]
+"""A page, its name in questions, and its claims."""
 
 
-def one_page(sources: Sources, seed: int) -> Iterator[Task]:
-    """A report on a page's subject."""
-    crawl, name = sources.crawl, "report"
-    for page in crawl.pages(f"{seed}:{name}"):
-        if told := _told(crawl, page, name, seed, FEWEST):
-            yield from _counted(crawl, name, [told])
+def generate_page_reports(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield tasks that ask for a report on the subject of one page."""
+    crawl, recipe_name = sources.crawl, "report"
+    for page in crawl.iterate_pages(f"{seed}:{recipe_name}"):
+        if page_claims := _read_page_claims(crawl, page, recipe_name, seed, MIN_CLAIMS):
+            yield from _yield_task(crawl, recipe_name, [page_claims])
 
 
-def linked_pages(sources: Sources, seed: int) -> Iterator[Task]:
-    """A report on a page's subject and on those of pages that it links to."""
-    crawl, name = sources.crawl, "report-linked"
-    used: Counter[str] = Counter()
-    for page in crawl.pages(f"{seed}:{name}"):
-        first = _told(crawl, page, name, seed, FEWEST_EACH)
-        if first is None:
+def generate_linked_reports(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield tasks that ask for a report on the subjects of a page and of pages that it links to."""
+    crawl, recipe_name = sources.crawl, "report-linked"
+    use_counts: Counter[str] = Counter()
+    for page in crawl.iterate_pages(f"{seed}:{recipe_name}"):
+        first_page = _read_page_claims(crawl, page, recipe_name, seed, MIN_CLAIMS_PER_PAGE)
+        if first_page is None:
             continue
-        others = _others(crawl, first, name, seed, used)
-        if not others:
-            crawl.dropped[name, "no linked page with claims"] += 1
+        linked = _read_linked_pages(crawl, first_page, recipe_name, seed, use_counts)
+        if not linked:
+            crawl.skip_counts[recipe_name, "no linked page with claims"] += 1
         else:
-            yield from _counted(crawl, name, [first, *others])
+            yield from _yield_task(crawl, recipe_name, [first_page, *linked])
 
 
-def question(told: Sequence[tuple[str, str, Iterable[str]]]) -> str:
-    """Of (subject, host, aspects): what is asked for."""
-    subjects = [f"“{subject}” as described on {host}{_covering(aspects)}" for subject, host, aspects in told]
-    return f"Write a report on {'; on '.join(subjects)}. {HOW}"
+def build_question(outlines: Sequence[tuple[str, str, Iterable[str]]]) -> str:
+    """Return the question for subjects given as (subject, host, aspects)."""
+    subjects = [f"“{subject}” as described on {host}{_describe_aspects(aspects)}" for subject, host, aspects in outlines]
+    return f"Write a report on {'; on '.join(subjects)}. {INSTRUCTIONS}"
 
 
-def _covering(aspects: Iterable[str]) -> str:
-    shown = [f"“{one}”" if one else "what it is in general" for one in dict.fromkeys(aspects)]
-    return "" if shown in ([], ["what it is in general"]) else f" (covering {', '.join(shown)})"
+def _describe_aspects(aspects: Iterable[str]) -> str:
+    """Return the part of the question that lists the aspects; empty if there is only the text before the first
+    heading.
+    """
+    descriptions = [f"“{one}”" if one else "what it is in general" for one in dict.fromkeys(aspects)]
+    return "" if descriptions in ([], ["what it is in general"]) else f" (covering {', '.join(descriptions)})"
 
 
-def _told(crawl: Crawl, page: CrawlPage, name: str, seed: int, fewest: int) -> Told | None:
-    """A page with the claims that are asked for; None, and the reason counted, where it has none."""
-    reading = read(crawl, page, name)
-    if isinstance(reading, str):
-        crawl.dropped[name, reading] += 1
+def _read_page_claims(crawl: Crawl, page: CrawlPage, recipe_name: str, seed: int, minimum: int) -> PageClaims | None:
+    """Return a page with the claims to ask for; None, with the reason counted, if it is unfit or has too few."""
+    parsed = parse_page(crawl, page, recipe_name)
+    if isinstance(parsed, str):
+        crawl.skip_counts[recipe_name, parsed] += 1
         return None
-    found = _chosen(list(claims(page, reading.head)), f"{seed}:{page.url}")
-    if len(found) < fewest:
-        crawl.dropped[name, "too few claims"] += 1
+    chosen_claims = _choose_claims(list(find_claims(page, parsed.short_title)), f"{seed}:{page.url}")
+    if len(chosen_claims) < minimum:
+        crawl.skip_counts[recipe_name, "too few claims"] += 1
         return None
-    return page, reading.head, found
+    return page, parsed.short_title, chosen_claims
 
 
-def _chosen(found: list[Claim], seed: str) -> list[Claim]:
-    """Whole aspects, drawn until there are enough claims, in the page's order."""
+def _choose_claims(page_claims: list[Claim], seed: str) -> list[Claim]:
+    """Return the claims of randomly chosen aspects, up to the limits, in the order of the page."""
     by_aspect: dict[str, list[Claim]] = {}
-    for claim in found:
+    for claim in page_claims:
         by_aspect.setdefault(claim.aspect, []).append(claim)
-    aspects = [one for one in by_aspect if len(one) <= LONGEST]
+    aspects = [aspect for aspect in by_aspect if len(aspect) <= MAX_ASPECT_CHARACTERS]
+    # Random aspects, but in the order of the page, so that tasks do not all ask for its beginning.
     random.Random(seed).shuffle(aspects)
-    chosen: list[Claim] = []
-    for one in aspects[:ASPECTS]:
-        chosen += by_aspect[one][:EACH] if len(chosen) + min(EACH, len(by_aspect[one])) <= MOST else []
-    return sorted(chosen, key=found.index)
+    selected: list[Claim] = []
+    for aspect in aspects[:MAX_ASPECTS]:
+        selected += by_aspect[aspect][:MAX_CLAIMS_PER_ASPECT] if len(selected) + min(MAX_CLAIMS_PER_ASPECT, len(by_aspect[aspect])) <= MAX_CLAIMS else []
+    return sorted(selected, key=page_claims.index)
 
 
-def _others(crawl: Crawl, first: Told, name: str, seed: int, used: Counter[str]) -> list[Told]:
-    """Pages that the first one links to, about other things."""
-    linked = dict.fromkeys(url for url, anchor in crawl.links(first[0]) if len(anchor) > 2)
-    links = [url for url in linked if used[url] < OFTEN]
-    random.Random(f"{seed}:{first[0].url}").shuffle(links)
-    found: list[Told] = []
-    for url in links[:TRIED]:
-        page = crawl.page(url) if url != first[0].url else None
-        told = _told(crawl, page, name, seed, FEWEST_EACH) if page else None
-        if told and told[1] not in (first[1], *(other[1] for other in found)):
-            found.append(told)
-            used[url] += 1
-        if len(found) == LINKED - 1:
+def _read_linked_pages(crawl: Crawl, first_page: PageClaims, recipe_name: str, seed: int, use_counts: Counter[str]) -> list[PageClaims]:
+    """Return pages that the first one links to, with their claims, under names that differ. May be empty."""
+    # Links of one or two characters are page numbers and footnotes.
+    target_urls = dict.fromkeys(url for url, anchor in crawl.list_links(first_page[0]) if len(anchor) > 2)
+    candidate_urls = [url for url in target_urls if use_counts[url] < MAX_REPORTS_PER_PAGE]
+    random.Random(f"{seed}:{first_page[0].url}").shuffle(candidate_urls)
+    linked_pages: list[PageClaims] = []
+    for url in candidate_urls[:MAX_LINKS_TRIED]:
+        page = crawl.find_page(url) if url != first_page[0].url else None
+        page_claims = _read_page_claims(crawl, page, recipe_name, seed, MIN_CLAIMS_PER_PAGE) if page else None
+        if page_claims and page_claims[1] not in (first_page[1], *(other[1] for other in linked_pages)):
+            linked_pages.append(page_claims)
+            use_counts[url] += 1
+        if len(linked_pages) == MAX_PAGES - 1:
             break
-    return found
+    return linked_pages
 
 
-def _counted(crawl: Crawl, name: str, told: list[Told]) -> Iterator[Task]:
-    """The task, if there is one; else why not is counted."""
-    found = [(page, claim) for page, _, claims in told for claim in claims[: MOST // len(told)]]
-    asked = question([(subject, page.host, (claim.aspect for claim in claims)) for page, subject, claims in told])
-    evidence = tuple(Evidence(page.url, claim.quote, claim.value, page.digest) for page, claim in found)
-    task = checked(name, asked, evidence, {page.url: page.text for page, _, _ in told})
+def _yield_task(crawl: Crawl, recipe_name: str, report_pages: list[PageClaims]) -> Iterator[Task]:
+    """Yield the task about these pages; if there is none, count the reason."""
+    page_claims = [(page, claim) for page, _, claims in report_pages for claim in claims[: MAX_CLAIMS // len(report_pages)]]
+    question_text = build_question([(subject, page.host, (claim.aspect for claim in claims)) for page, subject, claims in report_pages])
+    evidence = tuple(Evidence(page.url, claim.quote, claim.value, page.digest) for page, claim in page_claims)
+    task = build_checked_task(recipe_name, question_text, evidence, {page.url: page.text for page, _, _ in report_pages})
     if isinstance(task, Task):
         yield task
     else:
-        crawl.dropped[name, task] += 1
+        crawl.skip_counts[recipe_name, task] += 1
 
 
-def checked(name: str, asked: str, evidence: tuple[Evidence, ...], texts: Mapping[str, str]) -> Task | str:
-    """The task of what the question does not give away, each value once; or why there is none: too little is left, or
-    the hidden report would not earn all."""
-    given = normalise(asked)
-    first = {
-        normalise(one.value): one for one in reversed(evidence) if not contains_phrase(given, normalise(one.value))
-    }
-    kept = tuple(one for one in evidence if first.get(normalise(one.value)) is one)
-    report, urls = written(kept)
-    task = Task("", asked, (report,), kept, len(urls), name, "report")
-    if len(kept) < FEWEST or set(urls) != texts.keys():
+def build_checked_task(recipe_name: str, question_text: str, evidence: tuple[Evidence, ...], texts: Mapping[str, str]) -> Task | str:
+    """Return a task whose claims are not given away by the question, each value once; or the reason why there is none.
+
+    There is none if too few claims remain, or if the hidden report would not earn the full reward.
+    """
+    normalised_question = normalise(question_text)
+    # Reversed, so that the first quote of each value wins.
+    first_by_value = {normalise(one.value): one for one in reversed(evidence) if not contains_phrase(normalised_question, normalise(one.value))}
+    selected = tuple(one for one in evidence if first_by_value.get(normalise(one.value)) is one)
+    report, urls = write_report(selected)
+    # The hidden report is the accepted answer: it shows what the full reward takes.
+    task = Task("", question_text, (report,), selected, len(urls), recipe_name, "report")
+    if len(selected) < MIN_CLAIMS or set(urls) != texts.keys():
         return "too few claims"
     return task if is_reachable(task, texts) else "report out of reach"
 
 
 REPORTS = (
-    Recipe("report", "crawl", one_page, "a page is the hidden report; its sentences are the claims"),
-    Recipe("report-linked", "crawl", linked_pages, "a page and pages that it links to are the hidden report"),
+    Recipe("report", "crawl", generate_page_reports, "a page is the hidden report; its sentences are the claims"),
+    Recipe("report-linked", "crawl", generate_linked_reports, "a page and pages that it links to are the hidden report"),
 )
+"""Recipes of the family `reports`."""

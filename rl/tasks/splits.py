@@ -1,7 +1,7 @@
-"""Train, dev and test, so that no page of one stands on a domain of another.
+"""Divides tasks into train, dev and test, so that no page of one split is on a domain of another.
 
-Tasks hang together that have evidence on the same domain, and so do those they hang together with: connected
-components. Each component goes into one split, the largest first, to where most is missing of its share.
+Tasks with evidence on the same domain are connected, and each connected component goes into one split: the largest
+component first, always to the split that lacks most of its share.
 """
 
 from __future__ import annotations
@@ -15,83 +15,97 @@ from typing import Literal
 from webemu.emulator import urls
 from webemu.rl.tasks.task import Task
 
-NAMES = ("train", "dev", "test")
-By = Literal["domain", "host", "page"]
-"""What must not be shared between splits."""
+SPLIT_NAMES = ("train", "dev", "test")
+"""Names of the splits."""
+Granularity = Literal["domain", "host", "page"]
+"""Granularity of the components: splits share no domain, no host or no page."""
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """A task file divided."""
+class SplitResult:
+    """Tasks with their splits, and the sizes of the components."""
 
     tasks: tuple[Task, ...]
-    """In the order they came."""
-    components: dict[str, int]
-    """How many components each split got."""
-    sizes: tuple[int, ...]
-    """Tasks of each component, the largest first."""
+    """All tasks in their old order, each with its split."""
+    component_counts: dict[str, int]
+    """Number of components in each split that has any."""
+    component_sizes: tuple[int, ...]
+    """Number of tasks in each component, largest first."""
 
     @property
-    def counts(self) -> Counter[str]:
+    def task_counts(self) -> Counter[str]:
+        """Number of tasks in each split."""
         return Counter(task.split for task in self.tasks)
 
 
-def split(tasks: Sequence[Task], shares: Sequence[float], seed: int, by: By = "domain") -> Split:
-    """Give each task its split; `shares` of train, dev and test, which need not add up to 1."""
-    groups = sorted(components(tasks, by).items(), key=lambda one: (-len(one[1]), _draw(one[0], seed)))
-    wanted = {name: share / sum(shares) * len(tasks) for name, share in zip(NAMES, shares, strict=True)}
-    given: Counter[str] = Counter()
-    chosen: dict[int, str] = {}
-    counts: Counter[str] = Counter()
+def split_tasks(tasks: Sequence[Task], shares: Sequence[float], seed: int, by: Granularity = "domain") -> SplitResult:
+    """Assign a split to each task. `shares` are the weights of train, dev and test; they need not add up to 1.
+
+    result = split_tasks(tasks, (0.8, 0.1, 0.1), seed=0)
+    """
+    # Equal sizes are ordered by a hash of seed and name, so that a seed gives other splits.
+    groups = sorted(find_components(tasks, by).items(), key=lambda component: (-len(component[1]), _random_key(component[0], seed)))
+    targets = {name: share / sum(shares) * len(tasks) for name, share in zip(SPLIT_NAMES, shares, strict=True)}
+    assigned: Counter[str] = Counter()
+    split_by_position: dict[int, str] = {}
+    component_counts: Counter[str] = Counter()
+    # Largest first: small components can still even out what large ones did to the shares.
     for _, members in groups:
-        name = max((name for name in NAMES if wanted[name]), key=lambda name: wanted[name] - given[name])
-        given[name] += len(members)
-        counts[name] += 1
-        chosen.update(dict.fromkeys(members, name))
-    sorted_in = tuple(replace(task, split=chosen[place]) for place, task in enumerate(tasks))
-    return Split(sorted_in, dict(counts), tuple(len(members) for _, members in groups))
+        name = max((name for name in SPLIT_NAMES if targets[name]), key=lambda name: targets[name] - assigned[name])
+        assigned[name] += len(members)
+        component_counts[name] += 1
+        split_by_position.update(dict.fromkeys(members, name))
+    assigned_tasks = tuple(replace(task, split=split_by_position[position]) for position, task in enumerate(tasks))
+    return SplitResult(assigned_tasks, dict(component_counts), tuple(len(members) for _, members in groups))
 
 
-def components(tasks: Sequence[Task], by: By = "domain") -> dict[str, list[int]]:
-    """Places of tasks that hang together, by the first name of what they share; a task without evidence is alone."""
-    union = _Union()
-    held = [_held(task, by) for task in tasks]
-    for names in held:
-        union.join(names)
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for place, names in enumerate(held):
-        found[union.root(names[0])].append(place)
-    return {min(name for place in places for name in held[place]): places for places in found.values()}
+def find_components(tasks: Sequence[Task], by: Granularity = "domain") -> dict[str, list[int]]:
+    """Return the positions of connected tasks by the smallest of their keys. A task without evidence is alone."""
+    sets = _DisjointSets()
+    keys_by_task = [_evidence_keys(task, by) for task in tasks]
+    for names in keys_by_task:
+        sets.merge(names)
+    positions_by_root: defaultdict[str, list[int]] = defaultdict(list)
+    for position, names in enumerate(keys_by_task):
+        positions_by_root[sets.find_root(names[0])].append(position)
+    return {min(name for position in positions for name in keys_by_task[position]): positions for positions in positions_by_root.values()}
 
 
-def _held(task: Task, by: By) -> list[str]:
-    return sorted({_key(one.url, by) for one in task.evidence}) or [f"task {task.id}"]
+def _evidence_keys(task: Task, by: Granularity) -> list[str]:
+    """Return the sorted keys of a task's evidence, or a key of its own if it has none."""
+    # A task without evidence is connected with nothing.
+    return sorted({_url_key(one.url, by) for one in task.evidence}) or [f"task {task.id}"]
 
 
-def _key(url: str, by: By) -> str:
+def _url_key(url: str, by: Granularity) -> str:
+    """Return the page, host or registrable domain of a URL."""
     if by == "page":
         return urls.canonical_key(urls.normalize(url))
     host = urls.host_of(url)
     return urls.split_domain(host)[0] if by == "domain" else host
 
 
-def _draw(name: str, seed: int) -> bytes:
+def _random_key(name: str, seed: int) -> bytes:
+    """Return a pseudo-random sort key of a component."""
     return blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
 
 
-class _Union:
-    """Disjoint sets of names."""
+class _DisjointSets:
+    """Disjoint sets of names (union-find with path halving)."""
 
     def __init__(self) -> None:
-        self._above: dict[str, str] = {}
+        self._parents: dict[str, str] = {}
 
-    def root(self, name: str) -> str:
-        above = self._above.setdefault(name, name)
-        while above != self._above[above]:
-            self._above[above] = self._above[self._above[above]]
-            above = self._above[above]
-        return above
+    def find_root(self, name: str) -> str:
+        """Return the representative of a name's set."""
+        # Path halving: each step lets a name skip its parent.
+        parent = self._parents.setdefault(name, name)
+        while parent != self._parents[parent]:
+            self._parents[parent] = self._parents[self._parents[parent]]
+            parent = self._parents[parent]
+        return parent
 
-    def join(self, names: Iterable[str]) -> None:
-        roots = [self.root(name) for name in names]
-        self._above.update(dict.fromkeys(roots, roots[0]))
+    def merge(self, names: Iterable[str]) -> None:
+        """Merge the sets of these names."""
+        roots = [self.find_root(name) for name in names]
+        self._parents.update(dict.fromkeys(roots, roots[0]))

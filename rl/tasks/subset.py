@@ -1,7 +1,7 @@
-"""A collection cut out of another: given pages with all that was captured of them, and distractors beside them.
+"""Copies gold pages with all their captures, and distractors, from one collection into a new one.
 
-Records are copied as they rest, byte for byte, each a gzip member of its own, so the new collection answers for these
-URLs as the old one does. It is made by `webemu ingest`, like any other.
+Records are copied byte for byte, each as a gzip member of its own, so the new collection answers for these URLs as the
+old one does. `webemu ingest` builds it, as for any other collection.
 """
 
 from __future__ import annotations
@@ -21,103 +21,115 @@ from webemu.index.catalog import Catalog
 from webemu.index.files import WarcFilePool
 from webemu.index.open import open_world
 
-FILE = "subset.warc.gz"
-"""In the new collection's folder, which reads its payloads there."""
-DEEP = 50
-"""Results of a question that may become distractors."""
-Span = tuple[str, int, int]
+WARC_NAME = "subset.warc.gz"
+"""Name of the WARC file in the new collection's folder; payloads are read from it."""
+RESULTS_PER_QUESTION = 50
+"""Number of results of a question that may become distractors."""
+RecordSpan = tuple[str, int, int]
 """File, offset and length of a record."""
 _PAGES = "SELECT DISTINCT url FROM pages WHERE searchable ORDER BY md5(concat(?, chr(31), url))"
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """What went into a subset."""
+class SubsetReport:
+    """Contents of a new subset."""
 
-    gold: tuple[str, ...]
-    missing: tuple[str, ...]
-    """Gold URLs that the collection does not hold."""
-    hard: int
-    """Distractors from the results of questions; the others were drawn."""
-    drawn: int
-    records: int
+    gold_urls: tuple[str, ...]
+    """Gold URLs that were copied."""
+    missing_urls: tuple[str, ...]
+    """Gold URLs that the collection does not have."""
+    hard_distractors: int
+    """Number of distractors from the results of the questions."""
+    random_distractors: int
+    """Number of distractors drawn at random."""
+    record_count: int
+    """Number of WARC records that were copied."""
 
 
-def subset(
+def write_subset(
     source: Path, target: Path, gold: Sequence[str], questions: Sequence[str], distractors: int, seed: int
-) -> Cut:
-    """Cut `target` out of `source`, two collections' folders; half of the distractors are results of the questions, as
-    far as these go. Raises BadRequest where there is nothing to cut or no room for it."""
+) -> SubsetReport:
+    """Copy gold pages and distractors from the collection in `source` into a new one in `target`.
+
+    Up to half of the distractors are results of the questions; the rest are drawn at random.
+
+    Raises:
+        BadRequest: `target` exists, or the source has none of the gold URLs.
+    """
     if target.exists():
-        raise BadRequest(f"{target} is there already", action="give --to another name, or remove that folder")
+        raise BadRequest(f"{target} is there already", action="give --to another name, or remove this folder")
     world, files = open_world(source), WarcFilePool(source)
-    held, missing = _divided(gold, world)
-    if not held:
+    # Checked before anything is written: a subset without gold pages is always a mistake.
+    present_urls, missing_urls = _divide_urls(gold, world)
+    if not present_urls:
         raise BadRequest(
-            f"none of {len(gold):,} URLs is in {source}", action="see `webemu tasks audit` for what is missing"
+            f"none of {len(gold):,} URLs is in {source}", action="run `webemu tasks audit` to see what is missing"
         )
-    taken = {capture.url for url in held for capture in _trail(url, world)}
-    hard = _fresh(_results(questions, world), taken, distractors // 2)
-    drawn = _fresh(_pages(source, seed), taken, distractors - len(hard))
-    spans = _spans([*held, *hard, *drawn], world)
-    _write(target / FILE, spans, files)
+    taken_urls = {capture.url for url in present_urls for capture in _captures_of(url, world)}
+    hard_urls = _take_new(_search_results(questions, world), taken_urls, distractors // 2)
+    random_urls = _take_new(_random_pages(source, seed), taken_urls, distractors - len(hard_urls))
+    spans = _record_spans([*present_urls, *hard_urls, *random_urls], world)
+    _copy_records(target / WARC_NAME, spans, files)
     _ingest(target)
-    return Cut(tuple(held), tuple(missing), len(hard), len(drawn), len(spans))
+    return SubsetReport(tuple(present_urls), tuple(missing_urls), len(hard_urls), len(random_urls), len(spans))
 
 
-def _divided(gold: Iterable[str], world: World) -> tuple[list[str], list[str]]:
-    """URLs that have a capture, and those that have none."""
-    held: list[str] = []
+def _divide_urls(gold: Iterable[str], world: World) -> tuple[list[str], list[str]]:
+    """Return the URLs that have a capture, and those that have none."""
+    present: list[str] = []
     missing: list[str] = []
     for url in dict.fromkeys(gold):
-        (held if world.captures(url) else missing).append(url)
-    return held, missing
+        (present if world.captures(url) else missing).append(url)
+    return present, missing
 
 
-def _trail(url: str, world: World) -> list[Capture]:
-    """All captures of a URL, and of where it leads."""
+def _captures_of(url: str, world: World) -> list[Capture]:
+    """Return all captures of a URL and of the page that it redirects to."""
     captures = world.captures(url)
     try:
-        end = world.locate(PageRequest(url)).url
+        final_url = world.locate(PageRequest(url)).url
     except NotCaptured:
         return captures
-    return captures if any(one.url == end for one in captures) else [*captures, *world.captures(end)]
+    # The end of a redirect must be there too, or the gold page would lead nowhere.
+    return captures if any(one.url == final_url for one in captures) else [*captures, *world.captures(final_url)]
 
 
-def _fresh(found: Iterable[str], taken: set[str], count: int) -> list[str]:
-    """The first of these URLs that are not taken yet; they are taken then."""
-    fresh: list[str] = []
-    for url in found:
-        if len(fresh) == count:
+def _take_new(urls: Iterable[str], taken_urls: set[str], count: int) -> list[str]:
+    """Return the first `count` URLs that are not taken yet, and add them to `taken_urls`."""
+    new_urls: list[str] = []
+    for url in urls:
+        if len(new_urls) == count:
             break
-        if url not in taken:
-            taken.add(url)
-            fresh.append(url)
-    return fresh
+        if url not in taken_urls:
+            taken_urls.add(url)
+            new_urls.append(url)
+    return new_urls
 
 
-def _results(questions: Sequence[str], world: World) -> Iterator[str]:
-    """The first result of each question, then the second of each, and so on."""
-    each = [[hit.url for hit in world.search(Query(question, size=DEEP)).hits] for question in questions]
-    return (url for row in zip_longest(*each) for url in row if url)
+def _search_results(questions: Sequence[str], world: World) -> Iterator[str]:
+    """Yield the first result of each question, then the second of each, and so on."""
+    results_by_question = [[hit.url for hit in world.search(Query(question, size=RESULTS_PER_QUESTION)).hits] for question in questions]
+    return (url for row in zip_longest(*results_by_question) for url in row if url)
 
 
-def _pages(source: Path, seed: int) -> Iterator[str]:
-    """Pages that search can find, in an order that the seed decides."""
+def _random_pages(source: Path, seed: int) -> Iterator[str]:
+    """Yield the URLs that search can find, in an order that the seed decides."""
     with Catalog(source, read_only=True) as catalog:
         cursor = catalog.db.execute(_PAGES, [str(seed)])
         while rows := cursor.fetchmany(1000):
             yield from (row[0] for row in rows)
 
 
-def _spans(chosen: Iterable[str], world: World) -> list[Span]:
-    """Records of all captures, and of those that a revisit repeats; each once, as they rest."""
-    captures = chain.from_iterable(_trail(url, world) for url in chosen)
+def _record_spans(urls: Iterable[str], world: World) -> list[RecordSpan]:
+    """Return the records of all captures of these URLs and those that revisits refer to, sorted and each once."""
+    captures = chain.from_iterable(_captures_of(url, world) for url in urls)
+    # `record` is the own record of a capture; a revisit has its payload elsewhere, at `file` and `offset`.
     spans = {span for one in captures for span in (one.record, (one.file, one.offset, one.length)) if span[2]}
     return sorted(spans)
 
 
-def _write(path: Path, spans: Iterable[Span], files: WarcFilePool) -> None:
+def _copy_records(path: Path, spans: Iterable[RecordSpan], files: WarcFilePool) -> None:
+    """Copy the records into one WARC file. Raises PayloadError if a source file cannot be read."""
     path.parent.mkdir(parents=True)
     with path.open("wb") as out:
         for file, offset, length in spans:
@@ -128,15 +140,18 @@ def _write(path: Path, spans: Iterable[Span], files: WarcFilePool) -> None:
                     f"{file} cannot be read: {error.strerror}",
                     action="put the WARC file back where it was ingested from",
                 ) from error
+            # A WARC file that is not compressed record by record has its records compressed here.
             out.write(record if record.startswith(b"\x1f\x8b") else gzip.compress(record, mtime=0))
 
 
 def _ingest(target: Path) -> None:
-    place = ["--root", str(target.parent), "--collection", target.name]
-    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", str(target / FILE), *place, "-q"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
+    """Build the collection with `webemu ingest` in a process of its own. Raises EmulatorError if that fails."""
+    location_options = ["--root", str(target.parent), "--collection", target.name]
+    # The public command, in a process of its own: the subset is built like any other collection.
+    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", str(target / WARC_NAME), *location_options, "-q"]
+    process = subprocess.run(command, capture_output=True, text=True)
+    if process.returncode:
         raise EmulatorError(
-            f"the subset could not be ingested: {(done.stderr or done.stdout).strip()[:500]}",
-            action=f"its records are in {target / FILE}",
+            f"the subset could not be ingested: {(process.stderr or process.stdout).strip()[:500]}",
+            action=f"its records are in {target / WARC_NAME}; run `webemu ingest` on that file",
         )

@@ -1,4 +1,4 @@
-"""What the commands print at their end. Pure."""
+"""Text tables that the task commands print when they end. Pure."""
 
 from __future__ import annotations
 
@@ -6,58 +6,66 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from webemu.rl.tasks.build import Built
-from webemu.rl.tasks.splits import NAMES, Split
+from webemu.rl.tasks.build import BuildResult
+from webemu.rl.tasks.splits import SPLIT_NAMES, SplitResult
 
-TOO_LARGE = 0.5
-"""Share of all tasks that one component may hold without a word."""
+MAX_COMPONENT_SHARE = 0.5
+"""Largest share of all tasks that one component may have before a warning is printed."""
 
 
-def outcome(built: Built) -> Iterator[str]:
-    """Recipe by recipe: drawn, kept, and rejected by which filter; then what filters could not tell."""
-    width = max([len("recipe"), *map(len, built.tallies)])
+def format_outcome(result: BuildResult) -> Iterator[str]:
+    """Yield the lines of the table of recipes: tasks drawn, kept, and rejected by each filter. Below it stand the
+    reasons for which filters could not decide about tasks that were kept.
+    """
+    width = max([len("recipe"), *map(len, result.counts_by_recipe)])
     yield f"{'recipe':<{width}}  {'drawn':>6}  {'kept':>6}  rejected"
-    for name, tally in built.tallies.items():
-        yield f"{name:<{width}}  {tally.drawn:>6,}  {tally.kept:>6,}  {_counts(tally.rejected)}".rstrip()
-    drawn = sum(tally.drawn for tally in built.tallies.values())
-    everything = sum((tally.rejected for tally in built.tallies.values()), Counter[str]())
-    if len(built.tallies) > 1:
-        yield f"{'all':<{width}}  {drawn:>6,}  {len(built.kept):>6,}  {_counts(everything)}".rstrip()
-    untold = Counter(
+    for name, recipe_counts in result.counts_by_recipe.items():
+        yield f"{name:<{width}}  {recipe_counts.drawn_count:>6,}  {recipe_counts.kept_count:>6,}  {_format_counts(recipe_counts.rejections)}".rstrip()
+    drawn_total = sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values())
+    all_rejections = sum((recipe_counts.rejections for recipe_counts in result.counts_by_recipe.values()), Counter[str]())
+    if len(result.counts_by_recipe) > 1:
+        yield f"{'all':<{width}}  {drawn_total:>6,}  {len(result.kept_tasks):>6,}  {_format_counts(all_rejections)}".rstrip()
+    undecided_counts = Counter(
         f"{name}: {verdict['why']}"
-        for task in built.kept
+        for task in result.kept_tasks
         for name, verdict in task.filters.items()
         if verdict["ok"] is None
     )
-    for reason, count in untold.most_common():
-        yield f"not told   {reason} ({count:,} of the kept)"
+    for reason, count in undecided_counts.most_common():
+        yield f"undecided  {reason} ({count:,} of the tasks kept)"
 
 
-def recalls(built: Built) -> Iterator[str]:
-    """Share of evidence pages that search shows, by setting, for the question as it stands and for the script."""
-    for (setting, who), shares in built.recall().items():
-        yield f"recall     {setting}, {who}: " + "  ".join(f"@{cut} {share:.3f}" for cut, share in shares.items())
+def format_recall(result: BuildResult) -> Iterator[str]:
+    """Yield lines with the share of evidence pages that search finds, by setting: for the bare question and for the
+    script.
+    """
+    for (setting, searcher), shares in result.compute_recall().items():
+        yield f"recall     {setting}, {searcher}: " + "  ".join(f"@{cutoff} {share:.3f}" for cutoff, share in shares.items())
 
 
-def dropped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    """What recipes looked at and made no task of."""
-    for name, of in groupby(sorted(counts.items()), key=lambda one: one[0][0]):
-        yield f"dropped    {name or 'pages'}: {_counts(Counter({reason: count for (_, reason), count in of}))}"
+def format_skipped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    """Yield a line per recipe with the reasons why pages or facts became no task, and their counts."""
+    for name, entries in groupby(sorted(counts.items()), key=lambda entry: entry[0][0]):
+        yield f"dropped    {name or 'pages'}: {_format_counts(Counter({reason: count for (_, reason), count in entries}))}"
 
 
-def splits(made: Split, by: str) -> Iterator[str]:
-    """Tasks and components of each split, and a warning where one component outgrows all splits."""
-    if not made.tasks:
+def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
+    """Yield lines with the tasks and components of each split, and a warning if one component is too large to split.
+
+    `by` is the granularity of the components. Yields nothing if there are no tasks.
+    """
+    if not split_result.tasks:
         return
-    told = (f"{name} {made.counts[name]:,} of {made.components.get(name, 0):,}" for name in NAMES if made.counts[name])
-    sizes = ", ".join(f"{size:,}" for size in made.sizes[:3])
-    yield f"splits     {', '.join(told)} components by {by}, the largest of {sizes} tasks"
-    largest = made.sizes[0]
-    if len(made.tasks) > 1 and largest > TOO_LARGE * len(made.tasks):
-        ways = {"domain": "--split-by host, --split-by page, ", "host": "--split-by page, "}.get(by, "")
-        yield f"warning    one component holds {largest:,} of {len(made.tasks):,} tasks: no splits as asked"
-        yield f"           -> {ways}or test on tasks of another collection (a generated web of another seed)"
+    parts = (f"{name} {split_result.task_counts[name]:,} of {split_result.component_counts.get(name, 0):,}" for name in SPLIT_NAMES if split_result.task_counts[name])
+    sizes = ", ".join(f"{size:,}" for size in split_result.component_sizes[:3])
+    yield f"splits     {', '.join(parts)} components by {by}, the largest of {sizes} tasks"
+    largest = split_result.component_sizes[0]
+    if len(split_result.tasks) > 1 and largest > MAX_COMPONENT_SHARE * len(split_result.tasks):
+        options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by page, "}.get(by, "")
+        yield f"warning    one component holds {largest:,} of {len(split_result.tasks):,} tasks: splits miss their shares"
+        yield f"           -> {options}or test on tasks of another collection (a generated web of another seed)"
 
 
-def _counts(counter: Counter[str]) -> str:
+def _format_counts(counter: Counter[str]) -> str:
+    """Return the counts as text, largest first."""
     return ", ".join(f"{name} {count:,}" for name, count in counter.most_common())

@@ -1,4 +1,7 @@
-"""Tasks: questions whose accepted answers are known, one JSON object per line. Gold never reaches an observation."""
+"""Tasks: questions whose accepted answers are known, stored as one JSON object per line.
+
+The accepted answers (gold) are for graders only; they never appear in an observation. docs/tasks.md has the format.
+"""
 
 from __future__ import annotations
 
@@ -9,111 +12,136 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 AnswerType = Literal["", "name", "date", "number", "title", "url", "choice", "none", "report"]
-"""`none`: the web does not say, and that is the answer. `report`: a cited synthesis, marked by its claims."""
+"""Form of the answer; "" means that it was not declared. `none`: the web does not say, and that is the right answer.
+`report`: a synthesis with citations, scored by the claims that it states.
+"""
 NOT_FOUND = ("not found", "it cannot be found", "no such thing", "there is none", "none", "unknown", "not stated")
-"""What is right where the answer type is `none`."""
+"""Phrasings that are right for a task of the answer type `none`."""
 
 
 class TaskError(ValueError):
-    """A file that cannot be read; names file and line. `action` says what to do."""
+    """A file that cannot be read, with its name and, where it is known, the line. `action` says what to do."""
 
     def __init__(self, message: str, action: str = "") -> None:
         super().__init__(message)
-        self.action = action or "a task file has one JSON object per line: see docs/tasks.md"
+        self.action = action or "write one JSON object per line; docs/tasks.md has the fields"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A page that states what the answer stands on."""
+    """A page that states something the answer follows from."""
 
     url: str
+    """URL of the page."""
     quote: str = ""
-    """As the page's text has it."""
+    """Words of the page that state it, copied from the page's text."""
     value: str = ""
-    """What of the quote is needed: the answer, the name that leads on, or a report's claim."""
+    """The part of the quote that is needed: the answer, the name that leads to the next page, or a report's claim."""
     digest: str = ""
-    """Of the capture's payload, as the catalog has it."""
+    """Digest of the capture's payload, as in the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the scripted user says to a question that has one of these words."""
+    """A canned reply of the scripted user."""
 
     words: tuple[str, ...]
+    """The user says this if the agent's question has one of these words."""
     says: str
+    """The reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
+    """A question, its accepted answers, and the pages that state them."""
+
     id: str
+    """Unique within a task file. A recipe leaves it empty; the builder fills it in."""
     question: str
+    """The question as an agent gets it."""
     answers: tuple[str, ...]
     """Every accepted spelling of the answer; at least one."""
     evidence: tuple[Evidence, ...] = ()
-    """Where the answer stands, in the order it is reached."""
+    """Pages that state the answer, in the order in which an agent reaches them."""
     hops: int = 1
-    """How many pages must be read."""
+    """Number of pages that must be read."""
     recipe: str = ""
-    """What made it."""
+    """Name of the recipe that made the task; empty for a task written by hand."""
     answer_type: AnswerType = ""
     split: str = ""
-    """`train`, `dev` or `test`."""
+    """`train`, `dev` or `test`; empty until the file is split."""
     difficulty: float | None = None
-    """From 0, easy, to 1; None where it was not measured."""
+    """A number from 0 (easy) to 1; None if it was not measured."""
     filters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Verdict of each filter by name: `ok`, and what it saw."""
+    """Verdict of each filter, by the filter's name: `ok`, and the observations that led to it."""
     user: tuple[Reply, ...] = ()
-    """What the user knows and did not say; empty where there is none to ask."""
+    """Replies of the scripted user about things that the question leaves open; empty if nobody can be asked."""
 
 
 def load(path: Path) -> tuple[Task, ...]:
-    """The tasks of a JSON Lines file in order. Raises TaskError."""
+    """Return the tasks of a JSON Lines file, in order.
+
+        tasks = load(Path("tasks.jsonl"))
+        train = [task for task in tasks if task.split == "train"]
+
+    Raises:
+        TaskError: The file cannot be read, is not UTF-8, or a line is no task.
+    """
     try:
+        # Not splitlines(): it also breaks at U+2028 and other characters that JSON leaves unescaped in strings.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise TaskError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TaskError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from error
-    return tuple(_task(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
+    return tuple(_parse_line(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
 
 
 def save(path: Path, tasks: Iterable[Task]) -> None:
-    """Write a task file; it appears under its name when it is whole."""
+    """Write a task file. It replaces the old file only once it is complete.
+
+    save(Path("tasks.jsonl"), tasks)
+    """
+    # Another process that reads the file never sees half of it.
     unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text("".join(f"{line(task)}\n" for task in tasks), encoding="utf-8")
+    unfinished.write_text("".join(f"{to_json_line(task)}\n" for task in tasks), encoding="utf-8")
     unfinished.replace(path)
 
 
-def line(task: Task) -> str:
-    """The task as a line of a task file; what is empty is left out."""
+def to_json_line(task: Task) -> str:
+    """Return the task as one line of a task file, without the newline. Empty fields are left out."""
     row = {name: value for name, value in asdict(task).items() if value not in ("", None, (), {})}
     if task.evidence:
         row["evidence"] = [{name: text for name, text in one.items() if text} for one in row["evidence"]]
     return json.dumps(row, ensure_ascii=False)
 
 
-def from_row(row: Mapping[str, Any]) -> Task:
-    """A task from its JSON object; what is null is left out. Raises ValueError, KeyError or TypeError."""
+def parse_task(row: Mapping[str, Any]) -> Task:
+    """Return a task from its JSON object. A field that is null counts as absent.
+
+    Raises:
+        ValueError, KeyError, TypeError: A field is missing or has the wrong type or value.
+    """
     if not isinstance(row, Mapping):
-        raise TypeError("it is no object")
+        raise TypeError("a task must be a JSON object")
     row = {name: value for name, value in row.items() if value is not None}
     if missing := [name for name in ("id", "question", "answers") if row.get(name, "") in ("", [])]:
-        raise ValueError(f"it has no `{missing[0]}`")
-    given, hops, kind = row["answers"], int(row.get("hops", 1)), row.get("answer_type", "")
-    if isinstance(given, str) or not all(one is not None and str(one).strip() for one in given):
-        raise ValueError("`answers` must be a list of texts that are not empty")
+        raise ValueError(f"the field `{missing[0]}` is missing or empty")
+    answer_texts, hops, answer_type = row["answers"], int(row.get("hops", 1)), row.get("answer_type", "")
+    if isinstance(answer_texts, str) or not all(one is not None and str(one).strip() for one in answer_texts):
+        raise ValueError("`answers` must be a list of strings that are not empty")
     if hops < 1:
-        raise ValueError(f"`hops` is {hops}: at least one page is read")
-    if kind not in get_args(AnswerType):
-        raise ValueError(f"`answer_type` {kind!r} is none of {', '.join(filter(None, get_args(AnswerType)))}")
+        raise ValueError(f"`hops` must be at least 1, got {hops}")
+    if answer_type not in get_args(AnswerType):
+        raise ValueError(f"`answer_type` must be one of {', '.join(filter(None, get_args(AnswerType)))}, got {answer_type!r}")
     return Task(
         id=str(row["id"]),
         question=str(row["question"]),
-        answers=tuple(map(str, given)),
-        evidence=tuple(_evidence(one) for one in row.get("evidence", ())),
+        answers=tuple(map(str, answer_texts)),
+        evidence=tuple(_parse_evidence(one) for one in row.get("evidence", ())),
         hops=hops,
         recipe=str(row.get("recipe", "")),
-        answer_type=kind,
+        answer_type=answer_type,
         split=str(row.get("split", "")),
         difficulty=float(row["difficulty"]) if "difficulty" in row else None,
         filters=dict(row.get("filters", {})),
@@ -121,15 +149,17 @@ def from_row(row: Mapping[str, Any]) -> Task:
     )
 
 
-def _evidence(row: str | Mapping[str, Any]) -> Evidence:
+def _parse_evidence(row: str | Mapping[str, Any]) -> Evidence:
+    """Return evidence from its JSON object, or from a bare URL."""
     if isinstance(row, str):
         return Evidence(row)
     return Evidence(str(row["url"]), *(str(row.get(name, "")) for name in ("quote", "value", "digest")))
 
 
-def _task(path: Path, number: int, line: str) -> Task:
+def _parse_line(path: Path, number: int, line: str) -> Task:
+    """Return the task of one line. Raises TaskError with the file and the line number."""
     try:
-        return from_row(json.loads(line))
+        return parse_task(json.loads(line))
     except json.JSONDecodeError as error:
         raise TaskError(f"{path}, line {number}: not JSON ({error.msg} at character {error.pos})") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -17,9 +17,9 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import PageRequest
 from webemu.index.open import open_world
 from webemu.rl.tasks import Evidence, Task, save
-from webemu.rl.tasks.audit import questions
-from webemu.rl.tasks.question_fields import Names, asked
-from webemu.rl.tasks.subset import subset
+from webemu.rl.tasks.audit import read_questions
+from webemu.rl.tasks.question_fields import FieldNames, parse_question_row
+from webemu.rl.tasks.subset import write_subset
 
 SITE = "https://facts.example"
 PAGES = {
@@ -117,7 +117,7 @@ def test_named_fields_and_a_limit(server: str, tmp_path: Path) -> None:
 def test_forms_of_question_sets(
     row: dict[str, Any], answers: tuple[str, ...], urls: tuple[str, ...], titles: tuple[str, ...]
 ) -> None:
-    read = asked(row, 1, Names())
+    read = parse_question_row(row, 1, FieldNames())
     assert (read.id, read.question, read.answers, read.urls, read.titles) == ("1", "q", answers, urls, titles)
 
 
@@ -130,14 +130,14 @@ def test_forms_of_question_sets(
 )  # fmt: skip
 def test_files_of_questions(tmp_path: Path, name: str, text: str, count: int) -> None:
     (tmp_path / name).write_text(text)
-    assert len(questions(tmp_path / name, Names())) == count
+    assert len(read_questions(tmp_path / name, FieldNames())) == count
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"text": "q"}', '{"question": 3}'])
 def test_a_file_that_holds_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.jsonl").write_text(text)
     with pytest.raises(BadRequest, match=r"a\.jsonl"):
-        questions(tmp_path / "a.jsonl", Names())
+        read_questions(tmp_path / "a.jsonl", FieldNames())
 
 
 def test_a_subset_answers_as_the_whole(root: Path, tmp_path: Path) -> None:
@@ -171,8 +171,8 @@ def test_a_subset_answers_as_the_whole(root: Path, tmp_path: Path) -> None:
 
 def test_the_same_seed_draws_the_same_distractors(root: Path) -> None:
     def drawn(name: str, seed: int) -> bytes:
-        cut = subset(root / "facts", root / name, [f"{SITE}/wick"], [], 5, seed)
-        assert (cut.hard, cut.drawn) == (0, 5)
+        cut = write_subset(root / "facts", root / name, [f"{SITE}/wick"], [], 5, seed)
+        assert (cut.hard_distractors, cut.random_distractors) == (0, 5)
         return (root / name / "subset.warc.gz").read_bytes()
 
     assert drawn("a", 1) == drawn("b", 1) != drawn("c", 2)
@@ -180,6 +180,6 @@ def test_the_same_seed_draws_the_same_distractors(root: Path) -> None:
 
 def test_what_cannot_be_cut(root: Path) -> None:
     with pytest.raises(BadRequest, match="there already"):
-        subset(root / "facts", root / "facts", [f"{SITE}/wick"], [], 1, 0)
+        write_subset(root / "facts", root / "facts", [f"{SITE}/wick"], [], 1, 0)
     with pytest.raises(BadRequest, match="none of 1 URLs"):
-        subset(root / "facts", root / "new", ["https://gone.example/"], [], 1, 0)
+        write_subset(root / "facts", root / "new", ["https://gone.example/"], [], 1, 0)

@@ -16,12 +16,12 @@ from tests.rl.openai_server import openai_server
 from tests.rl.worlds import World
 from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest, EmulatorError
-from webemu.rl.tasks import Evidence, Task, line, load, save, tables
-from webemu.rl.tasks.build import TRIES, Built, build, identity, refused
-from webemu.rl.tasks.cached_client import Served
-from webemu.rl.tasks.catalogue import FAMILIES, RECIPES, chosen, listed
-from webemu.rl.tasks.filters import FILTERS, Filter, Means, Verdict
-from webemu.rl.tasks.splits import components, split
+from webemu.rl.tasks import Evidence, Task, to_json_line, load, save, tables
+from webemu.rl.tasks.build import MAX_DRAWS_PER_TASK, BuildResult, build, make_task_id, rejecting_filter
+from webemu.rl.tasks.cached_client import CachedClient
+from webemu.rl.tasks.catalogue import FAMILIES, RECIPES, choose_recipes, format_recipes
+from webemu.rl.tasks.filters import FILTERS, Filter, FilterContext, Verdict
+from webemu.rl.tasks.splits import find_components, split_tasks
 
 
 def of(recipe: str, number: int, **more: Any) -> Task:
@@ -30,34 +30,34 @@ def of(recipe: str, number: int, **more: Any) -> Task:
     return replace(made, **more)
 
 
-async def _even(task: Task, means: Means) -> Verdict:
+async def _even(task: Task, means: FilterContext) -> Verdict:
     return {"ok": int(task.answers[0].split()[1]) % 2 == 0}
 
 
 EVEN = (Filter("even", _even, "the town's number is even"),)
 
 
-def built(world: World, draws: dict[str, Iterator[Task]], count: int, filters: tuple[Filter, ...] = EVEN) -> Built:
+def built(world: World, draws: dict[str, Iterator[Task]], count: int, filters: tuple[Filter, ...] = EVEN) -> BuildResult:
     with asyncio.Runner() as runner:
-        web = Served(world.url)
+        web = CachedClient(world.url)
         try:
-            return build(draws, count, Means(web), runner, filters)
+            return build(draws, count, FilterContext(web), runner, filters)
         finally:
             runner.run(web.close())
 
 
 def test_recipes_are_drawn_from_in_turn(world: World) -> None:
     made = built(world, {"a": (of("a", n) for n in range(500)), "b": (of("b", n) for n in range(500))}, 20)
-    assert [task.recipe for task in made.kept[:4]] == ["a", "b", "a", "b"]
-    assert {name: tally.kept for name, tally in made.tallies.items()} == {"a": 10, "b": 10}
-    assert all(task.filters["even"] == {"ok": True} for task in made.kept)
-    assert {refused(task) for task in made.rejected} == {"even"}
+    assert [task.recipe for task in made.kept_tasks[:4]] == ["a", "b", "a", "b"]
+    assert {name: tally.kept_count for name, tally in made.counts_by_recipe.items()} == {"a": 10, "b": 10}
+    assert all(task.filters["even"] == {"ok": True} for task in made.kept_tasks)
+    assert {rejecting_filter(task) for task in made.rejected_tasks} == {"even"}
 
 
 def test_others_fill_what_a_recipe_cannot_give(world: World) -> None:
     made = built(world, {"a": (of("a", n) for n in range(6)), "b": (of("b", n) for n in range(500))}, 100)
-    assert {name: tally.kept for name, tally in made.tallies.items()} == {"a": 3, "b": 97}
-    assert made.tallies["a"].rejected == {"even": 3}
+    assert {name: tally.kept_count for name, tally in made.counts_by_recipe.items()} == {"a": 3, "b": 97}
+    assert made.counts_by_recipe["a"].rejections == {"even": 3}
 
 
 def test_a_recipe_may_run_an_event_loop_of_its_own(world: World) -> None:
@@ -65,43 +65,43 @@ def test_a_recipe_may_run_an_event_loop_of_its_own(world: World) -> None:
         for number in range(0, 300, 2):
             yield asyncio.run(asyncio.sleep(0, of("a", number)))
 
-    assert len(built(world, {"a": asking()}, 150).kept) == 150
+    assert len(built(world, {"a": asking()}, 150).kept_tasks) == 150
 
 
 def test_a_build_gives_up(world: World) -> None:
     made = built(world, {"a": (of("a", 2 * n + 1) for n in range(10_000))}, 4)
-    assert made.kept == []
-    assert TRIES * 4 <= made.tallies["a"].drawn < TRIES * 4 + 200
+    assert made.kept_tasks == []
+    assert MAX_DRAWS_PER_TASK * 4 <= made.counts_by_recipe["a"].drawn_count < MAX_DRAWS_PER_TASK * 4 + 200
 
 
 def test_the_first_filter_that_says_no_is_the_last_asked(world: World) -> None:
     made = built(world, {"a": iter([of("a", 1), of("a", 2), of("a", 2)])}, 3, (*EVEN, *EVEN[:0]))
-    assert [list(task.filters) for task in made.rejected] == [["even"], ["even", "duplicate"]]
-    assert made.tallies["a"].rejected == {"even": 1, "duplicate": 1}
-    shown = list(tables.outcome(made))
+    assert [list(task.filters) for task in made.rejected_tasks] == [["even"], ["even", "duplicate"]]
+    assert made.counts_by_recipe["a"].rejections == {"even": 1, "duplicate": 1}
+    shown = list(tables.format_outcome(made))
     assert [" ".join(row.split()) for row in shown] == ["recipe drawn kept rejected", "a 3 1 even 1, duplicate 1"]
 
 
 def test_ids_say_what_a_task_is() -> None:
     one = of("a", 1)
-    assert identity(one) == identity(of("a", 1)) == "a-" + identity(one)[2:]
+    assert make_task_id(one) == make_task_id(of("a", 1)) == "a-" + make_task_id(one)[2:]
     changed = [replace(one, question="?"), replace(one, answers=("x",)), replace(one, evidence=())]
-    assert len({identity(one), *map(identity, changed)}) == 4
+    assert len({make_task_id(one), *map(make_task_id, changed)}) == 4
 
 
 def test_no_domain_is_in_two_splits() -> None:
     tasks = [of("a", n, id=str(n)) for n in range(70)]
     bridge = replace(of("a", 0, id="bridge"), evidence=(of("a", 1).evidence[0], of("a", 2).evidence[0]))
-    made = split([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
-    assert made.counts == {"train": 41, "dev": 20, "test": 10}
-    assert made.sizes == (21, 10, 10, 10, 10, 10)
+    made = split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
+    assert made.task_counts == {"train": 41, "dev": 20, "test": 10}
+    assert made.component_sizes == (21, 10, 10, 10, 10, 10)
     domains = [
         {one.url.split("/")[2] for task in made.tasks if task.split == name for one in task.evidence}
         for name in ("train", "dev", "test")
     ]
     assert not domains[0] & domains[1] | domains[0] & domains[2] | domains[1] & domains[2]
-    assert made == split([*tasks, bridge], (0.6, 0.2, 0.2), seed=1) != split([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
-    assert list(tables.splits(made, "domain")) == [
+    assert made == split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1) != split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
+    assert list(tables.format_splits(made, "domain")) == [
         "splits     train 41 of 3, dev 20 of 2, test 10 of 1 components by domain, the largest of 21, 10, 10 tasks"
     ]
 
@@ -109,12 +109,12 @@ def test_no_domain_is_in_two_splits() -> None:
 def test_what_hangs_together() -> None:
     pages = ["https://a.one.org/x", "https://b.one.org/y", "https://a.one.org/z"]
     tasks = [Task(str(n), "q", ("a",), (Evidence(url),)) for n, url in enumerate(pages)] + [Task("free", "q", ("a",))]
-    assert [len(components(tasks, by)) for by in ("domain", "host", "page")] == [2, 3, 4]
-    assert split(tasks, (1, 0, 0), 0).counts == {"train": 4}
+    assert [len(find_components(tasks, by)) for by in ("domain", "host", "page")] == [2, 3, 4]
+    assert split_tasks(tasks, (1, 0, 0), 0).task_counts == {"train": 4}
 
 
 def test_one_component_for_all_is_told() -> None:
-    shown = list(tables.splits(split([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0), "domain"))
+    shown = list(tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0), "domain"))
     assert shown[0] == "splits     train 9 of 1 components by domain, the largest of 9 tasks"
     assert "one component holds 9 of 9" in shown[1]
     assert "--split-by page" in shown[2]
@@ -122,15 +122,15 @@ def test_one_component_for_all_is_told() -> None:
 
 def test_recipes_by_name_and_family() -> None:
     assert len({recipe.name for recipe in RECIPES}) == len(RECIPES)
-    assert chosen("crawl", frozenset({"crawl"})) == FAMILIES["crawl"]
-    all_that_can = chosen("all", frozenset({"crawl", "graph"}))
+    assert choose_recipes("crawl", frozenset({"crawl"})) == FAMILIES["crawl"]
+    all_that_can = choose_recipes("all", frozenset({"crawl", "graph"}))
     assert {recipe.needs for recipe in all_that_can} == {"crawl", "graph"}
     first = RECIPES[0]
-    assert chosen(f"{first.name}, {first.name}", frozenset({first.needs})) == (first,)
-    assert len(listed().splitlines()) == len(RECIPES)
+    assert choose_recipes(f"{first.name}, {first.name}", frozenset({first.needs})) == (first,)
+    assert len(format_recipes().splitlines()) == len(RECIPES)
     for words, said in (("riddles", "no recipe is called 'riddles'"), ("world", "lacks its source"), ("", "no recipe")):
         with pytest.raises(BadRequest, match=said):
-            chosen(words, frozenset({"crawl"}))
+            choose_recipes(words, frozenset({"crawl"}))
 
 
 def command(*words: str) -> list[str]:
@@ -186,7 +186,7 @@ def test_tasks_of_a_file_are_filtered(world: World, tmp_path: Path) -> None:
     assert "self-contained 1" in table
     assert "quote 1" in table
     assert "recall     noisy, script" in table
-    assert shown[-1] == "warning    3 were wanted: there were no more that pass"
+    assert shown[-1] == "warning    3 were requested; no more tasks pass the filters"
 
 
 def test_what_a_model_knows_is_left_out(world: World, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_what_cannot_be_built(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "tasks.jsonl").write_text(line(world.tasks[0]))
+    (tmp_path / "tasks.jsonl").write_text(to_json_line(world.tasks[0]))
     (tmp_path / "empty.jsonl").write_text("\n")
     given = () if {"--from", "--recipes"} & set(words) else ("--from", "tasks.jsonl")
     with pytest.raises(EmulatorError, match=said):
@@ -239,4 +239,4 @@ def test_what_cannot_be_built(
 
 def test_all_recipes_are_listed() -> None:
     shown = CliRunner().invoke(app, ["tasks", "build", "--list"])
-    assert (shown.exit_code, shown.stdout) == (0, listed() + "\n")
+    assert (shown.exit_code, shown.stdout) == (0, format_recipes() + "\n")

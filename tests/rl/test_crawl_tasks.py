@@ -117,35 +117,35 @@ def asked(crawl: Crawl, name: str) -> dict[str, tuple[str, ...]]:
 
 
 def test_pages_come_once_in_an_order_that_the_seed_decides(crawl: Crawl) -> None:
-    orders = [[page.url for page in crawl.pages(seed)] for seed in (1, 1, 2)]
+    orders = [[page.url for page in crawl.iterate_pages(seed)] for seed in (1, 1, 2)]
     assert orders[0] == orders[1] != orders[2]
     assert len(orders[0]) == len({*orders[0]}) == len({*orders[2]}) == 10
 
 
 def test_a_page_is_its_latest_capture(crawl: Crawl) -> None:
-    page = crawl.page(f"{SITE}/arlind")
+    page = crawl.find_page(f"{SITE}/arlind")
     assert page is not None
     assert (page.host, page.domain, page.language, page.title) == (
         *("north.example", "north.example", "en", "Arlind - Towns of the North"),
     )
     assert "184 metres" in page.text
-    assert "184 metres" in (crawl.html(page) or "")
+    assert "184 metres" in (crawl.read_html(page) or "")
     assert page.digest.startswith("sha1:")
-    assert crawl.page(f"{SITE}/nothing") is None
+    assert crawl.find_page(f"{SITE}/nothing") is None
 
 
 def test_links_both_ways(crawl: Crawl) -> None:
-    page = crawl.page(f"{SITE}/arlind")
+    page = crawl.find_page(f"{SITE}/arlind")
     assert page is not None
-    assert crawl.links(page) == [(f"{SITE}/orvale", "a village in the hills")]
-    assert crawl.inlinks(f"{SITE}/orvale") == [(f"{SITE}/arlind", "north.example", "a village in the hills")]
-    assert [row[:2] for row in crawl.anchors()] == [("the oldest law", f"{SITE}/charter")]
+    assert crawl.list_links(page) == [(f"{SITE}/orvale", "a village in the hills")]
+    assert crawl.list_inlinks(f"{SITE}/orvale") == [(f"{SITE}/arlind", "north.example", "a village in the hills")]
+    assert [row[:2] for row in crawl.iterate_anchors()] == [("the oldest law", f"{SITE}/charter")]
 
 
 def test_what_is_said_and_where(crawl: Crawl) -> None:
-    assert crawl.saying("bridge of the town is 184 metres") == [f"{SITE}/arlind"]
-    assert crawl.saying("bridge of the town is 99 metres") == []
-    assert crawl.frequency("Quorrenhall") == 2  # both captures
+    assert crawl.find_phrase("bridge of the town is 184 metres") == [f"{SITE}/arlind"]
+    assert crawl.find_phrase("bridge of the town is 99 metres") == []
+    assert crawl.page_frequency("Quorrenhall") == 2  # both captures
 
 
 def test_no_collection(tmp_path: Path) -> None:
@@ -162,9 +162,9 @@ def test_infobox(crawl: Crawl) -> None:
             "412 meters",
         ),
     }
-    assert crawl.dropped["infobox", "key is a control"] == 3, "Share, Next, Edit"
-    assert crawl.dropped["infobox", "value no answer"] == 2, "yes, and a whole sentence"
-    told = {reason: count for (_, reason), count in crawl.dropped.items() if reason.startswith(("table of", "list of"))}
+    assert crawl.skip_counts["infobox", "key is a control"] == 3, "Share, Next, Edit"
+    assert crawl.skip_counts["infobox", "value no answer"] == 2, "yes, and a whole sentence"
+    told = {reason: count for (_, reason), count in crawl.skip_counts.items() if reason.startswith(("table of", "list of"))}
     assert told == {
         "table of layout or navigation": 2,  # of presentation; and one never closed, which swallows the list after it
         "list of layout or navigation": 1,
@@ -206,7 +206,7 @@ def test_declared(crawl: Crawl) -> None:
         ),
         'According to the page "Quay" on north.example, what is the postal code?': ("QX 4410",),
     }
-    assert crawl.dropped["declared", "not shown"] == 1, "a publisher that no reader sees"
+    assert crawl.skip_counts["declared", "not shown"] == 1, "a publisher that no reader sees"
 
 
 def test_definition(crawl: Crawl) -> None:
@@ -278,12 +278,12 @@ def test_every_quote_is_in_the_text_and_pages_unfit_are_counted(crawl: Crawl) ->
             unfit = ("licence", "alt.") if recipe.name in ("finding", "cloze") else ("licence", "alt.", "hostile")
             assert not any(name in one.url for name in unfit for one in task.evidence)
             for one in task.evidence:
-                page = crawl.page(one.url)
+                page = crawl.find_page(one.url)
                 assert page is not None
                 assert one.digest == page.digest
                 assert " ".join(one.quote.split()) in " ".join(page.text.split())
     assert (
-        crawl.dropped["infobox", "not English"] == crawl.dropped["infobox", "changes or legal text"] == 1
+        crawl.skip_counts["infobox", "not English"] == crawl.skip_counts["infobox", "changes or legal text"] == 1
     )  # German, and the licence
 
 
@@ -303,7 +303,7 @@ def test_an_honest_episode_earns_one(root: Path, crawl: Crawl) -> None:
 
 def test_an_address_earns_nothing_unopened_or_beside_another_page(root: Path, crawl: Crawl) -> None:
     task = of(crawl, "finding")[0]
-    other = next(page.url for page in crawl.pages() if page.url != task.evidence[0].url)
+    other = next(page.url for page in crawl.iterate_pages() if page.url != task.evidence[0].url)
     with serving(root) as (url, _), Client(url, retries=0, timeout=60) as client:
         episode = Episode(client)
         for opened, cited in (("", task.answers[0]), (other, other), (other, task.answers[0])):
@@ -323,7 +323,7 @@ def test_an_address_earns_nothing_unopened_or_beside_another_page(root: Path, cr
      ("one, two and three", None), ("Read more", None), ("what it is for and how to use it", None)]
 )  # fmt: skip
 def test_spellings(text: str, found: object) -> None:
-    assert values.spellings(text) == found
+    assert values.classify_answer(text) == found
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_sentences_that_stand_alone(sentence: str, alone: bool) -> None:
 
 
 def test_abbreviations_end_no_sentence() -> None:
-    assert prose.split("It is by Dr. Ames, e.g. The end. Another one.") == [
+    assert prose.split_sentences("It is by Dr. Ames, e.g. The end. Another one.") == [
         "It is by Dr. Ames, e.g. The end.",
         "Another one.",
     ]
@@ -347,7 +347,7 @@ def test_abbreviations_end_no_sentence() -> None:
 
 def test_titles_lose_the_name_of_the_site() -> None:
     alike = {f"Page {name} — The Manual 3.1": 1 for name in "ABC"} | {"Alone | Acme": 1, "A - B": 1}
-    assert titles.heads(alike, "docs.acme.com") == {
+    assert titles.shorten_titles(alike, "docs.acme.com") == {
         "Page A — The Manual 3.1": "Page A", "Page B — The Manual 3.1": "Page B", "Page C — The Manual 3.1": "Page C",
         "Alone | Acme": "Alone", "A - B": "A - B",
     }  # fmt: skip

@@ -18,13 +18,13 @@ from webemu.emulator.errors import BadRequest
 from webemu.rl.endpoint import Endpoint, EndpointError
 from webemu.rl.evaluation import rows
 from webemu.rl.tasks import Evidence, Task
-from webemu.rl.tasks.cached_client import Served
-from webemu.rl.tasks.difficulty import PASS, difficulty, pass_rates
-from webemu.rl.tasks.filters import FILTERS, Filter, Means, Verdict
-from webemu.rl.tasks.filters.duplicates import Kept
-from webemu.rl.tasks.filters.unique import label_of
-from webemu.rl.tasks.overlap import benchmarks
-from webemu.rl.tasks.phrases import content, names, queries
+from webemu.rl.tasks.cached_client import CachedClient
+from webemu.rl.tasks.difficulty import PASS_REWARD, estimate_difficulty, read_pass_rates
+from webemu.rl.tasks.filters import FILTERS, Filter, FilterContext, Verdict
+from webemu.rl.tasks.filters.duplicates import DuplicateFilter
+from webemu.rl.tasks.filters.unique import find_label
+from webemu.rl.tasks.overlap import load_benchmarks
+from webemu.rl.tasks.phrases import content_words, find_names, build_queries
 
 LEXICON, ATLAS = "https://lexicon.example/wiki", "https://atlas.example"
 DEFINED = "A drumlin is an elongated hill in the shape of an inverted spoon, formed by glacial ice."
@@ -62,9 +62,9 @@ def judged(server: str, name: str, task: Task, endpoint: Endpoint | None = None,
     one: Filter = next(one for one in FILTERS if one.name == name)
 
     async def judge() -> Verdict:
-        async with Served(server, {"later": {"as_of": "2024-01-01"}}) as web:
+        async with CachedClient(server, {"later": {"as_of": "2024-01-01"}}) as web:
             try:
-                return await one.judge(task, Means(web, endpoint, **means))
+                return await one.judge(task, FilterContext(web, endpoint, **means))
             finally:
                 if endpoint is not None:
                     await endpoint.close()
@@ -161,7 +161,7 @@ def test_another_page_with_the_same_quote(server: str) -> None:
     ],
 )  # fmt: skip
 def test_the_label_of_a_quote(quote: str, value: str, label: str) -> None:
-    assert label_of(quote, value, "Wick") == label
+    assert find_label(quote, value, "Wick") == label
 
 
 def test_pages_that_search_and_links_reach(server: str) -> None:
@@ -218,7 +218,7 @@ def test_questions_of_benchmarks(server: str, tmp_path: Path) -> None:
     long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     (tmp_path / "b.txt").write_text(f"{long}\nMayor of Norby\n")
     (tmp_path / "c.json").write_text(json.dumps([{"text": "And nobody asked who is the mayor of Wick, ever"}]))
-    known = benchmarks(tmp_path / name for name in ("a.jsonl", "b.txt", "c.json"))
+    known = load_benchmarks(tmp_path / name for name in ("a.jsonl", "b.txt", "c.json"))
     asked = replace(MAYOR, question="Say: who is the MAYOR of Norby, please?")
     found = judged(server, "overlap", asked, benchmarks=known)
     assert found == {"ok": False, "file": "a.jsonl", "words": "who is the mayor of norby"}
@@ -228,7 +228,7 @@ def test_questions_of_benchmarks(server: str, tmp_path: Path) -> None:
     assert judged(server, "overlap", other, benchmarks=known) == {"ok": True}
     assert judged(server, "overlap", MAYOR)["ok"] is None
     with pytest.raises(BadRequest, match=r"none\.txt"):
-        benchmarks([tmp_path / "none.txt"])
+        load_benchmarks([tmp_path / "none.txt"])
 
 
 def test_the_band_of_pass_rates(server: str) -> None:
@@ -239,7 +239,7 @@ def test_the_band_of_pass_rates(server: str) -> None:
 
 
 def test_twins_are_told_from_siblings() -> None:
-    kept = Kept()
+    kept = DuplicateFilter()
     kept.add(replace(MAYOR, id="one"))
     asked = [
         ("who is the mayor of norby", "Bo Lund", "one"),  # the same question
@@ -247,32 +247,32 @@ def test_twins_are_told_from_siblings() -> None:
         ("Who is the mayor of Wick?", "Bo Lund", ""),
     ]
     for question, answer, twin in asked:
-        assert kept.twin(replace(MAYOR, question=question, answers=(answer,))) == twin, question
+        assert kept.duplicate_of(replace(MAYOR, question=question, answers=(answer,))) == twin, question
     elsewhere = replace(MAYOR, evidence=(Evidence(f"{ATLAS}/norby", "Mayor | Per Dahl"),))
-    assert kept.twin(replace(elsewhere, question="Who is mayor of the town of Norby?")) == "one"
-    assert kept.twin(replace(elsewhere, question="Who is the mayor of Sorby?")) == ""
+    assert kept.duplicate_of(replace(elsewhere, question="Who is mayor of the town of Norby?")) == "one"
+    assert kept.duplicate_of(replace(elsewhere, question="Who is the mayor of Sorby?")) == ""
     assert kept.judge(replace(elsewhere, question="Who keeps 41 goats?")) == {"ok": True}
 
 
 def test_what_a_question_is_made_of() -> None:
     question = 'Who wrote the "Tides of Wick" that won the Order of the Isen in 2019?'
-    assert names(question) == ["Tides of Wick", "Order of the Isen", "2019"]
-    assert names("In which town was Anna B. Lund born?") == ["Anna B. Lund"]
-    assert content("What is the height of it?") == ["height"]
-    assert queries("Who leads Wick?") == ["Who leads Wick?", "leads wick", "Wick", '"Wick"']
+    assert find_names(question) == ["Tides of Wick", "Order of the Isen", "2019"]
+    assert find_names("In which town was Anna B. Lund born?") == ["Anna B. Lund"]
+    assert content_words("What is the height of it?") == ["height"]
+    assert build_queries("Who leads Wick?") == ["Who leads Wick?", "leads wick", "Wick", '"Wick"']
 
 
 def test_difficulty_grows_with_hops_and_depth() -> None:
     def at(hops: int, *found: int | None) -> float:
-        return difficulty(replace(MAYOR, hops=hops), {"answerable": {"ok": True, "ranks": {"plain": list(found)}}})
+        return estimate_difficulty(replace(MAYOR, hops=hops), {"answerable": {"ok": True, "ranks": {"plain": list(found)}}})
 
     assert at(1, 1) == 0.0
     assert 0.0 < at(1, 5) < at(1, 1, 50) == at(1, None) == 0.5 < at(3, None) < at(5, None, 1) == 1.0
-    assert difficulty(MAYOR, {"band": {"ok": True, "rate": 0.25}}) == 0.75
+    assert estimate_difficulty(MAYOR, {"band": {"ok": True, "rate": 0.25}}) == 0.75
 
 
 def test_pass_rates_of_an_evaluation(tmp_path: Path) -> None:
-    assert PASS == rows.PASS_REWARD
+    assert PASS_REWARD == rows.PASS_REWARD
     told = [
         ("a", 0, 1.0),
         ("a", 1, 0.05),
@@ -284,6 +284,6 @@ def test_pass_rates_of_an_evaluation(tmp_path: Path) -> None:
     ]
     lines = [json.dumps({"task": task, "sample": sample, "reward": reward}) for task, sample, reward in told]
     (tmp_path / "episodes.jsonl").write_text("\n".join(lines))
-    assert pass_rates(tmp_path) == pass_rates(tmp_path / "episodes.jsonl") == {"a": 2 / 3, "b": 0.0}
+    assert read_pass_rates(tmp_path) == read_pass_rates(tmp_path / "episodes.jsonl") == {"a": 2 / 3, "b": 0.0}
     with pytest.raises(BadRequest, match="holds no results"):
-        pass_rates(tmp_path / "none")
+        read_pass_rates(tmp_path / "none")

@@ -88,7 +88,7 @@ def run(
     with openai_server(script(answer)) as server, Crawl(folder) as crawl:
         endpoint = Endpoint(server.url, "stand-in", retries=0, **given)
         tasks = list(made(recipe, Sources(crawl, endpoint=endpoint), seed))
-        return tasks, {reason: count for (name, reason), count in crawl.dropped.items() if name == recipe}
+        return tasks, {reason: count for (name, reason), count in crawl.skip_counts.items() if name == recipe}
 
 
 def made(recipe: str, sources: Sources, seed: int = 1) -> Iterator[Task]:

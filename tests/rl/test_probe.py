@@ -17,7 +17,7 @@ from webemu.rl.gates import classify_form
 from webemu.rl.probe import ProbeResult, build_swap, pick_counterfactual, probe, summarize
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.tasks import Evidence, Task
-from webemu.rl.tasks.claims import claims
+from webemu.rl.tasks.claims import find_claims
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.verify import is_exact_match
 
@@ -113,8 +113,8 @@ async def quitter(episode: AsyncEpisode, task: Task) -> str:
 def tasks(root: Path) -> list[Task]:
     """What pages state, with words around it."""
     with Crawl(root / "default") as crawl:
-        pages = islice(crawl.pages(1), 150)
-        found = [(page.url, claim) for page in pages for claim in claims(page, page.title)]
+        pages = islice(crawl.iterate_pages(1), 150)
+        found = [(page.url, claim) for page in pages for claim in find_claims(page, page.title)]
     return [
         Task(f"t{number}", "What is said there?", (one.value,), (Evidence(url, one.quote, one.value),))
         for number, (url, one) in enumerate(found)

@@ -16,7 +16,7 @@ from webemu.rl import longform
 from webemu.rl.environment import Episode
 from webemu.rl.rewards import rubric_of
 from webemu.rl.tasks import Task
-from webemu.rl.tasks.claims import claims, values
+from webemu.rl.tasks.claims import find_claims, checkable_values
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.reports import REPORTS
@@ -159,8 +159,8 @@ def test_claims_stand_under_their_headings(tmp_path: Path) -> None:
     )
     ingest(tmp_path / "c", write(tmp_path / "w.warc.gz", [Seen("https://a.example/wick", page)]))
     with Crawl(tmp_path / "c") as crawl:
-        (one,) = crawl.pages()
-        found = [(claim.aspect, claim.value) for claim in claims(one, "Wick")]
+        (one,) = crawl.iterate_pages()
+        found = [(claim.aspect, claim.value) for claim in find_claims(one, "Wick")]
     assert found == [("", "Grimselmark"), ("History", "12 March 1987"), ("Trade", "9,421")]
 
 
@@ -177,4 +177,4 @@ def test_claims_stand_under_their_headings(tmp_path: Path) -> None:
     ],
 )
 def test_the_most_telling_value_comes_first(quote: str, first: str) -> None:
-    assert next(values(quote)) == first
+    assert next(checkable_values(quote)) == first

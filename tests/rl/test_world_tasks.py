@@ -16,7 +16,7 @@ from tests.rl.worlds import World
 from webemu.agent_client import PageAnswer, SearchAnswer
 from webemu.index.catalog import Catalog
 from webemu.rl.gates import contains_phrase
-from webemu.rl.tasks import NOT_FOUND, Task, TaskError, from_row, line
+from webemu.rl.tasks import NOT_FOUND, Task, TaskError, parse_task, to_json_line
 from webemu.rl.tasks.graph import Graph
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.world import WORLD
@@ -51,7 +51,7 @@ def test_every_recipe_has_tasks_that_a_file_can_hold(tasks: Tasks) -> None:
         assert all(task.recipe == name and task.answers and task.question[0].isupper() for task in of_recipe)
         assert all(task.hops == max(1, len({place.url for place in task.evidence})) for task in of_recipe)
     made = [replace(task, id=str(n)) for n, task in enumerate(everything(tasks))]
-    assert [from_row(json.loads(line(task))) for task in made] == made
+    assert [parse_task(json.loads(to_json_line(task))) for task in made] == made
 
 
 def test_the_same_seed_gives_the_same_tasks(root: Path, tasks: Tasks) -> None:

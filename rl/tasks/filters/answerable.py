@@ -1,8 +1,8 @@
-"""Whether the evidence is found by our own search: a script looks for it that knows what an agent can know.
+"""Filter by reachability: a script that knows only what an agent can know must reach every page of the evidence.
 
-For each page: the rank that queries made of the question alone give it; else whether what the pages that were reached
-say, their values, finds it; else whether one of them links to it; else whether a page among the first results has the
-same quotes (a twin, of which results show one). No model.
+It tries four ways for each page: the rank that queries made from the question give it; a search for the values found
+on pages already reached; a link on one of those pages; a page among the first results with the same quotes (of near
+duplicates, results show only one). It needs no model.
 """
 
 from __future__ import annotations
@@ -12,85 +12,97 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from webemu.emulator import urls
-from webemu.rl.tasks.cached_client import DEPTH, PLAIN, Found, Served
-from webemu.rl.tasks.filters.filter import Means, Verdict, untold
-from webemu.rl.tasks.filters.quote import flat
-from webemu.rl.tasks.phrases import content, queries
+from webemu.rl.tasks.cached_client import MAX_RESULTS, PLAIN_SETTING, Result, CachedClient
+from webemu.rl.tasks.filters.filter import FilterContext, Verdict, undecided
+from webemu.rl.tasks.filters.quote import collapse_spaces
+from webemu.rl.tasks.phrases import content_words, build_queries
 from webemu.rl.tasks.task import Evidence, Task
 
-FIRST = 10
-"""Results that a step looks at, and that twins are looked for among."""
-CUTS = (1, 5, 10, DEPTH)
-"""At which recall is told."""
+FIRST_RESULTS = 10
+"""Number of results that a search step looks at, and among which pages with the same quotes are looked for."""
+RECALL_CUTOFFS = (1, 5, 10, MAX_RESULTS)
+"""Cutoffs at which recall is reported."""
 
 
-async def answerable(task: Task, means: Means) -> Verdict:
-    """Every page of the evidence is reached. `ranks`: best over all queries; `alone`: of the question as it stands."""
+async def check_answerable(task: Task, context: FilterContext) -> Verdict:
+    """Reject a task if a page of its evidence cannot be reached.
+
+    Observations: `ways`, the way to each page; per setting `rank_pages`, the best over all queries, and `alone`, those for
+    the bare question.
+    """
     if not task.evidence:
-        return untold("no evidence")
-    urls_of = list(dict.fromkeys(one.url for one in task.evidence))
-    told = await asyncio.gather(*(ranks(task.question, urls_of, means.web, setting) for setting in means.web.settings))
-    alone, found = ({name: one[k] for name, one in zip(means.web.settings, told, strict=True)} for k in (0, 1))
-    ways = await _ways(task, dict(zip(urls_of, found[PLAIN], strict=True)), means.web)
-    return {"ok": all(ways.values()), "ways": list(ways.values()), "ranks": found, "alone": alone}
+        return undecided("no evidence")
+    page_urls = list(dict.fromkeys(one.url for one in task.evidence))
+    ranks_by_setting = await asyncio.gather(*(rank_pages(task.question, page_urls, context.web, setting) for setting in context.web.settings))
+    question_ranks, best_ranks = ({name: one[k] for name, one in zip(context.web.settings, ranks_by_setting, strict=True)} for k in (0, 1))
+    # Ways are looked for without a policy; the other settings only count for recall.
+    ways = await _find_ways(task, dict(zip(page_urls, best_ranks[PLAIN_SETTING], strict=True)), context.web)
+    return {"ok": all(ways.values()), "ways": list(ways.values()), "ranks": best_ranks, "alone": question_ranks}
 
 
-async def ranks(
-    question: str, pages: Sequence[str], web: Served, setting: str = PLAIN
+async def rank_pages(
+    question: str, pages: Sequence[str], web: CachedClient, setting: str = PLAIN_SETTING
 ) -> tuple[list[int | None], list[int | None]]:
-    """Rank of each page for the question as it stands, and the best over all queries made of it."""
-    results = await asyncio.gather(*(web.search(query, setting) for query in queries(question)))
-    each = [[rank_of(url, found) for found in results] for url in pages]
-    return [own[0] for own in each], [min((rank for rank in own if rank), default=None) for own in each]
+    """Return two ranks per page: for the bare question, and the best over all queries made from it. None: not found."""
+    results = await asyncio.gather(*(web.search(query, setting) for query in build_queries(question)))
+    ranks_by_page = [[find_rank(url, hits) for hits in results] for url in pages]
+    return [page_ranks[0] for page_ranks in ranks_by_page], [min((rank for rank in page_ranks if rank), default=None) for page_ranks in ranks_by_page]
 
 
-async def _ways(task: Task, found: Mapping[str, int | None], web: Served) -> dict[str, str]:
-    """How each page is reached: `search`, `step`, `link`, `twin`; empty where it is not. What one page says may lead to
-    any other, so those that are not reached are looked for again as long as others are."""
-    ways = {url: "search" if rank else "" for url, rank in found.items()}
-    for _ in found:
+async def _find_ways(task: Task, best_ranks: Mapping[str, int | None], web: CachedClient) -> dict[str, str]:
+    """Return the way to each page: `search`, `step`, `link` or `twin`; empty if it cannot be reached.
+
+    Any page may lead to any other, so the remaining ones are tried again as long as a round reaches one more.
+    """
+    ways = {url: "search" if rank else "" for url, rank in best_ranks.items()}
+    # Each round must reach a page, so there are at most as many rounds as pages.
+    for _ in best_ranks:
         missing = [url for url, way in ways.items() if not way]
         reached = [one for one in task.evidence if ways[one.url]]
-        later = {url: await _way(task, reached, url, web) for url in missing}
-        if not any(later.values()):
+        new_ways = {url: await _find_way(task, reached, url, web) for url in missing}
+        if not any(new_ways.values()):
             break
-        ways |= later
+        ways |= new_ways
     return ways
 
 
-async def _way(task: Task, reached: Sequence[Evidence], url: str, web: Served) -> str:
+async def _find_way(task: Task, reached: Sequence[Evidence], url: str, web: CachedClient) -> str:
+    """Return the way to a page from those already reached; empty if there is none."""
     for value in {one.value: 0 for one in reached if one.value}:
-        # What it is called, with and without what is asked of it.
-        for query in (value, " ".join([value, *content(task.question)])):
-            if rank_of(url, (await web.search(query))[:FIRST]):
+        # The value alone, and together with the content words of the question.
+        for query in (value, " ".join([value, *content_words(task.question)])):
+            if find_rank(url, (await web.search(query))[:FIRST_RESULTS]):
                 return "step"
-    for other in {one.url: 0 for one in reached}:
-        page = await web.page(other, "links")
+    for reached_url in {one.url: 0 for one in reached}:
+        # The view `links` lists the targets of a page as words.
+        page = await web.get_page(reached_url, "links")
         if page is not None and url in page.text.split():
             return "link"
     return "twin" if await _has_twin(task, url, web) else ""
 
 
-async def _has_twin(task: Task, url: str, web: Served) -> bool:
-    quotes = [flat(one.quote) for one in task.evidence if one.url == url and one.quote]
+async def _has_twin(task: Task, url: str, web: CachedClient) -> bool:
+    """True if one of the first results has all quotes that the page is evidence for."""
+    quotes = [collapse_spaces(one.quote) for one in task.evidence if one.url == url and one.quote]
     if not quotes:
         return False
-    found = await asyncio.gather(*(web.search(query) for query in queries(task.question)))
-    pages = await asyncio.gather(*map(web.page, {hit.url: 0 for hits in found for hit in hits[:FIRST]}))
-    return any(page is not None and all(quote in flat(page.text) for quote in quotes) for page in pages)
+    result_lists = await asyncio.gather(*(web.search(query) for query in build_queries(task.question)))
+    pages = await asyncio.gather(*map(web.get_page, {hit.url: 0 for hits in result_lists for hit in hits[:FIRST_RESULTS]}))
+    return any(page is not None and all(quote in collapse_spaces(page.text) for quote in quotes) for page in pages)
 
 
-def rank_of(url: str, found: Sequence[Found]) -> int | None:
-    """At which place a page stands among results, in whatever spelling."""
-    wanted = _canonical(url)
-    return next((place for place, hit in enumerate(found, 1) if _canonical(hit.url) == wanted), None)
+def find_rank(url: str, results: Sequence[Result]) -> int | None:
+    """Return the rank of a page among results, whatever the spelling of its URL; None if it is not among them."""
+    canonical_url = _canonical(url)
+    return next((rank for rank, hit in enumerate(results, 1) if _canonical(hit.url) == canonical_url), None)
 
 
 @lru_cache(maxsize=65_536)
 def _canonical(url: str) -> str:
+    """Return the canonical form of a URL, for comparison."""
     return urls.canonical_key(urls.normalize(url))
 
 
-def recall(found: Sequence[int | None]) -> dict[int, float]:
-    """Share of pages at or above each cut."""
-    return {cut: sum(rank is not None and rank <= cut for rank in found) / max(1, len(found)) for cut in CUTS}
+def recall_at_cutoffs(page_ranks: Sequence[int | None]) -> dict[int, float]:
+    """Return the share of pages with a rank at or above each cutoff."""
+    return {cutoff: sum(rank is not None and rank <= cutoff for rank in page_ranks) / max(1, len(page_ranks)) for cutoff in RECALL_CUTOFFS}

@@ -1,4 +1,4 @@
-"""What a filter is: it looks at one task and says whether it may stay, and what it saw."""
+"""Interface of a filter: it looks at one task and returns a verdict, with the observations behind it."""
 
 from __future__ import annotations
 
@@ -7,46 +7,55 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from webemu.rl.tasks.cached_client import AT_ONCE, Served
+from webemu.rl.tasks.cached_client import MAX_CONCURRENCY, CachedClient
 from webemu.rl.tasks.task import Task
 
 if TYPE_CHECKING:
     from webemu.rl.endpoint import Endpoint
-    from webemu.rl.tasks.overlap import Benchmarks
+    from webemu.rl.tasks.overlap import BenchmarkIndex
 
 Verdict = dict[str, Any]
-"""`ok`: true, false, or null with `why` where the filter could not tell; and what it saw."""
+"""`ok`: true, false, or null with `why` if the filter could not decide. The other keys are observations."""
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """What filters may use."""
+class FilterContext:
+    """Resources and settings that filters may use."""
 
-    web: Served
+    web: CachedClient
+    """The collection behind a server."""
     endpoint: Endpoint | None = None
-    """A model that is asked without the web."""
+    """A model that is asked without access to the web; None if there is none."""
     samples: int = 8
-    """How often."""
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
-    """How often at once."""
-    benchmarks: Benchmarks | None = None
+    """Number of answers that the model gives per task."""
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_CONCURRENCY))
+    """Limits the number of concurrent requests to the model."""
+    benchmarks: BenchmarkIndex | None = None
+    """Questions that tasks must not overlap with; None if there are none."""
     rates: Mapping[str, float] | None = None
-    """Pass rate by task id."""
+    """Measured pass rates by task id; None if nothing was measured."""
     band: tuple[float, float] = (0.1, 0.9)
-    """Lowest and highest pass rate that stays."""
+    """Lowest and highest pass rate of a task that is kept."""
     proven: frozenset[str] = frozenset()
-    """Recipes whose answers a graph proves to be the only ones: rival pages are meant."""
+    """Recipes whose answers a graph proves to be the only ones. Pages that seem to state another answer do not reject
+    them.
+    """
     seed: int = 0
+    """Seed of the samples that the model gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
+    """A named check of tasks."""
+
     name: str
-    judge: Callable[[Task, Means], Awaitable[Verdict]]
+    """Key of the verdict in `Task.filters`."""
+    judge: Callable[[Task, FilterContext], Awaitable[Verdict]]
+    """Returns the verdict on a task. Its observations can be written as JSON."""
     summary: str
-    """One line for `--help` and the docs."""
+    """One line for the docs."""
 
 
-def untold(why: str, **seen: Any) -> Verdict:
-    """The verdict of a filter that could not tell."""
-    return {"ok": None, "why": why, **seen}
+def undecided(why: str, **observations: Any) -> Verdict:
+    """Return the verdict of a filter that could not decide, with the reason and its observations."""
+    return {"ok": None, "why": why, **observations}

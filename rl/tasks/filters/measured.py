@@ -1,26 +1,26 @@
-"""What was measured elsewhere: overlap with benchmarks, and how often a model passes."""
+"""Filters by measurements made elsewhere: overlap with benchmarks, and the pass rate of a model."""
 
 from __future__ import annotations
 
-from webemu.rl.tasks.filters.filter import Means, Verdict, untold
+from webemu.rl.tasks.filters.filter import FilterContext, Verdict, undecided
 from webemu.rl.tasks.task import Task
 
 
-async def new(task: Task, means: Means) -> Verdict:
-    """Shares no 13 words in a row with a benchmark's question, and is none of its shorter ones."""
-    if means.benchmarks is None:
-        return untold("no benchmark was given")
-    if found := means.benchmarks.shared(task.question):
-        return {"ok": False, "file": found[0], "words": found[1]}
+async def check_overlap(task: Task, context: FilterContext) -> Verdict:
+    """Reject a task that shares 13 words in a row with a benchmark's question, or repeats a shorter one."""
+    if context.benchmarks is None:
+        return undecided("no benchmark was given")
+    if overlap := context.benchmarks.find_overlap(task.question):
+        return {"ok": False, "file": overlap[0], "words": overlap[1]}
     return {"ok": True}
 
 
-async def in_band(task: Task, means: Means) -> Verdict:
-    """Is passed neither always nor never, by the results of an evaluation."""
-    if means.rates is None:
-        return untold("no results were given")
-    rate = means.rates.get(task.id)
+async def check_pass_rate(task: Task, context: FilterContext) -> Verdict:
+    """Reject a task whose pass rate in an evaluation is outside the band."""
+    if context.rates is None:
+        return undecided("no results were given")
+    rate = context.rates.get(task.id)
     if rate is None:
-        return untold("not among the results")
-    low, high = means.band
+        return undecided("not among the results")
+    low, high = context.band
     return {"ok": low <= rate <= high, "rate": round(rate, 4)}

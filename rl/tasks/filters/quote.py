@@ -1,31 +1,34 @@
-"""Whether the pages that are named as evidence say what they are said to."""
+"""Filter by evidence: the pages must contain the words that are quoted from them."""
 
 from __future__ import annotations
 
 import asyncio
 
-from webemu.rl.tasks.filters.filter import Means, Verdict, untold
+from webemu.rl.tasks.filters.filter import FilterContext, Verdict, undecided
 from webemu.rl.tasks.task import Evidence, Task
 
 
-async def quoted(task: Task, means: Means) -> Verdict:
-    """Every page of the evidence is served, and its text has the quote, or else the value, up to white space."""
+async def check_quotes(task: Task, context: FilterContext) -> Verdict:
+    """Reject a task if a page of its evidence is not served, or its text lacks the quote (or the value, if there is no
+    quote). White space may differ.
+    """
     if not task.evidence:
-        return untold("no evidence")
-    found = await asyncio.gather(*(_fault(one, means) for one in task.evidence))
-    faults = [fault for fault in found if fault]
+        return undecided("no evidence")
+    outcomes = await asyncio.gather(*(_find_fault(one, context) for one in task.evidence))
+    faults = [fault for fault in outcomes if fault]
     return {"ok": False, "faults": faults} if faults else {"ok": True}
 
 
-async def _fault(one: Evidence, means: Means) -> str:
-    page = await means.web.page(one.url)
+async def _find_fault(piece: Evidence, context: FilterContext) -> str:
+    """Return the fault of one piece of evidence; empty if it has none."""
+    page = await context.web.get_page(piece.url)
     if page is None:
-        return f"not served: {one.url}"
-    wanted = one.quote or one.value
-    said = flat(f"{page.title} {page.text}")
-    return "" if flat(wanted) in said else f"not on {one.url}: {wanted[:200]}"
+        return f"not served: {piece.url}"
+    expected = piece.quote or piece.value
+    page_text = collapse_spaces(f"{page.title} {page.text}")
+    return "" if collapse_spaces(expected) in page_text else f"not on {piece.url}: {expected[:200]}"
 
 
-def flat(text: str) -> str:
-    """With single spaces."""
+def collapse_spaces(text: str) -> str:
+    """Return the text on one line with single spaces."""
     return " ".join(text.split())

@@ -1,6 +1,6 @@
-"""Asks a model about many things at once from a plain loop: in windows, whose results come in order.
+"""Calls a model concurrently from synchronous code: in windows, whose results come in order.
 
-What comes of one draw is a value or a `Dropped` with its reason; an endpoint that is out of order ends it all.
+Each passage gives a task or is rejected with a reason. An endpoint that fails for good ends the recipe.
 """
 
 from __future__ import annotations
@@ -22,59 +22,75 @@ if TYPE_CHECKING:
 
 D = TypeVar("D")
 
-FIRST, MOST = 4, 32
-"""Draws of the first window, so that few tasks cost little, and of a later one."""
+FIRST_WINDOW, MAX_WINDOW = 4, 32
+"""Size of the first window and of the largest one. Windows start small, so that a few tasks cost little."""
 TEMPERATURE = 0.7
-TOKENS = 4096
-"""Of an answer, thoughts among them."""
+"""Sampling temperature unless a call says otherwise."""
+MAX_TOKENS = 4096
+"""Largest number of tokens of an answer, reasoning included."""
 
 
-class Dropped(Exception):
-    """Nothing comes of a draw; says why, in few words that are counted."""
+class CandidateRejected(Exception):
+    """No task comes of a passage. The message is a reason of a few words, which is counted."""
 
 
-def made(
-    sources: Sources, name: str, draws: Iterable[D], make: Callable[[D, Endpoint], Awaitable[Task]]
+def generate_tasks(
+    sources: Sources, name: str, passages: Iterable[D], make_task: Callable[[D, Endpoint], Awaitable[Task]]
 ) -> Iterator[Task]:
-    """The tasks that a model makes of draws, in their order; what is dropped is counted. Raises EndpointError."""
+    """Yield the tasks that a model makes of passages, in their order. Reasons of rejections are counted.
+
+    Raises:
+        TaskError: There is no endpoint.
+        EndpointError: The endpoint fails for good.
+    """
     endpoint = sources.endpoint
     if endpoint is None:
-        raise TaskError(f"the recipe {name!r} asks a model: name an endpoint with --base-url and --model")
-    waiting, size = iter(draws), FIRST
-    while window := list(islice(waiting, size)):
-        for result in asyncio.run(_answered(window, make, endpoint)):
+        raise TaskError(f"the recipe {name!r} asks a model; name an endpoint with --base-url and --model")
+    remaining, window_size = iter(passages), FIRST_WINDOW
+    while window := list(islice(remaining, window_size)):
+        for result in asyncio.run(_process_window(window, make_task, endpoint)):
             if isinstance(result, Task):
                 yield result
             else:
-                sources.crawl.dropped[name, str(result)] += 1
-        size = min(2 * size, MOST)
+                sources.crawl.skip_counts[name, str(result)] += 1
+        window_size = min(2 * window_size, MAX_WINDOW)
 
 
-async def asked(endpoint: Endpoint, prompt: str, field: str, about: str, temperature: float = TEMPERATURE) -> Any:
-    """The JSON object of an answer that has this field. Raises Dropped, EndpointError. The seed is made of what it is
-    about and of the prompt, so that the same is asked in the same way."""
+async def ask_for_json(endpoint: Endpoint, prompt: str, field: str, seed_key: str, temperature: float = TEMPERATURE) -> Any:
+    """Return the JSON object with this field in the model's answer.
+
+    The seed depends on `seed_key` and the prompt, so that a repeated build sends the same requests.
+
+    Raises:
+        CandidateRejected: The prompt is too long, or the answer has no such object.
+        EndpointError: The endpoint fails.
+    """
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}]
-    seed = int.from_bytes(blake2b(f"{about}\0{prompt}".encode(), digest_size=4).digest(), "big") >> 1
+    # 31 bits: some servers reject seeds above 2**31 - 1.
+    seed = int.from_bytes(blake2b(f"{seed_key}\0{prompt}".encode(), digest_size=4).digest(), "big") >> 1
     try:
-        reply = await endpoint.chat(messages, seed=seed, temperature=temperature, max_tokens=TOKENS)
+        reply = await endpoint.chat(messages, seed=seed, temperature=temperature, max_tokens=MAX_TOKENS)
     except InfrastructureError as error:
         if error.reason == "too-long":
-            raise Dropped("too long for the model") from error
+            raise CandidateRejected("too long for the model") from error
         raise
-    found = find_last_with(reply.text, field)
-    if found is None:
-        raise Dropped("cut answer" if reply.was_cut_off else "unreadable answer")
-    return found
+    answer_object = find_last_with(reply.text, field)
+    if answer_object is None:
+        raise CandidateRejected("cut answer" if reply.was_cut_off else "unreadable answer")
+    return answer_object
 
 
-async def _answered(
-    window: list[D], make: Callable[[D, Endpoint], Awaitable[Task]], endpoint: Endpoint
-) -> list[Task | Dropped]:
-    async def one(draw: D) -> Task | Dropped:
+async def _process_window(
+    window: list[D], make_task: Callable[[D, Endpoint], Awaitable[Task]], endpoint: Endpoint
+) -> list[Task | CandidateRejected]:
+    """Return the task or the rejection of each passage of a window, in order."""
+
+    async def process_one(passage: D) -> Task | CandidateRejected:
         try:
-            return await make(draw, endpoint)
-        except Dropped as reason:
+            return await make_task(passage, endpoint)
+        except CandidateRejected as reason:
             return reason
 
+    # The client belongs to this event loop, which ends with the window.
     async with endpoint:
-        return await asyncio.gather(*map(one, window))
+        return await asyncio.gather(*map(process_one, window))

@@ -1,4 +1,4 @@
-"""What a model is asked about: pages, passages with a fact in them, and pages that tell of a name. In English."""
+"""Material for the model: pages, passages with a checkable fact, and pages that mention a name. English only."""
 
 from __future__ import annotations
 
@@ -8,89 +8,93 @@ from dataclasses import dataclass
 from itertools import islice
 
 from webemu.rl.gates import contains_phrase
-from webemu.rl.tasks.claims import values
+from webemu.rl.tasks.claims import checkable_values
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
-from webemu.rl.tasks.phrases import names
-from webemu.rl.tasks.recipes.parsed_page import read
+from webemu.rl.tasks.phrases import find_names
+from webemu.rl.tasks.recipes.parsed_page import parse_page
 from webemu.rl.tasks.recipes.prose import is_english
 from webemu.rl.verify import normalise
 
-SHORTEST, LONGEST = 120, 1500
-"""Characters of a passage."""
-EXCERPT = 1200
-"""Characters of a linked page that a model is shown."""
-ENGLISH = 0.12
-"""Share of common words that prose has."""
-MOST_WORDS = 8
-"""Of a name: a longer one is a quotation."""
-LOOKED_AT = 6
-"""Linked pages that are opened for a name."""
+MIN_CHARACTERS, MAX_CHARACTERS = 120, 1500
+"""Smallest and largest number of characters in a passage."""
+MAX_EXCERPT_CHARACTERS = 1200
+"""Largest number of characters of a linked page that the model is shown."""
+MIN_ENGLISH_SHARE = 0.12
+"""Smallest share of common English words."""
+MAX_NAME_WORDS = 8
+"""Largest number of words of a name; anything longer is a quotation."""
+MAX_PAGES_OPENED = 6
+"""Number of linked pages that are opened for a name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class Passage:
+    """A page, or a passage of it, for the model to work on."""
+
     page: CrawlPage
     subject: str
-    """What the page is called."""
-    passage: str = ""
+    """Name of the page in questions."""
+    text: str = ""
+    """A paragraph of the page; empty if the whole page is meant."""
 
 
-def pages(crawl: Crawl, recipe: str, seed: int) -> Iterator[Draw]:
-    """Pages that can be asked about; the others are counted."""
-    for page in crawl.pages(f"{seed}:{recipe}"):
-        reading = read(crawl, page, recipe)
-        if isinstance(reading, str):
-            crawl.dropped[recipe, reading] += 1
+def iterate_pages(crawl: Crawl, recipe: str, seed: int) -> Iterator[Passage]:
+    """Yield the pages that can be asked about. The reasons for skipping the others are counted."""
+    for page in crawl.iterate_pages(f"{seed}:{recipe}"):
+        parsed = parse_page(crawl, page, recipe)
+        if isinstance(parsed, str):
+            crawl.skip_counts[recipe, parsed] += 1
         else:
-            yield Draw(page, reading.head)
+            yield Passage(page, parsed.short_title)
 
 
-def passages(crawl: Crawl, recipe: str, seed: int) -> Iterator[Draw]:
-    """A paragraph with something to look up of each page, drawn by the seed."""
-    for draw in pages(crawl, recipe, seed):
-        found = [one for one in map(_flat, draw.page.text.split("\n")) if is_passage(one)]
-        if found:
-            chosen = random.Random(f"{seed}:{recipe}:{draw.page.url}").choice(found)
-            yield Draw(draw.page, draw.subject, chosen)
+def draw_passages(crawl: Crawl, recipe: str, seed: int) -> Iterator[Passage]:
+    """Yield one paragraph with a checkable fact from each page, chosen by the seed."""
+    for page_passage in iterate_pages(crawl, recipe, seed):
+        candidates = [one for one in map(_collapse_spaces, page_passage.page.text.split("\n")) if is_passage(one)]
+        if candidates:
+            paragraph = random.Random(f"{seed}:{recipe}:{page_passage.page.url}").choice(candidates)
+            yield Passage(page_passage.page, page_passage.subject, paragraph)
         else:
-            crawl.dropped[recipe, "no paragraph with a fact"] += 1
+            crawl.skip_counts[recipe, "no paragraph with a fact"] += 1
 
 
 def is_passage(text: str) -> bool:
-    return SHORTEST <= len(text) <= LONGEST and " | " not in text and is_english(text, ENGLISH) and any(values(text))
+    """True if the text is an English paragraph of fitting length with a checkable fact."""
+    return MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS and " | " not in text and is_english(text, MIN_ENGLISH_SHARE) and any(checkable_values(text))
 
 
-def replaceable(question: str, answer: str) -> list[str]:
-    """Names of a question that could be described instead."""
-    gold = normalise(answer)
-    found = (name for name in names(question) if len(name) > 2 and len(name.split()) <= MOST_WORDS)
-    capitals = (name for name in found if any(word[:1].isupper() for word in name.split()))
-    return [name for name in capitals if not contains_phrase(normalise(name), gold)]
+def replaceable_names(question: str, answer: str) -> list[str]:
+    """Return the capitalised names in a question that could be replaced by a description."""
+    answer_text = normalise(answer)
+    candidates = (name for name in find_names(question) if len(name) > 2 and len(name.split()) <= MAX_NAME_WORDS)
+    capitals = (name for name in candidates if any(word[:1].isupper() for word in name.split()))
+    return [name for name in capitals if not contains_phrase(normalise(name), answer_text)]
 
 
-def telling(crawl: Crawl, known: tuple[CrawlPage, ...], name: str, seed: str) -> list[CrawlPage]:
-    """Pages that link to a known one, or are linked to by one, under this name, and say it."""
-    wanted = normalise(name)
-    found: dict[str, None] = {}
-    for page in known:
-        found |= {url: None for url, anchor in crawl.links(page) if contains_phrase(normalise(anchor), wanted)}
-        found |= {url: None for url, _, anchor in crawl.inlinks(page.url) if contains_phrase(normalise(anchor), wanted)}
-    urls = [url for url in found if url not in {page.url for page in known}]
+def pages_naming(crawl: Crawl, known_pages: tuple[CrawlPage, ...], name: str, seed: str) -> list[CrawlPage]:
+    """Return pages connected with a known page by a link whose words contain the name, and whose text mentions it."""
+    normalised_name = normalise(name)
+    # A dict as an ordered set: the seed must give the same pages.
+    linked_urls: dict[str, None] = {}
+    for page in known_pages:
+        linked_urls |= {url: None for url, anchor in crawl.list_links(page) if contains_phrase(normalise(anchor), normalised_name)}
+        linked_urls |= {url: None for url, _, anchor in crawl.list_inlinks(page.url) if contains_phrase(normalise(anchor), normalised_name)}
+    urls = [url for url in linked_urls if url not in {page.url for page in known_pages}]
     random.Random(seed).shuffle(urls)
-    opened = (crawl.page(url) for url in urls[:LOOKED_AT])
-    return [page for page in opened if page is not None and excerpt(page.text, name)]
+    candidates = (crawl.find_page(url) for url in urls[:MAX_PAGES_OPENED])
+    return [page for page in candidates if page is not None and excerpt_naming(page.text, name)]
 
 
-def excerpt(text: str, name: str) -> str:
-    """The paragraphs of a page that say a name."""
-    wanted = normalise(name)
+def excerpt_naming(text: str, name: str) -> str:
+    """Return the English paragraphs of a page that mention a name, cut to `MAX_EXCERPT_CHARACTERS`."""
+    normalised_name = normalise(name)
     lines = (
-        line
-        for line in map(_flat, text.split("\n"))
-        if contains_phrase(normalise(line), wanted) and is_english(line, ENGLISH)
+        line for line in map(_collapse_spaces, text.split("\n")) if contains_phrase(normalise(line), normalised_name) and is_english(line, MIN_ENGLISH_SHARE)
     )
-    return "\n".join(islice(lines, 12))[:EXCERPT]
+    return "\n".join(islice(lines, 12))[:MAX_EXCERPT_CHARACTERS]
 
 
-def _flat(line: str) -> str:
+def _collapse_spaces(line: str) -> str:
+    """Return the line with single spaces."""
     return " ".join(line.split())

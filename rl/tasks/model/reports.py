@@ -1,4 +1,4 @@
-"""Long-form tasks whose question and claims a model chooses of a page; strings decide which of them are believed."""
+"""Long-form tasks whose question and claims a model proposes; string checks decide which claims are accepted."""
 
 from __future__ import annotations
 
@@ -7,59 +7,63 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webemu.rl.json_text import to_single_line
-from webemu.rl.tasks.claims import FARTHEST, is_stated
+from webemu.rl.tasks.claims import MAX_CHARACTERS_READ, is_stated
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.model import checks, prompts
-from webemu.rl.tasks.model.generation import Dropped, asked, made
-from webemu.rl.tasks.model.passages import Draw, pages
+from webemu.rl.tasks.model.generation import CandidateRejected, ask_for_json, generate_tasks
+from webemu.rl.tasks.model.passages import Passage, iterate_pages
 from webemu.rl.tasks.recipe import Sources
-from webemu.rl.tasks.reports import HOW, MOST, checked
+from webemu.rl.tasks.reports import INSTRUCTIONS, MAX_CLAIMS, build_checked_task
 from webemu.rl.tasks.task import Evidence, Task
 
 if TYPE_CHECKING:
     from webemu.rl.endpoint import Endpoint
 
-NAME = "report-by-model"
-SHORTEST = 800
-"""Characters of a page that has enough to say."""
+RECIPE_NAME = "report-by-model"
+"""Name of the recipe."""
+MIN_CHARACTERS = 800
+"""Smallest number of characters of a page."""
 
 
-def reports(sources: Sources, seed: int) -> Iterator[Task]:
+def generate_reports(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield tasks that ask for a report on the subject of a page."""
     crawl = sources.crawl
-    long = (draw for draw in pages(crawl, NAME, seed) if len(draw.page.text) >= SHORTEST or _short(crawl))
-    return made(sources, NAME, long, partial(_report, crawl, seed))
+    long_pages = (passage for passage in iterate_pages(crawl, RECIPE_NAME, seed) if len(passage.page.text) >= MIN_CHARACTERS or _count_short_page(crawl))
+    return generate_tasks(sources, RECIPE_NAME, long_pages, partial(_make_report, crawl, seed))
 
 
-def _short(crawl: Crawl) -> bool:
-    crawl.dropped[NAME, "short page"] += 1
+def _count_short_page(crawl: Crawl) -> bool:
+    """Count a page that is too short, and return False."""
+    crawl.skip_counts[RECIPE_NAME, "short page"] += 1
     return False
 
 
-async def _report(crawl: Crawl, seed: int, draw: Draw, endpoint: Endpoint) -> Task:
-    page = draw.page
-    text = page.text[:FARTHEST]
-    prompt = prompts.filled(prompts.REPORT, text, title=draw.subject, host=page.host)
-    said = await asked(endpoint, prompt, "claims", f"{seed}:{page.url}")
-    question = to_single_line(said.get("question"))
-    checks.task(question, text)
-    given = said["claims"] if isinstance(said["claims"], list) else []
-    claims = [claim for one in given[: 2 * MOST] if (claim := _claim(crawl, one, text))]
-    evidence = tuple(Evidence(page.url, quote, value, page.digest) for quote, value in claims[:MOST])
-    task = checked(NAME, f"{question} {HOW}", evidence, {page.url: page.text})
+async def _make_report(crawl: Crawl, seed: int, passage: Passage, endpoint: Endpoint) -> Task:
+    """Return the task that the model makes of a page. Raises CandidateRejected if too few claims can be checked."""
+    page = passage.page
+    text = page.text[:MAX_CHARACTERS_READ]
+    prompt = prompts.fill_prompt(prompts.REPORT, text, title=passage.subject, host=page.host)
+    proposal = await ask_for_json(endpoint, prompt, "claims", f"{seed}:{page.url}")
+    question = to_single_line(proposal.get("question"))
+    checks.check_task_text(question, text)
+    proposed_claims = proposal["claims"] if isinstance(proposal["claims"], list) else []
+    claims = [claim for one in proposed_claims[: 2 * MAX_CLAIMS] if (claim := _check_claim(crawl, one, text))]
+    evidence = tuple(Evidence(page.url, quote, value, page.digest) for quote, value in claims[:MAX_CLAIMS])
+    task = build_checked_task(RECIPE_NAME, f"{question} {INSTRUCTIONS}", evidence, {page.url: page.text})
     if isinstance(task, str):
-        raise Dropped(task)
+        raise CandidateRejected(task)
     return task
 
 
-def _claim(crawl: Crawl, given: Any, text: str) -> tuple[str, str] | None:
-    """Quote and value; None, and the reason counted, where the page does not bear them out."""
+def _check_claim(crawl: Crawl, proposed: Any, text: str) -> tuple[str, str] | None:
+    """Return quote and value of a proposed claim; None, with the reason counted, if the page does not confirm it."""
     try:
-        said = given if isinstance(given, dict) else {}
-        quote, value = checks.quote(to_single_line(said.get("quote")), text), to_single_line(said.get("value"))
-        checks.quote_states(quote, value)
+        fields = proposed if isinstance(proposed, dict) else {}
+        quote, value = checks.find_quote(to_single_line(fields.get("quote")), text), to_single_line(fields.get("value"))
+        checks.check_quote_states(quote, value)
         if not is_stated(quote, text):
-            raise Dropped("quote with nothing to look up")
+            raise CandidateRejected("quote with nothing to look up")
         return quote, value
-    except Dropped as reason:
-        crawl.dropped[NAME, f"claim: {reason}"] += 1
+    except CandidateRejected as reason:
+        crawl.skip_counts[RECIPE_NAME, f"claim: {reason}"] += 1
         return None

@@ -1,7 +1,7 @@
-"""Rewrites a question round by round, as ASearcher does (Gao et al. 2025): a name is blurred, or a hop goes before it.
+"""Rewrites a question in rounds, as ASearcher does (Gao et al. 2025): a name is blurred, or a hop is put before it.
 
-What a round gives is believed only if the name is gone, the description stands on the page that it is said to be taken
-from, and the answer still follows from the evidence; else the version before stays.
+A round is accepted only if the name is gone, the description is on the page that it is attributed to, and the answer
+still follows from the evidence. Otherwise the version before stays.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from webemu.rl.gates import contains_phrase
 from webemu.rl.json_text import to_single_line
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.model import checks, prompts
-from webemu.rl.tasks.model.generation import Dropped, asked
-from webemu.rl.tasks.model.passages import excerpt, replaceable, telling
+from webemu.rl.tasks.model.generation import CandidateRejected, ask_for_json
+from webemu.rl.tasks.model.passages import excerpt_naming, replaceable_names, pages_naming
 from webemu.rl.tasks.task import Evidence
 from webemu.rl.verify import normalise
 
@@ -26,81 +26,89 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """A question as far as it is verified."""
+class QuestionVersion:
+    """A verified state of a question."""
 
     question: str
+    """The current wording."""
     answer: str
+    """The answer, which no round changes."""
     pages: tuple[CrawlPage, ...]
-    """Those of the evidence."""
+    """Pages of the evidence."""
     evidence: tuple[Evidence, ...]
-    """In the order in which it is reached; the last states the answer."""
+    """Evidence in the order in which an agent reaches it; the last piece states the answer."""
 
-    async def proven(self, endpoint: Endpoint, about: str) -> None:
-        """Has the model answer from the evidence alone. Raises Dropped where it does not find the answer."""
+    async def verify(self, endpoint: Endpoint, seed_key: str) -> None:
+        """Ask the model for the answer from the evidence alone. Raises CandidateRejected if it does not find it."""
         quotes = "\n".join(dict.fromkeys(one.quote for one in self.evidence))
-        prompt = prompts.filled(prompts.SOLVE, quotes, question=self.question)
-        said = await asked(endpoint, prompt, "answer", about, temperature=0)
-        checks.derived(to_single_line(said["answer"]), self.answer)
+        prompt = prompts.fill_prompt(prompts.SOLVE, quotes, question=self.question)
+        answer_object = await ask_for_json(endpoint, prompt, "answer", seed_key, temperature=0)
+        checks.check_derived(to_single_line(answer_object["answer"]), self.answer)
 
 
-async def fuzz(crawl: Crawl, version: Version, endpoint: Endpoint, about: str) -> Version:
-    """A name of the question is described vaguely, by what the page or one near it says of it."""
-    name = _drawn(replaceable(version.question, version.answer), about)
-    near = (*version.pages, *telling(crawl, version.pages, name, about)[:1])
-    texts = {page.url: excerpt(page.text, name) for page in near}
-    prompt = prompts.filled(prompts.FUZZ, "\n\n".join(texts.values()), **_about(version, name))
-    question, quote = await _rewritten(endpoint, prompt, about, version, name, "\n".join(texts.values()))
-    page = next((one for one in near if quote in " ".join(texts[one.url].split())), near[0])
-    return await _next(version, question, Evidence(page.url, quote, name, page.digest), page, endpoint, about)
+async def fuzz(crawl: Crawl, version: QuestionVersion, endpoint: Endpoint, seed_key: str) -> QuestionVersion:
+    """Return the question with a name replaced by a vague description, from its page or from a page linked with it."""
+    name = _choose(replaceable_names(version.question, version.answer), seed_key)
+    nearby_pages = (*version.pages, *pages_naming(crawl, version.pages, name, seed_key)[:1])
+    texts = {page.url: excerpt_naming(page.text, name) for page in nearby_pages}
+    prompt = prompts.fill_prompt(prompts.FUZZ, "\n\n".join(texts.values()), **_prompt_words(version, name))
+    question, quote = await _rewrite(endpoint, prompt, seed_key, version, name, "\n".join(texts.values()))
+    # The quote may come from either page; credit the one that has it.
+    page = next((one for one in nearby_pages if quote in " ".join(texts[one.url].split())), nearby_pages[0])
+    return await _extend(version, question, Evidence(page.url, quote, name, page.digest), page, endpoint, seed_key)
 
 
-async def inject(crawl: Crawl, version: Version, endpoint: Endpoint, about: str) -> Version:
-    """A name of the question gives way to a fact of another page, which has to be found first."""
-    found = [
-        (name, telling(crawl, version.pages, name, about)) for name in replaceable(version.question, version.answer)
+async def inject(crawl: Crawl, version: QuestionVersion, endpoint: Endpoint, seed_key: str) -> QuestionVersion:
+    """Return the question with a name replaced by a fact of another page, which must be found first."""
+    pages_by_name = [
+        (name, pages_naming(crawl, version.pages, name, seed_key)) for name in replaceable_names(version.question, version.answer)
     ]
-    name, page = _drawn([(name, pages[0]) for name, pages in found if pages], about)
-    text = excerpt(page.text, name)
-    prompt = prompts.filled(prompts.INJECT, text, **_about(version, name), title=page.title, host=page.host)
-    question, quote = await _rewritten(endpoint, prompt, about, version, name, text)
+    name, page = _choose([(name, pages[0]) for name, pages in pages_by_name if pages], seed_key)
+    text = excerpt_naming(page.text, name)
+    prompt = prompts.fill_prompt(prompts.INJECT, text, **_prompt_words(version, name), title=page.title, host=page.host)
+    question, quote = await _rewrite(endpoint, prompt, seed_key, version, name, text)
     if not contains_phrase(normalise(f"{quote} {page.title}"), normalise(name)):
-        raise Dropped("quote does not name what it describes")
-    return await _next(version, question, Evidence(page.url, quote, name, page.digest), page, endpoint, about)
+        raise CandidateRejected("quote does not name what it describes")
+    return await _extend(version, question, Evidence(page.url, quote, name, page.digest), page, endpoint, seed_key)
 
 
-WAYS = (inject, fuzz)
+REWRITES = (inject, fuzz)
+"""Rewriting steps."""
 
 
-async def _rewritten(
-    endpoint: Endpoint, prompt: str, about: str, version: Version, name: str, text: str
+async def _rewrite(
+    endpoint: Endpoint, prompt: str, seed_key: str, version: QuestionVersion, name: str, text: str
 ) -> tuple[str, str]:
-    """A question without the name, and the quote of the text that its description is taken from."""
-    said = await asked(endpoint, prompt, "question", about)
-    question = to_single_line(said["question"])
-    checks.question(question, version.answer, text)
-    checks.without(question, name)
-    quote = checks.quote(to_single_line(said.get("quote")), text)
+    """Return the model's question without the name, and the quote that its description is taken from."""
+    answer_object = await ask_for_json(endpoint, prompt, "question", seed_key)
+    question = to_single_line(answer_object["question"])
+    checks.check_question(question, version.answer, text)
+    checks.check_name_gone(question, name)
+    quote = checks.find_quote(to_single_line(answer_object.get("quote")), text)
+    # Then the new hop would show the answer, and the old page would not be needed.
     if contains_phrase(normalise(quote), normalise(version.answer)):
-        raise Dropped("description gives the answer away")
-    checks.described(question, version.question, quote, text)
+        raise CandidateRejected("description gives the answer away")
+    checks.check_description(question, version.question, quote, text)
     return question, quote
 
 
-async def _next(
-    version: Version, question: str, shown: Evidence, page: CrawlPage, endpoint: Endpoint, about: str
-) -> Version:
+async def _extend(
+    version: QuestionVersion, question: str, new_evidence: Evidence, page: CrawlPage, endpoint: Endpoint, seed_key: str
+) -> QuestionVersion:
+    """Return the version with one more piece of evidence, once the answer is shown to follow from it."""
     pages = version.pages if page in version.pages else (page, *version.pages)
-    new = replace(version, question=question, pages=pages, evidence=(shown, *version.evidence))
-    await new.proven(endpoint, about)
-    return new
+    extended = replace(version, question=question, pages=pages, evidence=(new_evidence, *version.evidence))
+    await extended.verify(endpoint, seed_key)
+    return extended
 
 
-def _about(version: Version, name: str) -> dict[str, str]:
+def _prompt_words(version: QuestionVersion, name: str) -> dict[str, str]:
+    """Return the values of a prompt about a name of the question."""
     return {"question": version.question, "answer": version.answer, "name": name}
 
 
-def _drawn(choices: list[T], about: str) -> T:
+def _choose(choices: list[T], seed_key: str) -> T:
+    """Return one of the choices. Raises CandidateRejected if there is none."""
     if not choices:
-        raise Dropped("no name to describe")
-    return random.Random(about).choice(choices)
+        raise CandidateRejected("no name to describe")
+    return random.Random(seed_key).choice(choices)

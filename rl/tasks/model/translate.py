@@ -1,6 +1,7 @@
-"""Back-translation: from a passage to a question, its answer and the quote that states it, each borne out by the page.
+"""Back-translation: a passage becomes a question, its answer and the quote that states it, each checked against the
+page.
 
-Then, round by round, a name of the question gives way to a description (`webemu.rl.tasks.model.rewrite`).
+Then, in rounds, names in the question are replaced by descriptions (`webemu.rl.tasks.model.rewrite`).
 """
 
 from __future__ import annotations
@@ -13,61 +14,68 @@ from typing import TYPE_CHECKING
 from webemu.rl.json_text import to_single_line
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.model import checks, prompts
-from webemu.rl.tasks.model.generation import Dropped, asked, made
-from webemu.rl.tasks.model.passages import Draw, passages
-from webemu.rl.tasks.model.rewrite import WAYS, Version
+from webemu.rl.tasks.model.generation import CandidateRejected, ask_for_json, generate_tasks
+from webemu.rl.tasks.model.passages import Passage, draw_passages
+from webemu.rl.tasks.model.rewrite import REWRITES, QuestionVersion
 from webemu.rl.tasks.recipe import Sources
-from webemu.rl.tasks.recipes.values import spellings
+from webemu.rl.tasks.recipes.values import classify_answer
 from webemu.rl.tasks.task import Evidence, Task
 
 if TYPE_CHECKING:
     from webemu.rl.endpoint import Endpoint
 
 ROUNDS = 3
-MOST_ALIKE = 2
-"""Pages that may say a quote: what more say is boilerplate."""
+"""Number of rewriting rounds."""
+MAX_PAGES_WITH_QUOTE = 2
+"""Largest number of pages that may contain a quote; on more pages it is boilerplate."""
 
 
-def one_page(sources: Sources, seed: int) -> Iterator[Task]:
-    """A question that one page answers."""
-    name = "back-translation"
-    make = partial(_task, sources.crawl, name, seed, 0)
-    return made(sources, name, passages(sources.crawl, name, seed), make)
+def generate_questions(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield questions that a single page answers."""
+    recipe_name = "back-translation"
+    make_task = partial(_make_task, sources.crawl, recipe_name, seed, 0)
+    return generate_tasks(sources, recipe_name, draw_passages(sources.crawl, recipe_name, seed), make_task)
 
 
-def obscured(sources: Sources, seed: int) -> Iterator[Task]:
-    """The same, with names made into descriptions, some of which other pages give away."""
-    name = "back-translation-hops"
-    make = partial(_task, sources.crawl, name, seed, ROUNDS)
-    return made(sources, name, passages(sources.crawl, name, seed), make)
+def generate_obscured(sources: Sources, seed: int) -> Iterator[Task]:
+    """Yield questions whose names were replaced by descriptions, some of which need another page."""
+    recipe_name = "back-translation-hops"
+    make_task = partial(_make_task, sources.crawl, recipe_name, seed, ROUNDS)
+    return generate_tasks(sources, recipe_name, draw_passages(sources.crawl, recipe_name, seed), make_task)
 
 
-async def _task(crawl: Crawl, name: str, seed: int, rounds: int, draw: Draw, endpoint: Endpoint) -> Task:
-    about = f"{seed}:{name}:{draw.page.url}"
-    version = await _first(crawl, draw, endpoint, about)
-    ways = list(WAYS)
-    random.Random(about).shuffle(ways)
+async def _make_task(crawl: Crawl, recipe_name: str, seed: int, rounds: int, passage: Passage, endpoint: Endpoint) -> Task:
+    """Return the task of a passage after this many rounds. A round that fails is counted and leaves the question as it
+    was.
+    """
+    seed_key = f"{seed}:{recipe_name}:{passage.page.url}"
+    version = await _ask_question(crawl, passage, endpoint, seed_key)
+    rewrites = list(REWRITES)
+    random.Random(seed_key).shuffle(rewrites)
     for number in range(rounds):
         try:
-            version = await ways[number % len(ways)](crawl, version, endpoint, f"{about}:{number}")
-        except Dropped as reason:
-            crawl.dropped[name, f"round: {reason}"] += 1
-    kind, answers = spellings(version.answer) or ("", (version.answer,))
+            # Steps alternate in random order; a failed round keeps the last good version.
+            version = await rewrites[number % len(rewrites)](crawl, version, endpoint, f"{seed_key}:{number}")
+        except CandidateRejected as reason:
+            crawl.skip_counts[recipe_name, f"round: {reason}"] += 1
+    answer_type, answers = classify_answer(version.answer) or ("", (version.answer,))
     pages = {one.url for one in version.evidence}
-    return Task("", version.question, answers, version.evidence, len(pages), name, kind)
+    return Task("", version.question, answers, version.evidence, len(pages), recipe_name, answer_type)
 
 
-async def _first(crawl: Crawl, draw: Draw, endpoint: Endpoint, about: str) -> Version:
-    page = draw.page
-    prompt = prompts.filled(prompts.ASK, draw.passage, title=draw.subject, host=page.host)
-    said = await asked(endpoint, prompt, "question", about)
-    question, answer = to_single_line(said["question"]), to_single_line(said.get("answer"))
-    checks.question(question, answer, page.text)
-    checks.answer(answer)
-    quote = checks.quote(to_single_line(said.get("quote")), draw.passage)
-    checks.quote_states(quote, answer)
-    if len(crawl.saying(quote, MOST_ALIKE + 1)) > MOST_ALIKE:
-        raise Dropped("quote said by many pages")
-    version = Version(question, answer, (page,), (Evidence(page.url, quote, answer, page.digest),))
-    await version.proven(endpoint, about)
+async def _ask_question(crawl: Crawl, passage: Passage, endpoint: Endpoint, seed_key: str) -> QuestionVersion:
+    """Return the verified question about a passage. Raises CandidateRejected if a check fails."""
+    page = passage.page
+    prompt = prompts.fill_prompt(prompts.ASK, passage.text, title=passage.subject, host=page.host)
+    answer_object = await ask_for_json(endpoint, prompt, "question", seed_key)
+    question, answer = to_single_line(answer_object["question"]), to_single_line(answer_object.get("answer"))
+    checks.check_question(question, answer, page.text)
+    checks.check_answer(answer)
+    quote = checks.find_quote(to_single_line(answer_object.get("quote")), passage.text)
+    checks.check_quote_states(quote, answer)
+    # Costs a search, so it comes after all checks of strings.
+    if len(crawl.find_phrase(quote, MAX_PAGES_WITH_QUOTE + 1)) > MAX_PAGES_WITH_QUOTE:
+        raise CandidateRejected("quote said by many pages")
+    version = QuestionVersion(question, answer, (page,), (Evidence(page.url, quote, answer, page.digest),))
+    await version.verify(endpoint, seed_key)
     return version

@@ -1,21 +1,22 @@
-"""Recipes for any crawl, without a model: one small file per family."""
+"""Recipes that make tasks from any crawl without a model; one module per family."""
 
 from __future__ import annotations
 
 from webemu.rl.tasks.recipe import Recipe
 from webemu.rl.tasks.recipes import cloze, columns, definitions, page_finding, rows, structured
 from webemu.rl.tasks.recipes.chains import CHAINS
-from webemu.rl.tasks.recipes.parsed_page import about_pages
+from webemu.rl.tasks.recipes.parsed_page import make_page_recipe
 
 CRAWL: tuple[Recipe, ...] = (
-    about_pages("infobox", rows.boxes, "keys and values of infoboxes and lists of terms"),
-    about_pages("table", rows.cells, "cells of tables, by row and column"),
-    about_pages("column", columns.operations, "largest, smallest, sum and count of a table's column"),
-    about_pages("declared", structured.declared, "JSON-LD, microdata and OpenGraph that the page shows"),
-    about_pages("definition", definitions.turned, "definitions reversed: which term means this"),
-    about_pages("quantity", cloze.quantities, "dates and quantities in sentences"),
-    about_pages("cloze", cloze.names, "rare names in sentences"),
-    about_pages("finding", page_finding.stated, "which page of a site states a sentence"),
-    Recipe("anchor", "crawl", page_finding.linked, "the page that others link to with certain words"),
+    make_page_recipe("infobox", rows.find_key_values, "keys and values of infoboxes and lists of terms"),
+    make_page_recipe("table", rows.find_cells, "cells of tables, by row and column"),
+    make_page_recipe("column", columns.find_column_facts, "largest, smallest, sum and count of a table's column"),
+    make_page_recipe("declared", structured.find_declared, "JSON-LD, microdata and OpenGraph that the page shows"),
+    make_page_recipe("definition", definitions.find_definitions, "definitions reversed: which term means this"),
+    make_page_recipe("quantity", cloze.find_quantities, "dates and quantities in sentences"),
+    make_page_recipe("cloze", cloze.find_rare_names, "rare names in sentences"),
+    make_page_recipe("finding", page_finding.find_unique_sentences, "which page of a site states a sentence"),
+    Recipe("anchor", "crawl", page_finding.generate_anchor_tasks, "the page that others link to with certain words"),
     *CHAINS,
 )
+"""Recipes of the family `crawl`, in the order of the docs."""

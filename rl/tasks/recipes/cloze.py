@@ -1,4 +1,4 @@
-"""Facts in sentences: when something happened and how much it is (`quantity`), rare names (`cloze`)."""
+"""Facts in sentences: when something happened or how much it is (`quantity`), and rare names (`cloze`)."""
 
 from __future__ import annotations
 
@@ -6,30 +6,34 @@ import re
 from collections.abc import Iterator
 
 from webemu.rl.tasks.recipes import values
-from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.parsed_page import PAGE, PageFact, ParsedPage
 from webemu.rl.tasks.task import AnswerType
 
 GAP = "____"
-SHORTEST = 5
-RARE = 3
-"""Pages that may hold the rarest word of a name."""
+"""Placeholder for the answer in a quoted sentence."""
+MIN_NAME_LENGTH = 5
+"""Smallest number of characters of a name."""
+MAX_PAGES_WITH_NAME = 3
+"""Largest number of pages that may contain the rarest word of a name."""
 _MONTH_YEAR = rf"(?:{'|'.join(values.MONTHS)}),? (?:1[5-9]|20)\d\d"
-_DONE = r"(?:\w+ly )?\w{2,}(?:ed|en|own|ought|uilt|ound|eld|ade|un|ut|et)"
-_WHEN = re.compile(
-    rf"(?P<who>(?:The )?[A-Z][^,;()]{{1,60}}?) (?P<be>was|were) (?P<done>{_DONE})(?P<mid>(?: [^,;()]{{1,60}}?)??)"
+_PARTICIPLE = r"(?:\w+ly )?\w{2,}(?:ed|en|own|ought|uilt|ound|eld|ade|un|ut|et)"
+# A subject, a passive verb and a date: "The bridge was opened by the king in 1899."
+_DATED_CLAUSE = re.compile(
+    rf"(?P<who>(?:The )?[A-Z][^,;()]{{1,60}}?) (?P<be>was|were) (?P<done>{_PARTICIPLE})(?P<mid>(?: [^,;()]{{1,60}}?)??)"
     rf" (?:in|on) (?P<date>{values.DATE.pattern}|{_MONTH_YEAR}|(?:1[1-9]|20)\d\d)"
     r"(?P<rest>(?: (?:by|at|in|for|from|to|as|with|near) [^,;()]{2,80})?)\."
 )
-_FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|which|that|who|and|but|will|can)\b")
+_SECOND_CLAUSE = re.compile(r"\b(?:is|are|was|were|has|have|had|which|that|who|and|but|will|can)\b")
 _AMOUNT = re.compile(
     rf"(?<![\w.,/$€£#+-])({values.NUMBER})(?=(?:\s?(?:{values.UNIT})(?![\w-])| (?:million |billion )?[a-z]{{3,}}s\b))"
 )
-_NUMBERED = frozenset(
+_NUMBERED_NOUNS = frozenset(
     "version release level step type number port phase rule bug issue no. area day model page".split()
 )
-"""Words whose number is a name, not an amount; as it is after a name."""
-_FIRST = frozenset("About Over Some Nearly Around Almost Within Only All At The Up More Every Another".split())
-"""Words before an amount at the beginning of a sentence."""
+"""Words after which a number is a name, not an amount ("version 3"). A number after a capitalised word is a name, too.
+"""
+_AMOUNT_OPENINGS = frozenset("About Over Some Nearly Around Almost Within Only All At The Up More Every Another".split())
+"""Words that may stand before an amount at the beginning of a sentence."""
 _DATE = re.compile(values.DATE.pattern)
 _NAME = re.compile(
     r"[A-Z][\w'’-]*[a-z][\w'’-]*(?:(?: (?:of|the|de|del|von|van|der|la|and))? [A-Z][\w'’-]+)*(?<!['’]s)(?<!['’-])(?!\w)"
@@ -37,76 +41,83 @@ _NAME = re.compile(
 _ARTICLE = re.compile(r"^(?:The|An?|No|Each|Every|Any|All|Some|Both|Most|One|Two) ")
 
 
-def quantities(reading: Reading) -> Iterator[Fact]:
-    """Dates and numbers with what they count."""
-    for sentence in reading.sentences:
-        if when := _WHEN.fullmatch(sentence):
-            yield from _when(reading, sentence, when)
-        elif len(found := _DATE.findall(sentence)) == 1:
-            yield from _gap(reading, sentence, found[0], "date")
-        elif len(found := _amounts(sentence)) == 1:
-            yield from _gap(reading, sentence, found[0], "number")
+def find_quantities(parsed: ParsedPage) -> Iterator[PageFact]:
+    """Yield facts from sentences with one date or one amount."""
+    for sentence in parsed.sentences:
+        if match := _DATED_CLAUSE.fullmatch(sentence):
+            yield from _ask_date(parsed, sentence, match)
+        elif len(candidates := _DATE.findall(sentence)) == 1:
+            yield from _make_gap(parsed, sentence, candidates[0], "date")
+        elif len(candidates := _find_amounts(sentence)) == 1:
+            yield from _make_gap(parsed, sentence, candidates[0], "number")
         else:
-            reading.drop("several numbers" if found else "no date or quantity")
+            parsed.skip("several numbers" if candidates else "no date or quantity")
 
 
-def _amounts(sentence: str) -> list[str]:
-    return [one[0] for one in _AMOUNT.finditer(sentence) if _counts(one[0], sentence[: one.start()])]
+def _find_amounts(sentence: str) -> list[str]:
+    """Return the numbers in a sentence that are amounts."""
+    return [match[0] for match in _AMOUNT.finditer(sentence) if _is_amount(match[0], sentence[: match.start()])]
 
 
-def _counts(number: str, before: str) -> bool:
-    """Whether a number is an amount, by what stands before it; no year is."""
+def _is_amount(number: str, before: str) -> bool:
+    """True if the words before a number make it an amount. A year never is one."""
     if re.fullmatch(r"(?:19|20)\d\d", number):
         return False
     *first, last = before.split() or [""]
-    return last.lower() not in _NUMBERED and (last.lower() == last or (not first and last in _FIRST))
+    return last.lower() not in _NUMBERED_NOUNS and (last.lower() == last or (not first and last in _AMOUNT_OPENINGS))
 
 
-def _when(reading: Reading, sentence: str, found: re.Match[str]) -> Iterator[Fact]:
-    """`X was founded in 1998` asked as it would be."""
-    day = found["date"]
-    if _FINITE.search(" ".join([found["who"], found["mid"], found["rest"]])):
-        reading.drop("more than one clause")
+def _ask_date(parsed: ParsedPage, sentence: str, match: re.Match[str]) -> Iterator[PageFact]:
+    """Yield a direct question for the date, if the sentence has a single clause such as `X was founded in 1998.`"""
+    date_text = match["date"]
+    if _SECOND_CLAUSE.search(" ".join([match["who"], match["mid"], match["rest"]])):
+        parsed.skip("more than one clause")
         return
-    full = _DATE.fullmatch(day)
-    asks = "on which date" if full else "in which month of which year" if " " in day else "in which year"
-    who = found["who"].removeprefix("The ")
-    who = f"the {who}" if who != found["who"] else who
-    ask = f"According to {PAGE}, {asks} {found['be']} {who} {found['done']}{found['mid']}{found['rest']}?"
-    yield Fact(ask, values.dates(day) if full else (day,), "number" if day.isdigit() else "date", sentence, day)
+    full_date = _DATE.fullmatch(date_text)
+    # The question must not ask for more precision than the sentence has.
+    question_words = "on which date" if full_date else "in which month of which year" if " " in date_text else "in which year"
+    subject = match["who"].removeprefix("The ")
+    subject = f"the {subject}" if subject != match["who"] else subject
+    question = f"According to {PAGE}, {question_words} {match['be']} {subject} {match['done']}{match['mid']}{match['rest']}?"
+    yield PageFact(question, values.date_spellings(date_text) if full_date else (date_text,), "number" if date_text.isdigit() else "date", sentence, date_text)
 
 
-def names(reading: Reading) -> Iterator[Fact]:
-    """Names that few pages have."""
-    for sentence in reading.sentences:
-        found = [_ARTICLE.sub("", one[0]) for one in _NAME.finditer(sentence) if one.start()]
-        rare = [name for name in found if _is_rare(name, reading) and sentence.count(name) == 1]
-        if not rare:
-            reading.drop("no rare name")
-        for name in rare[:1]:
-            yield from _gap(reading, sentence, name, "name")
+def find_rare_names(parsed: ParsedPage) -> Iterator[PageFact]:
+    """Yield a gap for the first rare name of each sentence."""
+    for sentence in parsed.sentences:
+        candidates = [_ARTICLE.sub("", match[0]) for match in _NAME.finditer(sentence) if match.start()]
+        rare_names = [name for name in candidates if _is_rare(name, parsed) and sentence.count(name) == 1]
+        if not rare_names:
+            parsed.skip("no rare name")
+        for name in rare_names[:1]:
+            yield from _make_gap(parsed, sentence, name, "name")
 
 
-def _is_rare(name: str, reading: Reading) -> bool:
+def _is_rare(name: str, parsed: ParsedPage) -> bool:
+    """True if few pages contain the name and the page's own title does not."""
     if (
-        name.lower() in reading.head.lower()
+        name.lower() in parsed.short_title.lower()
         or not values.is_name(name)
-        or len(name) < SHORTEST
+        or len(name) < MIN_NAME_LENGTH
         or re.search("-[a-z]", name)
     ):
         return False
-    return 0 < reading.crawl.frequency(name) <= RARE
+    return 0 < parsed.crawl.page_frequency(name) <= MAX_PAGES_WITH_NAME
 
 
-def _gap(reading: Reading, sentence: str, value: str, kind: AnswerType) -> Iterator[Fact]:
+def _make_gap(parsed: ParsedPage, sentence: str, value: str, answer_type: AnswerType) -> Iterator[PageFact]:
+    """Yield the sentence with a gap for the value, unless the value is easily guessed or another sentence fits the gap
+    too.
+    """
     masked = re.sub(rf"(?<![\w.,-]){re.escape(value)}(?!\w)", GAP, sentence)
-    if masked.count(GAP) != 1 or len(value) < 2 or "100%" in sentence:  # the latter are too easily guessed
-        reading.drop("gap unclear or easily guessed")
+    if masked.count(GAP) != 1 or len(value) < 2 or "100%" in sentence:  # "100%" is too easily guessed
+        parsed.skip("gap unclear or easily guessed")
         return
-    alike = r".{1,80}?".join(map(re.escape, masked.split(GAP)))
-    if len(re.findall(alike, reading.text)) != 1:
-        reading.drop("sentence like another")
+    # Another sentence that fits the gap would make a second answer right.
+    pattern = r".{1,80}?".join(map(re.escape, masked.split(GAP)))
+    if len(re.findall(pattern, parsed.text)) != 1:
+        parsed.skip("sentence like another")
         return
-    answers = values.dates(value) if kind == "date" else values.numbers(value) if kind == "number" else (value,)
-    said = masked.replace('"', "'")
-    yield Fact(f'Which {kind} belongs in the gap in this sentence of {PAGE}: "{said}"', answers, kind, sentence, value)
+    answers = values.date_spellings(value) if answer_type == "date" else values.number_spellings(value) if answer_type == "number" else (value,)
+    quoted_sentence = masked.replace('"', "'")
+    yield PageFact(f'Which {answer_type} belongs in the gap in this sentence of {PAGE}: "{quoted_sentence}"', answers, answer_type, sentence, value)

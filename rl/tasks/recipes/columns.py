@@ -1,4 +1,4 @@
-"""What follows from a column of a table: the largest, the smallest, the sum, how many."""
+"""Facts computed from a table's column: the largest and smallest value, the sum, the number of rows with a value."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from webemu.rl.tasks.recipes import grid, values
-from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
-from webemu.rl.tasks.recipes.rows import label_trouble, place
+from webemu.rl.tasks.recipes.parsed_page import PAGE, PageFact, ParsedPage
+from webemu.rl.tasks.recipes.rows import label_rejection_reason, describe_table
 
-FEWEST, MOST, MOST_SUMMED = 4, 60, 12
-_CELL = re.compile(rf"[$€£~+]?\s?({values.NUMBER})\s?([^\d\s]\S{{0,8}})?")
-_NO_AMOUNT = re.compile(
+MIN_ROWS, MAX_ROWS, MAX_SUMMED_VALUES = 4, 60, 12
+"""Smallest and largest number of rows of a table, and largest number of values to add up."""
+_AMOUNT_CELL = re.compile(rf"[$€£~+]?\s?({values.NUMBER})\s?([^\d\s]\S{{0,8}})?")
+# Headings of columns whose numbers are names or positions: "largest" means nothing there.
+_NOT_AMOUNTS = re.compile(
     r"^(?:#|no\.?|nr\.?|id|index|rank|row|line|page|code|port|number|key|value|values|version|bit|bits|offset|opcode"
     r"|position|level|priority|default|type|hex|decimal|ascii|year|date|step|section|room|rfc|bug|issue|name|description)$",
     re.IGNORECASE,
 )
+# Headings of amounts whose sum means nothing.
 _NOT_SUMMED = re.compile(
     r"average|avg|mean|median|rate|ratio|percent|%|share|year|temp|speed|density|age|version|min|max|rank|score"
     r"|difference|change|std|error|probability|per |/|elevation|height",
@@ -26,82 +29,87 @@ _NOT_SUMMED = re.compile(
 )
 
 
-def operations(reading: Reading) -> Iterator[Fact]:
-    """For each column of numbers, and for each that says one thing of several rows."""
-    found = [one for one in grid.read(reading.tree, reading.drop) if isinstance(one, grid.Grid)]
-    for one in found:
-        where = place(one, found)
-        if not FEWEST <= len(one.rows) <= MOST or not where or label_trouble(one.columns[0]):
-            reading.drop("too few or many rows" if where else "which table")
+def find_column_facts(parsed: ParsedPage) -> Iterator[PageFact]:
+    """Yield facts about each column of numbers, and about each column that repeats a few values."""
+    tables = [table for table in grid.read_tables(parsed.tree, parsed.skip) if isinstance(table, grid.DataTable)]
+    for table in tables:
+        table_phrase = describe_table(table, tables)
+        if not MIN_ROWS <= len(table.rows) <= MAX_ROWS or not table_phrase or label_rejection_reason(table.columns[0]):
+            parsed.skip("too few or many rows" if table_phrase else "which table")
             continue
-        if re.search(r"\b(?:total|sum|all|average|mean)\b", " ".join(row[0] for row in one.rows), re.IGNORECASE):
-            reading.drop("table with a total")
+        # The row of the total would be the largest one, and would be added twice.
+        if re.search(r"\b(?:total|sum|all|average|mean)\b", " ".join(row[0] for row in table.rows), re.IGNORECASE):
+            parsed.skip("table with a total")
             continue
-        for number in range(1, len(one.columns)):
-            if label_trouble(one.columns[number]) or _NO_AMOUNT.match(one.columns[number]):
-                reading.drop("column is no amount")
+        for column_index in range(1, len(table.columns)):
+            if label_rejection_reason(table.columns[column_index]) or _NOT_AMOUNTS.match(table.columns[column_index]):
+                parsed.skip("column is no amount")
             else:
-                yield from _of_column(reading, one, number, where)
+                yield from _column_facts(parsed, table, column_index, table_phrase)
 
 
-def _of_column(reading: Reading, one: grid.Grid, number: int, where: str) -> Iterator[Fact]:
-    lines = [reading.row(row[0], row[number]) for row in one.rows]
-    amounts = _amounts([row[number] for row in one.rows])
+def _column_facts(parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str) -> Iterator[PageFact]:
+    """Yield the facts of one column: extremes and sum, or the count of rows if the cells are no numbers."""
+    lines = [parsed.find_row(row_index[0], row_index[column_index]) for row_index in table.rows]
+    amounts = _amounts([row_index[column_index] for row_index in table.rows])
     if not all(lines):
-        reading.drop("row not in text")
+        parsed.skip("row not in text")
         return
     if amounts is None:
-        yield from _counted(reading, one, number, where, lines)
+        yield from _count_facts(parsed, table, column_index, table_phrase, lines)
         return
-    column = f'"{one.columns[number]}"'
-    for word, best in (("largest", max(amounts)), ("smallest", min(amounts))):
-        row = amounts.index(best)
-        if amounts.count(best) == 1 and values.is_name(one.rows[row][0]):
-            ask = f'In {where} {PAGE}, which entry in the column "{one.columns[0]}" has the {word} value of {column}?'
-            yield Fact(ask, (one.rows[row][0],), "name", lines[row], one.rows[row][0])
+    column = f'"{table.columns[column_index]}"'
+    for word, extreme in (("largest", max(amounts)), ("smallest", min(amounts))):
+        row_index = amounts.index(extreme)
+        # A tie has no single answer.
+        if amounts.count(extreme) == 1 and values.is_name(table.rows[row_index][0]):
+            question = f'In {table_phrase} {PAGE}, which entry in the column "{table.columns[0]}" has the {word} value of {column}?'
+            yield PageFact(question, (table.rows[row_index][0],), "name", lines[row_index], table.rows[row_index][0])
         else:
-            reading.drop("no single best")
-    if len(amounts) > MOST_SUMMED or _NOT_SUMMED.search(one.columns[number]) or _is_series(one):
-        reading.drop("no sum")
+            parsed.skip("no single best")
+    if len(amounts) > MAX_SUMMED_VALUES or _NOT_SUMMED.search(table.columns[column_index]) or _is_series(table):
+        parsed.skip("no sum")
     else:
-        yield _sum(one, number, where, lines, sum(amounts, Decimal(0)))
+        yield _sum_fact(table, column_index, table_phrase, lines, sum(amounts, Decimal(0)))
 
 
-def _sum(one: grid.Grid, number: int, where: str, lines: list[str], total: Decimal) -> Fact:
-    cells = [found for row in one.rows if (found := _CELL.fullmatch(row[number]))]
-    stands = [(line, cell[1]) for line, cell in zip(lines, cells, strict=True)]
-    answers = values.numbers(f"{total:f}")
+def _sum_fact(table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str], total: Decimal) -> PageFact:
+    """Return the question for the sum, with every row of the column as a quote."""
+    cells = [match for row in table.rows if (match := _AMOUNT_CELL.fullmatch(row[column_index]))]
+    quotes = [(line, cell[1]) for line, cell in zip(lines, cells, strict=True)]
+    answers = values.number_spellings(f"{total:f}")
     answers += tuple(f"{answer} {unit}" for answer in answers if (unit := cells[0][2]))
-    ask = f'In {where} {PAGE}, what do the {len(lines)} values of the column "{one.columns[number]}" add up to?'
-    return Fact(ask, answers, "number", *stands[0], tuple(stands[1:]), computed=True)
+    question = f'In {table_phrase} {PAGE}, what do the {len(lines)} values of the column "{table.columns[column_index]}" add up to?'
+    return PageFact(question, answers, "number", *quotes[0], tuple(quotes[1:]), is_computed=True)
 
 
-def _is_series(one: grid.Grid) -> bool:
-    """Whether the rows are years or places in an order, which are not added."""
-    return all(row[0].isdigit() for row in one.rows)
+def _is_series(table: grid.DataTable) -> bool:
+    """True if the first cells are all numbers, such as years or ranks; such rows are not added up."""
+    return all(row[0].isdigit() for row in table.rows)
 
 
 def _amounts(cells: list[str]) -> list[Decimal] | None:
-    """The numbers of a column if all are of one unit and several differ."""
-    found = [_CELL.fullmatch(cell) for cell in cells]
-    if not all(found) or len({one[2] for one in found if one}) > 1:
+    """Return the numbers of a column; None unless all cells are numbers of one unit and at least three differ."""
+    matches = [_AMOUNT_CELL.fullmatch(cell) for cell in cells]
+    if not all(matches) or len({one[2] for one in matches if one}) > 1:
         return None
-    amounts = [values.decimal(one[1]) for one in found if one]
+    amounts = [values.parse_decimal(one[1]) for one in matches if one]
     return amounts if len({*amounts}) >= 3 else None
 
 
-def _counted(reading: Reading, one: grid.Grid, number: int, where: str, lines: list[str]) -> Iterator[Fact]:
-    """How many rows say the same."""
-    held = Counter(row[number] for row in one.rows)
-    said = [value for value, count in held.items() if 2 <= count < len(one.rows) and _is_category(value)]
-    if not said or len(held) > len(one.rows) // 2:
-        reading.drop("no numbers and no categories")
+def _count_facts(parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str]) -> Iterator[PageFact]:
+    """Yield the question for the number of rows that have a value, which is chosen at random."""
+    value_counts = Counter(row[column_index] for row in table.rows)
+    repeated_values = [value for value, count in value_counts.items() if 2 <= count < len(table.rows) and _is_category(value)]
+    if not repeated_values or len(value_counts) > len(table.rows) // 2:
+        parsed.skip("no numbers and no categories")
         return
-    value = random.Random(reading.page.url).choice(said)
-    stands = [(line, value) for line, row in zip(lines, one.rows, strict=True) if row[number] == value]
-    ask = f'In {where} {PAGE}, how many rows have "{value}" in the column "{one.columns[number]}"?'
-    yield Fact(ask, (str(len(stands)),), "number", *stands[0], tuple(stands[1:]), computed=True)
+    value = random.Random(parsed.page.url).choice(repeated_values)
+    quotes = [(line, value) for line, row in zip(lines, table.rows, strict=True) if row[column_index] == value]
+    question = f'In {table_phrase} {PAGE}, how many rows have "{value}" in the column "{table.columns[column_index]}"?'
+    yield PageFact(question, (str(len(quotes)),), "number", *quotes[0], tuple(quotes[1:]), is_computed=True)
 
 
 def _is_category(value: str) -> bool:
+    """True if a cell may name a category: a short name, "yes" or "no"."""
     return values.is_name(value) or value.lower() in ("yes", "no")

@@ -1,4 +1,4 @@
-"""A page as recipes read it: called by a name, in English, parsed once. And what it says, as a question."""
+"""Pages prepared for recipes (named, in English, parsed once), and the checks that turn their facts into tasks."""
 
 from __future__ import annotations
 
@@ -20,190 +20,209 @@ from webemu.rl.tasks.task import AnswerType, Evidence, Task
 from webemu.rl.verify import normalise
 
 PAGE = "\ue000"
-"""Stands for the page in the words of a question."""
-_MARKS = dict.fromkeys(range(0xE000, 0xE010))
-"""What questions and recipes mark places with; a page may not."""
-PER_PAGE = 2
-"""Tasks of one recipe from one page, so that no page fills a task file."""
-MOST_ALIKE = 2
-"""Pages that may say a quote: what more say is boilerplate."""
-_FEWEST_WORDS = 40
-_UNSEEN = "script,style,noscript,template,svg,nav,footer,aside,form,[hidden],[role=navigation],sup.reference"
+"""Placeholder for the page's name in a question. A private-use character, so that no page text contains it."""
+_PRIVATE_USE = dict.fromkeys(range(0xE000, 0xE010))
+"""Private-use characters that recipes use as marks. They are removed from pages."""
+TASKS_PER_PAGE = 2
+"""Largest number of tasks of one recipe from one page, so that no page fills a task file."""
+MAX_PAGES_WITH_QUOTE = 2
+"""Largest number of pages that may contain a quote; on more pages it is boilerplate."""
+_MIN_WORDS = 40
+"""Smallest number of words of a page."""
+_NO_CONTENT = "script,style,noscript,template,svg,nav,footer,aside,form,[hidden],[role=navigation],sup.reference"
+"""CSS selector of elements that are not content."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """Something that a page says."""
+class PageFact:
+    """A statement of a page, with the question that asks for it."""
 
-    ask: str
-    """The question, with `DEFAULT_PAGE_BLOCKS` where the page is named."""
+    question_template: str
+    """The question, with `DEFAULT_PAGE_BLOCKS` in place of the page's name."""
     answers: tuple[str, ...]
-    kind: AnswerType
+    """Accepted spellings."""
+    answer_type: AnswerType
+    """Form of the answer."""
     quote: str
-    """A run of the page's text."""
+    """Consecutive words of the page's text."""
     value: str
-    """What of it is needed."""
-    more: tuple[tuple[str, str], ...] = ()
-    """Further (quote, value), where the answer is computed from several."""
-    computed: bool = False
-    """The answer is not said by the page but follows from it."""
+    """The part of the quote that is needed."""
+    further_quotes: tuple[tuple[str, str], ...] = ()
+    """Further (quote, value) pairs, if the answer is computed from several."""
+    is_computed: bool = False
+    """True if the page does not state the answer but it follows from the page."""
 
 
-class Reading:
-    """An open page. Parsed when it is asked for."""
+class ParsedPage:
+    """A page with its name and, once they are needed, its document and sentences."""
 
-    def __init__(self, crawl: Crawl, page: CrawlPage, head: str, recipe: str = "") -> None:
-        self.crawl, self.page, self.head, self.recipe = crawl, page, head, recipe
+    def __init__(self, crawl: Crawl, page: CrawlPage, short_title: str, recipe: str = "") -> None:
+        self.crawl, self.page, self.short_title, self.recipe = crawl, page, short_title, recipe
 
-    def drop(self, reason: str) -> None:
-        """What is looked at and not asked is counted."""
-        self.crawl.dropped[self.recipe, reason] += 1
+    def skip(self, reason: str) -> None:
+        """Count a part of the page that became no task, under this reason."""
+        self.crawl.skip_counts[self.recipe, reason] += 1
 
     @property
     def name(self) -> str:
-        return f'the page "{self.head}" on {self.page.host.removeprefix("www.")}'
+        """The page as a question calls it: by title and host."""
+        return f'the page "{self.short_title}" on {self.page.host.removeprefix("www.")}'
 
     @cached_property
     def html(self) -> str:
-        return limit_markup(self.crawl.html(self.page) or "")[0].translate(_MARKS)
+        """The document, limited in size and depth, without private-use characters."""
+        return limit_markup(self.crawl.read_html(self.page) or "")[0].translate(_PRIVATE_USE)
 
     @cached_property
     def tree(self) -> LexborHTMLParser:
-        """Its document without what is no content. Recipes may mark it, never take from it."""
+        """The parsed document without elements that are not content. Recipes may add marks, but must remove nothing."""
         tree = LexborHTMLParser(self.html)
-        for node in tree.css(_UNSEEN):
+        for node in tree.css(_NO_CONTENT):
             node.decompose()
         return tree
 
     @cached_property
     def lines(self) -> list[str]:
+        """Lines of the page's text, with single spaces."""
         return [" ".join(line.split()) for line in self.page.text.split("\n")]
 
     @cached_property
     def text(self) -> str:
-        """In one line."""
+        """The page's text on one line."""
         return " ".join(self.page.text.split())
 
-    def row(self, key: str, value: str) -> str:
-        """The one line of a table with a cell for a key and one for its value; empty if there is none, or several."""
-        found = self._rows.get(key, set()) & self._rows.get(value, set())
-        return self.lines[found.pop()] if len(found) == 1 else ""
+    def find_row(self, key: str, value: str) -> str:
+        """Return the only table line that has a cell with the key and one with the value; empty if there is none, or
+        several.
+        """
+        # Rows are identified by two cells, because the text view has no other structure.
+        line_numbers = self._lines_by_cell.get(key, set()) & self._lines_by_cell.get(value, set())
+        return self.lines[line_numbers.pop()] if len(line_numbers) == 1 else ""
 
     @cached_property
-    def _rows(self) -> dict[str, set[int]]:
-        """Lines of tables by each of their cells, a colon at its end or not."""
-        found: dict[str, set[int]] = {}
+    def _lines_by_cell(self) -> dict[str, set[int]]:
+        """Numbers of the table lines, by the text of each cell with and without a final colon."""
+        lines_by_cell: dict[str, set[int]] = {}
         for number, line in enumerate(self.lines):
             for cell in map(str.strip, line.split("|")) if "|" in line else ():
-                for one in (cell, cell.rstrip(": ")):
-                    found.setdefault(one, set()).add(number)
-        return found
+                for cell_text in (cell, cell.rstrip(": ")):
+                    lines_by_cell.setdefault(cell_text, set()).add(number)
+        return lines_by_cell
 
-    def pair(self, term: str, said: str) -> str:
-        """A term and what a list says of it, in lines of their own; empty if the text has them otherwise."""
-        found = [f"{one}\n{said}" for one in (term, f"{term}:") if self.text.count(f" {one} {said}") == 1]
-        return found[0] if found else ""
+    def find_pair(self, term: str, description: str) -> str:
+        """Return a term and its description on two lines; empty unless the text has them once, one after the other."""
+        matches = [f"{term_text}\n{description}" for term_text in (term, f"{term}:") if self.text.count(f" {term_text} {description}") == 1]
+        return matches[0] if matches else ""
 
     @cached_property
     def sentences(self) -> list[str]:
-        """That stand alone and are said once."""
-        found = Counter(prose.sentences(self.page.text))
-        return [sentence for sentence, count in found.items() if count == 1]
+        """Sentences that make sense alone and occur once."""
+        counts = Counter(prose.find_sentences(self.page.text))
+        return [sentence for sentence, count in counts.items() if count == 1]
 
 
-def read(crawl: Crawl, page: CrawlPage, recipe: str = "") -> Reading | str:
-    """The page made ready, or why nothing is asked about it."""
+def parse_page(crawl: Crawl, page: CrawlPage, recipe: str = "") -> ParsedPage | str:
+    """Return the page prepared for a recipe, or the reason why no question about it is possible."""
     if page.language not in ("", "en") or not prose.is_english(page.text[:4000], 0.08):
         return "not English"
-    if len(page.text.split()) < _FEWEST_WORDS:
+    if len(page.text.split()) < _MIN_WORDS:
         return "few words"
-    names = _NAMES.setdefault(crawl, {})
-    if page.host not in names:
-        names[page.host] = _named(crawl, page.host)
-    heads, alike = names[page.host]
-    head = heads.get(page.title, "")
-    if reason := titles.trouble(head, page.url):
+    # Names depend on all titles of the host, so they are computed once per host.
+    names_by_host = _NAMES_BY_HOST.setdefault(crawl, {})
+    if page.host not in names_by_host:
+        names_by_host[page.host] = _name_pages(crawl, page.host)
+    names_by_title, text_counts = names_by_host[page.host]
+    short_title = names_by_title.get(page.title, "")
+    if reason := titles.rejection_reason(short_title, page.url):
         return reason
-    return Reading(crawl, page, head, recipe) if alike[head.lower()] == 1 else "title shared by pages"
+    return ParsedPage(crawl, page, short_title, recipe) if text_counts[short_title.lower()] == 1 else "title shared by pages"
 
 
-_NAMES: WeakKeyDictionary[Crawl, dict[str, tuple[dict[str, str], Counter[str]]]] = WeakKeyDictionary()
-"""By host."""
+_NAMES_BY_HOST: WeakKeyDictionary[Crawl, dict[str, tuple[dict[str, str], Counter[str]]]] = WeakKeyDictionary()
+"""Names of pages and how many texts share them, by crawl and host. A cache: entries go with their crawl."""
 
 
-def _named(crawl: Crawl, host: str) -> tuple[dict[str, str], Counter[str]]:
-    """What each title of a host is called, and how many different texts are called so."""
-    known = crawl.titles(host)
-    heads, alike = titles.heads(known, host), Counter[str]()
-    for title, count in known.items():
-        alike[heads[title].lower()] += count
-    return heads, alike
+def _name_pages(crawl: Crawl, host: str) -> tuple[dict[str, str], Counter[str]]:
+    """Return the name of each title of a host, and the number of different texts with each name in lower case."""
+    title_counts = crawl.count_titles(host)
+    names_by_title, text_counts = titles.shorten_titles(title_counts, host), Counter[str]()
+    for title, count in title_counts.items():
+        text_counts[names_by_title[title].lower()] += count
+    return names_by_title, text_counts
 
 
-def trouble(fact: Fact, reading: Reading, question: str) -> str:
-    """Why a fact makes no task; empty if it does."""
-    asked = normalise(question)
-    if any(gates.contains_phrase(asked, normalise(answer)) for answer in fact.answers):
+def rejection_reason(fact: PageFact, parsed: ParsedPage, question: str) -> str:
+    """Return why a fact makes no task; empty if it does."""
+    question_text = normalise(question)
+    if any(gates.contains_phrase(question_text, normalise(answer)) for answer in fact.answers):
         return "answer in question"
     if not all(gates.is_plain(answer) for answer in fact.answers):
         return "answer not plain"
-    quotes = [(fact.quote, fact.value), *fact.more]
-    if not all(" ".join(quote.split()) in reading.text for quote, _ in quotes):
+    quotes = [(fact.quote, fact.value), *fact.further_quotes]
+    if not all(" ".join(quote.split()) in parsed.text for quote, _ in quotes):
         return "quote not in text"
     if not all(gates.contains_answer(quote, value) for quote, value in quotes):
         return "value not in quote"
-    if not fact.computed and not any(gates.contains_answer(fact.quote, answer) for answer in fact.answers):
+    if not fact.is_computed and not any(gates.contains_answer(fact.quote, answer) for answer in fact.answers):
         return "answer not in quote"
-    return "said by other pages" if len(reading.crawl.saying(fact.quote, MOST_ALIKE + 1)) > MOST_ALIKE else ""
+    # Last, because it is a search; all checks before it compare strings.
+    return "said by other pages" if len(parsed.crawl.find_phrase(fact.quote, MAX_PAGES_WITH_QUOTE + 1)) > MAX_PAGES_WITH_QUOTE else ""
 
 
-def evidence(fact: Fact, page: CrawlPage) -> tuple[Evidence, ...]:
+def make_evidence(fact: PageFact, page: CrawlPage) -> tuple[Evidence, ...]:
+    """Return the quotes of a fact as evidence."""
     return tuple(
-        Evidence(page.url, quote, value, page.digest) for quote, value in [(fact.quote, fact.value), *fact.more]
+        Evidence(page.url, quote, value, page.digest) for quote, value in [(fact.quote, fact.value), *fact.further_quotes]
     )
 
 
-def task(fact: Fact, question: str, recipe: str, stands: tuple[Evidence, ...], hops: int = 1) -> Task:
-    return Task("", question, fact.answers, stands, hops, recipe, fact.kind)
+def make_task(fact: PageFact, question: str, recipe: str, evidence_pieces: tuple[Evidence, ...], hops: int = 1) -> Task:
+    """Return the task of a fact, without an id."""
+    return Task("", question, fact.answers, evidence_pieces, hops, recipe, fact.answer_type)
 
 
-Facts = Callable[[Reading], Iterable[Fact]]
+FactFinder = Callable[[ParsedPage], Iterable[PageFact]]
+"""Yields the facts of a page."""
 
 
-def about_pages(name: str, facts: Facts, summary: str) -> Recipe:
-    """A recipe of one hop: what single pages say."""
+def make_page_recipe(name: str, find_facts: FactFinder, summary: str) -> Recipe:
+    """Return a recipe of one hop, which asks for facts of single pages."""
 
-    def make(sources: Sources, seed: int) -> Iterator[Task]:
-        for reading in readings(sources.crawl, name, seed):
-            found = [
+    def generate_tasks(sources: Sources, seed: int) -> Iterator[Task]:
+        for parsed in eligible_pages(sources.crawl, name, seed):
+            candidates = [
                 (fact, question)
-                for fact in facts(reading)
-                if is_sound(fact, reading, question := asked(fact, reading.name))
+                for fact in find_facts(parsed)
+                if is_sound(fact, parsed, question := fill_question(fact, parsed.name))
             ]
-            dice = random.Random(f"{seed}:{name}:{reading.page.url}")
-            for fact, question in dice.sample(found, min(PER_PAGE, len(found))):
-                yield task(fact, question, name, evidence(fact, reading.page))
+            rng = random.Random(f"{seed}:{name}:{parsed.page.url}")
+            for fact, question in rng.sample(candidates, min(TASKS_PER_PAGE, len(candidates))):
+                yield make_task(fact, question, name, make_evidence(fact, parsed.page))
 
-    return Recipe(name, "crawl", make, summary)
+    return Recipe(name, "crawl", generate_tasks, summary)
 
 
-def readings(crawl: Crawl, name: str, seed: int) -> Iterator[Reading]:
-    """Pages that can be asked about, in this recipe's order."""
-    for page in crawl.pages(f"{seed}:{name}"):
-        reading = read(crawl, page, name)
-        if isinstance(reading, Reading):
-            yield reading
+def eligible_pages(crawl: Crawl, name: str, seed: int) -> Iterator[ParsedPage]:
+    """Yield the pages that can be asked about, in the order of this recipe. The reasons for skipping the others are
+    counted.
+    """
+    for page in crawl.iterate_pages(f"{seed}:{name}"):
+        parsed = parse_page(crawl, page, name)
+        if isinstance(parsed, ParsedPage):
+            yield parsed
         else:
-            crawl.dropped[name, reading] += 1
+            crawl.skip_counts[name, parsed] += 1
 
 
-def asked(fact: Fact, page: str) -> str:
-    question = fact.ask.replace(PAGE, page)
+def fill_question(fact: PageFact, page: str) -> str:
+    """Return the question of a fact about a page with this name."""
+    question = fact.question_template.replace(PAGE, page)
+    # The name of the page may come first, and it begins in lower case.
     return question[0].upper() + question[1:]
 
 
-def is_sound(fact: Fact, reading: Reading, question: str) -> bool:
-    """Whether a fact makes a task; what does not is counted."""
-    if reason := trouble(fact, reading, question):
-        reading.drop(reason)
+def is_sound(fact: PageFact, parsed: ParsedPage, question: str) -> bool:
+    """True if a fact makes a task. If not, the reason is counted."""
+    if reason := rejection_reason(fact, parsed, question):
+        parsed.skip(reason)
     return not reason

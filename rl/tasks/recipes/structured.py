@@ -1,6 +1,6 @@
-"""What a page declares of itself in JSON-LD, microdata and OpenGraph, where its text shows it too: `declared`.
+"""Facts that a page declares in JSON-LD, microdata or Open Graph and also shows in its text (`find_declared`).
 
-Read by `extruct`; only what a reader of the page can see is asked for.
+Parsed by `extruct`. Only values that a reader of the page can see are asked for.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from webemu.emulator.extras import missing_package_error
 from webemu.rl import gates
 from webemu.rl.tasks.recipes import values
-from webemu.rl.tasks.recipes.parsed_page import PAGE, Fact, Reading
+from webemu.rl.tasks.recipes.parsed_page import PAGE, PageFact, ParsedPage
 
-MOST = 400_000
-"""Characters of a document that is read."""
-_ASKED = """
+MAX_CHARACTERS = 400_000
+"""Largest number of characters of a document that is parsed."""
+_QUESTION_WORDS_TEXT = """
 author           who is the author
 creator          who is the creator
 editor           who is the editor
@@ -62,15 +62,15 @@ genre            what is the genre
 alternatename    what is the other name
 location         where does it take place
 """
-ASKED = {name: asks.strip() for name, _, asks in (line.partition(" ") for line in _ASKED.strip().splitlines())}
-"""Properties of schema.org and Open Graph, in lower case, and how they are asked for."""
-_FEWEST_DIGITS = 3
-"""A shorter number stands on most pages, and means something else."""
-_OTHERS = re.compile(r"@\w|^[—|]")
-"""What others say, shown by the page."""
-_NOT_PUBLISHED = re.compile(rf"{_OTHERS.pattern}|\b(?:modified|updated|edited|changed|revised|version|checked)\b", re.I)
+QUESTION_WORDS = {name: asks.strip() for name, _, asks in (line.partition(" ") for line in _QUESTION_WORDS_TEXT.strip().splitlines())}
+"""Question words by property of schema.org or Open Graph, in lower case."""
+_MIN_DIGITS = 3
+"""Smallest number of digits. Shorter numbers are on most pages, with another meaning."""
+_QUOTED_LINE = re.compile(r"@\w|^[—|]")
+"""Lines with words of others, which the page only displays."""
+_NOT_PUBLICATION = re.compile(rf"{_QUOTED_LINE.pattern}|\b(?:modified|updated|edited|changed|revised|version|checked)\b", re.I)
 _NESTED = frozenset("offers aggregaterating address location isbn".split())
-_THINGS = re.compile(
+_THING_TYPES = re.compile(
     r"article|posting|book|product|event|person|organi[sz]ation|place|business|movie|recipe|application|creativework"
     r"|album|recording|restaurant|hotel|store|job|course|dataset|scholarly|report|review|video|webpage|game|episode"
     r"|series|library|school|museum",
@@ -78,82 +78,90 @@ _THINGS = re.compile(
 )
 
 
-def declared(reading: Reading) -> Iterator[Fact]:
-    """Properties of the one thing that the page is about."""
-    html = reading.html
-    if len(html) > MOST or not re.search(r"ld\+json|itemprop=|property=[\"']?(?:og|article|book|product):", html):
-        reading.drop("nothing declared")
+def find_declared(parsed: ParsedPage) -> Iterator[PageFact]:
+    """Yield facts about the thing that the page is about. A property with two values is skipped."""
+    html = parsed.html
+    if len(html) > MAX_CHARACTERS or not re.search(r"ld\+json|itemprop=|property=[\"']?(?:og|article|book|product):", html):
+        parsed.skip("nothing declared")
         return
-    said: dict[str, set[str]] = {}
-    for thing in _things(html, reading.page.url):
-        for name, value in _properties(thing):
+    values_by_property: dict[str, set[str]] = {}
+    for thing in _declared_things(html, parsed.page.url):
+        for name, value in _iterate_properties(thing):
             name = {"published_time": "datepublished", "modified_time": "datemodified"}.get(name, name)
-            said.setdefault(name, set()).add(values.clean(value)[: 10 if "date" in name else None])
-    if said.get("datemodified") == said.get("datepublished"):
-        said.pop("datemodified", None)
-    for name, found in said.items():
-        if len(found) > 1:
-            reading.drop("declared twice")
-        elif (fact := _fact(reading, name, found.pop())) is not None:
+            values_by_property.setdefault(name, set()).add(values.clean(value)[: 10 if "date" in name else None])
+    # A system that sets both to the same day knows only one of them.
+    if values_by_property.get("datemodified") == values_by_property.get("datepublished"):
+        values_by_property.pop("datemodified", None)
+    for name, property_values in values_by_property.items():
+        if len(property_values) > 1:
+            parsed.skip("declared twice")
+        elif (fact := _make_fact(parsed, name, property_values.pop())) is not None:
             yield fact
         else:
-            reading.drop("not shown")
+            parsed.skip("not shown")
 
 
-def _things(html: str, url: str) -> list[dict[str, Any]]:
-    """What is declared at the top, by all three syntaxes."""
+def _declared_things(html: str, url: str) -> list[dict[str, Any]]:
+    """Return the properties of each thing declared at the top level, in all three syntaxes.
+
+    Raises:
+        EmulatorError: `extruct` is not installed.
+    """
     try:
-        from extruct.jsonld import JsonLdExtractor  # optional and heavy: it brings RDFa and all its syntaxes
+        from extruct.jsonld import JsonLdExtractor  # optional, and slow to import: it loads RDFa, too
         from extruct.opengraph import OpenGraphExtractor
         from extruct.w3cmicrodata import MicrodataExtractor
     except ImportError as error:
-        raise missing_package_error("the recipe `declared`", ["extruct"]) from error
+        raise missing_package_error("the recipe `find_declared`", ["extruct"]) from error
 
-    found: list[Any] = []
+    extracted: list[Any] = []
     for syntax in (JsonLdExtractor(), MicrodataExtractor(add_html_node=False), OpenGraphExtractor()):
-        with suppress(Exception):  # the libraries raise many kinds on what is malformed
-            found += syntax.extract(html, base_url=url)
-    graphs = [inner for one in found if isinstance(one, dict) for inner in _list(one.get("@graph"))]
-    things = [one for one in [*found, *graphs] if isinstance(one, dict)]
-    graph = [dict(one["properties"]) for one in things if "namespace" in one]
-    micro = [one["properties"] for one in things if isinstance(one.get("properties"), dict) and _is_thing(one)]
-    return [*(one for one in things if "@type" in one and _is_thing(one)), *micro, *graph]
+        with suppress(Exception):  # the libraries raise all kinds of errors on malformed data
+            extracted += syntax.extract(html, base_url=url)
+    graphs = [inner for one in extracted if isinstance(one, dict) for inner in _as_list(one.get("@graph"))]
+    things = [one for one in [*extracted, *graphs] if isinstance(one, dict)]
+    open_graph = [dict(one["properties"]) for one in things if "namespace" in one]
+    microdata = [one["properties"] for one in things if isinstance(one.get("properties"), dict) and _is_thing(one)]
+    return [*(one for one in things if "@type" in one and _is_thing(one)), *microdata, *open_graph]
 
 
-def _is_thing(one: dict[str, Any]) -> bool:
-    return bool(_THINGS.search(" ".join(map(str, _list(one.get("@type") or one.get("type"))))))
+def _is_thing(thing: dict[str, Any]) -> bool:
+    """True if the type of the object is one whose properties are asked for."""
+    return bool(_THING_TYPES.search(" ".join(map(str, _as_list(thing.get("@type") or thing.get("type"))))))
 
 
-def _properties(thing: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _iterate_properties(thing: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (name, value) of the known properties, including those of nested offers, ratings and addresses."""
     for key, value in thing.items():
         name = str(key).rpartition(":")[2].rpartition("/")[2].lower()
-        held = _list(value)
-        if name in _NESTED and len(held) == 1 and isinstance(held[0], dict):
-            yield from _properties(held[0].get("properties") or held[0])
-        if name in ASKED and len(held) == 1 and (text := _text(held[0])):
+        elements = _as_list(value)
+        if name in _NESTED and len(elements) == 1 and isinstance(elements[0], dict):
+            yield from _iterate_properties(elements[0].get("properties") or elements[0])
+        if name in QUESTION_WORDS and len(elements) == 1 and (text := _to_text(elements[0])):
             yield name, text
 
 
-def _text(value: Any) -> str:
-    """A property's value as text, that of a thing being its name."""
+def _to_text(value: Any) -> str:
+    """Return a property's value as text, or the name of the thing that is its value; empty if it has neither."""
     if isinstance(value, dict):
         inner = value.get("properties") if isinstance(value.get("properties"), dict) else value
         value = inner.get("name") if isinstance(inner, dict) else ""
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
-def _fact(reading: Reading, name: str, value: str) -> Fact | None:
-    """The property as a question, if a line of the page shows it and could mean it."""
-    asks = ASKED[name]
-    kind, answers = values.spellings(value) or ("", ())
-    if (" date " in asks) != (kind == "date"):
+def _make_fact(parsed: ParsedPage, name: str, value: str) -> PageFact | None:
+    """Return the property as a question; None unless a line of the page shows its value and may mean it."""
+    question_words = QUESTION_WORDS[name]
+    kind, answers = values.classify_answer(value) or ("", ())
+    if (" date " in question_words) != (kind == "date"):
         return None
-    lines = [line for line in reading.lines if not (_OTHERS if "modified" in asks else _NOT_PUBLISHED).search(line)]
-    for line in sorted(lines, key=len) if kind != "number" or len(value) >= _FEWEST_DIGITS else ():
+    lines = [line for line in parsed.lines if not (_QUOTED_LINE if "modified" in question_words else _NOT_PUBLICATION).search(line)]
+    for line in sorted(lines, key=len) if kind != "number" or len(value) >= _MIN_DIGITS else ():
         if any(gates.contains_answer(line, answer) for answer in answers):
-            return Fact(f"According to {PAGE}, {asks}?", answers, kind, line, answers[0])
+            return PageFact(f"According to {PAGE}, {question_words}?", answers, kind, line, answers[0])
     return None
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
+    """Return a value as a list; None is the empty list."""
     return value if isinstance(value, list) else [] if value is None else [value]

@@ -1,4 +1,4 @@
-"""What a page is called in a question: its title without the name of the site, if that tells it from its neighbours."""
+"""Names of pages in questions: the title without the site's name, if this distinguishes it from its neighbours."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from webemu.emulator import urls
 from webemu.rl.verify import normalise
 
-SHARED = 3
-"""An ending of so many titles of a host is the name of the site; a beginning of a fifth of them."""
-_PARTS = re.compile(r"\s+[-–—|·•»«:]{1,2}\s+|\s*(?:::|\||»)\s*|:\s+|\s+(?=\((?:[^()]|\([^()]*\))*\)$)")
-"""Between what titles share and what they do not; also before a bracket at the end."""
+MIN_SHARED = 3
+"""Number of a host's titles with the same ending from which it counts as the site's name. For beginnings it is a
+fifth.
+"""
+_SEPARATOR = re.compile(r"\s+[-–—|·•»«:]{1,2}\s+|\s*(?:::|\||»)\s*|:\s+|\s+(?=\((?:[^()]|\([^()]*\))*\)$)")
+"""Separators between the site's name and the rest of a title; also the space before a final parenthesis."""
 _GENERIC = frozenset(
     "home|homepage|home page|index|overview|introduction|untitled|welcome|contents|table of contents|search|login"
     "|log in|sign in|register|about|about us|contact|contact us|error|page not found|not found|404 not found|forbidden"
@@ -21,49 +23,56 @@ _GENERIC = frozenset(
     "|preface|foreword|glossary|bibliography|appendix|frequently asked questions|faq|help|menu|map|sitemap|site map"
     "|copyright|license|licence|credits|authors|members|all classes|index of|test page|example domain".split("|")
 )
-_CHANGES = re.compile(
+# Change logs and legal texts: their sentences are the same everywhere.
+_CHANGES_OR_LEGAL = re.compile(
     r"change ?log|release[- ]notes|what.?s new|\bchanges (?:in|since|to)|news for|history of changes|\brelease \d"
     r"|version history|licen[sc]e|copyright|terms (?:of|and)|privacy|legal notice|\bGPL\b|cookie|acknowledg",
     re.IGNORECASE,
 )
-MOST = 100
+MAX_CHARACTERS = 100
+"""Largest number of characters of a name."""
 
 
-def heads(titles: Mapping[str, int], host: str) -> dict[str, str]:
-    """Each title of a host without what it shares with others, where what is left is a name."""
-    cut = {title: _PARTS.split(" ".join(title.split())) for title in titles}
-    several = [parts for parts in cut.values() if len(parts) > 1]
-    ends, starts = Counter(parts[-1] for parts in several), Counter(parts[0] for parts in several)
-    most = max(SHARED, len(cut) // 5)
-    last = {end for end, count in ends.items() if count >= SHARED or _is_site(end, host)}
-    first = {start for start, count in starts.items() if count >= most or _is_site(start, host)}
-    return {title: _head(" ".join(title.split()), parts, first, last) for title, parts in cut.items()}
+def shorten_titles(titles: Mapping[str, int], host: str) -> dict[str, str]:
+    """Return each title of a host without the parts that it shares with other titles. `titles` has all titles of the
+    host.
+    """
+    parts_by_title = {title: _SEPARATOR.split(" ".join(title.split())) for title in titles}
+    split_titles = [parts for parts in parts_by_title.values() if len(parts) > 1]
+    ending_counts, beginning_counts = Counter(parts[-1] for parts in split_titles), Counter(parts[0] for parts in split_titles)
+    min_beginnings = max(MIN_SHARED, len(parts_by_title) // 5)
+    site_endings = {end for end, count in ending_counts.items() if count >= MIN_SHARED or _is_site_name(end, host)}
+    site_beginnings = {start for start, count in beginning_counts.items() if count >= min_beginnings or _is_site_name(start, host)}
+    return {title: _strip_site_name(" ".join(title.split()), parts, site_beginnings, site_endings) for title, parts in parts_by_title.items()}
 
 
-def _is_site(name: str, host: str) -> bool:
-    """Whether a part of a title is the site's name, by its address."""
-    own, words = _squeezed(urls.split_domain(host)[0].partition(".")[0]), name.split()
-    begins = any(_squeezed("".join(words[:count])) == own for count in (len(words), len(words) - 1) if count > 0)
-    return begins or (len(name) > 3 and _squeezed(name) in _squeezed(host))
+def _is_site_name(name: str, host: str) -> bool:
+    """True if a part of a title is the site's name, judging by the host."""
+    domain_name, words = _squeeze(urls.split_domain(host)[0].partition(".")[0]), name.split()
+    starts_with_domain = any(_squeeze("".join(words[:count])) == domain_name for count in (len(words), len(words) - 1) if count > 0)
+    return starts_with_domain or (len(name) > 3 and _squeeze(name) in _squeeze(host))
 
 
-def _squeezed(name: str) -> str:
+def _squeeze(name: str) -> str:
+    """Return the name in lower case without "the", spaces and punctuation."""
     return re.sub(r"^the\b|[\W_]", "", name.lower())
 
 
-def _head(title: str, parts: list[str], first: set[str], last: set[str]) -> str:
+def _strip_site_name(title: str, parts: list[str], site_beginnings: set[str], site_endings: set[str]) -> str:
+    """Return the title without its first or last part, if that is the site's name."""
     start, end = 0, len(title)
-    if len(parts) > 1 and parts[-1] in last:
+    if len(parts) > 1 and parts[-1] in site_endings:
         end = title.rindex(parts[-1])
-    elif len(parts) > 1 and parts[0] in first:
+    # Only one end is cut: a title of two shared parts would leave nothing.
+    elif len(parts) > 1 and parts[0] in site_beginnings:
         start = len(parts[0])
     return title[start:end].strip(" \t-–—|·•»«:")
 
 
-def trouble(head: str, url: str) -> str:
-    """Why a page cannot be asked about under this name; empty if it can."""
-    if not 3 <= len(head) <= MOST or not re.search(r"[^\W\d_]{2}", head) or '"' in head:
+def rejection_reason(short_title: str, url: str) -> str:
+    """Return why a page cannot be asked about under this name; empty if it can."""
+    if not 3 <= len(short_title) <= MAX_CHARACTERS or not re.search(r"[^\W\d_]{2}", short_title) or '"' in short_title:
         return "no usable title"
-    if normalise(head) in _GENERIC or head.lower() in _GENERIC or re.search(r"\.(?:html?|php|aspx?)$|^https?:", head):
+    if normalise(short_title) in _GENERIC or short_title.lower() in _GENERIC or re.search(r"\.(?:html?|php|aspx?)$|^https?:", short_title):
         return "generic title"
-    return "changes or legal text" if _CHANGES.search(f"{head} {url}") else ""
+    return "changes or legal text" if _CHANGES_OR_LEGAL.search(f"{short_title} {url}") else ""

@@ -60,10 +60,10 @@ COMPARISONS: tuple[tuple[str, str, str, bool], ...] = (
 def draw_comparison(graph: Graph, rng: Random) -> Task | None:
     """Draw a comparison of two entities, each named or described by another one; either is right equally often."""
     kind, relation, question_start, wants_larger = rng.choice(COMPARISONS)
-    if len(graph.of(kind)) < 2:
+    if len(graph.entities_of_kind(kind)) < 2:
         return None
-    pair = rng.sample(graph.of(kind), 2)
-    facts = [fact for entity in pair if (fact := graph.fact(entity, relation))]
+    pair = rng.sample(graph.entities_of_kind(kind), 2)
+    facts = [fact for entity in pair if (fact := graph.find_fact(entity, relation))]
     if len(facts) < 2 or comparison_value(facts[0]) == comparison_value(facts[1]) or pair[0].name == pair[1].name:
         return None
     right_fact = max(facts, key=comparison_value) if wants_larger else min(facts, key=comparison_value)
@@ -99,7 +99,7 @@ def draw_superlative(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_of_region(graph: Graph, rng: Random) -> Task | None:
     """Draw a superlative over the table of towns on a region's page."""
-    region = rng.choice(graph.of("region"))
+    region = rng.choice(graph.entities_of_kind("region"))
     towns = list_populations(graph, region)
     ordinal, position = rng.choice((("largest", 0), ("second largest", 1), ("third largest", 2), ("smallest", -1)))
     if not 4 <= len(towns) <= MAX_TABLE_ROWS or len({fact.text for fact in towns}) < len(towns):
@@ -112,7 +112,7 @@ def _draw_of_region(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_of_river(graph: Graph, rng: Random) -> Task | None:
     """Draw a superlative over the towns on a river."""
-    river = rng.choice(graph.of("river"))
+    river = rng.choice(graph.entities_of_kind("river"))
     towns = list_river_towns(graph, river)
     relation, template, wants_larger = rng.choice(
         (("first_mentioned", "the town on {R} that was mentioned first", LESS),
@@ -132,8 +132,8 @@ def _draw_of_river(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_of_country(graph: Graph, rng: Random) -> Task | None:
     """Draw a superlative over the rivers of a country."""
-    country = rng.choice(graph.of("country"))
-    rivers = [fact.subject for fact in graph.naming(country) if fact.subject.kind == "river"]
+    country = rng.choice(graph.entities_of_kind("country"))
+    rivers = [fact.subject for fact in graph.facts_naming(country) if fact.subject.kind == "river"]
     adjective, wants_larger = rng.choice((("longest", MORE), ("shortest", LESS)))
     return _build_extreme_task(
         graph, rng, rivers, "length", wants_larger, f"the {adjective} river of {name_in_sentence(country)}", []
@@ -165,8 +165,8 @@ def _draw_of_maker(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_of_years(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the year in which a festival had most or fewest visitors."""
-    festival = rng.choice(graph.of("festival"))
-    years = sorted((fact for fact in graph.about(festival) if fact.base == "visitors"), key=comparison_value)
+    festival = rng.choice(graph.entities_of_kind("festival"))
+    years = sorted((fact for fact in graph.facts_about(festival) if fact.base_relation == "visitors"), key=comparison_value)
     quantity, best = rng.choice((("the most", years[-1]), ("the fewest", years[0])))
     if [fact.text for fact in years].count(best.text) > 1:
         return None
@@ -191,7 +191,7 @@ def _build_extreme_task(
     """Return the task for the largest or smallest value of a group; None for groups too small or too large, or for
     ties.
     """
-    facts = [candidate for entity in group if (candidate := graph.fact(entity, relation))]
+    facts = [candidate for entity in group if (candidate := graph.find_fact(entity, relation))]
     if not 2 <= len(facts) <= MAX_PAGES_READ:
         return None
     best = (max if wants_larger else min)(facts, key=comparison_value)

@@ -7,9 +7,9 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Task
-from webemu.rl.tasks.world.graph_tasks import build_task, format_count, parse_day
+from webemu.rl.tasks.world.graph_tasks import format_count, parse_day, build_task
 from webemu.rl.tasks.world.walks import describe_by_other
-from webemu.rl.tasks.world.words import capitalize_first, name_in_sentence
+from webemu.rl.tasks.world.words import name_in_sentence, capitalize_first
 
 EVENT_PHRASES = {
     ("company", "founded_in_year"): "the founding of {}",
@@ -26,9 +26,7 @@ EVENT_PHRASES = {
 
 def draw_date_arithmetic(graph: Graph, rng: Random) -> Task | None:
     """Draw a task that needs arithmetic with two dates, or with a date and an age."""
-    return rng.choice(
-        (_draw_years_between, _draw_years_between, _draw_days_between, _draw_age_at, _draw_year_of_age, _draw_older_by)
-    )(graph, rng)
+    return rng.choice((_draw_years_between, _draw_years_between, _draw_days_between, _draw_age_at, _draw_year_of_age, _draw_older_by))(graph, rng)
 
 
 def _build_date_task(question: str, answers: tuple[str, ...], statements: tuple[Fact, ...]) -> Task:
@@ -44,9 +42,9 @@ def _name_or_describe(graph: Graph, rng: Random, entity: Entity) -> tuple[str, t
 def _draw_years_between(graph: Graph, rng: Random) -> Task | None:
     events = []
     for kind, relation in rng.sample(list(EVENT_PHRASES), 2):
-        entity = rng.choice(graph.of(kind))
+        entity = rng.choice(graph.entities_of_kind(kind))
         words, lead_facts = _name_or_describe(graph, rng, entity)
-        fact = graph.fact(entity, relation)
+        fact = graph.find_fact(entity, relation)
         assert fact
         events.append((fact, EVENT_PHRASES[kind, relation].format(words), (*lead_facts, fact)))
     first, later = sorted(events, key=lambda event: event[0].number)
@@ -63,8 +61,8 @@ def _draw_years_between(graph: Graph, rng: Random) -> Task | None:
 
 
 def _draw_days_between(graph: Graph, rng: Random) -> Task | None:
-    landmarks = rng.sample(graph.of("landmark"), 2)
-    opened = [fact for landmark in landmarks if (fact := graph.fact(landmark, "opened_on"))]
+    landmarks = rng.sample(graph.entities_of_kind("landmark"), 2)
+    opened = [fact for landmark in landmarks if (fact := graph.find_fact(landmark, "opened_on"))]
     days = abs((parse_day(opened[0]) - parse_day(opened[1])).days)
     question = f"how many days lie between the opening of {name_in_sentence(landmarks[0])} and that of {name_in_sentence(landmarks[1])}?"
     return _build_date_task(question, format_count(days, "day"), tuple(opened)) if days else None
@@ -72,29 +70,17 @@ def _draw_days_between(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_age_at(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the age of a building's architect, or of anyone else, on the day the building was opened."""
-    opening_fact = graph.fact(rng.choice(graph.of("landmark")), "opened_on")
+    opening_fact = graph.find_fact(rng.choice(graph.entities_of_kind("landmark")), "opened_on")
     assert opening_fact
     landmark_name = name_in_sentence(opening_fact.subject)
-    architect_fact = graph.fact(opening_fact.subject, "architect") if rng.random() < 0.5 else None
-    person = architect_fact.target if architect_fact and architect_fact.target else rng.choice(graph.of("person"))
-    birth_fact = graph.fact(person, "born_on")
-    if (
-        birth_fact is None
-        or graph.fact(person, "died_in_year")
-        or completed_years(parse_day(birth_fact), parse_day(opening_fact)) < 3
-    ):
+    architect_fact = graph.find_fact(opening_fact.subject, "architect") if rng.random() < 0.5 else None
+    person = architect_fact.target if architect_fact and architect_fact.target else rng.choice(graph.entities_of_kind("person"))
+    birth_fact = graph.find_fact(person, "born_on")
+    if birth_fact is None or graph.find_fact(person, "died_in_year") or completed_years(parse_day(birth_fact), parse_day(opening_fact)) < 3:
         return None
-    subject_text = (
-        f"the architect of {landmark_name} on the day it"
-        if architect_fact
-        else f"{name_in_sentence(person)} on the day {landmark_name}"
-    )
+    subject_text = f"the architect of {landmark_name} on the day it" if architect_fact else f"{name_in_sentence(person)} on the day {landmark_name}"
     age = format_count(completed_years(parse_day(birth_fact), parse_day(opening_fact)), "year", is_age=True)
-    return _build_date_task(
-        f"how old was {subject_text} was opened?",
-        age,
-        (opening_fact, *((architect_fact,) if architect_fact else ()), birth_fact),
-    )
+    return _build_date_task(f"how old was {subject_text} was opened?", age, (opening_fact, *((architect_fact,) if architect_fact else ()), birth_fact))
 
 
 def completed_years(birth_date: date, day: date) -> int:
@@ -103,20 +89,20 @@ def completed_years(birth_date: date, day: date) -> int:
 
 
 def _draw_year_of_age(graph: Graph, rng: Random) -> Task | None:
-    person = rng.choice(graph.of("person"))
-    birth_fact = graph.fact(person, "born_on")
+    person = rng.choice(graph.entities_of_kind("person"))
+    birth_fact = graph.find_fact(person, "born_on")
     assert birth_fact
     age = rng.choice((18, 21, 30, 40, 50))
     words, lead_facts = _name_or_describe(graph, rng, person)
     year = parse_day(birth_fact).year + age
-    if graph.fact(person, "died_in_year") or year > 2024:
+    if graph.find_fact(person, "died_in_year") or year > 2024:
         return None
     return _build_date_task(f"in which year did {words} turn {age}?", (str(year),), (*lead_facts, birth_fact))
 
 
 def _draw_older_by(graph: Graph, rng: Random) -> Task | None:
-    pair = rng.sample(graph.of("person"), 2)
-    birth_facts = [fact for person in pair if (fact := graph.fact(person, "born_on"))]
+    pair = rng.sample(graph.entities_of_kind("person"), 2)
+    birth_facts = [fact for person in pair if (fact := graph.find_fact(person, "born_on"))]
     elder, younger = sorted(birth_facts, key=parse_day)
     days = (parse_day(younger) - parse_day(elder)).days
     if not days:

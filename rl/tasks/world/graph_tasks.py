@@ -52,7 +52,7 @@ def make_recipe(name: str, summary: str, draw_task: TaskDrawer) -> Recipe:
 
 def _with_digest(crawl: Crawl, evidence: Evidence) -> Evidence:
     """Return the evidence with the digest of its capture, if the collection has the page."""
-    page = crawl.page(evidence.url)
+    page = crawl.find_page(evidence.url)
     return replace(evidence, digest=page.digest) if page else evidence
 
 
@@ -111,7 +111,7 @@ def evidence_of(fact: Fact) -> Evidence:
 def is_informative(graph: Graph, fact: Fact) -> bool:
     """True if a fact is worth reading for: not easily guessed, not outdated, and not part of the subject's name."""
     is_in_subject = fact.target is not None and fact.target.name in fact.subject.name
-    return not is_in_subject and not fact.as_of and graph.commonest(fact) <= MAX_GUESS_SHARE
+    return not is_in_subject and not fact.as_of and graph.most_common_share(fact) <= MAX_GUESS_SHARE
 
 
 def accepted_names(entity: Entity) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def accepted_names(entity: Entity) -> tuple[str, ...]:
 def accepted_spellings(fact: Fact) -> tuple[str, ...]:
     """Return the object as the page has it, and in the other forms that are equally right, without repeats."""
     texts = [fact.text, *(accepted_names(fact.target) if fact.target else ())]
-    if fact.base.endswith("_on"):
+    if fact.base_relation.endswith("_on"):
         day = parse_day(fact)
         texts += [day.isoformat(), f"{day:%B} {day.day}, {day.year}"]
     number_text, _, unit = fact.text.partition(" ")
@@ -147,4 +147,4 @@ def parse_day(fact: Fact) -> date:
 
 def comparison_value(fact: Fact) -> float:
     """Return the number by which facts of one relation are compared: a date's ordinal, or the number itself."""
-    return parse_day(fact).toordinal() if fact.base.endswith("_on") else fact.number
+    return parse_day(fact).toordinal() if fact.base_relation.endswith("_on") else fact.number

@@ -19,12 +19,8 @@ MAX_TOWNS_ON_RIVER_PAGE = 9
 
 def list_populations(graph: Graph, region: Entity) -> list[Fact]:
     """Return the populations of a region's towns, largest first, as in the table on its page."""
-    towns = [fact.subject for fact in graph.naming(region) if fact.relation == "in_region"]
-    return sorted(
-        (population for town in towns if (population := graph.fact(town, "population"))),
-        key=comparison_value,
-        reverse=True,
-    )
+    towns = [fact.subject for fact in graph.facts_naming(region) if fact.relation == "in_region"]
+    return sorted((population for town in towns if (population := graph.find_fact(town, "population"))), key=comparison_value, reverse=True)
 
 
 def table_row_evidence(region: Entity, population: Fact) -> Evidence:
@@ -34,7 +30,7 @@ def table_row_evidence(region: Entity, population: Fact) -> Evidence:
 
 def list_river_towns(graph: Graph, river: Entity) -> list[Entity]:
     """Return the towns on a river."""
-    return [fact.subject for fact in graph.naming(river) if fact.relation == "on_river"]
+    return [fact.subject for fact in graph.facts_naming(river) if fact.relation == "on_river"]
 
 
 def river_towns_evidence(graph: Graph, river: Entity) -> Evidence:
@@ -48,7 +44,7 @@ def draw_maker(graph: Graph, rng: Random, kind: str, relation: str) -> tuple[Ent
     """Draw someone who made things of a kind; return the maker and the facts that name them as such, one for each
     thing.
     """
-    maker_fact = graph.fact(rng.choice(graph.of(kind)), relation)
+    maker_fact = graph.find_fact(rng.choice(graph.entities_of_kind(kind)), relation)
     assert maker_fact
     assert maker_fact.target
-    return maker_fact.target, [fact for fact in graph.naming(maker_fact.target) if fact.relation == relation]
+    return maker_fact.target, [fact for fact in graph.facts_naming(maker_fact.target) if fact.relation == relation]

@@ -11,13 +11,7 @@ from random import Random
 from webemu.rl.tasks.graph import Entity, Graph
 from webemu.rl.tasks.task import NOT_FOUND, Evidence, Task
 from webemu.rl.tasks.world.graph_tasks import MAX_GUESS_SHARE, build_task
-from webemu.rl.tasks.world.words import (
-    RELATION_PHRASES,
-    RelationPhrases,
-    capitalize_first,
-    find_phrases,
-    name_in_sentence,
-)
+from webemu.rl.tasks.world.words import RELATION_PHRASES, RelationPhrases, name_in_sentence, capitalize_first, find_phrases
 
 UNSTATED_RELATIONS: tuple[tuple[str, str, str], ...] = (
     ("town", "on_river", "Which river flows through {X}?"),
@@ -49,11 +43,11 @@ def draw_no_such_thing(graph: Graph, rng: Random) -> Task | None:
 def _draw_unstated(graph: Graph, rng: Random) -> Task | None:
     """Draw a question about an existing entity whose page does not answer it."""
     kind, relation, template = rng.choice(UNSTATED_RELATIONS)
-    entity = rng.choice(graph.of(kind))
+    entity = rng.choice(graph.entities_of_kind(kind))
     year = 0
     if kind in YEARS_BEFORE_TABLE:
         year = rng.choice(YEARS_BEFORE_TABLE[kind])
-        first_year = graph.fact(entity, FIRST_YEAR_RELATION[kind])
+        first_year = graph.find_fact(entity, FIRST_YEAR_RELATION[kind])
         if first_year is None or first_year.number > year:
             return None
     if _is_answered(graph, entity, relation.format(Y=year)):
@@ -65,10 +59,10 @@ def _draw_unstated(graph: Graph, rng: Random) -> Task | None:
 def _is_answered(graph: Graph, entity: Entity, relation: str) -> bool:
     """True if the graph answers the question; an outdated page that names a mayor counts too."""
     if relation == "won":
-        return any(fact.base == "winner" for fact in graph.naming(entity))
-    if relation == "previous_mayor" and any(fact.as_of for fact in graph.about(entity)):
+        return any(fact.base_relation == "winner" for fact in graph.facts_naming(entity))
+    if relation == "previous_mayor" and any(fact.as_of for fact in graph.facts_about(entity)):
         return True
-    return graph.fact(entity, relation) is not None
+    return graph.find_fact(entity, relation) is not None
 
 
 def _draw_nonexistent(graph: Graph, rng: Random) -> Task | None:
@@ -81,11 +75,7 @@ def _draw_nonexistent(graph: Graph, rng: Random) -> Task | None:
     name = _invent_name(graph, rng, kind)
     if name is None or not is_unused_name(graph, name):
         return None
-    candidates = [
-        _phrases_of_kind(graph, one, relation)
-        for one, relation in RELATION_PHRASES
-        if one == kind and "{Y}" not in relation
-    ]
+    candidates = [_phrases_of_kind(graph, one, relation) for one, relation in RELATION_PHRASES if one == kind and "{Y}" not in relation]
     phrases = rng.choice([one for one in candidates if one])
     entity = Entity("", kind, name, name, "")
     question = capitalize_first(rng.choice(phrases.questions).format(X=name_in_sentence(entity)))
@@ -96,9 +86,9 @@ def _phrases_of_kind(graph: Graph, kind: str, relation: str) -> RelationPhrases 
     """Return the phrases for a relation of a kind, or None if no such entity has it or if its answer is easily
     guessed.
     """
-    facts = (fact for entity in graph.of(kind) if (fact := graph.fact(entity, relation)))
+    facts = (fact for entity in graph.entities_of_kind(kind) if (fact := graph.find_fact(entity, relation)))
     first_fact = next(facts, None)
-    return find_phrases(first_fact) if first_fact and graph.commonest(first_fact) <= MAX_GUESS_SHARE else None
+    return find_phrases(first_fact) if first_fact and graph.most_common_share(first_fact) <= MAX_GUESS_SHARE else None
 
 
 def is_unused_name(graph: Graph, name: str) -> bool:
@@ -109,7 +99,7 @@ def is_unused_name(graph: Graph, name: str) -> bool:
 
 def _invent_name(graph: Graph, rng: Random, kind: str) -> str | None:
     """Put together a name of a kind from two existing ones; return None if they do not allow it."""
-    first, second = rng.choice(graph.of(kind)).name, rng.choice(graph.of(kind)).name
+    first, second = rng.choice(graph.entities_of_kind(kind)).name, rng.choice(graph.entities_of_kind(kind)).name
     match kind:
         case "town":
             return rng.choice(TOWN_FORMS).format(first) if " " not in first else None
@@ -118,10 +108,8 @@ def _invent_name(graph: Graph, rng: Random, kind: str) -> str | None:
             return f"{match[1]} {rng.choice(MODEL_NUMBERS)}" if match else None
         case "company":
             stem, suffix = first.partition(" ")[::2]
-            is_stem_used = any(firm.name == stem for firm in graph.of("company"))
-            return (
-                f"{stem} {rng.choice(COMPANY_SUFFIXES)}" if suffix and "&" not in suffix and not is_stem_used else None
-            )
+            is_stem_used = any(firm.name == stem for firm in graph.entities_of_kind("company"))
+            return f"{stem} {rng.choice(COMPANY_SUFFIXES)}" if suffix and "&" not in suffix and not is_stem_used else None
     return _mix_titles(first, second)
 
 

@@ -132,9 +132,9 @@ NOUN_RELATIONS = {"person": "occupation", "product": "type"}
 def draw_obfuscated(graph: Graph, rng: Random) -> Task | None:
     """Draw a question about an entity that is described by facts and never named."""
     kind_name = rng.choice(list(CLAUSE_OPTIONS))
-    if not graph.of(kind_name):
+    if not graph.entities_of_kind(kind_name):
         return None
-    entity = rng.choice(graph.of(kind_name))
+    entity = rng.choice(graph.entities_of_kind(kind_name))
     clauses = _draw_clauses(graph, rng, entity)
     if not _fits_only(graph, entity, clauses):
         return None
@@ -149,7 +149,7 @@ def draw_obfuscated(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_clauses(graph: Graph, rng: Random, entity: Entity) -> list[Clause]:
     """Draw two or three clauses of different relations, in the order of the list; fewer if facts are missing."""
-    options = [(fact, *option[1:]) for option in CLAUSE_OPTIONS[entity.kind] if (fact := graph.fact(entity, option[0]))]
+    options = [(fact, *option[1:]) for option in CLAUSE_OPTIONS[entity.kind] if (fact := graph.find_fact(entity, option[0]))]
     picked = rng.sample(options, min(len(options), rng.randint(2, 3)))
     clauses, used_relations = [], set()
     for fact, words, blur in options:
@@ -170,20 +170,20 @@ def _draw_clause(graph: Graph, rng: Random, fact: Fact, template: str, blur: Blu
 
 def _fits_only(graph: Graph, entity: Entity, clauses: list[Clause]) -> bool:
     """True if all clauses together fit this entity alone, and each fits others too."""
-    noun_fact = graph.fact(entity, NOUN_RELATIONS[entity.kind]) if entity.kind in NOUN_RELATIONS else None
-    group = [other for other in graph.of(entity.kind) if not noun_fact or graph.holds(other, noun_fact)]
+    noun_fact = graph.find_fact(entity, NOUN_RELATIONS[entity.kind]) if entity.kind in NOUN_RELATIONS else None
+    group = [other for other in graph.entities_of_kind(entity.kind) if not noun_fact or graph.is_true_of(other, noun_fact)]
     fitting = [{other.key for other in group if _fits_clause(graph, other, clause)} for clause in clauses]
     return len(fitting) > 1 and set.intersection(*fitting) == {entity.key} and min(map(len, fitting)) > 1
 
 
 def _fits_clause(graph: Graph, entity: Entity, clause: Clause) -> bool:
-    fact = graph.fact(entity, clause.fact.relation)
+    fact = graph.find_fact(entity, clause.fact.relation)
     return fact is not None and clause.fits_fact(fact)
 
 
 def _description_noun(graph: Graph, entity: Entity) -> str:
     """Return the noun of the description: the occupation, the type of product, or the kind."""
-    noun_fact = graph.fact(entity, NOUN_RELATIONS[entity.kind]) if entity.kind in NOUN_RELATIONS else None
+    noun_fact = graph.find_fact(entity, NOUN_RELATIONS[entity.kind]) if entity.kind in NOUN_RELATIONS else None
     return noun_fact.text.lower() if noun_fact else kind_word(entity)
 
 

@@ -7,19 +7,19 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Evidence, Task
-from webemu.rl.tasks.world.graph_tasks import accepted_names, build_task, comparison_value, evidence_of, format_count
+from webemu.rl.tasks.world.graph_tasks import format_count, accepted_names, comparison_value, evidence_of, build_task
 from webemu.rl.tasks.world.groups import (
-    MAX_PAGES_READ,
     MAX_TABLE_ROWS,
     MAX_TOWNS_ON_RIVER_PAGE,
-    draw_maker,
-    list_populations,
-    list_river_towns,
-    river_towns_evidence,
+    MAX_PAGES_READ,
     table_row_evidence,
+    draw_maker,
+    river_towns_evidence,
+    list_river_towns,
+    list_populations,
 )
 from webemu.rl.tasks.world.walks import describe_by_other
-from webemu.rl.tasks.world.words import capitalize_first, name_in_sentence
+from webemu.rl.tasks.world.words import name_in_sentence, capitalize_first
 
 INTERSECTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("town", "in_region", "on_river", "Which town in {A} stands on {B}?"),
@@ -52,23 +52,21 @@ def draw_intersection(graph: Graph, rng: Random) -> Task | None:
     if rng.random() < 0.25:
         return _draw_winner(graph, rng)
     kind, first, second, words = rng.choice(INTERSECTIONS)
-    if not graph.of(kind):
+    if not graph.entities_of_kind(kind):
         return None
-    entity = rng.choice(graph.of(kind))
-    facts = [fact for relation in (first, second) if (fact := graph.fact(entity, relation))]
+    entity = rng.choice(graph.entities_of_kind(kind))
+    facts = [fact for relation in (first, second) if (fact := graph.find_fact(entity, relation))]
     if len(facts) < 2 or not _hold_only_together(graph, entity, facts):
         return None
     lead = describe_by_other(graph, rng, facts[1].target) if facts[1].target and rng.random() < 0.4 else None
     second_object = lead[0].text if lead else _object_in_sentence(facts[1])
     question = words.format(A=_object_in_sentence(facts[0]), B=second_object, a=facts[0].text.lower())
-    return build_task(
-        "intersection", question, accepted_names(entity), ((lead[1],) if lead else ()) + tuple(facts), "name"
-    )
+    return build_task("intersection", question, accepted_names(entity), ((lead[1],) if lead else ()) + tuple(facts), "name")
 
 
 def _hold_only_together(graph: Graph, entity: Entity, facts: Sequence[Fact]) -> bool:
     """True if each fact holds for others too, and all together for this entity alone."""
-    keys_by_fact = [{other.key for other in graph.of(entity.kind) if graph.holds(other, fact)} for fact in facts]
+    keys_by_fact = [{other.key for other in graph.entities_of_kind(entity.kind) if graph.is_true_of(other, fact)} for fact in facts]
     return all(len(keys) > 1 for keys in keys_by_fact) and set.intersection(*keys_by_fact) == {entity.key}
 
 
@@ -79,16 +77,13 @@ def _object_in_sentence(fact: Fact) -> str:
 
 def _draw_winner(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the winner of a prize about which another fact is known; the year is left open."""
-    prize = rng.choice(graph.of("prize"))
-    winner_facts = [fact for fact in graph.about(prize) if fact.base == "winner"]
+    prize = rng.choice(graph.entities_of_kind("prize"))
+    winner_facts = [fact for fact in graph.facts_about(prize) if fact.base_relation == "winner"]
     fact = rng.choice(winner_facts)
     assert fact.target
     relation, words = rng.choice(WINNER_RELATIONS)
-    second_fact = graph.fact(fact.target, relation)
-    if (
-        second_fact is None
-        or sum(graph.holds(winner_fact.target, second_fact) for winner_fact in winner_facts if winner_fact.target) > 1
-    ):
+    second_fact = graph.find_fact(fact.target, relation)
+    if second_fact is None or sum(graph.is_true_of(winner_fact.target, second_fact) for winner_fact in winner_facts if winner_fact.target) > 1:
         return None
     question = f"Which winner of {name_in_sentence(prize)} in the years {winner_facts[0].year} to {winner_facts[-1].year} {words} {_object_in_sentence(second_fact)}?"
     return build_task("intersection", question, accepted_names(fact.target), (fact, second_fact), "title")
@@ -111,21 +106,19 @@ def _build_counting_task(question: str, count: int, statements: Iterable[Fact | 
 
 def _draw_years_above(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the number of years in which a festival had more visitors than a limit."""
-    festival = rng.choice(graph.of("festival"))
-    years = [fact for fact in graph.about(festival) if fact.base == "visitors"]
+    festival = rng.choice(graph.entities_of_kind("festival"))
+    years = [fact for fact in graph.facts_about(festival) if fact.base_relation == "visitors"]
     count = rng.randint(1, len(years) - 1)
     limit = find_round_limit(sorted(map(comparison_value, years), reverse=True), count)
     if limit is None:
         return None
-    question = (
-        f"in how many of the years 2018 to 2024 did {name_in_sentence(festival)} have more than {limit:,} visitors?"
-    )
+    question = f"in how many of the years 2018 to 2024 did {name_in_sentence(festival)} have more than {limit:,} visitors?"
     return _build_counting_task(question, count, [fact for fact in years if comparison_value(fact) > limit])
 
 
 def _draw_towns_above(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the number of towns in a region with more inhabitants than a limit."""
-    region = rng.choice(graph.of("region"))
+    region = rng.choice(graph.entities_of_kind("region"))
     towns = list_populations(graph, region)
     if not 4 <= len(towns) <= MAX_TABLE_ROWS:
         return None
@@ -139,19 +132,13 @@ def _draw_towns_above(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_on_river(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the number of towns on a river: all of them, or those with more inhabitants than a limit."""
-    river = rng.choice(graph.of("river"))
+    river = rng.choice(graph.entities_of_kind("river"))
     towns = list_river_towns(graph, river)
     if not 1 <= len(towns) <= MAX_TOWNS_ON_RIVER_PAGE:
         return None
     if len(towns) > MAX_PAGES_READ or rng.random() < 0.3:
-        return _build_counting_task(
-            f"how many towns stand on {name_in_sentence(river)}?", len(towns), [river_towns_evidence(graph, river)]
-        )
-    facts = sorted(
-        (population for town in towns if (population := graph.fact(town, "population"))),
-        key=comparison_value,
-        reverse=True,
-    )
+        return _build_counting_task(f"how many towns stand on {name_in_sentence(river)}?", len(towns), [river_towns_evidence(graph, river)])
+    facts = sorted((population for town in towns if (population := graph.find_fact(town, "population"))), key=comparison_value, reverse=True)
     count = rng.randint(1, len(facts))
     limit = find_round_limit([*map(comparison_value, facts), 0], count)
     if limit is None:
@@ -176,16 +163,12 @@ def _draw_made(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_winners_of(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the number of winners of some years that came from one publisher or studio."""
-    prize = rng.choice(graph.of("prize"))
-    winner_facts = [fact for fact in graph.about(prize) if fact.base == "winner"]
+    prize = rng.choice(graph.entities_of_kind("prize"))
+    winner_facts = [fact for fact in graph.facts_about(prize) if fact.base_relation == "winner"]
     span = rng.randint(3, 5)
     start = rng.randrange(len(winner_facts) - span + 1)
     winners = winner_facts[start : start + span]
-    houses = [
-        house_fact
-        for fact in winners
-        if fact.target and (house_fact := graph.fact(fact.target, _house_relation(fact.target)))
-    ]
+    houses = [house_fact for fact in winners if fact.target and (house_fact := graph.find_fact(fact.target, _house_relation(fact.target)))]
     house = rng.choice(houses).text
     count = sum(fact.text == house for fact in houses)
     if count < rng.choice(MIN_COUNTS):

@@ -35,7 +35,7 @@ def draw_bridge(graph: Graph, rng: Random) -> Task | None:
     """
     hops = rng.choice(HOPS)
     for _ in range(MAX_TRIES):
-        start = rng.choice(graph.of(rng.choice(START_KINDS)))
+        start = rng.choice(graph.entities_of_kind(rng.choice(START_KINDS)))
         if facts := draw_chain(graph, rng, start, hops):
             return build_chain_task("bridge", rng, Phrase(name_in_sentence(start)), facts)
     return None
@@ -51,14 +51,14 @@ def draw_chain(
     facts: list[Fact] = []
     visited_keys, entity = {start.key}, start
     for hop in range(1, hops + 1):
-        candidates = [fact for fact in graph.about(entity) if _can_continue(graph, fact, visited_keys, hop == hops)]
+        candidates = [fact for fact in graph.facts_about(entity) if _can_continue(graph, fact, visited_keys, hop == hops)]
         if hop == 1:
-            candidates = [fact for fact in candidates if fact.base not in excluded]
+            candidates = [fact for fact in candidates if fact.base_relation not in excluded]
         if not candidates:
             return None
         # First the relation, then one fact of it, so that long series are not preferred.
-        relation = rng.choice(list(dict.fromkeys(fact.base for fact in candidates)))
-        fact = rng.choice([fact for fact in candidates if fact.base == relation])
+        relation = rng.choice(list(dict.fromkeys(fact.base_relation for fact in candidates)))
+        fact = rng.choice([fact for fact in candidates if fact.base_relation == relation])
         facts.append(fact)
         if fact.target:
             entity = fact.target
@@ -107,7 +107,7 @@ def _build_chain_question(rng: Random, start: Phrase, facts: list[Fact], may_spl
 
 def describe_by_other(graph: Graph, rng: Random, entity: Entity) -> tuple[Phrase, Fact] | None:
     """Describe an entity by another one that leads to it; return the phrase and the fact that links them, or None."""
-    informative = [fact for fact in graph.naming(entity) if is_informative(graph, fact)]
+    informative = [fact for fact in graph.facts_naming(entity) if is_informative(graph, fact)]
     usable = [fact for fact in informative if (phrases := find_phrases(fact)) and phrases.noun_phrases]
     if not usable:
         return None

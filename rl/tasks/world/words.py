@@ -269,7 +269,7 @@ def find_phrases(fact: Fact) -> RelationPhrases | None:
     """Return the phrases for a fact, or None if there are none or if only an old page states the fact."""
     if fact.as_of:
         return None
-    phrases = RELATION_PHRASES.get((fact.subject.kind, f"{fact.base}_{{Y}}" if fact.year else fact.relation))
+    phrases = RELATION_PHRASES.get((fact.subject.kind, f"{fact.base_relation}_{{Y}}" if fact.year else fact.relation))
     if phrases is None or not fact.year:
         return phrases
     slots = {"X": "{X}", "Y": fact.year, "K": kind_word(fact.target) if fact.target else ""}
@@ -286,7 +286,7 @@ def kind_word(entity: Entity) -> str:
 
 def name_in_sentence(entity: Entity) -> str:
     """Return the entity's name as it stands in a sentence; the bracket of its title becomes words."""
-    name, bracket = entity.name, entity.bracket
+    name, bracket = entity.name, entity.disambiguator
     match entity.kind:
         case "town":
             return f"{name} in {bracket}" if bracket else name
