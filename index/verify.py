@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from webemu.emulator.errors import EmulatorError
@@ -30,9 +31,7 @@ def verify_snapshot(collection: Path, snapshot: str, on_fault: Callable[[str], N
         on_fault(str(error))
         return {}
     pages = SnapshotPageStore(folder, collection, manifest)
-    views = sum(
-        1 for doc in range(manifest.pages) if _can_read(lambda doc=doc: pages.text(doc), f"view {doc}", on_fault)
-    )  # type: ignore[misc]
+    views = sum(_can_read(partial(pages.text, doc), f"view {doc}", on_fault) for doc in range(manifest.pages))
     records = sum(_check_records(collection, manifest, on_fault))
     captures, payloads = 0, 0
     for url in pages.iter_urls():
@@ -61,6 +60,11 @@ def _find_damage(collection: Path, folder: Path, manifest: Manifest) -> Iterator
             yield f"{path} is not the file that was ingested"
 
 
+def _read_url(blobs: Blobs, number: int) -> str:
+    """Return the URL of a result record."""
+    return read_hit(blobs[number], number, 0.0, ()).url
+
+
 def _can_read(read: Callable[[], object], name: str, on_fault: Callable[[str], None]) -> bool:
     """Call `read`; return True if it succeeds, else report the error under this name."""
     try:
@@ -79,6 +83,4 @@ def _check_records(collection: Path, manifest: Manifest, on_fault: Callable[[str
         if len(blobs) != shard.documents:
             on_fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")
         for number in range(len(blobs)):
-            yield _can_read(
-                lambda n=number, b=blobs: read_hit(b[n], n, 0.0, ()).url, f"record {number} of {name}", on_fault
-            )  # type: ignore[misc]
+            yield _can_read(partial(_read_url, blobs, number), f"record {number} of {name}", on_fault)

@@ -21,7 +21,7 @@ from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.cached_client import CachedClient, PageText
 from webemu.rl.tasks.filters.answerable import find_rank, rank_pages, recall_at_cutoffs
 from webemu.rl.tasks.phrases import content_words, find_names
-from webemu.rl.tasks.question_fields import UserQuestion, FieldNames, parse_question_row
+from webemu.rl.tasks.question_fields import FieldNames, UserQuestion, parse_question_row
 from webemu.rl.verify import normalise
 
 RESULTS_READ = 10
@@ -117,7 +117,9 @@ def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
     yield from rows
 
 
-async def audit(user_questions: Sequence[UserQuestion], web: CachedClient, on_progress: Callable[[int], object] = lambda _: None) -> list[AuditRow]:
+async def audit(
+    user_questions: Sequence[UserQuestion], web: CachedClient, on_progress: Callable[[int], object] = lambda _: None
+) -> list[AuditRow]:
     """Return the audit of each question, in order.
 
     `on_progress` is called with the number of questions done since its last call.
@@ -131,7 +133,9 @@ async def audit(user_questions: Sequence[UserQuestion], web: CachedClient, on_pr
 
 async def _audit_one(user_question: UserQuestion, web: CachedClient) -> AuditRow:
     """Return the audit of one question."""
-    gold = [await _find_by_url(url, web) for url in user_question.urls] + [await _find_by_title(title, web) for title in user_question.titles]
+    gold = [await _find_by_url(url, web) for url in user_question.urls] + [
+        await _find_by_title(title, web) for title in user_question.titles
+    ]
     present_urls = [page.url for page in gold if page.state != "missing"]
     question_ranks, best_ranks = await rank_pages(user_question.question, present_urls, web)
     positions = {url: position for position, url in enumerate(present_urls)}
@@ -145,11 +149,19 @@ async def _audit_one(user_question: UserQuestion, web: CachedClient) -> AuditRow
     in_gold = await _is_in_gold(gold, answers, web) if gold and answers else None
     in_results = await _find_in_results(user_question.question, answers, web) if answers else None
     return AuditRow(
-        user_question.id, user_question.question, user_question.answers, tuple(gold), in_gold, in_results, _classify(gold, answers, in_gold, in_results)
+        user_question.id,
+        user_question.question,
+        user_question.answers,
+        tuple(gold),
+        in_gold,
+        in_results,
+        _classify(gold, answers, in_gold, in_results),
     )
 
 
-def _classify(gold: Sequence[GoldPage], answers: Sequence[str], in_gold: bool | None, in_results: int | None) -> QuestionStatus:
+def _classify(
+    gold: Sequence[GoldPage], answers: Sequence[str], in_gold: bool | None, in_results: int | None
+) -> QuestionStatus:
     """Return the result for a question from the states of its gold pages and the places where an answer was found."""
     is_gold_missing = any(page.state == "missing" for page in gold)
     # in_gold is None if there is no answer to look for; then the page itself must do.
@@ -246,18 +258,29 @@ def summarize(rows: Sequence[AuditRow]) -> Iterator[tuple[str, str]]:
     for cutoff in (1, 5, RESULTS_READ):
         count = sum(rank is not None and rank <= cutoff for rank in result_ranks)
         if result_ranks:
-            yield f"answer in top {cutoff}", _format_share(count, len(result_ranks), "questions with an answer to look for")
+            yield (
+                f"answer in top {cutoff}",
+                _format_share(count, len(result_ranks), "questions with an answer to look for"),
+            )
     if not gold:
         return
     gold_checks = [row.in_gold for row in rows if row.in_gold is not None]
     if gold_checks:
-        yield "answer on gold page", _format_share(sum(gold_checks), len(gold_checks), "questions with gold pages and an answer to look for")
+        yield (
+            "answer on gold page",
+            _format_share(sum(gold_checks), len(gold_checks), "questions with gold pages and an answer to look for"),
+        )
     for state in get_args(GoldState):
         yield f"gold {state}", _format_share(sum(page.state == state for page in gold), len(gold), "gold pages")
     for name, page_ranks in (("question", [page.rank for page in gold]), ("script", [page.best for page in gold])):
-        yield f"recall by {name}", "  ".join(f"@{cutoff} {share:.3f}" for cutoff, share in recall_at_cutoffs(page_ranks).items())
+        yield (
+            f"recall by {name}",
+            "  ".join(f"@{cutoff} {share:.3f}" for cutoff, share in recall_at_cutoffs(page_ranks).items()),
+        )
     # Pages known by title alone have no domain; they are counted below.
-    missing_domains = Counter(urls.split_domain(urls.host_of(page.url))[0] for page in gold if page.state == "missing" and page.url)
+    missing_domains = Counter(
+        urls.split_domain(urls.host_of(page.url))[0] for page in gold if page.state == "missing" and page.url
+    )
     for domain, count in missing_domains.most_common(MAX_DOMAINS_LISTED):
         yield "missing of", f"{domain}: {count:,}"
     if titles := sum(page.state == "missing" and not page.url for page in gold):

@@ -16,10 +16,10 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
 from webemu.rl.outputs import check_writable
 from webemu.rl.serving import run_server
-from webemu.rl.tasks.audit import AuditRow, to_json_line, audit, summarize, list_urls_to_crawl, read_questions
+from webemu.rl.tasks.audit import AuditRow, audit, list_urls_to_crawl, read_questions, summarize, to_json_line
 from webemu.rl.tasks.cached_client import CachedClient
 from webemu.rl.tasks.options import CollectionOption, QuietOption, RootOption, ServerOption, convert_errors
-from webemu.rl.tasks.question_fields import UserQuestion, FieldNames
+from webemu.rl.tasks.question_fields import FieldNames, UserQuestion
 
 
 def audit_questions(
@@ -76,6 +76,8 @@ def audit_questions(
 
 async def _run_audit(user_questions: Sequence[UserQuestion], address: str, quiet: bool) -> list[AuditRow]:
     """Audit the questions against a server, with a progress bar."""
-    with tqdm(total=len(user_questions), unit="question", desc="auditing", disable=quiet, file=sys.stderr, leave=False) as bar:
+    with tqdm(
+        total=len(user_questions), unit="question", desc="auditing", disable=quiet, file=sys.stderr, leave=False
+    ) as bar:
         async with CachedClient(address) as web:
             return await audit(user_questions, web, bar.update)

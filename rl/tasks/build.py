@@ -83,7 +83,11 @@ def build(
     """
     result, duplicate_filter = BuildResult(), DuplicateFilter()
     open_streams = dict(streams)
-    while len(result.kept_tasks) < count and sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values()) < MAX_DRAWS_PER_TASK * count:
+    while (
+        len(result.kept_tasks) < count
+        and sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values())
+        < MAX_DRAWS_PER_TASK * count
+    ):
         batch = list(islice(_take_turns(open_streams, _choose_recipes(open_streams, result, count)), BATCH_SIZE))
         if not batch:
             break
@@ -114,7 +118,9 @@ def _take_turns(streams: dict[str, Iterator[Task]], names: list[str]) -> Iterato
 
 def make_task_id(task: Task) -> str:
     """Return an id made of the recipe's name and a hash of question, answers and evidence."""
-    content = "\n".join([task.question, *task.answers, *(f"{one.url} {one.quote} {one.value}" for one in task.evidence)])
+    content = "\n".join(
+        [task.question, *task.answers, *(f"{one.url} {one.quote} {one.value}" for one in task.evidence)]
+    )
     return f"{task.recipe}-{blake2b(content.encode(), digest_size=6).hexdigest()}"
 
 

@@ -101,14 +101,21 @@ def build_tasks(
       webemu tasks build --collection invented --recipes world --graph web/graph.jsonl --out tasks.jsonl
       webemu tasks build --from mine.jsonl --collection mine --out filtered.jsonl
     """
-    granularity, weights, pass_rate_band = _parse_granularity(split_by), _parse_numbers(shares, len(SPLIT_NAMES), "--split"), _parse_band(band)
+    granularity, weights, pass_rate_band = (
+        _parse_granularity(split_by),
+        _parse_numbers(shares, len(SPLIT_NAMES), "--split"),
+        _parse_band(band),
+    )
     if from_file and recipes:
         raise BadRequest(
             "--from takes the tasks of a file, --recipes makes new ones", action="leave out one of the two"
         )
     config = configured({"root": root, "collection": collection})
     settings = dict(map(_parse_setting, setting or ()))
-    benchmark_index, pass_rates_by_task = load_benchmarks(against) if against else None, read_pass_rates(results) if results else None
+    benchmark_index, pass_rates_by_task = (
+        load_benchmarks(against) if against else None,
+        read_pass_rates(results) if results else None,
+    )
     recipe_endpoint, started_at = _make_endpoint(base_url, model, api_key_env), time.monotonic()
     with convert_errors():
         check_writable(out, keep_rejected)
@@ -116,10 +123,16 @@ def build_tasks(
         find_collection(config)
     with (
         convert_errors(),
-        _open_streams(recipes, from_file, config, graph, recipe_endpoint, seed) as (streams, skip_counts, default_count),
+        _open_streams(recipes, from_file, config, graph, recipe_endpoint, seed) as (
+            streams,
+            skip_counts,
+            default_count,
+        ),
         run_server(server, root, config.collection) as address,
         asyncio.Runner() as runner,
-        tqdm(total=count or default_count, unit="task", desc="building", disable=quiet, file=sys.stderr, leave=False) as bar,
+        tqdm(
+            total=count or default_count, unit="task", desc="building", disable=quiet, file=sys.stderr, leave=False
+        ) as bar,
     ):
         if server and from_file is None:
             _check_snapshot(server, config)
@@ -137,7 +150,13 @@ def build_tasks(
             seed=seed,
         )
         try:
-            build_result = build(streams, count or default_count, context, runner, on_progress=lambda partial_result: _update_bar(bar, partial_result))
+            build_result = build(
+                streams,
+                count or default_count,
+                context,
+                runner,
+                on_progress=lambda partial_result: _update_bar(bar, partial_result),
+            )
         finally:
             runner.run(_close_context(context))
         skip_lines = list(tables.format_skipped(skip_counts))
@@ -145,7 +164,12 @@ def build_tasks(
     save(out, split_result.tasks)
     if keep_rejected:
         save(keep_rejected, build_result.rejected_tasks)
-    _print_result(build_result, [*skip_lines, *tables.format_splits(split_result, granularity)], out, time.monotonic() - started_at)
+    _print_result(
+        build_result,
+        [*skip_lines, *tables.format_splits(split_result, granularity)],
+        out,
+        time.monotonic() - started_at,
+    )
     if len(build_result.kept_tasks) < (count or (0 if from_file else default_count)):
         typer.echo(f"warning    {count or default_count:,} were requested; no more tasks pass the filters")
 

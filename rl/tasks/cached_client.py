@@ -55,7 +55,9 @@ class CachedClient:
         one.
         """
         policies: dict[str, Mapping[str, Any]] = {PLAIN_SETTING: {}, **(settings or {})}
-        self._clients = {name: AsyncClient(server, session=_encode_session(policy)) for name, policy in policies.items()}
+        self._clients = {
+            name: AsyncClient(server, session=_encode_session(policy)) for name, policy in policies.items()
+        }
         self._answers: OrderedDict[tuple[str, ...], asyncio.Future[Any]] = OrderedDict()
         self._semaphore = asyncio.Semaphore(MAX_CONCURRENCY)
 

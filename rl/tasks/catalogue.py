@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webemu.emulator.errors import BadRequest
 from webemu.rl.tasks.model import MODEL
-from webemu.rl.tasks.recipe import SourceKind, Recipe
+from webemu.rl.tasks.recipe import Recipe, SourceKind
 from webemu.rl.tasks.recipes import CRAWL
 from webemu.rl.tasks.reports import REPORTS
 from webemu.rl.tasks.world import WORLD
@@ -44,7 +44,9 @@ def choose_recipes(selection: str, available: frozenset[SourceKind]) -> tuple[Re
         # A family gives what it can; a recipe by name gives itself or the error.
         usable = [recipe for recipe in candidates if recipe.needs in available]
         if not usable:
-            raise BadRequest(f"recipe {word!r} lacks its source", action=f"add {MISSING_SOURCE_OPTIONS[candidates[0].needs]}")
+            raise BadRequest(
+                f"recipe {word!r} lacks its source", action=f"add {MISSING_SOURCE_OPTIONS[candidates[0].needs]}"
+            )
         selected |= {recipe.name: recipe for recipe in usable}
     if not selected:
         raise BadRequest("no recipe was named", action="name some: --recipes crawl; `--list` shows all")

@@ -72,7 +72,9 @@ def checkable_values(quote: str) -> Iterator[str]:
     """
     # A number of one or two digits is on too many pages to be checked.
     figures = [match[0] for match in _FIGURE.finditer(quote) if sum(map(str.isdigit, match[0])) > 2]
-    name_candidates = (one for one in longform.find_names(quote) if not (quote.startswith(one) and re.search(r"\b(?:of|the)\b", one)))
+    name_candidates = (
+        one for one in longform.find_names(quote) if not (quote.startswith(one) and re.search(r"\b(?:of|the)\b", one))
+    )
     names = [one for one in name_candidates if one in quote and not _WEEKDAY.fullmatch(one)]
     yield from (match[0] for match in DATE.finditer(quote))
     yield from (match[0] for match in _QUANTITY.finditer(quote))
@@ -110,4 +112,6 @@ def is_reachable(task: Task, texts: Mapping[str, str]) -> bool:
 def _is_new(value: str, quote: str, seen_values: set[str]) -> bool:
     """True if the value repeats nothing in `seen_values` and the quote states it by the rules of `webemu.rl.longform`."""
     normalised = normalise(value)
-    return not any(contains_phrase(one, normalised) for one in seen_values) and longform.states_claim(normalise(quote), Evidence("", quote, value))
+    return not any(contains_phrase(one, normalised) for one in seen_values) and longform.states_claim(
+        normalise(quote), Evidence("", quote, value)
+    )

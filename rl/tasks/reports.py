@@ -1,7 +1,7 @@
 """Long-form tasks made without a model: the claims of a page, or of a page and pages that it links to, are the answer.
 
-The question names the subject and its aspects, never the claims, and asks for a report with citations. `webemu.rl.longform`
-scores it.
+The question names the subject and its aspects, never the claims, and asks for a report with citations.
+`webemu.rl.longform` scores it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def generate_linked_reports(sources: Sources, seed: int) -> Iterator[Task]:
 
 def build_question(outlines: Sequence[tuple[str, str, Iterable[str]]]) -> str:
     """Return the question for subjects given as (subject, host, aspects)."""
-    subjects = [f"“{subject}” as described on {host}{_describe_aspects(aspects)}" for subject, host, aspects in outlines]
+    subjects = [
+        f"“{subject}” as described on {host}{_describe_aspects(aspects)}" for subject, host, aspects in outlines
+    ]
     return f"Write a report on {'; on '.join(subjects)}. {INSTRUCTIONS}"
 
 
@@ -101,11 +103,17 @@ def _choose_claims(page_claims: list[Claim], seed: str) -> list[Claim]:
     random.Random(seed).shuffle(aspects)
     selected: list[Claim] = []
     for aspect in aspects[:MAX_ASPECTS]:
-        selected += by_aspect[aspect][:MAX_CLAIMS_PER_ASPECT] if len(selected) + min(MAX_CLAIMS_PER_ASPECT, len(by_aspect[aspect])) <= MAX_CLAIMS else []
+        selected += (
+            by_aspect[aspect][:MAX_CLAIMS_PER_ASPECT]
+            if len(selected) + min(MAX_CLAIMS_PER_ASPECT, len(by_aspect[aspect])) <= MAX_CLAIMS
+            else []
+        )
     return sorted(selected, key=page_claims.index)
 
 
-def _read_linked_pages(crawl: Crawl, first_page: PageClaims, recipe_name: str, seed: int, use_counts: Counter[str]) -> list[PageClaims]:
+def _read_linked_pages(
+    crawl: Crawl, first_page: PageClaims, recipe_name: str, seed: int, use_counts: Counter[str]
+) -> list[PageClaims]:
     """Return pages that the first one links to, with their claims, under names that differ. May be empty."""
     # Links of one or two characters are page numbers and footnotes.
     target_urls = dict.fromkeys(url for url, anchor in crawl.list_links(first_page[0]) if len(anchor) > 2)
@@ -125,24 +133,36 @@ def _read_linked_pages(crawl: Crawl, first_page: PageClaims, recipe_name: str, s
 
 def _yield_task(crawl: Crawl, recipe_name: str, report_pages: list[PageClaims]) -> Iterator[Task]:
     """Yield the task about these pages; if there is none, count the reason."""
-    page_claims = [(page, claim) for page, _, claims in report_pages for claim in claims[: MAX_CLAIMS // len(report_pages)]]
-    question_text = build_question([(subject, page.host, (claim.aspect for claim in claims)) for page, subject, claims in report_pages])
+    page_claims = [
+        (page, claim) for page, _, claims in report_pages for claim in claims[: MAX_CLAIMS // len(report_pages)]
+    ]
+    question_text = build_question(
+        [(subject, page.host, (claim.aspect for claim in claims)) for page, subject, claims in report_pages]
+    )
     evidence = tuple(Evidence(page.url, claim.quote, claim.value, page.digest) for page, claim in page_claims)
-    task = build_checked_task(recipe_name, question_text, evidence, {page.url: page.text for page, _, _ in report_pages})
+    task = build_checked_task(
+        recipe_name, question_text, evidence, {page.url: page.text for page, _, _ in report_pages}
+    )
     if isinstance(task, Task):
         yield task
     else:
         crawl.skip_counts[recipe_name, task] += 1
 
 
-def build_checked_task(recipe_name: str, question_text: str, evidence: tuple[Evidence, ...], texts: Mapping[str, str]) -> Task | str:
+def build_checked_task(
+    recipe_name: str, question_text: str, evidence: tuple[Evidence, ...], texts: Mapping[str, str]
+) -> Task | str:
     """Return a task whose claims are not given away by the question, each value once; or the reason why there is none.
 
     There is none if too few claims remain, or if the hidden report would not earn the full reward.
     """
     normalised_question = normalise(question_text)
     # Reversed, so that the first quote of each value wins.
-    first_by_value = {normalise(one.value): one for one in reversed(evidence) if not contains_phrase(normalised_question, normalise(one.value))}
+    first_by_value = {
+        normalise(one.value): one
+        for one in reversed(evidence)
+        if not contains_phrase(normalised_question, normalise(one.value))
+    }
     selected = tuple(one for one in evidence if first_by_value.get(normalise(one.value)) is one)
     report, urls = write_report(selected)
     # The hidden report is the accepted answer: it shows what the full reward takes.
@@ -154,6 +174,8 @@ def build_checked_task(recipe_name: str, question_text: str, evidence: tuple[Evi
 
 REPORTS = (
     Recipe("report", "crawl", generate_page_reports, "a page is the hidden report; its sentences are the claims"),
-    Recipe("report-linked", "crawl", generate_linked_reports, "a page and pages that it links to are the hidden report"),
+    Recipe(
+        "report-linked", "crawl", generate_linked_reports, "a page and pages that it links to are the hidden report"
+    ),
 )
 """Recipes of the family `reports`."""

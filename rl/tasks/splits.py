@@ -44,7 +44,9 @@ def split_tasks(tasks: Sequence[Task], shares: Sequence[float], seed: int, by: G
     result = split_tasks(tasks, (0.8, 0.1, 0.1), seed=0)
     """
     # Equal sizes are ordered by a hash of seed and name, so that a seed gives other splits.
-    groups = sorted(find_components(tasks, by).items(), key=lambda component: (-len(component[1]), _random_key(component[0], seed)))
+    groups = sorted(
+        find_components(tasks, by).items(), key=lambda component: (-len(component[1]), _random_key(component[0], seed))
+    )
     targets = {name: share / sum(shares) * len(tasks) for name, share in zip(SPLIT_NAMES, shares, strict=True)}
     assigned: Counter[str] = Counter()
     split_by_position: dict[int, str] = {}
@@ -68,7 +70,10 @@ def find_components(tasks: Sequence[Task], by: Granularity = "domain") -> dict[s
     positions_by_root: defaultdict[str, list[int]] = defaultdict(list)
     for position, names in enumerate(keys_by_task):
         positions_by_root[sets.find_root(names[0])].append(position)
-    return {min(name for position in positions for name in keys_by_task[position]): positions for positions in positions_by_root.values()}
+    return {
+        min(name for position in positions for name in keys_by_task[position]): positions
+        for positions in positions_by_root.values()
+    }
 
 
 def _evidence_keys(task: Task, by: Granularity) -> list[str]:

@@ -108,7 +108,9 @@ def _take_new(urls: Iterable[str], taken_urls: set[str], count: int) -> list[str
 
 def _search_results(questions: Sequence[str], world: World) -> Iterator[str]:
     """Yield the first result of each question, then the second of each, and so on."""
-    results_by_question = [[hit.url for hit in world.search(Query(question, size=RESULTS_PER_QUESTION)).hits] for question in questions]
+    results_by_question = [
+        [hit.url for hit in world.search(Query(question, size=RESULTS_PER_QUESTION)).hits] for question in questions
+    ]
     return (url for row in zip_longest(*results_by_question) for url in row if url)
 
 
@@ -148,7 +150,16 @@ def _ingest(target: Path) -> None:
     """Build the collection with `webemu ingest` in a process of its own. Raises EmulatorError if that fails."""
     location_options = ["--root", str(target.parent), "--collection", target.name]
     # The public command, in a process of its own: the subset is built like any other collection.
-    command = [sys.executable, "-P", "-m", "webemu.emulator.cli", "ingest", str(target / WARC_NAME), *location_options, "-q"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "webemu.emulator.cli",
+        "ingest",
+        str(target / WARC_NAME),
+        *location_options,
+        "-q",
+    ]
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode:
         raise EmulatorError(

@@ -49,7 +49,14 @@ def make_subset(
         raise BadRequest(
             "there is no gold URL to copy", action="give --urls FILE, or --tasks FILE of tasks with evidence"
         )
-    report = write_subset(find_collection(source), target.collection_folder, gold_urls, [task.question for task in loaded_tasks], distractors, seed)
+    report = write_subset(
+        find_collection(source),
+        target.collection_folder,
+        gold_urls,
+        [task.question for task in loaded_tasks],
+        distractors,
+        seed,
+    )
     if missing_to:
         missing_to.write_text("".join(f"{url}\n" for url in report.missing_urls), encoding="utf-8")
     typer.echo(f"gold        {len(report.gold_urls):,} URLs, {len(report.missing_urls):,} missing")

@@ -22,7 +22,9 @@ def format_outcome(result: BuildResult) -> Iterator[str]:
     for name, recipe_counts in result.counts_by_recipe.items():
         yield f"{name:<{width}}  {recipe_counts.drawn_count:>6,}  {recipe_counts.kept_count:>6,}  {_format_counts(recipe_counts.rejections)}".rstrip()
     drawn_total = sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values())
-    all_rejections = sum((recipe_counts.rejections for recipe_counts in result.counts_by_recipe.values()), Counter[str]())
+    all_rejections = sum(
+        (recipe_counts.rejections for recipe_counts in result.counts_by_recipe.values()), Counter[str]()
+    )
     if len(result.counts_by_recipe) > 1:
         yield f"{'all':<{width}}  {drawn_total:>6,}  {len(result.kept_tasks):>6,}  {_format_counts(all_rejections)}".rstrip()
     undecided_counts = Counter(
@@ -40,7 +42,9 @@ def format_recall(result: BuildResult) -> Iterator[str]:
     script.
     """
     for (setting, searcher), shares in result.compute_recall().items():
-        yield f"recall     {setting}, {searcher}: " + "  ".join(f"@{cutoff} {share:.3f}" for cutoff, share in shares.items())
+        yield f"recall     {setting}, {searcher}: " + "  ".join(
+            f"@{cutoff} {share:.3f}" for cutoff, share in shares.items()
+        )
 
 
 def format_skipped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
@@ -56,7 +60,11 @@ def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
     """
     if not split_result.tasks:
         return
-    parts = (f"{name} {split_result.task_counts[name]:,} of {split_result.component_counts.get(name, 0):,}" for name in SPLIT_NAMES if split_result.task_counts[name])
+    parts = (
+        f"{name} {split_result.task_counts[name]:,} of {split_result.component_counts.get(name, 0):,}"
+        for name in SPLIT_NAMES
+        if split_result.task_counts[name]
+    )
     sizes = ", ".join(f"{size:,}" for size in split_result.component_sizes[:3])
     yield f"splits     {', '.join(parts)} components by {by}, the largest of {sizes} tasks"
     largest = split_result.component_sizes[0]

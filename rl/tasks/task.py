@@ -133,7 +133,9 @@ def parse_task(row: Mapping[str, Any]) -> Task:
     if hops < 1:
         raise ValueError(f"`hops` must be at least 1, got {hops}")
     if answer_type not in get_args(AnswerType):
-        raise ValueError(f"`answer_type` must be one of {', '.join(filter(None, get_args(AnswerType)))}, got {answer_type!r}")
+        raise ValueError(
+            f"`answer_type` must be one of {', '.join(filter(None, get_args(AnswerType)))}, got {answer_type!r}"
+        )
     return Task(
         id=str(row["id"]),
         question=str(row["question"]),

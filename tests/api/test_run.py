@@ -154,7 +154,9 @@ def test_signals_are_passed_on(number: int) -> None:
     waiting = f"signal.signal({int(number)}, lambda *_: sys.exit(7)); print(0, flush=True); time.sleep(60)"
     command = python("import signal, sys, time", waiting)
     outer = python(
-        "import os, sys", "from webemu.api.proxy.namespace_init import run_and_forward_signals", f"sys.exit(run_and_forward_signals({command}, os.environ))"
+        "import os, sys",
+        "from webemu.api.proxy.namespace_init import run_and_forward_signals",
+        f"sys.exit(run_and_forward_signals({command}, os.environ))",
     )
     with subprocess.Popen(outer, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

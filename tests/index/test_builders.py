@@ -180,7 +180,9 @@ def test_a_changed_builder_gives_another_id_and_builds_anew(built: Path, tmp_pat
     for room in ("index", "emulator"):
         shutil.copytree(HOUSE / room, tmp_path / "webemu" / room, ignore=shutil.ignore_patterns("__pycache__"))
     source = tmp_path / "webemu/index/records.py"
-    source.write_text(source.read_text(encoding="utf-8").replace("PASSAGE_CHARACTERS = 260", "PASSAGE_CHARACTERS = 160"))
+    source.write_text(
+        source.read_text(encoding="utf-8").replace("PASSAGE_CHARACTERS = 260", "PASSAGE_CHARACTERS = 160")
+    )
 
     def build(code: Path) -> str:
         command = [sys.executable, "-m", "webemu.emulator.cli", "snapshots", "build", "--root", str(tmp_path)]

@@ -160,7 +160,7 @@ def test_a_search_is_one_question_once_its_words_are_known(parted: World, here: 
     copied = [hit for hit in first.hits if parted.ranker.duplicates(hit.doc)]
     here.asked.clear()
     assert parted.search(Query("river of the town")) == first
-    assert here.asked == [("ranked", (0, 1, 2))]
+    assert here.asked == [("rank_partition", (0, 1, 2))]
     parted.duplicate_urls(first)
     assert [method for method, _ in here.asked].count("copies_in") == len(copied) < len(first.hits)
 

@@ -16,7 +16,7 @@ from tests.rl.openai_server import openai_server
 from tests.rl.worlds import World
 from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest, EmulatorError
-from webemu.rl.tasks import Evidence, Task, to_json_line, load, save, tables
+from webemu.rl.tasks import Evidence, Task, load, save, tables, to_json_line
 from webemu.rl.tasks.build import MAX_DRAWS_PER_TASK, BuildResult, build, make_task_id, rejecting_filter
 from webemu.rl.tasks.cached_client import CachedClient
 from webemu.rl.tasks.catalogue import FAMILIES, RECIPES, choose_recipes, format_recipes
@@ -37,7 +37,9 @@ async def _even(task: Task, means: FilterContext) -> Verdict:
 EVEN = (Filter("even", _even, "the town's number is even"),)
 
 
-def built(world: World, draws: dict[str, Iterator[Task]], count: int, filters: tuple[Filter, ...] = EVEN) -> BuildResult:
+def built(
+    world: World, draws: dict[str, Iterator[Task]], count: int, filters: tuple[Filter, ...] = EVEN
+) -> BuildResult:
     with asyncio.Runner() as runner:
         web = CachedClient(world.url)
         try:
@@ -100,7 +102,11 @@ def test_no_domain_is_in_two_splits() -> None:
         for name in ("train", "dev", "test")
     ]
     assert not domains[0] & domains[1] | domains[0] & domains[2] | domains[1] & domains[2]
-    assert made == split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1) != split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
+    assert (
+        made
+        == split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=1)
+        != split_tasks([*tasks, bridge], (0.6, 0.2, 0.2), seed=2)
+    )
     assert list(tables.format_splits(made, "domain")) == [
         "splits     train 41 of 3, dev 20 of 2, test 10 of 1 components by domain, the largest of 21, 10, 10 tasks"
     ]
@@ -114,7 +120,9 @@ def test_what_hangs_together() -> None:
 
 
 def test_one_component_for_all_is_told() -> None:
-    shown = list(tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0), "domain"))
+    shown = list(
+        tables.format_splits(split_tasks([of("a", 7 * n, id=str(n)) for n in range(9)], (0.8, 0.1, 0.1), 0), "domain")
+    )
     assert shown[0] == "splits     train 9 of 1 components by domain, the largest of 9 tasks"
     assert "one component holds 9 of 9" in shown[1]
     assert "--split-by page" in shown[2]

@@ -164,7 +164,9 @@ def test_infobox(crawl: Crawl) -> None:
     }
     assert crawl.skip_counts["infobox", "key is a control"] == 3, "Share, Next, Edit"
     assert crawl.skip_counts["infobox", "value no answer"] == 2, "yes, and a whole sentence"
-    told = {reason: count for (_, reason), count in crawl.skip_counts.items() if reason.startswith(("table of", "list of"))}
+    told = {
+        reason: count for (_, reason), count in crawl.skip_counts.items() if reason.startswith(("table of", "list of"))
+    }
     assert told == {
         "table of layout or navigation": 2,  # of presentation; and one never closed, which swallows the list after it
         "list of layout or navigation": 1,

@@ -24,7 +24,7 @@ from webemu.rl.tasks.filters import FILTERS, Filter, FilterContext, Verdict
 from webemu.rl.tasks.filters.duplicates import DuplicateFilter
 from webemu.rl.tasks.filters.unique import find_label
 from webemu.rl.tasks.overlap import load_benchmarks
-from webemu.rl.tasks.phrases import content_words, find_names, build_queries
+from webemu.rl.tasks.phrases import build_queries, content_words, find_names
 
 LEXICON, ATLAS = "https://lexicon.example/wiki", "https://atlas.example"
 DEFINED = "A drumlin is an elongated hill in the shape of an inverted spoon, formed by glacial ice."
@@ -264,7 +264,9 @@ def test_what_a_question_is_made_of() -> None:
 
 def test_difficulty_grows_with_hops_and_depth() -> None:
     def at(hops: int, *found: int | None) -> float:
-        return estimate_difficulty(replace(MAYOR, hops=hops), {"answerable": {"ok": True, "ranks": {"plain": list(found)}}})
+        return estimate_difficulty(
+            replace(MAYOR, hops=hops), {"answerable": {"ok": True, "ranks": {"plain": list(found)}}}
+        )
 
     assert at(1, 1) == 0.0
     assert 0.0 < at(1, 5) < at(1, 1, 50) == at(1, None) == 0.5 < at(3, None) < at(5, None, 1) == 1.0

@@ -16,7 +16,7 @@ from webemu.rl import longform
 from webemu.rl.environment import Episode
 from webemu.rl.rewards import rubric_of
 from webemu.rl.tasks import Task
-from webemu.rl.tasks.claims import find_claims, checkable_values
+from webemu.rl.tasks.claims import checkable_values, find_claims
 from webemu.rl.tasks.crawl import Crawl
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.reports import REPORTS

@@ -3,7 +3,7 @@
 from webemu.rl.tasks.filters.answerable import check_answerable
 from webemu.rl.tasks.filters.closed_book import check_closed_book
 from webemu.rl.tasks.filters.filter import Filter, FilterContext, Verdict
-from webemu.rl.tasks.filters.measured import check_pass_rate, check_overlap
+from webemu.rl.tasks.filters.measured import check_overlap, check_pass_rate
 from webemu.rl.tasks.filters.quote import check_quotes
 from webemu.rl.tasks.filters.unique import check_unique
 from webemu.rl.tasks.filters.wording import check_not_given_away, check_self_contained
@@ -20,4 +20,6 @@ FILTERS = (
     Filter("answerable", check_answerable, "a script reaches every page of the evidence by searching"),
     Filter("closed-book", check_closed_book, "a model without the web gives no right answer"),
 )
-"""Filters that look at one task alone. `duplicate` (`webemu.rl.tasks.build`) follows them and compares it with those kept."""
+"""Filters that look at one task alone. `duplicate` (`webemu.rl.tasks.build`) follows them and compares it with those
+kept.
+"""

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from webemu.emulator import urls
-from webemu.rl.tasks.cached_client import MAX_RESULTS, PLAIN_SETTING, Result, CachedClient
+from webemu.rl.tasks.cached_client import MAX_RESULTS, PLAIN_SETTING, CachedClient, Result
 from webemu.rl.tasks.filters.filter import FilterContext, Verdict, undecided
 from webemu.rl.tasks.filters.quote import collapse_spaces
-from webemu.rl.tasks.phrases import content_words, build_queries
+from webemu.rl.tasks.phrases import build_queries, content_words
 from webemu.rl.tasks.task import Evidence, Task
 
 FIRST_RESULTS = 10
@@ -27,14 +27,18 @@ RECALL_CUTOFFS = (1, 5, 10, MAX_RESULTS)
 async def check_answerable(task: Task, context: FilterContext) -> Verdict:
     """Reject a task if a page of its evidence cannot be reached.
 
-    Observations: `ways`, the way to each page; per setting `rank_pages`, the best over all queries, and `alone`, those for
-    the bare question.
+    Observations: `ways`, the way to each page; per setting `rank_pages`, the best over all queries, and `alone`, those
+    for the bare question.
     """
     if not task.evidence:
         return undecided("no evidence")
     page_urls = list(dict.fromkeys(one.url for one in task.evidence))
-    ranks_by_setting = await asyncio.gather(*(rank_pages(task.question, page_urls, context.web, setting) for setting in context.web.settings))
-    question_ranks, best_ranks = ({name: one[k] for name, one in zip(context.web.settings, ranks_by_setting, strict=True)} for k in (0, 1))
+    ranks_by_setting = await asyncio.gather(
+        *(rank_pages(task.question, page_urls, context.web, setting) for setting in context.web.settings)
+    )
+    question_ranks, best_ranks = (
+        {name: one[k] for name, one in zip(context.web.settings, ranks_by_setting, strict=True)} for k in (0, 1)
+    )
     # Ways are looked for without a policy; the other settings only count for recall.
     ways = await _find_ways(task, dict(zip(page_urls, best_ranks[PLAIN_SETTING], strict=True)), context.web)
     return {"ok": all(ways.values()), "ways": list(ways.values()), "ranks": best_ranks, "alone": question_ranks}
@@ -46,7 +50,9 @@ async def rank_pages(
     """Return two ranks per page: for the bare question, and the best over all queries made from it. None: not found."""
     results = await asyncio.gather(*(web.search(query, setting) for query in build_queries(question)))
     ranks_by_page = [[find_rank(url, hits) for hits in results] for url in pages]
-    return [page_ranks[0] for page_ranks in ranks_by_page], [min((rank for rank in page_ranks if rank), default=None) for page_ranks in ranks_by_page]
+    return [page_ranks[0] for page_ranks in ranks_by_page], [
+        min((rank for rank in page_ranks if rank), default=None) for page_ranks in ranks_by_page
+    ]
 
 
 async def _find_ways(task: Task, best_ranks: Mapping[str, int | None], web: CachedClient) -> dict[str, str]:
@@ -87,7 +93,9 @@ async def _has_twin(task: Task, url: str, web: CachedClient) -> bool:
     if not quotes:
         return False
     result_lists = await asyncio.gather(*(web.search(query) for query in build_queries(task.question)))
-    pages = await asyncio.gather(*map(web.get_page, {hit.url: 0 for hits in result_lists for hit in hits[:FIRST_RESULTS]}))
+    pages = await asyncio.gather(
+        *map(web.get_page, {hit.url: 0 for hits in result_lists for hit in hits[:FIRST_RESULTS]})
+    )
     return any(page is not None and all(quote in collapse_spaces(page.text) for quote in quotes) for page in pages)
 
 
@@ -105,4 +113,7 @@ def _canonical(url: str) -> str:
 
 def recall_at_cutoffs(page_ranks: Sequence[int | None]) -> dict[int, float]:
     """Return the share of pages with a rank at or above each cutoff."""
-    return {cutoff: sum(rank is not None and rank <= cutoff for rank in page_ranks) / max(1, len(page_ranks)) for cutoff in RECALL_CUTOFFS}
+    return {
+        cutoff: sum(rank is not None and rank <= cutoff for rank in page_ranks) / max(1, len(page_ranks))
+        for cutoff in RECALL_CUTOFFS
+    }

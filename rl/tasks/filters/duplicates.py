@@ -31,7 +31,9 @@ class DuplicateFilter:
         A duplicate has the same question; or the same answer from the same quotes; or the same answer, the same names
         and nearly the same words.
         """
-        if duplicate_id := self._ids_by_question.get(normalise(task.question)) or self._ids_by_statement.get(_statement_key(task), ""):
+        if duplicate_id := self._ids_by_question.get(normalise(task.question)) or self._ids_by_statement.get(
+            _statement_key(task), ""
+        ):
             return duplicate_id
         task_names = _names_in_question(task)
         threshold = NAMED_THRESHOLD if task_names else NAMELESS_THRESHOLD

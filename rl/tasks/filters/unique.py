@@ -13,7 +13,7 @@ import re
 from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
 from webemu.rl.gates import classify_form
-from webemu.rl.tasks.cached_client import Result, PageText
+from webemu.rl.tasks.cached_client import PageText, Result
 from webemu.rl.tasks.filters.filter import FilterContext, Verdict, undecided
 from webemu.rl.tasks.filters.quote import collapse_spaces
 from webemu.rl.tasks.phrases import content_words, find_quotations
@@ -56,14 +56,21 @@ async def _find_rival_values(task: Task, piece: Evidence, context: FilterContext
     result_lists = await asyncio.gather(context.web.search(task.question), context.web.search(f"{subject} {label}"))
     # A page of the evidence may state several values; it is no rival of itself.
     evidence_urls = {evidence.url for evidence in task.evidence}
-    candidates = [hit for hits in result_lists for hit in hits[:RESULTS_PER_SEARCH] if hit.url not in evidence_urls and _is_on_named_site(hit.url, piece, task)]
+    candidates = [
+        hit
+        for hits in result_lists
+        for hit in hits[:RESULTS_PER_SEARCH]
+        if hit.url not in evidence_urls and _is_on_named_site(hit.url, piece, task)
+    ]
     same_name_hits = [hit for hit in candidates if _has_same_name(hit.title, subject, task.question)]
     pages = await _open_pages(same_name_hits, context)
     page_values = [(page.url, _find_value(page.text, label)) for page in pages]
     # Another form (a name instead of a number) answers another question.
     answer_form = classify_form(accepted[0])
     return [
-        {"url": url, "value": text} for url, text in page_values if text and classify_form(text) == answer_form and not is_exact_match(text, accepted)
+        {"url": url, "value": text}
+        for url, text in page_values
+        if text and classify_form(text) == answer_form and not is_exact_match(text, accepted)
     ]
 
 
@@ -74,12 +81,18 @@ async def _find_rival_pages(task: Task, piece: Evidence, context: FilterContext)
     """
     quote_text, question_words = collapse_spaces(piece.quote), set(content_words(task.question))
     quote_words = content_words(quote_text)
-    if len(quote_words) < MIN_QUOTE_WORDS or sum(word in question_words for word in quote_words) < MIN_SHARED_SHARE * len(quote_words):
+    if len(quote_words) < MIN_QUOTE_WORDS or sum(
+        word in question_words for word in quote_words
+    ) < MIN_SHARED_SHARE * len(quote_words):
         return None
     page, accepted_urls = await context.web.get_page(piece.url), {piece.url, *task.answers}
     if page is None or quote_text in collapse_spaces(page.title):  # every list that links to the page repeats its title
         return None
-    hits = [hit for hit in await context.web.search(quote_text[:300]) if hit.url not in accepted_urls and _is_on_named_site(hit.url, piece, task)]
+    hits = [
+        hit
+        for hit in await context.web.search(quote_text[:300])
+        if hit.url not in accepted_urls and _is_on_named_site(hit.url, piece, task)
+    ]
     pages = await _open_pages(hits, context)
     rival_pages = [page for page in pages if quote_text in collapse_spaces(page.text) and not _is_accepted(page, task)]
     return [{"url": page.url, "title": page.title} for page in rival_pages]
@@ -93,7 +106,10 @@ async def _open_pages(hits: list[Result], context: FilterContext) -> list[PageTe
 
 def _is_accepted(page: PageText, task: Task) -> bool:
     """True if the page's title is an accepted answer."""
-    return any(observation_parsing.has_title(page.title, answer) or is_exact_match(page.title, (answer,)) for answer in task.answers)
+    return any(
+        observation_parsing.has_title(page.title, answer) or is_exact_match(page.title, (answer,))
+        for answer in task.answers
+    )
 
 
 def _is_on_named_site(url: str, piece: Evidence, task: Task) -> bool:
@@ -118,7 +134,9 @@ def find_label(quote: str, value: str, subject: str) -> str:
     if before.rstrip()[-1] in "|:\t\n" or "\n" in before[-3:]:
         return _CELL_SEPARATOR.split(before.rstrip(" |:\t\n"))[-1].strip()
     subject_words = set(content_words(subject))
-    return " ".join([word for word in content_words(_CELL_SEPARATOR.split(before)[-1]) if word not in subject_words][-3:])
+    return " ".join(
+        [word for word in content_words(_CELL_SEPARATOR.split(before)[-1]) if word not in subject_words][-3:]
+    )
 
 
 def _find_value(text: str, label: str) -> str:

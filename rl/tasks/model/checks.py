@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from webemu.rl import longform
-from webemu.rl.gates import contains_phrase, is_plain, count_parts
+from webemu.rl.gates import contains_phrase, count_parts, is_plain
 from webemu.rl.tasks.filters.wording import find_reference
 from webemu.rl.tasks.model.generation import CandidateRejected
 from webemu.rl.tasks.phrases import content_words
@@ -44,7 +44,12 @@ def check_answer(text: str) -> None:
     """Require a single short answer."""
     if not normalise(text):
         raise CandidateRejected("no answer")
-    if len(text) > MAX_ANSWER_CHARACTERS or len(text.split()) > MAX_ANSWER_WORDS or not is_plain(text) or count_parts(text) > 1:
+    if (
+        len(text) > MAX_ANSWER_CHARACTERS
+        or len(text.split()) > MAX_ANSWER_WORDS
+        or not is_plain(text)
+        or count_parts(text) > 1
+    ):
         raise CandidateRejected("answer not one short thing")
 
 
@@ -57,7 +62,9 @@ def find_quote(text: str, source: str) -> str:
         raise CandidateRejected("no quote")
     flat = " ".join(source.split())
     # Found in the plain text, returned from the original: both have the same length.
-    match = re.search(rf"(?<!\w){re.escape(text.translate(_PLAIN_CHARACTERS))}(?!\w)", flat.translate(_PLAIN_CHARACTERS))
+    match = re.search(
+        rf"(?<!\w){re.escape(text.translate(_PLAIN_CHARACTERS))}(?!\w)", flat.translate(_PLAIN_CHARACTERS)
+    )
     if not match:
         raise CandidateRejected("quote not on the page")
     return flat[match.start() : match.end()]

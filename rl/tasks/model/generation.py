@@ -56,7 +56,9 @@ def generate_tasks(
         window_size = min(2 * window_size, MAX_WINDOW)
 
 
-async def ask_for_json(endpoint: Endpoint, prompt: str, field: str, seed_key: str, temperature: float = TEMPERATURE) -> Any:
+async def ask_for_json(
+    endpoint: Endpoint, prompt: str, field: str, seed_key: str, temperature: float = TEMPERATURE
+) -> Any:
     """Return the JSON object with this field in the model's answer.
 
     The seed depends on `seed_key` and the prompt, so that a repeated build sends the same requests.

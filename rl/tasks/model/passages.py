@@ -61,7 +61,12 @@ def draw_passages(crawl: Crawl, recipe: str, seed: int) -> Iterator[Passage]:
 
 def is_passage(text: str) -> bool:
     """True if the text is an English paragraph of fitting length with a checkable fact."""
-    return MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS and " | " not in text and is_english(text, MIN_ENGLISH_SHARE) and any(checkable_values(text))
+    return (
+        MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS
+        and " | " not in text
+        and is_english(text, MIN_ENGLISH_SHARE)
+        and any(checkable_values(text))
+    )
 
 
 def replaceable_names(question: str, answer: str) -> list[str]:
@@ -78,8 +83,14 @@ def pages_naming(crawl: Crawl, known_pages: tuple[CrawlPage, ...], name: str, se
     # A dict as an ordered set: the seed must give the same pages.
     linked_urls: dict[str, None] = {}
     for page in known_pages:
-        linked_urls |= {url: None for url, anchor in crawl.list_links(page) if contains_phrase(normalise(anchor), normalised_name)}
-        linked_urls |= {url: None for url, _, anchor in crawl.list_inlinks(page.url) if contains_phrase(normalise(anchor), normalised_name)}
+        linked_urls |= {
+            url: None for url, anchor in crawl.list_links(page) if contains_phrase(normalise(anchor), normalised_name)
+        }
+        linked_urls |= {
+            url: None
+            for url, _, anchor in crawl.list_inlinks(page.url)
+            if contains_phrase(normalise(anchor), normalised_name)
+        }
     urls = [url for url in linked_urls if url not in {page.url for page in known_pages}]
     random.Random(seed).shuffle(urls)
     candidates = (crawl.find_page(url) for url in urls[:MAX_PAGES_OPENED])
@@ -90,7 +101,9 @@ def excerpt_naming(text: str, name: str) -> str:
     """Return the English paragraphs of a page that mention a name, cut to `MAX_EXCERPT_CHARACTERS`."""
     normalised_name = normalise(name)
     lines = (
-        line for line in map(_collapse_spaces, text.split("\n")) if contains_phrase(normalise(line), normalised_name) and is_english(line, MIN_ENGLISH_SHARE)
+        line
+        for line in map(_collapse_spaces, text.split("\n"))
+        if contains_phrase(normalise(line), normalised_name) and is_english(line, MIN_ENGLISH_SHARE)
     )
     return "\n".join(islice(lines, 12))[:MAX_EXCERPT_CHARACTERS]
 

@@ -28,7 +28,11 @@ MIN_CHARACTERS = 800
 def generate_reports(sources: Sources, seed: int) -> Iterator[Task]:
     """Yield tasks that ask for a report on the subject of a page."""
     crawl = sources.crawl
-    long_pages = (passage for passage in iterate_pages(crawl, RECIPE_NAME, seed) if len(passage.page.text) >= MIN_CHARACTERS or _count_short_page(crawl))
+    long_pages = (
+        passage
+        for passage in iterate_pages(crawl, RECIPE_NAME, seed)
+        if len(passage.page.text) >= MIN_CHARACTERS or _count_short_page(crawl)
+    )
     return generate_tasks(sources, RECIPE_NAME, long_pages, partial(_make_report, crawl, seed))
 
 

@@ -15,7 +15,7 @@ from webemu.rl.json_text import to_single_line
 from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.model import checks, prompts
 from webemu.rl.tasks.model.generation import CandidateRejected, ask_for_json
-from webemu.rl.tasks.model.passages import excerpt_naming, replaceable_names, pages_naming
+from webemu.rl.tasks.model.passages import excerpt_naming, pages_naming, replaceable_names
 from webemu.rl.tasks.task import Evidence
 from webemu.rl.verify import normalise
 
@@ -61,7 +61,8 @@ async def fuzz(crawl: Crawl, version: QuestionVersion, endpoint: Endpoint, seed_
 async def inject(crawl: Crawl, version: QuestionVersion, endpoint: Endpoint, seed_key: str) -> QuestionVersion:
     """Return the question with a name replaced by a fact of another page, which must be found first."""
     pages_by_name = [
-        (name, pages_naming(crawl, version.pages, name, seed_key)) for name in replaceable_names(version.question, version.answer)
+        (name, pages_naming(crawl, version.pages, name, seed_key))
+        for name in replaceable_names(version.question, version.answer)
     ]
     name, page = _choose([(name, pages[0]) for name, pages in pages_by_name if pages], seed_key)
     text = excerpt_naming(page.text, name)

@@ -44,7 +44,9 @@ def generate_obscured(sources: Sources, seed: int) -> Iterator[Task]:
     return generate_tasks(sources, recipe_name, draw_passages(sources.crawl, recipe_name, seed), make_task)
 
 
-async def _make_task(crawl: Crawl, recipe_name: str, seed: int, rounds: int, passage: Passage, endpoint: Endpoint) -> Task:
+async def _make_task(
+    crawl: Crawl, recipe_name: str, seed: int, rounds: int, passage: Passage, endpoint: Endpoint
+) -> Task:
     """Return the task of a passage after this many rounds. A round that fails is counted and leaves the question as it
     was.
     """

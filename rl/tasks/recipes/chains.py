@@ -19,7 +19,16 @@ from webemu.rl import gates
 from webemu.rl.tasks.crawl import CrawlPage
 from webemu.rl.tasks.recipe import Recipe, Sources
 from webemu.rl.tasks.recipes import cloze, prose, rows
-from webemu.rl.tasks.recipes.parsed_page import TASKS_PER_PAGE, ParsedPage, fill_question, make_evidence, is_sound, parse_page, eligible_pages, make_task
+from webemu.rl.tasks.recipes.parsed_page import (
+    TASKS_PER_PAGE,
+    ParsedPage,
+    eligible_pages,
+    fill_question,
+    is_sound,
+    make_evidence,
+    make_task,
+    parse_page,
+)
 from webemu.rl.tasks.task import Evidence, Task
 from webemu.rl.verify import normalise
 
@@ -67,7 +76,10 @@ def _find_links(parsed: ParsedPage) -> Iterator[tuple[str, str, CrawlPage]]:
     """Yield (sentence, words of its only link, target page) for links within the crawl."""
     for marked_sentence, url in _find_marked_sentences(parsed):
         link_texts = _MARKED_LINK.findall(marked_sentence)
-        link_text, sentence = " ".join(link_texts[0].split()), " ".join(_MARKED_LINK.sub(r"\1", marked_sentence).split())
+        link_text, sentence = (
+            " ".join(link_texts[0].split()),
+            " ".join(_MARKED_LINK.sub(r"\1", marked_sentence).split()),
+        )
         page = parsed.crawl.find_page(url)
         if page is None or page.url == parsed.page.url:
             parsed.skip("leads out of the crawl")
@@ -134,18 +146,28 @@ def _generate_tasks(hops: int, sources: Sources, seed: int) -> Iterator[Task]:
 def _make_task(recipe_name: str, start: ParsedPage, chain: tuple[ChainStep, ...], rng: random.Random) -> Task | None:
     """Return a task about a fact of the chain's last page; None if no fact is sound."""
     end = chain[-1].target
-    for fact in rng.sample(candidates := [fact for find_facts in FACT_FINDERS for fact in find_facts(end)], len(candidates)):
+    for fact in rng.sample(
+        candidates := [fact for find_facts in FACT_FINDERS for fact in find_facts(end)], len(candidates)
+    ):
         question = f"{_describe_way(start, chain)} {fill_question(fact, f'the page behind link {len(chain)}')}"
         if not is_sound(fact, end, question):
             continue
         if any(_contains_name(step.target, question) for step in chain):
             start.skip("question names a page of the chain")
         elif any(
-            gates.contains_answer(page.page.text, answer) for page in [start, *(step_of_chain.target for step_of_chain in chain[:-1])] for answer in fact.answers
+            gates.contains_answer(page.page.text, answer)
+            for page in [start, *(step_of_chain.target for step_of_chain in chain[:-1])]
+            for answer in fact.answers
         ):
             start.skip("answer on an earlier page")
         else:
-            return make_task(fact, question, recipe_name, (*_way_evidence(start, chain), *make_evidence(fact, end.page)), len(chain) + 1)
+            return make_task(
+                fact,
+                question,
+                recipe_name,
+                (*_way_evidence(start, chain), *make_evidence(fact, end.page)),
+                len(chain) + 1,
+            )
     return None
 
 

@@ -32,7 +32,9 @@ _NUMBERED_NOUNS = frozenset(
 )
 """Words after which a number is a name, not an amount ("version 3"). A number after a capitalised word is a name, too.
 """
-_AMOUNT_OPENINGS = frozenset("About Over Some Nearly Around Almost Within Only All At The Up More Every Another".split())
+_AMOUNT_OPENINGS = frozenset(
+    "About Over Some Nearly Around Almost Within Only All At The Up More Every Another".split()
+)
 """Words that may stand before an amount at the beginning of a sentence."""
 _DATE = re.compile(values.DATE.pattern)
 _NAME = re.compile(
@@ -75,11 +77,21 @@ def _ask_date(parsed: ParsedPage, sentence: str, match: re.Match[str]) -> Iterat
         return
     full_date = _DATE.fullmatch(date_text)
     # The question must not ask for more precision than the sentence has.
-    question_words = "on which date" if full_date else "in which month of which year" if " " in date_text else "in which year"
+    question_words = (
+        "on which date" if full_date else "in which month of which year" if " " in date_text else "in which year"
+    )
     subject = match["who"].removeprefix("The ")
     subject = f"the {subject}" if subject != match["who"] else subject
-    question = f"According to {PAGE}, {question_words} {match['be']} {subject} {match['done']}{match['mid']}{match['rest']}?"
-    yield PageFact(question, values.date_spellings(date_text) if full_date else (date_text,), "number" if date_text.isdigit() else "date", sentence, date_text)
+    question = (
+        f"According to {PAGE}, {question_words} {match['be']} {subject} {match['done']}{match['mid']}{match['rest']}?"
+    )
+    yield PageFact(
+        question,
+        values.date_spellings(date_text) if full_date else (date_text,),
+        "number" if date_text.isdigit() else "date",
+        sentence,
+        date_text,
+    )
 
 
 def find_rare_names(parsed: ParsedPage) -> Iterator[PageFact]:
@@ -118,6 +130,18 @@ def _make_gap(parsed: ParsedPage, sentence: str, value: str, answer_type: Answer
     if len(re.findall(pattern, parsed.text)) != 1:
         parsed.skip("sentence like another")
         return
-    answers = values.date_spellings(value) if answer_type == "date" else values.number_spellings(value) if answer_type == "number" else (value,)
+    answers = (
+        values.date_spellings(value)
+        if answer_type == "date"
+        else values.number_spellings(value)
+        if answer_type == "number"
+        else (value,)
+    )
     quoted_sentence = masked.replace('"', "'")
-    yield PageFact(f'Which {answer_type} belongs in the gap in this sentence of {PAGE}: "{quoted_sentence}"', answers, answer_type, sentence, value)
+    yield PageFact(
+        f'Which {answer_type} belongs in the gap in this sentence of {PAGE}: "{quoted_sentence}"',
+        answers,
+        answer_type,
+        sentence,
+        value,
+    )

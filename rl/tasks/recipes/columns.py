@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from webemu.rl.tasks.recipes import grid, values
 from webemu.rl.tasks.recipes.parsed_page import PAGE, PageFact, ParsedPage
-from webemu.rl.tasks.recipes.rows import label_rejection_reason, describe_table
+from webemu.rl.tasks.recipes.rows import describe_table, label_rejection_reason
 
 MIN_ROWS, MAX_ROWS, MAX_SUMMED_VALUES = 4, 60, 12
 """Smallest and largest number of rows of a table, and largest number of values to add up."""
@@ -48,7 +48,9 @@ def find_column_facts(parsed: ParsedPage) -> Iterator[PageFact]:
                 yield from _column_facts(parsed, table, column_index, table_phrase)
 
 
-def _column_facts(parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str) -> Iterator[PageFact]:
+def _column_facts(
+    parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str
+) -> Iterator[PageFact]:
     """Yield the facts of one column: extremes and sum, or the count of rows if the cells are no numbers."""
     lines = [parsed.find_row(row_index[0], row_index[column_index]) for row_index in table.rows]
     amounts = _amounts([row_index[column_index] for row_index in table.rows])
@@ -73,7 +75,9 @@ def _column_facts(parsed: ParsedPage, table: grid.DataTable, column_index: int, 
         yield _sum_fact(table, column_index, table_phrase, lines, sum(amounts, Decimal(0)))
 
 
-def _sum_fact(table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str], total: Decimal) -> PageFact:
+def _sum_fact(
+    table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str], total: Decimal
+) -> PageFact:
     """Return the question for the sum, with every row of the column as a quote."""
     cells = [match for row in table.rows if (match := _AMOUNT_CELL.fullmatch(row[column_index]))]
     quotes = [(line, cell[1]) for line, cell in zip(lines, cells, strict=True)]
@@ -97,10 +101,14 @@ def _amounts(cells: list[str]) -> list[Decimal] | None:
     return amounts if len({*amounts}) >= 3 else None
 
 
-def _count_facts(parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str]) -> Iterator[PageFact]:
+def _count_facts(
+    parsed: ParsedPage, table: grid.DataTable, column_index: int, table_phrase: str, lines: list[str]
+) -> Iterator[PageFact]:
     """Yield the question for the number of rows that have a value, which is chosen at random."""
     value_counts = Counter(row[column_index] for row in table.rows)
-    repeated_values = [value for value, count in value_counts.items() if 2 <= count < len(table.rows) and _is_category(value)]
+    repeated_values = [
+        value for value, count in value_counts.items() if 2 <= count < len(table.rows) and _is_category(value)
+    ]
     if not repeated_values or len(value_counts) > len(table.rows) // 2:
         parsed.skip("no numbers and no categories")
         return

@@ -44,7 +44,11 @@ def _define_subject(parsed: ParsedPage) -> Iterator[PageFact]:
         parsed.skip("title is no name")
         return
     pattern = re.compile(rf"(?:The |An? )?{re.escape(name)}{_KIND} {_VERB} (?P<rest>.+)\.", re.IGNORECASE)
-    matches = [(opening_sentence, match) for opening_sentence in parsed.sentences[:10] if (match := pattern.fullmatch(opening_sentence))]
+    matches = [
+        (opening_sentence, match)
+        for opening_sentence in parsed.sentences[:10]
+        if (match := pattern.fullmatch(opening_sentence))
+    ]
     if not matches:
         parsed.skip("no definition")
         return

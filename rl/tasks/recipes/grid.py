@@ -55,7 +55,9 @@ def read_tables(tree: LexborHTMLParser, drop: Callable[[str], None]) -> Iterator
     for node in tree.css(_SECTION):
         if node.tag not in ("table", "dl"):
             heading = visible_text(node)
-        elif isinstance(block := _parse_table(node, heading) if node.tag == "table" else _parse_list(node, heading), str):
+        elif isinstance(
+            block := _parse_table(node, heading) if node.tag == "table" else _parse_list(node, heading), str
+        ):
             drop(block)
         else:
             yield block
@@ -110,7 +112,11 @@ def _parse_grid(cells: list[list[LexborNode]], name: str, has_caption: bool) -> 
     rows = tuple(tuple(map(visible_text, row)) for row in body_rows)
     if len({*columns}) < width or not all(columns) or len({row[0].lower() for row in rows}) < len(rows):
         return None
-    return DataTable(columns, rows, name, has_caption) if all(len(cell) <= MAX_CELL_CHARACTERS for row in rows for cell in row) else None
+    return (
+        DataTable(columns, rows, name, has_caption)
+        if all(len(cell) <= MAX_CELL_CHARACTERS for row in rows for cell in row)
+        else None
+    )
 
 
 def _parse_list(node: LexborNode, heading: str) -> KeyValuePairs | str:

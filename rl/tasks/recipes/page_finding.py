@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 
 from webemu.rl.tasks.recipe import Sources
-from webemu.rl.tasks.recipes.parsed_page import PageFact, ParsedPage, fill_question, make_evidence, is_sound, parse_page, make_task
+from webemu.rl.tasks.recipes.parsed_page import (
+    PageFact,
+    ParsedPage,
+    fill_question,
+    is_sound,
+    make_evidence,
+    make_task,
+    parse_page,
+)
 from webemu.rl.tasks.task import Task
 from webemu.rl.verify import normalise
 
@@ -32,7 +40,9 @@ def find_unique_sentences(parsed: ParsedPage) -> Iterator[PageFact]:
         else:
             quoted_sentence = sentence.replace('"', "'")
             question = f'Which page of {host} states: "{quoted_sentence}" Give its address.'
-            yield PageFact(question, url_spellings(parsed.page.url), "url", sentence, _first_words(sentence), is_computed=True)
+            yield PageFact(
+                question, url_spellings(parsed.page.url), "url", sentence, _first_words(sentence), is_computed=True
+            )
 
 
 def _first_words(quote: str) -> str:
@@ -72,9 +82,15 @@ def _anchor_fact(parsed: ParsedPage, anchor: str, page_count: int, domains: list
     linking_sites = " and ".join(domains[:2]) if len(domains) > 1 else f"{domains[0]} ({page_count} of them)"
     lead = f'Pages of {linking_sites} link to a page of {page.host.removeprefix("www.")} with the words "{anchor}".'
     quote = next((line for line in parsed.lines if parsed.short_title.lower() in line.lower() and len(line) < 200), "")
-    if normalise(anchor) in normalise(parsed.short_title) or normalise(parsed.short_title) in normalise(anchor) or not quote:
+    if (
+        normalise(anchor) in normalise(parsed.short_title)
+        or normalise(parsed.short_title) in normalise(anchor)
+        or not quote
+    ):
         quote = next((line for line in parsed.lines if len(line.split()) > 4), quote)
-        return PageFact(f"{lead} What is its address?", url_spellings(page.url), "url", quote, _first_words(quote), is_computed=True)
+        return PageFact(
+            f"{lead} What is its address?", url_spellings(page.url), "url", quote, _first_words(quote), is_computed=True
+        )
     return PageFact(f"{lead} What is its title?", (parsed.short_title, page.title), "title", quote, parsed.short_title)
 
 

@@ -111,7 +111,11 @@ class ParsedPage:
 
     def find_pair(self, term: str, description: str) -> str:
         """Return a term and its description on two lines; empty unless the text has them once, one after the other."""
-        matches = [f"{term_text}\n{description}" for term_text in (term, f"{term}:") if self.text.count(f" {term_text} {description}") == 1]
+        matches = [
+            f"{term_text}\n{description}"
+            for term_text in (term, f"{term}:")
+            if self.text.count(f" {term_text} {description}") == 1
+        ]
         return matches[0] if matches else ""
 
     @cached_property
@@ -135,7 +139,11 @@ def parse_page(crawl: Crawl, page: CrawlPage, recipe: str = "") -> ParsedPage | 
     short_title = names_by_title.get(page.title, "")
     if reason := titles.rejection_reason(short_title, page.url):
         return reason
-    return ParsedPage(crawl, page, short_title, recipe) if text_counts[short_title.lower()] == 1 else "title shared by pages"
+    return (
+        ParsedPage(crawl, page, short_title, recipe)
+        if text_counts[short_title.lower()] == 1
+        else "title shared by pages"
+    )
 
 
 _NAMES_BY_HOST: WeakKeyDictionary[Crawl, dict[str, tuple[dict[str, str], Counter[str]]]] = WeakKeyDictionary()
@@ -166,13 +174,18 @@ def rejection_reason(fact: PageFact, parsed: ParsedPage, question: str) -> str:
     if not fact.is_computed and not any(gates.contains_answer(fact.quote, answer) for answer in fact.answers):
         return "answer not in quote"
     # Last, because it is a search; all checks before it compare strings.
-    return "said by other pages" if len(parsed.crawl.find_phrase(fact.quote, MAX_PAGES_WITH_QUOTE + 1)) > MAX_PAGES_WITH_QUOTE else ""
+    return (
+        "said by other pages"
+        if len(parsed.crawl.find_phrase(fact.quote, MAX_PAGES_WITH_QUOTE + 1)) > MAX_PAGES_WITH_QUOTE
+        else ""
+    )
 
 
 def make_evidence(fact: PageFact, page: CrawlPage) -> tuple[Evidence, ...]:
     """Return the quotes of a fact as evidence."""
     return tuple(
-        Evidence(page.url, quote, value, page.digest) for quote, value in [(fact.quote, fact.value), *fact.further_quotes]
+        Evidence(page.url, quote, value, page.digest)
+        for quote, value in [(fact.quote, fact.value), *fact.further_quotes]
     )
 
 

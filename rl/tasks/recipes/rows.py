@@ -57,7 +57,9 @@ def find_key_values(parsed: ParsedPage) -> Iterator[PageFact]:
             elif _long_words(value) & _long_words(parsed.short_title):
                 parsed.skip("value says the title")
             elif quote := parsed.find_row(key, value) if box.is_table else parsed.find_pair(key, value):
-                yield PageFact(_build_question(key, box), typed_answers[1], typed_answers[0], quote, values.clean(value))
+                yield PageFact(
+                    _build_question(key, box), typed_answers[1], typed_answers[0], quote, values.clean(value)
+                )
             else:
                 parsed.skip("row not in text")
 
@@ -83,14 +85,20 @@ def find_cells(parsed: ParsedPage) -> Iterator[PageFact]:
     """Yield facts from tables: the cell in a column, for the row that the first cell names."""
     tables = [table for table in grid.read_tables(parsed.tree, parsed.skip) if isinstance(table, grid.DataTable)]
     # Two tables may have the same row and column.
-    cell_counts = Counter((row[0].lower(), column.lower()) for table in tables for row in table.rows for column in table.columns)
+    cell_counts = Counter(
+        (row[0].lower(), column.lower()) for table in tables for row in table.rows for column in table.columns
+    )
     for table in tables:
         table_phrase = describe_table(table, tables)
         for column_index, column in enumerate(table.columns[1:], 1):
             value_counts = Counter(values.clean(row[column_index]) for row in table.rows)
             for row in table.rows:
                 typed_answers = values.classify_answer(row[column_index])
-                if reason := label_rejection_reason(row[0]) or label_rejection_reason(column) or ("" if table_phrase else "which table"):
+                if (
+                    reason := label_rejection_reason(row[0])
+                    or label_rejection_reason(column)
+                    or ("" if table_phrase else "which table")
+                ):
                     parsed.skip(reason)
                 elif cell_counts[row[0].lower(), column.lower()] > 1:
                     parsed.skip("key given twice")

@@ -62,13 +62,17 @@ genre            what is the genre
 alternatename    what is the other name
 location         where does it take place
 """
-QUESTION_WORDS = {name: asks.strip() for name, _, asks in (line.partition(" ") for line in _QUESTION_WORDS_TEXT.strip().splitlines())}
+QUESTION_WORDS = {
+    name: asks.strip() for name, _, asks in (line.partition(" ") for line in _QUESTION_WORDS_TEXT.strip().splitlines())
+}
 """Question words by property of schema.org or Open Graph, in lower case."""
 _MIN_DIGITS = 3
 """Smallest number of digits. Shorter numbers are on most pages, with another meaning."""
 _QUOTED_LINE = re.compile(r"@\w|^[—|]")
 """Lines with words of others, which the page only displays."""
-_NOT_PUBLICATION = re.compile(rf"{_QUOTED_LINE.pattern}|\b(?:modified|updated|edited|changed|revised|version|checked)\b", re.I)
+_NOT_PUBLICATION = re.compile(
+    rf"{_QUOTED_LINE.pattern}|\b(?:modified|updated|edited|changed|revised|version|checked)\b", re.I
+)
 _NESTED = frozenset("offers aggregaterating address location isbn".split())
 _THING_TYPES = re.compile(
     r"article|posting|book|product|event|person|organi[sz]ation|place|business|movie|recipe|application|creativework"
@@ -81,7 +85,9 @@ _THING_TYPES = re.compile(
 def find_declared(parsed: ParsedPage) -> Iterator[PageFact]:
     """Yield facts about the thing that the page is about. A property with two values is skipped."""
     html = parsed.html
-    if len(html) > MAX_CHARACTERS or not re.search(r"ld\+json|itemprop=|property=[\"']?(?:og|article|book|product):", html):
+    if len(html) > MAX_CHARACTERS or not re.search(
+        r"ld\+json|itemprop=|property=[\"']?(?:og|article|book|product):", html
+    ):
         parsed.skip("nothing declared")
         return
     values_by_property: dict[str, set[str]] = {}
@@ -155,7 +161,11 @@ def _make_fact(parsed: ParsedPage, name: str, value: str) -> PageFact | None:
     kind, answers = values.classify_answer(value) or ("", ())
     if (" date " in question_words) != (kind == "date"):
         return None
-    lines = [line for line in parsed.lines if not (_QUOTED_LINE if "modified" in question_words else _NOT_PUBLICATION).search(line)]
+    lines = [
+        line
+        for line in parsed.lines
+        if not (_QUOTED_LINE if "modified" in question_words else _NOT_PUBLICATION).search(line)
+    ]
     for line in sorted(lines, key=len) if kind != "number" or len(value) >= _MIN_DIGITS else ():
         if any(gates.contains_answer(line, answer) for answer in answers):
             return PageFact(f"According to {PAGE}, {question_words}?", answers, kind, line, answers[0])

@@ -39,17 +39,27 @@ def shorten_titles(titles: Mapping[str, int], host: str) -> dict[str, str]:
     """
     parts_by_title = {title: _SEPARATOR.split(" ".join(title.split())) for title in titles}
     split_titles = [parts for parts in parts_by_title.values() if len(parts) > 1]
-    ending_counts, beginning_counts = Counter(parts[-1] for parts in split_titles), Counter(parts[0] for parts in split_titles)
+    ending_counts, beginning_counts = (
+        Counter(parts[-1] for parts in split_titles),
+        Counter(parts[0] for parts in split_titles),
+    )
     min_beginnings = max(MIN_SHARED, len(parts_by_title) // 5)
     site_endings = {end for end, count in ending_counts.items() if count >= MIN_SHARED or _is_site_name(end, host)}
-    site_beginnings = {start for start, count in beginning_counts.items() if count >= min_beginnings or _is_site_name(start, host)}
-    return {title: _strip_site_name(" ".join(title.split()), parts, site_beginnings, site_endings) for title, parts in parts_by_title.items()}
+    site_beginnings = {
+        start for start, count in beginning_counts.items() if count >= min_beginnings or _is_site_name(start, host)
+    }
+    return {
+        title: _strip_site_name(" ".join(title.split()), parts, site_beginnings, site_endings)
+        for title, parts in parts_by_title.items()
+    }
 
 
 def _is_site_name(name: str, host: str) -> bool:
     """True if a part of a title is the site's name, judging by the host."""
     domain_name, words = _squeeze(urls.split_domain(host)[0].partition(".")[0]), name.split()
-    starts_with_domain = any(_squeeze("".join(words[:count])) == domain_name for count in (len(words), len(words) - 1) if count > 0)
+    starts_with_domain = any(
+        _squeeze("".join(words[:count])) == domain_name for count in (len(words), len(words) - 1) if count > 0
+    )
     return starts_with_domain or (len(name) > 3 and _squeeze(name) in _squeeze(host))
 
 
@@ -73,6 +83,10 @@ def rejection_reason(short_title: str, url: str) -> str:
     """Return why a page cannot be asked about under this name; empty if it can."""
     if not 3 <= len(short_title) <= MAX_CHARACTERS or not re.search(r"[^\W\d_]{2}", short_title) or '"' in short_title:
         return "no usable title"
-    if normalise(short_title) in _GENERIC or short_title.lower() in _GENERIC or re.search(r"\.(?:html?|php|aspx?)$|^https?:", short_title):
+    if (
+        normalise(short_title) in _GENERIC
+        or short_title.lower() in _GENERIC
+        or re.search(r"\.(?:html?|php|aspx?)$|^https?:", short_title)
+    ):
         return "generic title"
     return "changes or legal text" if _CHANGES_OR_LEGAL.search(f"{short_title} {url}") else ""

@@ -166,7 +166,9 @@ def _draw_of_maker(graph: Graph, rng: Random) -> Task | None:
 def _draw_of_years(graph: Graph, rng: Random) -> Task | None:
     """Draw a question for the year in which a festival had most or fewest visitors."""
     festival = rng.choice(graph.entities_of_kind("festival"))
-    years = sorted((fact for fact in graph.facts_about(festival) if fact.base_relation == "visitors"), key=comparison_value)
+    years = sorted(
+        (fact for fact in graph.facts_about(festival) if fact.base_relation == "visitors"), key=comparison_value
+    )
     quantity, best = rng.choice((("the most", years[-1]), ("the fewest", years[0])))
     if [fact.text for fact in years].count(best.text) > 1:
         return None

@@ -7,9 +7,9 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Task
-from webemu.rl.tasks.world.graph_tasks import format_count, parse_day, build_task
+from webemu.rl.tasks.world.graph_tasks import build_task, format_count, parse_day
 from webemu.rl.tasks.world.walks import describe_by_other
-from webemu.rl.tasks.world.words import name_in_sentence, capitalize_first
+from webemu.rl.tasks.world.words import capitalize_first, name_in_sentence
 
 EVENT_PHRASES = {
     ("company", "founded_in_year"): "the founding of {}",
@@ -26,7 +26,9 @@ EVENT_PHRASES = {
 
 def draw_date_arithmetic(graph: Graph, rng: Random) -> Task | None:
     """Draw a task that needs arithmetic with two dates, or with a date and an age."""
-    return rng.choice((_draw_years_between, _draw_years_between, _draw_days_between, _draw_age_at, _draw_year_of_age, _draw_older_by))(graph, rng)
+    return rng.choice(
+        (_draw_years_between, _draw_years_between, _draw_days_between, _draw_age_at, _draw_year_of_age, _draw_older_by)
+    )(graph, rng)
 
 
 def _build_date_task(question: str, answers: tuple[str, ...], statements: tuple[Fact, ...]) -> Task:
@@ -74,13 +76,29 @@ def _draw_age_at(graph: Graph, rng: Random) -> Task | None:
     assert opening_fact
     landmark_name = name_in_sentence(opening_fact.subject)
     architect_fact = graph.find_fact(opening_fact.subject, "architect") if rng.random() < 0.5 else None
-    person = architect_fact.target if architect_fact and architect_fact.target else rng.choice(graph.entities_of_kind("person"))
+    person = (
+        architect_fact.target
+        if architect_fact and architect_fact.target
+        else rng.choice(graph.entities_of_kind("person"))
+    )
     birth_fact = graph.find_fact(person, "born_on")
-    if birth_fact is None or graph.find_fact(person, "died_in_year") or completed_years(parse_day(birth_fact), parse_day(opening_fact)) < 3:
+    if (
+        birth_fact is None
+        or graph.find_fact(person, "died_in_year")
+        or completed_years(parse_day(birth_fact), parse_day(opening_fact)) < 3
+    ):
         return None
-    subject_text = f"the architect of {landmark_name} on the day it" if architect_fact else f"{name_in_sentence(person)} on the day {landmark_name}"
+    subject_text = (
+        f"the architect of {landmark_name} on the day it"
+        if architect_fact
+        else f"{name_in_sentence(person)} on the day {landmark_name}"
+    )
     age = format_count(completed_years(parse_day(birth_fact), parse_day(opening_fact)), "year", is_age=True)
-    return _build_date_task(f"how old was {subject_text} was opened?", age, (opening_fact, *((architect_fact,) if architect_fact else ()), birth_fact))
+    return _build_date_task(
+        f"how old was {subject_text} was opened?",
+        age,
+        (opening_fact, *((architect_fact,) if architect_fact else ()), birth_fact),
+    )
 
 
 def completed_years(birth_date: date, day: date) -> int:

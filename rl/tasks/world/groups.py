@@ -20,7 +20,11 @@ MAX_TOWNS_ON_RIVER_PAGE = 9
 def list_populations(graph: Graph, region: Entity) -> list[Fact]:
     """Return the populations of a region's towns, largest first, as in the table on its page."""
     towns = [fact.subject for fact in graph.facts_naming(region) if fact.relation == "in_region"]
-    return sorted((population for town in towns if (population := graph.find_fact(town, "population"))), key=comparison_value, reverse=True)
+    return sorted(
+        (population for town in towns if (population := graph.find_fact(town, "population"))),
+        key=comparison_value,
+        reverse=True,
+    )
 
 
 def table_row_evidence(region: Entity, population: Fact) -> Evidence:

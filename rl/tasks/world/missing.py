@@ -11,7 +11,13 @@ from random import Random
 from webemu.rl.tasks.graph import Entity, Graph
 from webemu.rl.tasks.task import NOT_FOUND, Evidence, Task
 from webemu.rl.tasks.world.graph_tasks import MAX_GUESS_SHARE, build_task
-from webemu.rl.tasks.world.words import RELATION_PHRASES, RelationPhrases, name_in_sentence, capitalize_first, find_phrases
+from webemu.rl.tasks.world.words import (
+    RELATION_PHRASES,
+    RelationPhrases,
+    capitalize_first,
+    find_phrases,
+    name_in_sentence,
+)
 
 UNSTATED_RELATIONS: tuple[tuple[str, str, str], ...] = (
     ("town", "on_river", "Which river flows through {X}?"),
@@ -75,7 +81,11 @@ def _draw_nonexistent(graph: Graph, rng: Random) -> Task | None:
     name = _invent_name(graph, rng, kind)
     if name is None or not is_unused_name(graph, name):
         return None
-    candidates = [_phrases_of_kind(graph, one, relation) for one, relation in RELATION_PHRASES if one == kind and "{Y}" not in relation]
+    candidates = [
+        _phrases_of_kind(graph, one, relation)
+        for one, relation in RELATION_PHRASES
+        if one == kind and "{Y}" not in relation
+    ]
     phrases = rng.choice([one for one in candidates if one])
     entity = Entity("", kind, name, name, "")
     question = capitalize_first(rng.choice(phrases.questions).format(X=name_in_sentence(entity)))
@@ -109,7 +119,9 @@ def _invent_name(graph: Graph, rng: Random, kind: str) -> str | None:
         case "company":
             stem, suffix = first.partition(" ")[::2]
             is_stem_used = any(firm.name == stem for firm in graph.entities_of_kind("company"))
-            return f"{stem} {rng.choice(COMPANY_SUFFIXES)}" if suffix and "&" not in suffix and not is_stem_used else None
+            return (
+                f"{stem} {rng.choice(COMPANY_SUFFIXES)}" if suffix and "&" not in suffix and not is_stem_used else None
+            )
     return _mix_titles(first, second)
 
 

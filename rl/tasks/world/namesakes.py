@@ -8,9 +8,9 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Reply, Task
-from webemu.rl.tasks.world.graph_tasks import is_informative, accepted_spellings, build_task
+from webemu.rl.tasks.world.graph_tasks import accepted_spellings, build_task, is_informative
 from webemu.rl.tasks.world.walks import build_chain_task, draw_chain
-from webemu.rl.tasks.world.words import Phrase, name_in_sentence, find_phrases
+from webemu.rl.tasks.world.words import Phrase, find_phrases, name_in_sentence
 
 DISTINGUISHING_PHRASES = {
     "town": (
@@ -29,7 +29,19 @@ in lower case.
 """
 TITLE_RELATIONS = frozenset({"in_region", "occupation"})
 """Relations that the user names when asked which entity is meant; they are never asked for."""
-ENTITY_QUESTION_WORDS = ("which", "what", "who", "where", "whom", "mean", "region", "country", "kind", "occupation", "profession")
+ENTITY_QUESTION_WORDS = (
+    "which",
+    "what",
+    "who",
+    "where",
+    "whom",
+    "mean",
+    "region",
+    "country",
+    "kind",
+    "occupation",
+    "profession",
+)
 """Words by which the scripted user recognises a question about which entity is meant."""
 YEAR_QUESTION_WORDS = ("which", "what", "when", "year", "date", "time", "edition", "census", "mean")
 """Words by which the scripted user recognises a question about which year is meant."""
@@ -42,7 +54,9 @@ def list_bearers(graph: Graph, entity: Entity) -> list[Entity]:
 
 def _draw_namesake(graph: Graph, rng: Random) -> Entity | None:
     """Draw an entity whose name others share, or None if there is none."""
-    candidates = [entity for kind in DISTINGUISHING_PHRASES for entity in graph.entities_of_kind(kind) if entity.disambiguator]
+    candidates = [
+        entity for kind in DISTINGUISHING_PHRASES for entity in graph.entities_of_kind(kind) if entity.disambiguator
+    ]
     return rng.choice(candidates) if candidates else None
 
 
@@ -54,7 +68,11 @@ def draw_namesakes(graph: Graph, rng: Random) -> Task | None:
     relation, words = rng.choice(DISTINGUISHING_PHRASES[entity.kind])
     distinguishing_fact = graph.find_fact(entity, relation)
     facts = draw_chain(graph, rng, entity, rng.randint(1, 2), frozenset({relation}))
-    if distinguishing_fact is None or not facts or sum(graph.is_true_of(bearer, distinguishing_fact) for bearer in list_bearers(graph, entity)) > 1:
+    if (
+        distinguishing_fact is None
+        or not facts
+        or sum(graph.is_true_of(bearer, distinguishing_fact) for bearer in list_bearers(graph, entity)) > 1
+    ):
         return None
     value = name_in_sentence(distinguishing_fact.target) if distinguishing_fact.target else distinguishing_fact.text
     start = Phrase(words.format(N=entity.name, V=value, v=value.lower()), "who" in words or "that" in words)
@@ -76,8 +94,12 @@ def _draw_ambiguous_entity(graph: Graph, rng: Random) -> Task | None:
     facts = draw_chain(graph, rng, entity, 1, TITLE_RELATIONS) if entity else None
     if entity is None or not facts or _has_same_answer(graph, entity, facts[0]):
         return None
-    reply_text = f"The one in {entity.disambiguator}." if entity.kind == "town" else f"I mean the {entity.disambiguator}."
-    return build_chain_task("ambiguous", rng, Phrase(entity.name), facts, user=(Reply(ENTITY_QUESTION_WORDS, reply_text),))
+    reply_text = (
+        f"The one in {entity.disambiguator}." if entity.kind == "town" else f"I mean the {entity.disambiguator}."
+    )
+    return build_chain_task(
+        "ambiguous", rng, Phrase(entity.name), facts, user=(Reply(ENTITY_QUESTION_WORDS, reply_text),)
+    )
 
 
 def _has_same_answer(graph: Graph, entity: Entity, fact: Fact) -> bool:
@@ -104,7 +126,11 @@ def _draw_ambiguous_year(graph: Graph, rng: Random) -> Task | None:
     """Draw a question about a series whose year only the user's reply names."""
     relation = rng.choice(list(SERIES_QUESTIONS))
     fact = rng.choice(graph.facts_of_relation(relation))
-    series = [other_fact.text for other_fact in graph.facts_about(fact.subject) if other_fact.base_relation == relation and other_fact.year and not other_fact.as_of]
+    series = [
+        other_fact.text
+        for other_fact in graph.facts_about(fact.subject)
+        if other_fact.base_relation == relation and other_fact.year and not other_fact.as_of
+    ]
     template = rng.choice(SERIES_QUESTIONS[relation])
     if (
         not fact.year
@@ -117,4 +143,11 @@ def _draw_ambiguous_year(graph: Graph, rng: Random) -> Task | None:
     assert phrases
     question = template.format(X=name_in_sentence(fact.subject), K=fact.target.kind if fact.target else "")
     reply_text = rng.choice((f"I mean the year {fact.year}.", f"In {fact.year}."))
-    return build_task("ambiguous", question, accepted_spellings(fact), [fact], phrases.answer_type, (Reply(YEAR_QUESTION_WORDS, reply_text),))
+    return build_task(
+        "ambiguous",
+        question,
+        accepted_spellings(fact),
+        [fact],
+        phrases.answer_type,
+        (Reply(YEAR_QUESTION_WORDS, reply_text),),
+    )

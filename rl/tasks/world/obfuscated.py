@@ -149,7 +149,9 @@ def draw_obfuscated(graph: Graph, rng: Random) -> Task | None:
 
 def _draw_clauses(graph: Graph, rng: Random, entity: Entity) -> list[Clause]:
     """Draw two or three clauses of different relations, in the order of the list; fewer if facts are missing."""
-    options = [(fact, *option[1:]) for option in CLAUSE_OPTIONS[entity.kind] if (fact := graph.find_fact(entity, option[0]))]
+    options = [
+        (fact, *option[1:]) for option in CLAUSE_OPTIONS[entity.kind] if (fact := graph.find_fact(entity, option[0]))
+    ]
     picked = rng.sample(options, min(len(options), rng.randint(2, 3)))
     clauses, used_relations = [], set()
     for fact, words, blur in options:
@@ -171,7 +173,9 @@ def _draw_clause(graph: Graph, rng: Random, fact: Fact, template: str, blur: Blu
 def _fits_only(graph: Graph, entity: Entity, clauses: list[Clause]) -> bool:
     """True if all clauses together fit this entity alone, and each fits others too."""
     noun_fact = graph.find_fact(entity, NOUN_RELATIONS[entity.kind]) if entity.kind in NOUN_RELATIONS else None
-    group = [other for other in graph.entities_of_kind(entity.kind) if not noun_fact or graph.is_true_of(other, noun_fact)]
+    group = [
+        other for other in graph.entities_of_kind(entity.kind) if not noun_fact or graph.is_true_of(other, noun_fact)
+    ]
     fitting = [{other.key for other in group if _fits_clause(graph, other, clause)} for clause in clauses]
     return len(fitting) > 1 and set.intersection(*fitting) == {entity.key} and min(map(len, fitting)) > 1
 

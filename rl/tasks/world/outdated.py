@@ -9,9 +9,9 @@ from random import Random
 
 from webemu.rl.tasks.graph import Fact, Graph
 from webemu.rl.tasks.task import Task
-from webemu.rl.tasks.world.graph_tasks import format_count, comparison_value, accepted_spellings, build_task
+from webemu.rl.tasks.world.graph_tasks import accepted_spellings, build_task, comparison_value, format_count
 from webemu.rl.tasks.world.walks import build_chain_task, draw_chain
-from webemu.rl.tasks.world.words import Phrase, name_in_sentence, capitalize_first
+from webemu.rl.tasks.world.words import Phrase, capitalize_first, name_in_sentence
 
 CURRENT_QUESTIONS = {
     "mayor": ("Who is the present mayor of {X}?", "Who is mayor of {X} today?"),
@@ -66,23 +66,43 @@ def _fill_question(rng: Random, templates: Mapping[str, tuple[str, ...]], fact: 
 def _current_task(graph: Graph, rng: Random, old_fact: Fact, current_fact: Fact) -> Task | None:
     if old_fact.text == current_fact.text:
         return None
-    return build_task("stale", _fill_question(rng, CURRENT_QUESTIONS, current_fact), accepted_spellings(current_fact), [current_fact], "name" if current_fact.target else "number")
+    return build_task(
+        "stale",
+        _fill_question(rng, CURRENT_QUESTIONS, current_fact),
+        accepted_spellings(current_fact),
+        [current_fact],
+        "name" if current_fact.target else "number",
+    )
 
 
 def _outdated_task(graph: Graph, rng: Random, old_fact: Fact, current_fact: Fact) -> Task | None:
     """Return a task for the outdated value, or for one fact of the mayor of that time."""
     chain = draw_chain(graph, rng, old_fact.target, 1) if old_fact.target and rng.random() < 0.5 else None
     if chain:
-        start = Phrase(f"the person who was mayor of {name_in_sentence(old_fact.subject)} at the beginning of 2018", True)
+        start = Phrase(
+            f"the person who was mayor of {name_in_sentence(old_fact.subject)} at the beginning of 2018", True
+        )
         return build_chain_task("stale", rng, start, chain, (old_fact,))
-    return build_task("stale", _fill_question(rng, OUTDATED_QUESTIONS, old_fact), accepted_spellings(old_fact), [old_fact], "name" if old_fact.base_relation == "mayor" else "number")
+    return build_task(
+        "stale",
+        _fill_question(rng, OUTDATED_QUESTIONS, old_fact),
+        accepted_spellings(old_fact),
+        [old_fact],
+        "name" if old_fact.base_relation == "mayor" else "number",
+    )
 
 
 def _change_task(graph: Graph, rng: Random, old_fact: Fact, current_fact: Fact) -> Task | None:
     if old_fact.base_relation not in CHANGE_QUESTIONS or comparison_value(old_fact) == comparison_value(current_fact):
         return None
     question = CHANGE_QUESTIONS[old_fact.base_relation].format(X=name_in_sentence(old_fact.subject))
-    return build_task("stale", question, format_count(round(abs(comparison_value(old_fact) - comparison_value(current_fact)))), [old_fact, current_fact], "number")
+    return build_task(
+        "stale",
+        question,
+        format_count(round(abs(comparison_value(old_fact) - comparison_value(current_fact)))),
+        [old_fact, current_fact],
+        "number",
+    )
 
 
 def _draw_mayor_change(graph: Graph, rng: Random) -> Task | None:
@@ -97,5 +117,13 @@ def _draw_mayor_change(graph: Graph, rng: Random) -> Task | None:
     assert current_fact
     town = name_in_sentence(old_fact.subject)
     if rng.random() < 0.5:
-        return build_task("stale", f"Who was mayor of {town} until December 2024?", accepted_spellings(old_fact), [old_fact], "name")
-    return build_task("stale", f"Who became mayor of {town} in December 2024?", accepted_spellings(current_fact), [current_fact], "name")
+        return build_task(
+            "stale", f"Who was mayor of {town} until December 2024?", accepted_spellings(old_fact), [old_fact], "name"
+        )
+    return build_task(
+        "stale",
+        f"Who became mayor of {town} in December 2024?",
+        accepted_spellings(current_fact),
+        [current_fact],
+        "name",
+    )

@@ -7,19 +7,19 @@ from random import Random
 
 from webemu.rl.tasks.graph import Entity, Fact, Graph
 from webemu.rl.tasks.task import Evidence, Task
-from webemu.rl.tasks.world.graph_tasks import format_count, accepted_names, comparison_value, evidence_of, build_task
+from webemu.rl.tasks.world.graph_tasks import accepted_names, build_task, comparison_value, evidence_of, format_count
 from webemu.rl.tasks.world.groups import (
+    MAX_PAGES_READ,
     MAX_TABLE_ROWS,
     MAX_TOWNS_ON_RIVER_PAGE,
-    MAX_PAGES_READ,
-    table_row_evidence,
     draw_maker,
-    river_towns_evidence,
-    list_river_towns,
     list_populations,
+    list_river_towns,
+    river_towns_evidence,
+    table_row_evidence,
 )
 from webemu.rl.tasks.world.walks import describe_by_other
-from webemu.rl.tasks.world.words import name_in_sentence, capitalize_first
+from webemu.rl.tasks.world.words import capitalize_first, name_in_sentence
 
 INTERSECTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("town", "in_region", "on_river", "Which town in {A} stands on {B}?"),
@@ -61,12 +61,16 @@ def draw_intersection(graph: Graph, rng: Random) -> Task | None:
     lead = describe_by_other(graph, rng, facts[1].target) if facts[1].target and rng.random() < 0.4 else None
     second_object = lead[0].text if lead else _object_in_sentence(facts[1])
     question = words.format(A=_object_in_sentence(facts[0]), B=second_object, a=facts[0].text.lower())
-    return build_task("intersection", question, accepted_names(entity), ((lead[1],) if lead else ()) + tuple(facts), "name")
+    return build_task(
+        "intersection", question, accepted_names(entity), ((lead[1],) if lead else ()) + tuple(facts), "name"
+    )
 
 
 def _hold_only_together(graph: Graph, entity: Entity, facts: Sequence[Fact]) -> bool:
     """True if each fact holds for others too, and all together for this entity alone."""
-    keys_by_fact = [{other.key for other in graph.entities_of_kind(entity.kind) if graph.is_true_of(other, fact)} for fact in facts]
+    keys_by_fact = [
+        {other.key for other in graph.entities_of_kind(entity.kind) if graph.is_true_of(other, fact)} for fact in facts
+    ]
     return all(len(keys) > 1 for keys in keys_by_fact) and set.intersection(*keys_by_fact) == {entity.key}
 
 
@@ -83,7 +87,11 @@ def _draw_winner(graph: Graph, rng: Random) -> Task | None:
     assert fact.target
     relation, words = rng.choice(WINNER_RELATIONS)
     second_fact = graph.find_fact(fact.target, relation)
-    if second_fact is None or sum(graph.is_true_of(winner_fact.target, second_fact) for winner_fact in winner_facts if winner_fact.target) > 1:
+    if (
+        second_fact is None
+        or sum(graph.is_true_of(winner_fact.target, second_fact) for winner_fact in winner_facts if winner_fact.target)
+        > 1
+    ):
         return None
     question = f"Which winner of {name_in_sentence(prize)} in the years {winner_facts[0].year} to {winner_facts[-1].year} {words} {_object_in_sentence(second_fact)}?"
     return build_task("intersection", question, accepted_names(fact.target), (fact, second_fact), "title")
@@ -112,7 +120,9 @@ def _draw_years_above(graph: Graph, rng: Random) -> Task | None:
     limit = find_round_limit(sorted(map(comparison_value, years), reverse=True), count)
     if limit is None:
         return None
-    question = f"in how many of the years 2018 to 2024 did {name_in_sentence(festival)} have more than {limit:,} visitors?"
+    question = (
+        f"in how many of the years 2018 to 2024 did {name_in_sentence(festival)} have more than {limit:,} visitors?"
+    )
     return _build_counting_task(question, count, [fact for fact in years if comparison_value(fact) > limit])
 
 
@@ -137,8 +147,14 @@ def _draw_on_river(graph: Graph, rng: Random) -> Task | None:
     if not 1 <= len(towns) <= MAX_TOWNS_ON_RIVER_PAGE:
         return None
     if len(towns) > MAX_PAGES_READ or rng.random() < 0.3:
-        return _build_counting_task(f"how many towns stand on {name_in_sentence(river)}?", len(towns), [river_towns_evidence(graph, river)])
-    facts = sorted((population for town in towns if (population := graph.find_fact(town, "population"))), key=comparison_value, reverse=True)
+        return _build_counting_task(
+            f"how many towns stand on {name_in_sentence(river)}?", len(towns), [river_towns_evidence(graph, river)]
+        )
+    facts = sorted(
+        (population for town in towns if (population := graph.find_fact(town, "population"))),
+        key=comparison_value,
+        reverse=True,
+    )
     count = rng.randint(1, len(facts))
     limit = find_round_limit([*map(comparison_value, facts), 0], count)
     if limit is None:
@@ -168,7 +184,11 @@ def _draw_winners_of(graph: Graph, rng: Random) -> Task | None:
     span = rng.randint(3, 5)
     start = rng.randrange(len(winner_facts) - span + 1)
     winners = winner_facts[start : start + span]
-    houses = [house_fact for fact in winners if fact.target and (house_fact := graph.find_fact(fact.target, _house_relation(fact.target)))]
+    houses = [
+        house_fact
+        for fact in winners
+        if fact.target and (house_fact := graph.find_fact(fact.target, _house_relation(fact.target)))
+    ]
     house = rng.choice(houses).text
     count = sum(fact.text == house for fact in houses)
     if count < rng.choice(MIN_COUNTS):

@@ -51,7 +51,9 @@ def draw_chain(
     facts: list[Fact] = []
     visited_keys, entity = {start.key}, start
     for hop in range(1, hops + 1):
-        candidates = [fact for fact in graph.facts_about(entity) if _can_continue(graph, fact, visited_keys, hop == hops)]
+        candidates = [
+            fact for fact in graph.facts_about(entity) if _can_continue(graph, fact, visited_keys, hop == hops)
+        ]
         if hop == 1:
             candidates = [fact for fact in candidates if fact.base_relation not in excluded]
         if not candidates:
