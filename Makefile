@@ -53,6 +53,7 @@ train-controls: train-demo
 check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python scripts/plain_english.py emulator index ingest worlds api agent_client rl benchmarks scripts
 	$(BIN)/mypy
 
 bench: $(DEV)

@@ -62,11 +62,11 @@ def answer_search(world: World, request: Request) -> Response:
     after, before = _read_dates(world, request, get_text(params, "filters"))
     search_params = SearchParams(first - 1, count, after, before)
     hits, has_more = search(world, query, search_params, request.session.at_time) if query.strip() else ((), False)
-    shown = [_build_view(world, hit, query) for hit in drop_unlinkable(hits)]
+    views = [_build_view(world, hit, query) for hit in drop_unlinkable(hits)]
     next_first = first + count if has_more else 0
     is_rss = get_text(params, "format").lower() == "rss"
     template, content_type = ("bing.rss", RSS_TYPE) if is_rss else ("bing.html", HTML_TYPE)
-    return render_template(template, content_type, query=query, results=shown, next_first=next_first)
+    return render_template(template, content_type, query=query, results=views, next_first=next_first)
 
 
 def answer_news(world: World, request: Request) -> Response:

@@ -103,7 +103,9 @@ def answer_contents(world: World, request: Request) -> Response:
     if not (requested_urls := get_texts(params, "urls")):
         raise BadRequest("urls: Field required", reason="bad-urls")
     formats = get_texts(params, "formats") or get_texts(params, "format") or ["html"]
-    return build_response([one for url in requested_urls[:100] if (one := _render_page(world, request, url, formats))])
+    return build_response(
+        [page for url in requested_urls[:100] if (page := _render_page(world, request, url, formats))]
+    )
 
 
 def _render_page(world: World, request: Request, url: str, formats: list[str]) -> JsonObject | None:

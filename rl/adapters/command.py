@@ -32,7 +32,7 @@ def episodes(
         Path | None, typer.Option(help="JSON file with the policy of every session (docs/sessions.md).")
     ] = None,
     limits: Annotated[str, typer.Option(help='JSON object with limits of an episode, such as {"turns": 12}.')] = "{}",
-    most: Annotated[int, typer.Option(min=1, help="Largest number of concurrent episodes.")] = 4096,
+    max_episodes: Annotated[int, typer.Option("--most", min=1, help="Largest number of concurrent episodes.")] = 4096,
     idle: Annotated[float, typer.Option(min=1, help="Seconds until an unused episode is dropped.")] = 1800,
 ) -> None:
     """Serve episodes of a task file over plain HTTP, for trainers in any language.
@@ -58,7 +58,7 @@ def episodes(
         environment_config.new_episode().reset(loaded_tasks[0])  # fails now, before listening, if the policy is invalid
     except (ClientError, TaskError, ValueError, OSError) as error:
         _stop(error)
-    _serve(loaded_tasks, environment_config, host, port, most, idle)
+    _serve(loaded_tasks, environment_config, host, port, max_episodes, idle)
 
 
 def _serve(

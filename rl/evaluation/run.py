@@ -54,7 +54,7 @@ async def run_attempts(
     client: AsyncClient,
     folder: EvaluationFolder,
     settings: RunSettings,
-    on_attempt: Callable[[AttemptRow], None] = lambda told: None,
+    on_attempt: Callable[[AttemptRow], None] = lambda row: None,
 ) -> None:
     """Make the attempts that the folder does not have.
 

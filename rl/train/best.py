@@ -31,7 +31,9 @@ def select_best_episodes(stages: Sequence[Path], system: str = "") -> list[dict[
                     _calls_key(messages),
                     (row["reward"], [*_opening_messages(row["question"], system), *_until_last_turn(messages)]),
                 )
-    selected = [way for by_calls in by_task.values() for way in sorted(by_calls.values(), key=lambda one: -one[0])[:2]]
+    selected = [
+        way for by_calls in by_task.values() for way in sorted(by_calls.values(), key=lambda rated: -rated[0])[:2]
+    ]
     return [{"messages": messages} for _, messages in selected]
 
 

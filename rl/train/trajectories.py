@@ -157,7 +157,7 @@ def compute_groups(file_by_step: Mapping[int, Path]) -> TaskGroups:
     step_groups = [steps[begin : begin + group_size] for begin in range(0, len(steps), group_size)]
     parts = [[one for step in part for one in _read_cached(_load_outcomes, file_by_step[step])] for part in step_groups]
     names = tuple(f"{part[0]}–{part[-1]}" if len(part) > 1 else str(part[0]) for part in step_groups)
-    groups = {"recipe": _group_by(parts, lambda one: one.recipe), "hops": _group_by(parts, lambda one: one.hops)}
+    groups = {"recipe": _group_by(parts, lambda view: view.recipe), "hops": _group_by(parts, lambda view: view.hops)}
     return TaskGroups(names, groups, sampling_interval)
 
 
