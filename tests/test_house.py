@@ -1,6 +1,7 @@
 """The law of the house: who may import whom, and what is installed under our name."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,14 @@ def test_no_test_folder_is_a_package() -> None:
 def test_every_room_has_a_short_readme() -> None:
     lengths = {room: len((HOUSE / room / "README.md").read_text().splitlines()) for room in ROOMS}
     assert all(0 < length <= 25 for length in lengths.values()), lengths
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_readme_names_files_that_are_there(room: str) -> None:
+    names = re.findall(r"`([\w/]+\.(?:py|c|sql))`", (HOUSE / room / "README.md").read_text())
+    assert names, "a readme names its modules"
+    missing = [name for name in names if not any((HOUSE / room).rglob(name))]
+    assert missing == [], f"{room}/README.md"
 
 
 def test_every_room_is_typed_and_installed_from_here() -> None:

@@ -199,7 +199,7 @@ def test_what_is_raised_outside_of_all_handlers_is_marked(app: App, monkeypatch:
 
     monkeypatch.setattr("webemu.api.app.has_session", fail)
     monkeypatch.setattr("webemu.api.services.web._read_request", fail)
-    monkeypatch.setattr("webemu.api.services.web.read_plain", fail)
+    monkeypatch.setattr("webemu.api.services.web.read_without_session", fail)
     for door, kind in ((app, b"application/json"), (app.doors.web, b"text/plain; charset=utf-8")):
         status, headers, _ = asyncio.run(ask(door, Asked("GET", "a.example", "/v1/search")))
         assert (status, headers[b"x-webemu-failure"], headers[b"content-type"]) == (500, b"infrastructure", kind)

@@ -249,7 +249,7 @@ def test_names_and_sessions_are_not_hoarded(server: Attacked) -> None:
     with server.connect() as client:
         for number in range(3000):
             client.sendall(b"GET /plain" + H + b"X-Webemu-Session: %s\r\n\r\n" % (b"%d" % number * 8000)[:30_000])
-            assert received(client, b"bytes\n").startswith(b"HTTP/1.1 400 ")
+            assert received(client, b"6,000\n").startswith(b"HTTP/1.1 400 ")
     assert server.process.memory_info().rss - before < 40 << 20
 
 

@@ -171,6 +171,6 @@ def test_answers_do_not_wait_for_acknowledgements(config: Config, loop: str) -> 
         assert silent.recv(9)
         look(server, "served")
         silent.close()
-    assert ("accepted", "Gate", 1) in found
-    assert found.count(("served", "Wire", 1)) >= 2
+    assert ("accepted", "ProtocolSniffer", 1) in found
+    assert found.count(("served", "HttpProtocol", 1)) >= 2
     assert all(is_set for _, _, is_set in found)

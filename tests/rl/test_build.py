@@ -227,7 +227,7 @@ def test_what_a_model_knows_is_left_out(world: World, tmp_path: Path) -> None:
         (("--recipes", "riddles"), "no recipe is called"), (("--against", "none.txt"), "none.txt"),
         (("--pass-rates", "none"), "holds no results"), (("--band", "0.9,0.1"), "above its highest"),
         (("--split", "nan,1,1"), "is not 3 numbers"), (("--setting", "plain={}"), "the search without a policy"),
-        (("--setting", 'x={"weather": {"moon": 1}}'), "no weather.moon"), (("--from", "empty.jsonl"), "no task in it"),
+        (("--setting", 'x={"weather": {"moon": 1}}'), "unknown member weather.moon"), (("--from", "empty.jsonl"), "no task in it"),
         (("--from", "tasks.jsonl", "--recipes", "world"), "leave out|makes new ones"),
         (("--keep-rejected", "none/r.jsonl"), "the folder none does not exist"),
         (("--server", "moon"), "server address must begin"),

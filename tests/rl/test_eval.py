@@ -199,7 +199,7 @@ def test_another_evaluation_is_not_mixed_in(world: World, tasks: Path, tmp_path:
         ((), "no agent was given"),
         (("--model", "x"), "no address"),
         (("--model", "x", "--base-url", "127.0.0.1:1"), "must begin with http"),
-        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "takes no model"),
+        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "uses no model"),
         (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", "NO_SUCH_KEY"), "NO_SUCH_KEY"),
         (("--policy", "oracle", "--split", "dev"), "no tasks of the split 'dev'"),
         (("--policy", "oracle", "--policy-json", "[1]"), "--policy-json must be a JSON object"),
