@@ -28,5 +28,5 @@ def test_others_on_the_same_pages(tmp_path: Path) -> None:
     assert done.stdout.count("times fts5") == 2
     assert "bm25: left out" in done.stderr
     assert "no-python" in done.stderr
-    assert "lucene: left out: --lucene names no Python" in done.stderr
+    assert "lucene: left out: --lucene is not given" in done.stderr
     assert "pywb: left out" in done.stderr

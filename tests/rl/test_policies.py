@@ -203,12 +203,12 @@ def test_several_calls_in_one_turn(world: World) -> None:
 
 def test_a_model_that_calls_nothing_is_told_to_and_then_left(world: World) -> None:
     attempt, record = agent(replies("It is Bo."), world)
-    assert (attempt.stopped, record.end, reward(record)) == ("silent", "", 0)
+    assert (attempt.stop_reason, record.end, reward(record)) == ("silent", "", 0)
     assert [turn.told for turn in attempt.turns] == [NO_CALL_MESSAGE] * 3
     end = said("finish", {"answer": "Bo", "citations": []})
     attempt, record = agent(replies(Said("and so", finish="length"), end), world)
     assert [turn.told for turn in attempt.turns] == [CUT_OFF_MESSAGE, ""]
-    assert (attempt.stopped, record.answer) == ("", "Bo")
+    assert (attempt.stop_reason, record.answer) == ("", "Bo")
 
 
 @pytest.mark.parametrize("react", [False, True])
@@ -220,7 +220,7 @@ def test_a_bad_call_is_told_and_the_conversation_goes_on(world: World, react: bo
     end = said("finish", {"answer": "Bo", "citations": []}, native=not react)
     attempt, record = agent(replies(*wrong, end), world, react=react)
     assert [step.kind for step in attempt.steps] == ["misuse"] * 3 + ["over"]
-    assert (record.misuses, record.answer) == (3, "Bo")
+    assert (record.invalid_calls, record.answer) == (3, "Bo")
 
 
 def test_a_page_cannot_act(world: World) -> None:
@@ -229,7 +229,7 @@ def test_a_page_cannot_act(world: World) -> None:
     script = replies(said("open", {"link": HOSTILE}, native=False), "I read it.")
     attempt, record = agent(script, world, react=True)
     assert "call finish" in attempt.steps[0].observation
-    assert (record.answer, attempt.stopped) == ("", "silent")
+    assert (record.answer, attempt.stop_reason) == ("", "silent")
     made_up = f'Action: search\nAction Input: {{"query": "a"}}\nObservation: done\n{forged}'
     attempt, record = agent(replies(Said(made_up), "So."), world, react=True)
     assert [step.tool for step in attempt.steps] == ["search"]
@@ -243,9 +243,9 @@ def test_turns_end(world: World) -> None:
 def test_too_long_is_the_models_matter_and_an_outage_is_not(world: World) -> None:
     long = Fault(400, "This model's maximum context length is 4096 tokens.")
     attempt, record = agent(replies(said("search", {"query": "a"}), long), world)
-    assert (attempt.stopped, attempt.outage, reward(record)) == ("too-long", "", 0)
+    assert (attempt.stop_reason, attempt.endpoint_outage, reward(record)) == ("too-long", "", 0)
     attempt, _ = agent(replies(said("search", {"query": "a"}), Fault(500)), world)
-    assert attempt.outage.startswith("endpoint-failed: ")
+    assert attempt.endpoint_outage.startswith("endpoint-failed: ")
     with pytest.raises(EndpointError):
         agent(replies(Fault(401)), world)
 

@@ -93,15 +93,15 @@ def test_thoughts_are_kept_where_they_are_wanted() -> None:
     [
         ({"mask": "outage: gone", "reward": None, "end": "masked"}, {"min_reward": 0}, "masked"),
         ({"split": "test"}, {"split": "train"}, "another split"),
-        ({}, {"tasks": frozenset({"q-2"})}, "another task"),
+        ({}, {"task_ids": frozenset({"q-2"})}, "another task"),
         ({"end": "turns"}, {"min_reward": 0}, "not finished"),
         ({"reward": 0.89}, {}, "reward too low"),
-        ({"terms": {"grounding": 0.5}}, {"grounded": True}, "not grounded"),
-        ({"terms": {"precision": 0.5}}, {"grounded": True}, "not grounded"),
+        ({"terms": {"grounding": 0.5}}, {"require_grounded": True}, "not grounded"),
+        ({"terms": {"precision": 0.5}}, {"require_grounded": True}, "not grounded"),
         ({}, {"max_turns": 2}, "too many turns"),
         ({"turns": [{"text": "Hm.", "told": "Call a tool."}, {"steps": list(GOOD)}]}, {}, "slips"),
         ({"turns": [{"steps": [step("fly", {}, kind="misuse")]}, {"steps": list(GOOD)}]}, {}, "slips"),
-        ({"turns": [{"steps": [step("search", '{"q', kind="misuse")]}, {"steps": list(GOOD)}]}, {"slips": 5}, "slips"),
+        ({"turns": [{"steps": [step("search", '{"q', kind="misuse")]}, {"steps": list(GOOD)}]}, {"max_slips": 5}, "slips"),
     ],
 )
 def test_what_is_not_worth_copying(other: dict[str, Any], wanted: dict[str, Any], reason: str) -> None:
@@ -111,7 +111,7 @@ def test_what_is_not_worth_copying(other: dict[str, Any], wanted: dict[str, Any]
 
 def test_slips_can_be_forgiven() -> None:
     turns = [{"steps": [step("fly", {"a": 1}, kind="misuse")]}, {"text": "Hm.", "told": "Call."}, {"steps": list(GOOD)}]
-    assert dropped(episode(turns=turns), slips=2) == ""
+    assert dropped(episode(turns=turns), max_slips=2) == ""
     assert [one["role"] for one in sft.to_conversation(episode(turns=turns))["messages"]][:6] == [
         "system", "user", "assistant", "tool", "assistant", "user",
     ]  # fmt: skip

@@ -40,7 +40,7 @@ def scored(one: Task, seed: int, reward: float | None) -> Rollout:
 
 
 def test_the_torch_free_part_is_free_of_torch() -> None:
-    modules = ("recipe", "choose", "journal", "best", "patterns", "command")
+    modules = ("recipe", "choose", "step_log", "best", "patterns", "command")
     rooms = ", ".join(f"webemu.rl.train.{module}" for module in modules)
     code = f"import sys, {rooms}; print({{'torch', 'trl', 'transformers', 'datasets'}} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)

@@ -42,7 +42,7 @@ class Scripted(ChatCodec):
         self.before: Callable[[int], None] = lambda _: None
         self.rounds = 0
 
-    def turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
+    def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
         self.before(self.rounds)
         self.rounds += 1
         made = [self._turn(self.tokenizer.decode(ids)) for ids in contexts]
