@@ -52,7 +52,8 @@ def _results_display(answer: SearchAnswer) -> Display:
     """Return the display of search results."""
     numbering = LinkNumbering("")
     items = [
-        f"  * {numbering.format_link(escape_marks(result.title) or result.url, result.url)} {' '.join(escape_marks(result.snippet).split())}"
+        f"  * {numbering.format_link(escape_marks(result.title) or result.url, result.url)} "
+        f"{' '.join(escape_marks(result.snippet).split())}"
         for result in answer.results
     ]
     text = "\n".join(["", "URL: ", "# Search Results", "", *items])

@@ -118,7 +118,8 @@ def format_results(answer: SearchAnswer) -> str:
     for result in answer.results:
         dated = f"\n   {result.date}" if result.date else ""
         blocks.append(
-            f"{result.rank}. {_collapse_spaces(result.title)}\n   {result.url}{dated}\n   {_collapse_spaces(result.snippet)}"
+            f"{result.rank}. {_collapse_spaces(result.title)}\n   {result.url}{dated}\n   "
+            f"{_collapse_spaces(result.snippet)}"
         )
     if answer.more:
         blocks.append(f"More results: search with page={answer.page + 1}.")

@@ -275,7 +275,8 @@ def print_latencies(folder: Path, path: str) -> None:
                 f"{connection:<12} Client       {measure_latency({'base_url': base_url}, queries, pages)}", flush=True
             )
             print(
-                f"{connection:<12} AsyncClient  {asyncio.run(measure_async_latency({'base_url': base_url}, queries, pages))}",
+                f"{connection:<12} AsyncClient  "
+                f"{asyncio.run(measure_async_latency({'base_url': base_url}, queries, pages))}",
                 flush=True,
             )
             print(f"{connection:<12} httpx.Client {measure_httpx_latency(bare, queries, pages)}", flush=True)

@@ -149,9 +149,15 @@ def read_cpu_times() -> tuple[float, float, float]:
 
 
 def build_row(
-    what: str, at_once: int, samples: int, started: tuple[float, ...], count: int, request_count: int, times: list[float],
+    what: str,
+    at_once: int,
+    samples: int,
+    started: tuple[float, ...],
+    count: int,
+    request_count: int,
+    times: list[float],
     reward: float,
-) -> Row:  # fmt: skip
+) -> Row:
     """Return the figures of a run that began when `started` was taken with `read_cpu_times`."""
     client, server, wall = (now - then for now, then in zip(read_cpu_times(), started, strict=True))
     times.sort()
@@ -210,10 +216,14 @@ def median_row(rows: list[Row]) -> Row:
 
 def format_row(table_row: Row) -> str:
     """Return a row of the table as text."""
-    kind = f"{table_row.what:<9} {table_row.at_once:>5} {table_row.samples:>7}  {table_row.per_s:>7,.0f} {table_row.requests_per_s:>10,.0f}"
+    kind = (
+        f"{table_row.what:<9} {table_row.at_once:>5} {table_row.samples:>7}  "
+        f"{table_row.per_s:>7,.0f} {table_row.requests_per_s:>10,.0f}"
+    )
     times = f"{table_row.p50_ms:>7.1f} {table_row.p99_ms:>7.1f}"
     return (
-        f"{kind}  {times}  {table_row.client_us:>9.0f} {table_row.server_us:>9.0f}  {table_row.cores:>5.2f} {table_row.client_share:>6.0%}"
+        f"{kind}  {times}  {table_row.client_us:>9.0f} {table_row.server_us:>9.0f}  "
+        f"{table_row.cores:>5.2f} {table_row.client_share:>6.0%}"
         f"  {table_row.reward:>6.2f}"
     )
 

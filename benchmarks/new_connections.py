@@ -221,7 +221,8 @@ def print_table(door: Door, targets: Iterator[Target], sizes: list[int]) -> None
             figures = sorted(attempts, key=lambda attempt: attempt.wait_ratio)[ATTEMPT_COUNT // 2]
             refused = sum(attempt.refused_count for attempt in attempts)
             print(
-                f"| {kept_count} | {_format_times(figures.kept_waits)} | {new_count} | {_format_times(figures.new_waits)} | {refused} of {ATTEMPT_COUNT * new_count} |"
+                f"| {kept_count} | {_format_times(figures.kept_waits)} | {new_count} | "
+                f"{_format_times(figures.new_waits)} | {refused} of {ATTEMPT_COUNT * new_count} |"
                 f" {figures.wait_ratio:.1f} |",
                 flush=True,
             )

@@ -113,7 +113,8 @@ async def measure_overload(port: int, targets: list[str], rate: float, seconds: 
         print(f"  {name:<10} {number:>8,}  {number / seconds:>7,.0f}/s  ms {latency}")
     for path, durations in times.items():
         print(
-            f"  {path:<10} {len(durations) - 1:>8,}  not 200: {len(wrong_statuses)}  ms {compute_percentiles(durations)}"
+            f"  {path:<10} {len(durations) - 1:>8,}  not 200: {len(wrong_statuses)}  ms "
+            f"{compute_percentiles(durations)}"
         )
 
 

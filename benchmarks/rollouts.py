@@ -49,9 +49,13 @@ def measure_trl(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Pa
     trainer_config.max_tool_calling_iterations = recipe.limits.turns
     seats = trl.environment_factories(Seat(web.server, recipe.limits, weather))
     trainer = GRPOTrainer(
-        model=model_loaded, reward_funcs=trl.reward, args=GRPOConfig(**_trl_options(trainer_config)), processing_class=tokenizer,
-        train_dataset=trl.build_dataset(_fact_tasks(web)), environment_factory=seats,
-    )  # fmt: skip
+        model=model_loaded,
+        reward_funcs=trl.reward,
+        args=GRPOConfig(**_trl_options(trainer_config)),
+        processing_class=tokenizer,
+        train_dataset=trl.build_dataset(_fact_tasks(web)),
+        environment_factory=seats,
+    )
     started_at = time.perf_counter()
     trainer.train()
     return (time.perf_counter() - started_at) / STEPS
@@ -86,7 +90,8 @@ def main(run: Path) -> None:
                 together_seconds = measure_together(web, model, weather, Path(work) / "a")
                 trl_seconds = measure_trl(web, model, weather, Path(work) / "b")
             print(
-                f"{latency:>3} ms a call: {together_seconds:.2f} s a step together, {trl_seconds:.2f} s by TRL, {trl_seconds / together_seconds:.1f} x"
+                f"{latency:>3} ms a call: {together_seconds:.2f} s a step together, "
+                f"{trl_seconds:.2f} s by TRL, {trl_seconds / together_seconds:.1f} x"
             )
 
 

@@ -65,7 +65,7 @@ def build_world(collection: Path, weights: Weights) -> World:
 
 
 def measure_microseconds(rankers: Sequence[Ranker], queries: Sequence[str]) -> list[float]:
-    """Return the CPU microseconds per query of each ranker: the least of `ENGINE_PASSES` passes, as disturbances add."""
+    """Return the CPU microseconds per query of each ranker: the least of `ENGINE_PASSES` passes."""
     least_times = [inf] * len(rankers)
     # The rankers take turns, so that a disturbance does not fall on one of them alone.
     for _ in range(PASSES):

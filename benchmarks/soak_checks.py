@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from statistics import linear_regression, median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from benchmarks.soak import SoakRun
+from benchmarks.soak_run import SoakRun
 
 WARMUP_SECONDS = 60.0
 """Seconds at the beginning of a process's life in which growth is not measured."""
@@ -102,7 +101,10 @@ def _check_references(run: SoakRun) -> Check:
 def _check_sessions(run: SoakRun) -> Check:
     """Check that sessions stay on their snapshot and count their steps."""
     observations = run.observations
-    message = f"{observations.session_count} sessions, {observations.wrong_snapshot_count} answers of another snapshot, {len(observations.miscounted_sessions)} miscounted"
+    message = (
+        f"{observations.session_count} sessions, {observations.wrong_snapshot_count} "
+        f"answers of another snapshot, {len(observations.miscounted_sessions)} miscounted"
+    )
     return Check(
         "sessions stay",
         not observations.wrong_snapshot_count and not observations.miscounted_sessions,
@@ -140,7 +142,10 @@ def _check_metrics(run: SoakRun) -> Check:
         for place_label in client_counts
         if metrics_counts[place_label] > client_counts[place_label] + reset_count
     ]
-    message = f"clients {client_total}, /metrics {metrics_total}: {client_total - metrics_total} fewer; {unpublished_total} were untold, {reset_count} unanswered"
+    message = (
+        f"clients {client_total}, /metrics {metrics_total}: {client_total - metrics_total} "
+        f"fewer; {unpublished_total} were untold, {reset_count} unanswered"
+    )
     return Check(
         "metrics add up",
         client_total - unpublished_total <= metrics_total <= client_total + reset_count and not too_many,
@@ -215,9 +220,12 @@ def _compute_figures(run: SoakRun, slopes: dict[str, float]) -> dict[str, Any]:
         "worker replaced s": {"p50": round(median(replaced), 2), "max": round(max(replaced), 2)} if replaced else None,
         "ingest beside s": round(run.ingest_seconds, 1),
         "client cpu s": round(run.client_cpu, 1),
-        "own memory mb": {kind: {"first": round(megabytes[0], 1), "last": round(megabytes[-1], 1), "max": round(max(megabytes), 1)}
-                   for kind, megabytes in memory_by_kind.items() if megabytes},
+        "own memory mb": {
+            kind: {"first": round(megabytes[0], 1), "last": round(megabytes[-1], 1), "max": round(max(megabytes), 1)}
+            for kind, megabytes in memory_by_kind.items()
+            if megabytes
+        },
         "growth mb a minute": {name: round(slope, 3) for name, slope in slopes.items()},
         "latency ms": {"all": compute_percentiles(all_times)}
         | {kind: compute_percentiles(times) for kind, times in sorted(run.observations.seconds_by_kind.items())},
-    }  # fmt: skip
+    }

@@ -118,7 +118,8 @@ def _show(report: Report, config: Config, source_list: SourceList, root: Path | 
         print(f"ignored   {source_list.ignored_count:,} files whose names are not those of archives")
     if source_list.missing_lines:
         print(
-            f"missing   {len(source_list.missing_lines):,} lines of path lists, the first: {source_list.missing_lines[0]}"
+            f"missing   {len(source_list.missing_lines):,} lines of path lists, the first: "
+            f"{source_list.missing_lines[0]}"
         )
     print(f"captures  {report.captures:,}")
     print(f"pages     {report.pages:,} ({rate:,.0f}/s, {report.bytes / 1e6:,.1f} MB in {report.seconds:,.1f} s)")

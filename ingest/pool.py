@@ -166,9 +166,12 @@ class _WorkerSlot:
 
 
 def run_jobs(
-    jobs: Sequence[Job], collection: Path, workers: int, on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None],
+    jobs: Sequence[Job],
+    collection: Path,
+    workers: int,
+    on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None],
     piece_bytes: int = PIECE_BYTES,
-) -> Iterator[JobResult]:  # fmt: skip
+) -> Iterator[JobResult]:
     """Work on all jobs and yield the result of each source as it ends.
 
     `on_progress` is called about twice a second with the progress of all sources that are being read. `piece_bytes` is

@@ -29,7 +29,8 @@ SHORT_ANSWER_RULES = """- `answer` is the answer alone: one name, number, date o
   would stand as its citation, or with none.
 """
 """System prompt for tasks with a short answer."""
-REPORT_RULES = """- `answer` is a report in short sentences of facts: names, numbers and dates as the pages have them. Behind
+REPORT_RULES = """\
+- `answer` is a report in short sentences of facts: names, numbers and dates as the pages have them. Behind
   each sentence stands the number of its source, such as [1] for the first of `citations`.
 - Say nothing that no page says.
 - `citations` are the pages in that order. Cite only pages that you opened.

@@ -216,7 +216,8 @@ class Curriculum:
         task = reveal_first_hop(self._find_task(parent_id)) if suffix else None
         if task is None:
             raise KeyError(
-                f"the curriculum has no task with the id {task_id!r}; restore it with the task file that it was saved with"
+                f"the curriculum has no task with the id {task_id!r}; restore it with the task "
+                "file that it was saved with"
             )
         return task
 

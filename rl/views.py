@@ -98,7 +98,8 @@ def format_results(answer: SearchAnswer) -> str:
     ]
     for number, result in enumerate(answer.results, 1):
         blocks.append(
-            f"[r{number}] {_collapse_whitespace(result.title)}\n   {result.url} {result.date}\n   {_collapse_whitespace(result.snippet)}"
+            f"[r{number}] {_collapse_whitespace(result.title)}\n   {result.url} {result.date}\n   "
+            f"{_collapse_whitespace(result.snippet)}"
         )
     return "\n\n".join([*blocks, *([f"More results: search with page={answer.page + 1}."] if answer.more else [])])
 

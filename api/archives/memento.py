@@ -64,7 +64,10 @@ def _timemap_url(origin: str, url: str) -> str:
 
 def _format_link(origin: str, address: ReplayAddress, memento: Memento, role: str) -> str:
     time, url = memento
-    return f'<{origin}{address.capture_path(format_timestamp(time), url, "")}>; rel="{role}"; datetime="{format_http_date(time)}"'
+    return (
+        f'<{origin}{address.capture_path(format_timestamp(time), url, "")}>; rel="{role}"; '
+        f'datetime="{format_http_date(time)}"'
+    )
 
 
 def timemap_response(world: World, origin: str, address: ReplayAddress) -> Response:

@@ -32,7 +32,8 @@ def calendar_page(address: ReplayAddress, captures: list[Capture]) -> Response:
     """Return a page that links every capture of a URL, newest first, at most `_MAX_CALENDAR_ROWS`."""
     all_mementos = list_mementos(captures)
     rows = "".join(
-        f'<li><a href="{escape(address.capture_path(format_timestamp(time), url, ""))}">{format_timestamp(time)}</a> {escape(url)}</li>'
+        f'<li><a href="{escape(address.capture_path(format_timestamp(time), url, ""))}'
+        f'">{format_timestamp(time)}</a> {escape(url)}</li>'
         for time, url in all_mementos[: -_MAX_CALENDAR_ROWS - 1 : -1]
     )
     return _html_response(

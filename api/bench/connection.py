@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
-
-if TYPE_CHECKING:
-    from webemu.api.bench.load import LoadRun
 
 LOST, NO_ANSWER, NOT_CONNECTED, NOT_HTTP = 1, 2, 3, 4
 """Failures in place of a status: connection lost before the answer, no answer in time, no connection, no HTTP."""
@@ -19,10 +17,36 @@ RETRY_SECONDS = 0.1
 """Seconds between two attempts to open a connection."""
 
 
+class ConnectionOwner(Protocol):
+    """Run that a connection belongs to, as `webemu.api.bench.load` has it: it hands out requests and takes answers."""
+
+    is_running: bool
+    """True while requests are sent."""
+    address: tuple[str, int]
+    """Host and port of the server."""
+    tls_context: ssl.SSLContext | None
+    """Context of the tunnels; None for plain connections."""
+
+    def count_received(self, size: int) -> None:
+        """Count bytes that arrived."""
+
+    def forget_idle(self, connection: LoadConnection) -> None:
+        """Stop using a connection that was closed while it was idle."""
+
+    def record_answer(self, request_index: int, status: int, due: float, now: float) -> None:
+        """Record the answer, or the failure, of a request that was due at a time (perf_counter)."""
+
+    def record_unopened(self, connection: LoadConnection) -> bool:
+        """Record that a connection could not be opened; return False if opening should be given up."""
+
+    def assign_next(self, connection: LoadConnection) -> None:
+        """Give a free connection its next request, or keep it idle."""
+
+
 class LoadConnection(asyncio.Protocol):
     """Connection that sends one request at a time and reopens itself after it was closed."""
 
-    def __init__(self, load: LoadRun, host: str) -> None:
+    def __init__(self, load: ConnectionOwner, host: str) -> None:
         self.load, self.host = load, host
         self._request_index = -1
         self._due_at = self._sent_at = 0.0
@@ -67,7 +91,7 @@ class LoadConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; abort on bytes that are not HTTP (asyncio)."""
-        self.load.samples.received += len(data)
+        self.load.count_received(len(data))
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
@@ -145,7 +169,7 @@ class _ConnectReply(asyncio.Protocol):
 async def open_connection(connection: LoadConnection) -> None:
     """Open the connection, through a TLS tunnel if the load has certificates. Raises OSError."""
     loop, load = asyncio.get_running_loop(), connection.load
-    address = load.plan.host, load.plan.port
+    address = load.address
     if load.tls_context is None:
         await loop.create_connection(lambda: connection, *address)
         return

@@ -101,6 +101,7 @@ class LoadRun:
         self.is_running = False
         self._messages = [request.message for request in plan.requests]
         self._kinds = [request.kind for request in plan.requests]
+        self.address = plan.host, plan.port
         self.tls_context = ssl.create_default_context(cafile=plan.authority) if plan.authority else None
         self._queues = self._queues_by_host()
         self._queue_of: dict[int, HostQueue] = {
@@ -212,6 +213,10 @@ class LoadRun:
             self._next_due_at += self._arrival_random.expovariate(self.plan.rate)
             now = time.perf_counter()
         self._loop.call_later(self._next_due_at - now, self._send_due)
+
+    def count_received(self, size: int) -> None:
+        """Count bytes that arrived."""
+        self.samples.received += size
 
     def record_answer(self, request_index: int, status: int, due: float, now: float) -> None:
         """Record the outcome of a request; `status` is below 100 if no answer came."""

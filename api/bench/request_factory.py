@@ -126,7 +126,10 @@ class RequestFactory:
 
     def _post(self, kind: str, target: str, content_type: str, body_text: str) -> Request:
         body = body_text.encode()
-        head = f"POST {target} HTTP/1.1\r\nHost: {self._server}\r\nAccept: application/json\r\nContent-Type: {content_type}\r\n"
+        head = (
+            f"POST {target} HTTP/1.1\r\nHost: {self._server}\r\nAccept: "
+            f"application/json\r\nContent-Type: {content_type}\r\n"
+        )
         return Request(KINDS.index(kind), "", f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 

@@ -239,7 +239,8 @@ def caveats(settings: Settings, load_result: LoadResult, requests: Sequence[Requ
         )
     if settings.rate and load_result.samples.late > MAX_DELAY_SECONDS:
         texts.append(
-            f"requests were sent up to {1e3 * load_result.samples.late:,.0f} ms late: other work may keep the machine busy"
+            f"requests were sent up to {1e3 * load_result.samples.late:,.0f} ms late: other work "
+            "may keep the machine busy"
         )
     distinct = len({one.message for one in requests})
     if settings.group == 1 and not (settings.zipf or settings.traces) and distinct < len(requests):

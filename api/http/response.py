@@ -61,6 +61,6 @@ async def send_response(answer: ApiResponse, send: Send, *, bodiless: bool = Fal
     With `bodiless` (HEAD) the body is left out, while `Content-Length` is that of the GET response.
     """
     start = {"type": "http.response.start", "status": answer.status, "headers": build_headers(answer)}
-    # `webemu.api.proxy.http_protocol` sends a response with a reason in one piece, and adds the date to this server's own.
+    # `webemu.api.proxy.http_protocol` sends a response with a reason in one piece, and adds the date to our own.
     await send({**start, "reason": REASON_PHRASES[answer.status], "own": True})
     await send({"type": "http.response.body", "body": b"" if bodiless else answer.body})

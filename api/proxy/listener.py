@@ -59,7 +59,8 @@ def _listen_error(host: str, port: int, error: OSError) -> BadRequest:
         action = "another server uses it: choose another port; --port 0 takes a free one"
     elif error.errno == errno.EACCES and port < _first_unprivileged_port():
         action = (
-            f"ports below {_first_unprivileged_port()} need root: start as root, or allow them on this machine or container with "
+            f"ports below {_first_unprivileged_port()} need root: start as root, or allow them on "
+            "this machine or container with "
             f"sysctl net.ipv4.ip_unprivileged_port_start={port}, or forward {port} to a higher port"
         )
     return BadRequest(

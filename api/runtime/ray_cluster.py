@@ -256,5 +256,6 @@ def _deploy(serve: Any, config: Config, partitions: int) -> None:
     except RuntimeError as error:
         raise Overloaded(
             f"Ray Serve could not start the replicas: {error}",
-            action=f"each machine must see {config.collection_folder}; Ray's logs say more: /tmp/ray/session_latest/logs/serve",
+            action=f"each machine must see {config.collection_folder}; Ray's logs say more: "
+            "/tmp/ray/session_latest/logs/serve",
         ) from error

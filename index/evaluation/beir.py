@@ -80,7 +80,8 @@ def _warc_record(document: tuple[str, str, str]) -> bytes:
     page = _PAGE.format(title=html.escape(title.replace("_", " ")), text=html.escape(text))
     block = _HEAD + page.encode("utf-8", "replace")
     head = (
-        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {document_url(name)}\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n"
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {document_url(name)}\r\nWARC-Date: "
+        "2024-01-01T00:00:00Z\r\n"
         f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     return head.encode() + block + b"\r\n\r\n"

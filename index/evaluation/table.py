@@ -25,8 +25,16 @@ def format_comparison(first: Sequence[QueryScore], second: Sequence[QueryScore])
     for group, indices in group_queries(first).items():
         for name, comparison_figure in compare_scores(first, second, indices).items():
             ratio = f"{comparison_figure.second / comparison_figure.first:.2f}" if comparison_figure.first else "-"
-            gain = f"{comparison_figure.gain.mean:+.4f} [{comparison_figure.gain.low:+.4f} {comparison_figure.gain.high:+.4f}]"
-            yield f"{_describe_group(group):<18}{name:<10}{comparison_figure.first:>8.4f}{comparison_figure.second:>8.4f}{ratio:>7}   {gain}  {comparison_figure.p:.4f}"
+            gain = (
+                f"{comparison_figure.gain.mean:+.4f} [{comparison_figure.gain.low:+.4f} "
+                f"{comparison_figure.gain.high:+.4f}]"
+            )
+            yield (
+                f"{_describe_group(group):<18}"
+                f"{name:<10}"
+                f"{comparison_figure.first:>8.4f}{comparison_figure.second:>8.4f}{ratio:>7}   "
+                f"{gain}  {comparison_figure.p:.4f}"
+            )
 
 
 def _describe_group(group: Group) -> str:

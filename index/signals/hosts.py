@@ -35,7 +35,8 @@ _NAMES = {
 HOST_NAME_SQL = r"regexp_replace(url_host_name, '^www\.', '')"
 """SQL expression of a host's name without `www.`, for a row of `captures`."""
 _READ_RANKS = f"""
-WITH wanted AS (SELECT DISTINCT {HOST_NAME_SQL} AS host, array_to_string(list_reverse(string_split({{key}}, '.')), '.') AS name
+WITH wanted AS (SELECT DISTINCT {HOST_NAME_SQL} AS host,
+                       array_to_string(list_reverse(string_split({{key}}, '.')), '.') AS name
                 FROM captures WHERE url_host_name <> ''),
      ranked AS (SELECT host, min(try_cast({{position}} AS BIGINT)) AS first,
                        max(try_cast({{position}} AS BIGINT)) AS last, max(try_cast({{value}} AS DOUBLE)) AS value

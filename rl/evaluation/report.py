@@ -41,12 +41,22 @@ def render_report(figures: Mapping[str, Any], rows: Iterable[AttemptRow]) -> str
     attempts = figures["overall"]["attempts"]
     trajectories = list(_build_trajectories(rows, _observation_limit(attempts)))
     return environment.get_template("report.html").render(
-        evaluation=figures, overall=overall, dimensions=DIMENSIONS, names=FIGURE_HEADINGS, columns=_available_figures(overall, COLUMNS),
-        headlines=_available_figures(overall, (*dict.fromkeys((*passes[:1], *passes[-1:])), *HEADLINES)), passes=passes, level=CONFIDENCE_LEVEL,
-        passed=PASS_REWARD, kinds=htmlsafe_json_dumps(_KINDS), index=htmlsafe_json_dumps(list(map(_index_entry, trajectories))),
-        details=[htmlsafe_json_dumps(one) for one in trajectories], shares=SHARES,
-        look=stylesheet(), policy=content_security_policy(loader.get_source(environment, "report.html")[0]),
-    )  # fmt: skip
+        evaluation=figures,
+        overall=overall,
+        dimensions=DIMENSIONS,
+        names=FIGURE_HEADINGS,
+        columns=_available_figures(overall, COLUMNS),
+        headlines=_available_figures(overall, (*dict.fromkeys((*passes[:1], *passes[-1:])), *HEADLINES)),
+        passes=passes,
+        level=CONFIDENCE_LEVEL,
+        passed=PASS_REWARD,
+        kinds=htmlsafe_json_dumps(_KINDS),
+        index=htmlsafe_json_dumps(list(map(_index_entry, trajectories))),
+        details=[htmlsafe_json_dumps(one) for one in trajectories],
+        shares=SHARES,
+        look=stylesheet(),
+        policy=content_security_policy(loader.get_source(environment, "report.html")[0]),
+    )
 
 
 def _available_figures(overall: Mapping[str, Any], kinds: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ from webemu.rl.verify import normalise
 
 
 def closed_book_policy(tasks: Sequence[Task]) -> AgentPolicy:
-    """Return a policy that guesses from the training tasks or, if there are none, from all tasks but the current one."""
+    """Return a policy that guesses from the training tasks or, without any, from all tasks but the current one."""
     candidates = [task for task in tasks if task.split == "train"] or list(tasks)
 
     async def play(attempt: Attempt) -> None:

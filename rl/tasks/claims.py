@@ -110,7 +110,7 @@ def is_reachable(task: Task, texts: Mapping[str, str]) -> bool:
 
 
 def _is_new(value: str, quote: str, seen_values: set[str]) -> bool:
-    """True if the value repeats nothing in `seen_values` and the quote states it by the rules of `webemu.rl.longform`."""
+    """True if no value in `seen_values` contains this one and the quote states it (`webemu.rl.longform`)."""
     normalised = normalise(value)
     return not any(contains_phrase(one, normalised) for one in seen_values) and longform.states_claim(
         normalise(quote), Evidence("", quote, value)

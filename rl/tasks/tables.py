@@ -20,13 +20,19 @@ def format_outcome(result: BuildResult) -> Iterator[str]:
     width = max([len("recipe"), *map(len, result.counts_by_recipe)])
     yield f"{'recipe':<{width}}  {'drawn':>6}  {'kept':>6}  rejected"
     for name, recipe_counts in result.counts_by_recipe.items():
-        yield f"{name:<{width}}  {recipe_counts.drawn_count:>6,}  {recipe_counts.kept_count:>6,}  {_format_counts(recipe_counts.rejections)}".rstrip()
+        yield (
+            f"{name:<{width}}  {recipe_counts.drawn_count:>6,}  {recipe_counts.kept_count:>6,}  "
+            f"{_format_counts(recipe_counts.rejections)}".rstrip()
+        )
     drawn_total = sum(recipe_counts.drawn_count for recipe_counts in result.counts_by_recipe.values())
     all_rejections = sum(
         (recipe_counts.rejections for recipe_counts in result.counts_by_recipe.values()), Counter[str]()
     )
     if len(result.counts_by_recipe) > 1:
-        yield f"{'all':<{width}}  {drawn_total:>6,}  {len(result.kept_tasks):>6,}  {_format_counts(all_rejections)}".rstrip()
+        yield (
+            f"{'all':<{width}}  {drawn_total:>6,}  {len(result.kept_tasks):>6,}  "
+            f"{_format_counts(all_rejections)}".rstrip()
+        )
     undecided_counts = Counter(
         f"{name}: {verdict['why']}"
         for task in result.kept_tasks
@@ -50,7 +56,10 @@ def format_recall(result: BuildResult) -> Iterator[str]:
 def format_skipped(counts: Mapping[tuple[str, str], int]) -> Iterator[str]:
     """Yield a line per recipe with the reasons why pages or facts became no task, and their counts."""
     for name, entries in groupby(sorted(counts.items()), key=lambda entry: entry[0][0]):
-        yield f"dropped    {name or 'pages'}: {_format_counts(Counter({reason: count for (_, reason), count in entries}))}"
+        yield (
+            f"dropped    {name or 'pages'}: "
+            f"{_format_counts(Counter({reason: count for (_, reason), count in entries}))}"
+        )
 
 
 def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
@@ -70,7 +79,9 @@ def format_splits(split_result: SplitResult, by: str) -> Iterator[str]:
     largest = split_result.component_sizes[0]
     if len(split_result.tasks) > 1 and largest > MAX_COMPONENT_SHARE * len(split_result.tasks):
         options = {"domain": "--split-by host, --split-by page, ", "host": "--split-by page, "}.get(by, "")
-        yield f"warning    one component holds {largest:,} of {len(split_result.tasks):,} tasks: splits miss their shares"
+        yield (
+            f"warning    one component holds {largest:,} of {len(split_result.tasks):,} tasks: splits miss their shares"
+        )
         yield f"           -> {options}or test on tasks of another collection (a generated web of another seed)"
 
 

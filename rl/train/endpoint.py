@@ -154,10 +154,17 @@ def _to_completion(name: str, codec: LocalSampler, pending: PendingTurn, ids: Id
     finish_reason = "length" if ids[-1:] != [codec.end_id] else "tool_calls" if calls else "stop"
     prompt_tokens, completion_tokens = len(pending.context), len(ids)
     return {
-        "id": "chatcmpl-0", "object": "chat.completion", "created": int(time.time()), "model": name,
+        "id": "chatcmpl-0",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": name,
         "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-        "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": prompt_tokens + completion_tokens},
-    }  # fmt: skip
+        "usage": {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
+        },
+    }
 
 
 def _to_tool_call(number: int, function: dict[str, Any]) -> dict[str, Any]:

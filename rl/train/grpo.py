@@ -40,9 +40,16 @@ class RolloutFunction:
     """
 
     def __init__(
-        self, loop_thread: EventLoopThread, stage: Stage, curriculum: Curriculum, limits: Limits, policy: dict[str, Any], system: str,
-        control: ControlName, step_log: StepLog,
-    ) -> None:  # fmt: skip
+        self,
+        loop_thread: EventLoopThread,
+        stage: Stage,
+        curriculum: Curriculum,
+        limits: Limits,
+        policy: dict[str, Any],
+        system: str,
+        control: ControlName,
+        step_log: StepLog,
+    ) -> None:
         self._loop_thread, self.stage, self._limits, self._policy = loop_thread, stage, limits, policy
         self._system, self._control, self._step_log = system, control, step_log
         self.curriculum = curriculum
@@ -147,10 +154,23 @@ def earned(completions: Sequence[Any], earned: Sequence[float | None], **_: Any)
 
 
 def train_grpo(
-    stage: Stage, model: Any, tokenizer: Any, loop_thread: EventLoopThread, tasks: Sequence[Task], limits: Limits, folder: Path,
-    *, seed: int, policy: dict[str, Any], system: str = "", control: ControlName = "", peft: Any = None,
-    resume: int = 0, vllm: str = "", show: Any = lambda step, figures: None,
-) -> Any:  # fmt: skip
+    stage: Stage,
+    model: Any,
+    tokenizer: Any,
+    loop_thread: EventLoopThread,
+    tasks: Sequence[Task],
+    limits: Limits,
+    folder: Path,
+    *,
+    seed: int,
+    policy: dict[str, Any],
+    system: str = "",
+    control: ControlName = "",
+    peft: Any = None,
+    resume: int = 0,
+    vllm: str = "",
+    show: Any = lambda step, figures: None,
+) -> Any:
     """Train `model` for the stage's steps and return the trainer. A `resume` other than 0 is the step of the
     checkpoint to continue from.
     """
@@ -178,14 +198,33 @@ def grpo_config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOCo
         engine |= {"vllm_mode": vllm} if vllm == "colocate" else {"vllm_mode": "server", "vllm_server_base_url": vllm}
     micro_batch, accumulation_steps = split_batch(stage)
     return GRPOConfig(
-        output_dir=str(folder), max_steps=stage.steps, learning_rate=stage.rate, adam_beta2=stage.beta2,
-        lr_scheduler_type="constant", per_device_train_batch_size=micro_batch, gradient_accumulation_steps=accumulation_steps,
-        steps_per_generation=accumulation_steps, num_generations=stage.group,
-        loss_type=stage.loss, epsilon=stage.clip[0], epsilon_high=stage.clip[1], beta=stage.beta,
-        temperature=stage.temperature, max_completion_length=stage.context, mask_truncated_completions=False,
-        seed=seed, logging_steps=1, save_steps=stage.save, save_total_limit=2, report_to="tensorboard",
-        disable_tqdm=True, remove_unused_columns=False, dataloader_num_workers=0, **device_options(), **engine,
-    )  # fmt: skip
+        output_dir=str(folder),
+        max_steps=stage.steps,
+        learning_rate=stage.rate,
+        adam_beta2=stage.beta2,
+        lr_scheduler_type="constant",
+        per_device_train_batch_size=micro_batch,
+        gradient_accumulation_steps=accumulation_steps,
+        steps_per_generation=accumulation_steps,
+        num_generations=stage.group,
+        loss_type=stage.loss,
+        epsilon=stage.clip[0],
+        epsilon_high=stage.clip[1],
+        beta=stage.beta,
+        temperature=stage.temperature,
+        max_completion_length=stage.context,
+        mask_truncated_completions=False,
+        seed=seed,
+        logging_steps=1,
+        save_steps=stage.save,
+        save_total_limit=2,
+        report_to="tensorboard",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_num_workers=0,
+        **device_options(),
+        **engine,
+    )
 
 
 def _open_curriculum(stage: Stage, tasks: Sequence[Task], folder: Path, seed: int, resume: int) -> Curriculum:

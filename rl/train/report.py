@@ -102,9 +102,18 @@ def render_page(run: Path, steps: Sequence[int] = (), live: float = 0) -> str:
     stages = [_view_stage(folder, stage_config, steps) for folder, stage_config in _list_stage_folders(run, recipe)]
     source, connect_source = loader.get_source(environment, "report.html")[0], "'self'" if live else "'none'"
     return environment.get_template("report.html").render(
-        name=run.resolve().name, recipe=recipe, overrides=_read_overrides(text, recipe), text=text, stages=stages, level=CONFIDENCE_LEVEL,
-        live=live, look=stylesheet(), held_out=_held_out_names(stages), policy=content_security_policy(source, connect_source), kinds=TERM_KINDS,
-    )  # fmt: skip
+        name=run.resolve().name,
+        recipe=recipe,
+        overrides=_read_overrides(text, recipe),
+        text=text,
+        stages=stages,
+        level=CONFIDENCE_LEVEL,
+        live=live,
+        look=stylesheet(),
+        held_out=_held_out_names(stages),
+        policy=content_security_policy(source, connect_source),
+        kinds=TERM_KINDS,
+    )
 
 
 def page_version(run: Path) -> str:
@@ -169,12 +178,27 @@ def _view_stage(folder: Path, stage_config: Mapping[str, Any], shown_steps: Sequ
     )
     number, _, name = folder.name.partition("-")
     return StageView(
-        f"stage-{number}", name, stage_config.get("kind", ""), "done" if manifest else "begun" if steps else "waiting", last,
-        stage_config.get("steps"), stage_config.get("gate"), manifest, _draw_charts(CHARTS, steps),
-        _draw_charts((Chart(one[6:], {one: "mean"}, 1) for one in changing_terms if TERM_KINDS.get(one[6:]) != "metric"), steps),
-        _draw_charts((Chart(one[6:], {one: "mean"}) for one in changing_terms if TERM_KINDS.get(one[6:]) == "metric"), steps),
-        constant_terms, trajectories.compute_groups(file_by_step), tuple(columns), rows, read_error,
-    )  # fmt: skip
+        f"stage-{number}",
+        name,
+        stage_config.get("kind", ""),
+        "done" if manifest else "begun" if steps else "waiting",
+        last,
+        stage_config.get("steps"),
+        stage_config.get("gate"),
+        manifest,
+        _draw_charts(CHARTS, steps),
+        _draw_charts(
+            (Chart(one[6:], {one: "mean"}, 1) for one in changing_terms if TERM_KINDS.get(one[6:]) != "metric"), steps
+        ),
+        _draw_charts(
+            (Chart(one[6:], {one: "mean"}) for one in changing_terms if TERM_KINDS.get(one[6:]) == "metric"), steps
+        ),
+        constant_terms,
+        trajectories.compute_groups(file_by_step),
+        tuple(columns),
+        rows,
+        read_error,
+    )
 
 
 def _draw_charts(charts: Iterable[Chart], steps: Sequence[Step]) -> tuple[Drawing, ...]:

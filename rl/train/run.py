@@ -262,13 +262,21 @@ class _StageRunner:
     def _write_manifest(self, number: int, stage: Stage, steps: int, held_out: dict[str, Any]) -> dict[str, Any]:
         """Write the manifest of a finished stage and return it."""
         manifest = {
-            "stage": stage.name, "seed": self.seed, "steps": steps, "held_out": held_out,
-            "from": _hash_weights(self.stage_folder(number - 1) / "model") if number else self.recipe.model.name or "scratch",
-            "model": _hash_weights(self.stage_folder(number) / "model"), "recipe": _hash_file(self.out / RECIPE_FILE),
-            "tasks": _hash_file(self.web.file), "snapshot": self.web.snapshot,
-            "held_out_tasks": _hash_file(self.held_out_web.file), "held_out_snapshot": self.held_out_web.snapshot,
+            "stage": stage.name,
+            "seed": self.seed,
+            "steps": steps,
+            "held_out": held_out,
+            "from": _hash_weights(self.stage_folder(number - 1) / "model")
+            if number
+            else self.recipe.model.name or "scratch",
+            "model": _hash_weights(self.stage_folder(number) / "model"),
+            "recipe": _hash_file(self.out / RECIPE_FILE),
+            "tasks": _hash_file(self.web.file),
+            "snapshot": self.web.snapshot,
+            "held_out_tasks": _hash_file(self.held_out_web.file),
+            "held_out_snapshot": self.held_out_web.snapshot,
             "versions": {name: version(name) for name in VERSIONS},
-        }  # fmt: skip
+        }
         path = self.stage_folder(number) / MANIFEST_FILE
         path.with_suffix(".unfinished").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         path.with_suffix(".unfinished").replace(path)

@@ -119,9 +119,13 @@ class LocalSampler(ChatCodec):
         sampling_options = sampling_options if self._temperature else {"do_sample": False}
         device = self._model.device
         generated = self._model.generate(
-            input_ids=ids.to(device), attention_mask=attention_mask.to(device), max_new_tokens=self._max_tokens, pad_token_id=pad,
-            eos_token_id=end, **sampling_options,
-        )  # fmt: skip
+            input_ids=ids.to(device),
+            attention_mask=attention_mask.to(device),
+            max_new_tokens=self._max_tokens,
+            pad_token_id=pad,
+            eos_token_id=end,
+            **sampling_options,
+        )
         turns: list[Ids] = generated[:, longest:].tolist()
         return [turn[: turn.index(end) + 1] if end in turn else turn for turn in turns], None
 

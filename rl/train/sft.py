@@ -68,13 +68,26 @@ def sft_config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
     """Return the stage as TRL's configuration."""
     micro_batch, accumulation_steps = split_batch(stage)
     return SFTConfig(
-        output_dir=str(folder), max_steps=stage.steps, learning_rate=stage.rate, adam_beta2=stage.beta2,
-        lr_scheduler_type="warmup_stable_decay", lr_scheduler_kwargs={"num_decay_steps": stage.steps // 5},
-        warmup_steps=max(1, stage.steps // 50), per_device_train_batch_size=micro_batch, gradient_accumulation_steps=accumulation_steps,
-        max_length=None, assistant_only_loss=True, seed=seed, logging_steps=10,
-        save_steps=max(100, stage.save), save_total_limit=1, report_to="tensorboard", disable_tqdm=True,
-        dataloader_num_workers=0, **device_options(),
-    )  # fmt: skip
+        output_dir=str(folder),
+        max_steps=stage.steps,
+        learning_rate=stage.rate,
+        adam_beta2=stage.beta2,
+        lr_scheduler_type="warmup_stable_decay",
+        lr_scheduler_kwargs={"num_decay_steps": stage.steps // 5},
+        warmup_steps=max(1, stage.steps // 50),
+        per_device_train_batch_size=micro_batch,
+        gradient_accumulation_steps=accumulation_steps,
+        max_length=None,
+        assistant_only_loss=True,
+        seed=seed,
+        logging_steps=10,
+        save_steps=max(100, stage.save),
+        save_total_limit=1,
+        report_to="tensorboard",
+        disable_tqdm=True,
+        dataloader_num_workers=0,
+        **device_options(),
+    )
 
 
 def split_batch(stage: Stage) -> tuple[int, int]:
@@ -86,7 +99,8 @@ def split_batch(stage: Stage) -> tuple[int, int]:
     micro_batch = stage.micro or local_batch
     if stage.batch % (distributed.process_count() * micro_batch):
         raise RecipeError(
-            f"stage {stage.name}: batch ({stage.batch}) must be a multiple of processes ({distributed.process_count()}) times micro"
+            f"stage {stage.name}: batch ({stage.batch}) must be a multiple of processes "
+            f"({distributed.process_count()}) times micro"
             f" ({micro_batch})"
         )
     return micro_batch, local_batch // micro_batch

@@ -237,7 +237,10 @@ def wait_until_served(port: int) -> None:
 
 
 def test_the_server_says_where_the_web_is(place: Place) -> None:
-    told = f"webemu: the emulated web by host name on 0.0.0.0, port {place.ports[0]}, {place.ports[1]}, {place.dns} (DNS)\n"
+    told = (
+        f"webemu: the emulated web by host name on 0.0.0.0, port {place.ports[0]}, "
+        f"{place.ports[1]}, {place.dns} (DNS)\n"
+    )
     assert place.lines[1] == told
 
 

@@ -161,7 +161,8 @@ def test_an_unknown_session_is_refused_in_the_words_of_who_is_asked(server: Serv
     [
         ({"budgets": {}}, "budgets"), ({"budget": {"searches": -1}}, "searches"), ({"seed": "x"}, "seed"),
         ({"blocked": {"domains": "a"}}, "blocked.domains"), ({"weather": {"errors": 2}}, "errors"),
-        ({"weather": {"errors": 0.6, "resets": 0.6}}, "add up to more than 1"), ({"weather": {"latency": {"kind": "x"}}}, "latency"),
+        ({"weather": {"errors": 0.6, "resets": 0.6}}, "add up to more than 1"),
+        ({"weather": {"latency": {"kind": "x"}}}, "latency"),
         ({"as_of": "soon"}, "soon"), ([], "object"), ({"snapshot": "../x"}, "../x"),
     ],
 )  # fmt: skip

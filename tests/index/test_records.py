@@ -105,9 +105,7 @@ def test_a_text_analyzed_by_passages_has_the_terms_of_the_whole(text: str, langu
 
 def test_a_plain_text_is_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr(
-        records, "analyze", lambda text, language: seen.append(text) or extract_terms(text, language)
-    )
+    monkeypatch.setattr(records, "analyze", lambda text, language: seen.append(text) or extract_terms(text, language))
     analyze_text("The river port opened in 1887. " * 200, "en")
     assert sum(map(len, seen)) < 7000
 

@@ -101,7 +101,11 @@ def test_thoughts_are_kept_where_they_are_wanted() -> None:
         ({}, {"max_turns": 2}, "too many turns"),
         ({"turns": [{"text": "Hm.", "told": "Call a tool."}, {"steps": list(GOOD)}]}, {}, "slips"),
         ({"turns": [{"steps": [step("fly", {}, kind="misuse")]}, {"steps": list(GOOD)}]}, {}, "slips"),
-        ({"turns": [{"steps": [step("search", '{"q', kind="misuse")]}, {"steps": list(GOOD)}]}, {"max_slips": 5}, "slips"),
+        (
+            {"turns": [{"steps": [step("search", '{"q', kind="misuse")]}, {"steps": list(GOOD)}]},
+            {"max_slips": 5},
+            "slips",
+        ),
     ],
 )
 def test_what_is_not_worth_copying(other: dict[str, Any], wanted: dict[str, Any], reason: str) -> None:

@@ -19,7 +19,8 @@ _PAGE_NOUNS = (
 # Each pattern is a reference that makes no sense without the page: "this page", "listed above", a dangling pronoun, a
 # relative date, a template that was not filled in.
 _REFERENCE_PATTERNS = (
-    rf"\b(?:this|these|that|the (?:given|present|current|above|below|following|provided|same)) (?:\w+ )?{_PAGE_NOUNS}s?\b"
+    rf"\b(?:this|these|that|the (?:given|present|current|above|below|following|provided|same)) "
+    rf"(?:\w+ )?{_PAGE_NOUNS}s?\b"
     rf"(?! ?{MASK})",
     rf"\b(?:according to|in|on|from|by) the {_PAGE_NOUNS}\b"
     rf"(?! (?:of|on|about|for|titled|called|named|that|which|at|behind|from|by|to)\b| ?{MASK})",

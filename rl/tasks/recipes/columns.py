@@ -65,7 +65,10 @@ def _column_facts(
         row_index = amounts.index(extreme)
         # A tie has no single answer.
         if amounts.count(extreme) == 1 and values.is_name(table.rows[row_index][0]):
-            question = f'In {table_phrase} {PAGE}, which entry in the column "{table.columns[0]}" has the {word} value of {column}?'
+            question = (
+                f'In {table_phrase} {PAGE}, which entry in the column "{table.columns[0]}" '
+                f"has the {word} value of {column}?"
+            )
             yield PageFact(question, (table.rows[row_index][0],), "name", lines[row_index], table.rows[row_index][0])
         else:
             parsed.skip("no single best")
@@ -83,7 +86,10 @@ def _sum_fact(
     quotes = [(line, cell[1]) for line, cell in zip(lines, cells, strict=True)]
     answers = values.number_spellings(f"{total:f}")
     answers += tuple(f"{answer} {unit}" for answer in answers if (unit := cells[0][2]))
-    question = f'In {table_phrase} {PAGE}, what do the {len(lines)} values of the column "{table.columns[column_index]}" add up to?'
+    question = (
+        f"In {table_phrase} {PAGE}, what do the {len(lines)} values of the column "
+        f'"{table.columns[column_index]}" add up to?'
+    )
     return PageFact(question, answers, "number", *quotes[0], tuple(quotes[1:]), is_computed=True)
 
 

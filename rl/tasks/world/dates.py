@@ -66,7 +66,10 @@ def _draw_days_between(graph: Graph, rng: Random) -> Task | None:
     landmarks = rng.sample(graph.entities_of_kind("landmark"), 2)
     opened = [fact for landmark in landmarks if (fact := graph.find_fact(landmark, "opened_on"))]
     days = abs((parse_day(opened[0]) - parse_day(opened[1])).days)
-    question = f"how many days lie between the opening of {name_in_sentence(landmarks[0])} and that of {name_in_sentence(landmarks[1])}?"
+    question = (
+        f"how many days lie between the opening of {name_in_sentence(landmarks[0])} and "
+        f"that of {name_in_sentence(landmarks[1])}?"
+    )
     return _build_date_task(question, format_count(days, "day"), tuple(opened)) if days else None
 
 

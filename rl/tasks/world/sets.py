@@ -93,7 +93,10 @@ def _draw_winner(graph: Graph, rng: Random) -> Task | None:
         > 1
     ):
         return None
-    question = f"Which winner of {name_in_sentence(prize)} in the years {winner_facts[0].year} to {winner_facts[-1].year} {words} {_object_in_sentence(second_fact)}?"
+    question = (
+        f"Which winner of {name_in_sentence(prize)} in the years {winner_facts[0].year} to "
+        f"{winner_facts[-1].year} {words} {_object_in_sentence(second_fact)}?"
+    )
     return build_task("intersection", question, accepted_names(fact.target), (fact, second_fact), "title")
 
 

@@ -1,4 +1,4 @@
-"""Chains of facts through the graph and the questions they make: the recipe `draw_bridge`, and steps of other recipes."""
+"""Chains of facts through the graph and their questions: the recipe `draw_bridge`, and steps of other recipes."""
 
 from __future__ import annotations
 
