@@ -14,45 +14,64 @@ from typer.core import TyperGroup
 
 from webemu.emulator import config, ending, extras
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("webemu.emulator.demo:demo", "Generate a small synthetic web, serve it, and let an agent use it."),
-    "ingest": ("webemu.ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
-    "serve": ("webemu.api.command:serve", "Serve a collection over HTTP."),
-    "bench": ("webemu.api.bench.command:bench", "Measure the throughput, latency and cost of a server."),
-    "search": ("webemu.agent_client.command:search", "Search a running server."),
-    "fetch": ("webemu.agent_client.command:fetch", "Open a page of a running server."),
-    "find": ("webemu.agent_client.command:find", "Find text inside a page of a running server."),
-    "mcp": ("webemu.agent_client.stdio:mcp", "Run an MCP server on standard input and output, for a running server."),
-    "env": ("webemu.api.proxy.command:env", "Print shell exports that route programs through the emulated web."),
-    "run": ("webemu.api.proxy.run:run", "Run a command in a network that contains only the emulated web."),
-    "ca": ("webemu.api.proxy.command:ca", "Show the certificate authority with which the server terminates TLS."),
-    "eval": ("webemu.rl.eval_command:evaluation", "Evaluate a model on a task file: it searches and answers."),
-    "data": ("webemu.rl.data_command:data", "Make training data from episodes."),
-    "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
-    "tasks": ("webemu.rl.tasks.command:app", "Make tasks with known answers, or check your own."),
-    "episodes": ("webemu.rl.adapters.command:episodes", "Serve episodes of a task file over HTTP, for any trainer."),
-    "train": ("webemu.rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
-    "report": ("webemu.rl.train.report_command:report", "Show a training run: curves and what the model did."),
-    "serve-model": ("webemu.rl.train.endpoint_command:serve_model", "Serve a trained model for evaluation."),
-    "traces": (
-        "webemu.index.traces_command:traces",
-        "Export session traces: JSON lines, conversations, a clickstream.",
-    ),
-    "sql": ("webemu.index.command:sql", "Query the catalog in SQL."),
-    "stat": ("webemu.index.command:stat", "Show what a collection contains and what was dropped."),
-    "snapshots": ("webemu.index.command:snapshots", "List, build, switch, remove or verify snapshots."),
-    "eval-search": (
-        "webemu.index.evaluation.command:eval_search",
-        "Measure search quality against known relevant pages.",
-    ),
-    "known-items": (
-        "webemu.index.evaluation.known_items_command:known_items",
-        "Make queries with known answers from a crawl.",
-    ),
-    "embed": ("webemu.index.dense.command:embed", "Add embeddings to a snapshot, for search by meaning."),
-    "generate": ("webemu.worlds.command:generate", "Write a synthetic web as WARC files, with tasks."),
+COMMAND_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Use it": {
+        "demo": ("webemu.emulator.demo:demo", "Generate a small synthetic web, serve it, and let an agent use it."),
+        "generate": ("webemu.worlds.command:generate", "Write a synthetic web as WARC files, with tasks."),
+        "ingest": ("webemu.ingest.command:ingest", "Read WARC and other dumps into a collection and build a snapshot."),
+        "serve": ("webemu.api.command:serve", "Serve a collection over HTTP."),
+        "search": ("webemu.agent_client.command:search", "Search a running server."),
+        "fetch": ("webemu.agent_client.command:fetch", "Open a page of a running server."),
+        "find": ("webemu.agent_client.command:find", "Find text inside a page of a running server."),
+    },
+    "Point agents at it": {
+        "env": ("webemu.api.proxy.command:env", "Print shell exports that route programs through the emulated web."),
+        "run": ("webemu.api.proxy.run:run", "Run a command in a network that contains only the emulated web."),
+        "ca": ("webemu.api.proxy.command:ca", "Show the certificate authority with which the server terminates TLS."),
+        "mcp": (
+            "webemu.agent_client.stdio:mcp",
+            "Run an MCP server on standard input and output, for a running server.",
+        ),
+    },
+    "Train with it": {
+        "tasks": ("webemu.rl.tasks.command:app", "Make tasks with known answers, or check your own."),
+        "episodes": (
+            "webemu.rl.adapters.command:episodes",
+            "Serve episodes of a task file over HTTP, for any trainer.",
+        ),
+        "train": ("webemu.rl.train.command:train", "Train a search agent: SFT and GRPO in the emulated web."),
+        "report": ("webemu.rl.train.report_command:report", "Show a training run: curves and what the model did."),
+        "serve-model": ("webemu.rl.train.endpoint_command:serve_model", "Serve a trained model for evaluation."),
+        "eval": ("webemu.rl.eval_command:evaluation", "Evaluate a model on a task file: it searches and answers."),
+        "data": ("webemu.rl.data_command:data", "Make training data from episodes."),
+        "quiz": ("webemu.rl.command:quiz", "Let the scripted agent answer a task file against a running server."),
+    },
+    "Operate it": {
+        "stat": ("webemu.index.command:stat", "Show what a collection contains and what was dropped."),
+        "sql": ("webemu.index.command:sql", "Query the catalog in SQL."),
+        "snapshots": ("webemu.index.command:snapshots", "List, build, switch, remove or verify snapshots."),
+        "embed": ("webemu.index.dense.command:embed", "Add embeddings to a snapshot, for search by meaning."),
+        "traces": (
+            "webemu.index.traces_command:traces",
+            "Export session traces: JSON lines, conversations, a clickstream.",
+        ),
+        "bench": ("webemu.api.bench.command:bench", "Measure the throughput, latency and cost of a server."),
+        "eval-search": (
+            "webemu.index.evaluation.command:eval_search",
+            "Measure search quality against known relevant pages.",
+        ),
+        "known-items": (
+            "webemu.index.evaluation.known_items_command:known_items",
+            "Make queries with known answers from a crawl.",
+        ),
+    },
 }
-"""Subcommands by name: (`module:function`, help line)."""
+"""Subcommands by group, as `webemu --help` shows them: name -> (`module:function`, help line)."""
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    name: entry for commands in COMMAND_GROUPS.values() for name, entry in commands.items()
+}
+"""Subcommands by name, in the order of their groups."""
 
 
 class LazyCommandGroup(TyperGroup):
@@ -92,9 +111,11 @@ class LazyCommandGroup(TyperGroup):
             raise typer.Exit(ending.EXIT_INTERRUPTED) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the command list of `--help` without importing any command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        """Write the command list of `--help`, a section for each group, without importing any command."""
+        width = max(map(len, COMMANDS))
+        for group, commands in COMMAND_GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
 
 
 def _load_command(name: str) -> Any:

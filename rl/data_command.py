@@ -46,7 +46,7 @@ def export_sft(
 
     \b
     Examples:
-      webemu eval --tasks train.jsonl --policy oracle --out oracle && webemu data sft oracle --out sft.jsonl
+      webemu eval --tasks train.jsonl --baseline oracle --out oracle && webemu data sft oracle --out sft.jsonl
       webemu data sft teacher/ --out sft.jsonl --min-reward 0.9 --grounded --per-task 2 --split train
     """
     try:

@@ -40,7 +40,7 @@ def evaluation(
     protocol: Annotated[
         ProtocolName, typer.Option(help="Protocol of tool calls: native, or ReAct in plain text.")
     ] = ProtocolName.native,
-    policy: Annotated[
+    baseline: Annotated[
         BaselineName | None,
         typer.Option(help="Baseline that answers instead of a model; `rag` and `closed-book` may also use one."),
     ] = None,
@@ -72,7 +72,9 @@ def evaluation(
         int | None, typer.Option(min=1, help="Number of tasks, from the top of the file. [default: all]")
     ] = None,
     split: Annotated[str, typer.Option(help="Only tasks of this split: train, dev or test.")] = "",
-    policy_json: Annotated[str, typer.Option(help="Session policy as a JSON object: a day, weather.")] = "{}",
+    session_policy: Annotated[
+        str, typer.Option(help="Policy of every session, as a JSON object: a day, weather.")
+    ] = "{}",
     probe: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of passed tasks that are asked again of a web with another answer."),
@@ -87,10 +89,10 @@ def evaluation(
 
     \b
     Examples:
-      webemu eval --tasks tasks.jsonl --policy oracle --collection mine --out oracle
+      webemu eval --tasks tasks.jsonl --baseline oracle --collection mine --out oracle
       webemu eval --tasks tasks.jsonl --model Qwen/Qwen3-8B --base-url http://127.0.0.1:8000/v1 --samples 4
     """
-    session = _parse_json_option(policy_json, "--policy-json")
+    session = _parse_json_option(session_policy, "--session-policy")
     setting = RunSettings(
         samples, concurrency, seed, _parse_limits_option(max_turns, max_calls, limits_json), session, probe
     )
@@ -100,7 +102,7 @@ def evaluation(
         all_tasks = load(tasks)
         selected_tasks = _select_tasks(all_tasks, split, limit)
         task_source = {"tasks": blake2b(tasks.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
-        agent_spec = model_agent(model_spec, policy) if model else baseline_agent(policy, all_tasks)
+        agent_spec = model_agent(model_spec, baseline) if model else baseline_agent(baseline, all_tasks)
         run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
         with run_server(server or None, root, collection) as address:
             figures, mask = _run_evaluation(run_spec, address, quiet)

@@ -74,7 +74,7 @@ def baseline_agent(name: BaselineName | None, training_tasks: Sequence[Task]) ->
     `training_tasks` are those that the closed-book baseline guesses from. Raises NoAgentError if no name is given.
     """
     if name is None:
-        raise NoAgentError("no agent was given", "give a --model with its --base-url, or a --policy")
+        raise NoAgentError("no agent was given", "give a --model with its --base-url, or a --baseline")
     policies = {
         BaselineName.oracle: play_with_gold,
         BaselineName.scripted: play_by_script,
@@ -98,7 +98,7 @@ def model_agent(spec: ModelSpec, name: BaselineName | None) -> Agent:
         raise NoAgentError(f"no address was given for the model {spec.name}", "give its endpoint with --base-url …/v1")
     policies = {BaselineName.rag: model.rag_policy, BaselineName.closed_book: model.closed_book_policy}
     if name and name not in policies:
-        raise NoAgentError(f"the policy {name.value} uses no model", "leave out --model, or --policy")
+        raise NoAgentError(f"the baseline {name.value} uses no model", "leave out --model, or --baseline")
     endpoint = Endpoint(spec.base_url, spec.name, spec.key, extra=spec.extra)
     speaker = model.SampledModel(endpoint, spec.temperature, spec.max_tokens)
     policy = policies[name](speaker) if name else model.tool_calling_policy(speaker, PROTOCOLS[spec.protocol.value])

@@ -59,7 +59,7 @@ def tasks(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_policy_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
-    code, said, errors = evaluate(world, tmp_path / "o", "--tasks", str(tasks), "--policy", "oracle")
+    code, said, errors = evaluate(world, tmp_path / "o", "--tasks", str(tasks), "--baseline", "oracle")
     assert (code, errors) == (0, [])
     told = json.loads((tmp_path / "o" / "summary.json").read_text())
     assert told["overall"]["figures"]["pass@1"]["mean"] == 1
@@ -117,7 +117,7 @@ def test_pass_at_k_of_a_model_that_is_right_now_and_then(world: World, tasks: Pa
 def test_the_same_run_gives_the_same_lines(world: World, tasks: Path, tmp_path: Path) -> None:
     for name, crowd in (("a", "1"), ("b", "12")):
         code, _, _ = evaluate(
-            *(world, tmp_path / name, "--tasks", str(tasks), "--policy", "random", "--seed", "5"),
+            *(world, tmp_path / name, "--tasks", str(tasks), "--baseline", "random", "--seed", "5"),
             *("--samples", "2", "--concurrency", crowd),
         )
         assert code == 0
@@ -127,7 +127,7 @@ def test_the_same_run_gives_the_same_lines(world: World, tasks: Path, tmp_path: 
 
 
 def test_a_torn_run_goes_on(world: World, tasks: Path, tmp_path: Path) -> None:
-    arguments = ("--tasks", str(tasks), "--policy", "scripted")
+    arguments = ("--tasks", str(tasks), "--baseline", "scripted")
     assert evaluate(world, tmp_path / "t", *arguments)[0] == 0
     before = settled(tmp_path / "t")
     path = tmp_path / "t" / "episodes.jsonl"
@@ -185,7 +185,7 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with(world: World, tasks: Path, tmp_pat
 
 
 def test_another_evaluation_is_not_mixed_in(world: World, tasks: Path, tmp_path: Path) -> None:
-    arguments = ("--tasks", str(tasks), "--limit", "1", "--policy")
+    arguments = ("--tasks", str(tasks), "--limit", "1", "--baseline")
     assert evaluate(world, tmp_path / "x", *arguments, "oracle")[0] == 0
     code, said, errors = evaluate(world, tmp_path / "x", *arguments, "random")
     assert (code, said, len(errors)) == (1, "", 2)
@@ -199,11 +199,11 @@ def test_another_evaluation_is_not_mixed_in(world: World, tasks: Path, tmp_path:
         ((), "no agent was given"),
         (("--model", "x"), "no address"),
         (("--model", "x", "--base-url", "127.0.0.1:1"), "must begin with http"),
-        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--policy", "oracle"), "uses no model"),
+        (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--baseline", "oracle"), "uses no model"),
         (("--model", "x", "--base-url", "http://127.0.0.1:1/v1", "--api-key-env", "NO_SUCH_KEY"), "NO_SUCH_KEY"),
-        (("--policy", "oracle", "--split", "dev"), "no tasks of the split 'dev'"),
-        (("--policy", "oracle", "--policy-json", "[1]"), "--policy-json must be a JSON object"),
-        (("--policy", "oracle", "--policy-json", '{"whether": 1}'), "whether"),
+        (("--baseline", "oracle", "--split", "dev"), "no tasks of the split 'dev'"),
+        (("--baseline", "oracle", "--session-policy", "[1]"), "--session-policy must be a JSON object"),
+        (("--baseline", "oracle", "--session-policy", '{"whether": 1}'), "whether"),
     ],
 )
 def test_what_cannot_be_done_is_told(
@@ -235,7 +235,7 @@ def test_an_endpoint_that_cannot_be_reached_is_a_failure(world: World, tasks: Pa
 
 def test_ids_must_differ(world: World, tmp_path: Path) -> None:
     save(tmp_path / "t.jsonl", [world.tasks[0], world.tasks[0]])
-    code, _, errors = evaluate(world, tmp_path / "e", "--tasks", str(tmp_path / "t.jsonl"), "--policy", "oracle")
+    code, _, errors = evaluate(world, tmp_path / "e", "--tasks", str(tmp_path / "t.jsonl"), "--baseline", "oracle")
     assert (code, len(errors)) == (1, 2)
     assert "occurs twice" in errors[0]
 
@@ -292,7 +292,7 @@ def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
 def test_a_server_is_started_over_a_collection(root: Path, tasks: Path, tmp_path: Path) -> None:
     command = [*EVAL, "--root", str(root), "--out", str(tmp_path / "s"), "--tasks", str(tasks), "--limit", "2"]
     environment = {name: value for name, value in os.environ.items() if name != "WEBEMU_SERVER"}
-    done = subprocess.run([*command, "--policy", "oracle"], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run([*command, "--baseline", "oracle"], capture_output=True, text=True, env=environment, check=True)
     assert "all" in done.stdout
     assert len(lines(tmp_path / "s")) == 2
 
@@ -300,7 +300,7 @@ def test_a_server_is_started_over_a_collection(root: Path, tasks: Path, tmp_path
 def test_who_reads_and_who_does_not(world: World, tasks: Path, tmp_path: Path) -> None:
     """The script reads. The oracle has its answers from elsewhere, and the probe sees it."""
     for name, verdict in (("scripted", "reads"), ("oracle", "closed-book")):
-        code, said, _ = evaluate(world, tmp_path / name, "--tasks", str(tasks), "--policy", name, "--probe", "0.5")
+        code, said, _ = evaluate(world, tmp_path / name, "--tasks", str(tasks), "--baseline", name, "--probe", "0.5")
         assert code == 0
         told = json.loads((tmp_path / name / "summary.json").read_text())["probe"]
         probed = (tmp_path / name / "probes.jsonl").read_text().splitlines()

@@ -197,7 +197,7 @@ def test_commands_bear_a_server_that_fails_for_a_while(
         more = {
             "quiz": [str(tasks), "--limit", "2"],
             "audit": [str(tasks), "--limit", "5", "--root", str(root)],
-            "eval": ["--tasks", str(tasks), "--policy", "oracle", "--limit", "2", "--out", str(tmp_path / "out")],
+            "eval": ["--tasks", str(tasks), "--baseline", "oracle", "--limit", "2", "--out", str(tmp_path / "out")],
             "build": [
                 "--from",
                 str(tasks),

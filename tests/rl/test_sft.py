@@ -193,7 +193,7 @@ def conversations(world: World, tmp_path_factory: pytest.TempPathFactory) -> Pat
     folder = tmp_path_factory.mktemp("sft")
     tasks: list[Task] = [replace(task, split="train") for task in world.tasks[:30]]
     save(folder / "tasks.jsonl", tasks)
-    asked = ["--tasks", str(folder / "tasks.jsonl"), "--policy", "oracle", "--server", world.url]
+    asked = ["--tasks", str(folder / "tasks.jsonl"), "--baseline", "oracle", "--server", world.url]
     assert command("eval", "-q", *asked, "--out", str(folder / "o"))[0] == 0
     code, said, _ = command("data", "sft", str(folder / "o"), "--out", str(folder / "sft.jsonl"), "--grounded")
     assert code == 0
