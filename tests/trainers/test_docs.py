@@ -1,4 +1,4 @@
-"""The code of docs/trainers.md and README.md, run as it stands but for addresses, files and the model."""
+"""The code of docs/trainers.md and examples/trl_search.py, run as it stands but for addresses, files and the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webemu.rl.tasks import save
 HERE = Path(__file__).parent.parent.parent
 FENCED = re.compile(r"```(\w+) ([\w-]+)\n(.*?)```", re.DOTALL)
 BLOCKS = {(kind, name): code for kind, name, code in FENCED.findall((HERE / "docs" / "trainers.md").read_text())}
-BLOCKS |= {(kind, "readme"): code for kind, _, code in FENCED.findall((HERE / "README.md").read_text())}
+BLOCKS["python", "example"] = (HERE / "examples" / "trl_search.py").read_text()
 NEEDS = {"trl": "trl", "skyrl": "skyrl_gym", "gym": None, "curriculum": None, "verl": "verl", "verifiers": "verifiers"}
 
 
@@ -41,7 +41,7 @@ def test_python_runs(world: World, tmp_path: Path, name: str) -> None:
     ran(tmp_path, code(world, tmp_path, "python", name))
 
 
-@pytest.mark.parametrize("name", ["trl", "readme"])
+@pytest.mark.parametrize("name", ["trl", "example"])
 def test_trl_trains(world: World, tmp_path: Path, name: str) -> None:
     pytest.importorskip("trl")
     from transformers import Qwen3ForCausalLM
@@ -84,7 +84,7 @@ def test_openenv_serves(world: World, tmp_path: Path) -> None:
     from tests.trainers.test_openenv import serving
     from webemu.rl.adapters.environment_config import EnvironmentConfig
 
-    assert "uvicorn.run(app(load(" in code(world, tmp_path, "python", "openenv")
+    assert "uvicorn.run(build_app(load(" in code(world, tmp_path, "python", "openenv")
     with serving(world.tasks, EnvironmentConfig(world.url)) as address:
         said = ran(tmp_path, BLOCKS["python", "openenv-client"].replace("http://127.0.0.1:8901", address))
     assert said.startswith(world.tasks[0].question)
