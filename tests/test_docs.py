@@ -1,9 +1,12 @@
-"""The docs say what the code does: settings, commands and their options, files that are linked to."""
+"""The docs say what the code does: settings, commands and their options, links, and names of modules and classes."""
 
+import ast
 import dataclasses
+import importlib
 import re
 import shlex
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
@@ -14,8 +17,14 @@ from webemu.emulator.cli import COMMANDS, app
 from webemu.emulator.config import Config
 
 HERE = Path(__file__).parents[1]
-README = (HERE / "README.md").read_text(encoding="utf-8")
-DOCS = sorted([HERE / "README.md", *(HERE / "docs").rglob("*.md"), HERE / "ARCHITECTURE.md"])
+README = HERE / "README.md"
+INDEX = HERE / "docs/index.md"
+SETTINGS = HERE / "docs/settings.md"
+GLOSSARY = HERE / "docs/glossary.md"
+DECISIONS = HERE / "docs/decisions/README.md"
+DOCS = sorted([README, *(HERE / "docs").rglob("*.md"), HERE / "ARCHITECTURE.md", *(HERE / "examples").glob("*.md")])
+ROOMS = ("agent_client", "api", "benchmarks", "emulator", "index", "ingest", "rl", "tests", "worlds")
+FILES_NAMED_LIKE_MODULES = ("webemu.toml",)
 REFERENCE = HERE / "docs/commands.md"
 SERVICES = HERE / "docs/dialects.md"
 
@@ -27,7 +36,7 @@ def help_of(*words: str) -> str:
 
 
 def test_the_settings_table_is_the_config() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \| `(.+)` \|$", README, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| `(.+)` \|$", SETTINGS.read_text(encoding="utf-8"), re.MULTILINE)
     source = (HERE / "emulator/config.py").read_text(encoding="utf-8")
     said = dict(re.findall(r'^    (\w+): .+\n    """(.+)"""$', source, re.MULTILINE))
     fields = dataclasses.fields(Config)
@@ -84,3 +93,119 @@ def test_commands_in_the_docs_exist_with_their_options(path: Path) -> None:
 def test_links_in_the_docs_lead_somewhere(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8"))
     assert [target for target in targets if "://" not in target and not (path.parent / target).exists()] == []
+
+
+def links_of(page: Path) -> list[Path]:
+    """Files that a page links to, by their paths; `#anchors` and addresses of the web are left out."""
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    return [(page.parent / target).resolve() for target in targets if "://" not in target]
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, waiting = {README}, [README]
+    while waiting:
+        pages = [path for path in links_of(waiting.pop()) if path.suffix == ".md" and path.exists()]
+        waiting += [path for path in dict.fromkeys(pages) if path not in reached]
+        reached.update(pages)
+    assert [str(page.relative_to(HERE)) for page in DOCS if page.resolve() not in reached] == []
+
+
+def test_the_index_lists_every_page() -> None:
+    assert [page for page in (HERE / "docs").glob("*.md") if page not in {INDEX, *links_of(INDEX)}] == []
+
+
+def test_anchors_in_links_are_headings() -> None:
+    for page in DOCS:
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                text = (page.parent / target if target else page).read_text(encoding="utf-8")
+                headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+                assert anchor in [re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in headings], page
+
+
+def test_the_readme_fits_in_two_screens() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 90
+
+
+def test_the_list_of_decisions_is_complete(request: pytest.FixtureRequest) -> None:
+    records = sorted(DECISIONS.parent.glob("[0-9]*.md"))
+    titles = [record.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for record in records]
+    lines = [f"- [{title}]({record.name})\n" for title, record in zip(titles, records, strict=True)]
+    start = re.sub(r"^- .*\n", "", DECISIONS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    if request.config.getoption("--update-golden"):
+        DECISIONS.write_text(start + "".join(lines), encoding="utf-8")
+    assert DECISIONS.read_text(encoding="utf-8") == start + "".join(lines)
+    assert [title[:3] for title in titles] == [record.name[:3] for record in records]
+
+
+def resolve_name(name: str) -> object:
+    """Return a module or attribute by its dotted name. Raises AttributeError or ModuleNotFoundError."""
+    module, *rest = name.split(".")
+    value: object = importlib.import_module(module)
+    for part in rest:
+        module = f"{module}.{part}"
+        if not hasattr(value, part) and isinstance(value, ModuleType):
+            importlib.import_module(module)
+        value = getattr(value, part)
+    return value
+
+
+def has_name(name: str) -> bool:
+    """True if the dotted name is ours, or if its module is and only a package that it needs is missing."""
+    try:
+        resolve_name(name)
+    except ModuleNotFoundError as error:
+        return not (error.name or "webemu").startswith("webemu")
+    except AttributeError:
+        return False
+    return True
+
+
+def names_in(page: Path) -> list[str]:
+    """Dotted names below `webemu.` that a page has in backticks, without patterns such as `webemu.*`."""
+    return re.findall(r"`(webemu(?:\.\w+)+)(?:\(\))?`", page.read_text(encoding="utf-8"))
+
+
+def paths_in(page: Path) -> list[str]:
+    """Paths of files in our rooms that a page has in backticks."""
+    return re.findall(rf"`((?:{'|'.join(ROOMS)})/[\w./-]+\.\w+)`", page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(HERE)))
+def test_modules_and_classes_in_the_docs_exist(page: Path) -> None:
+    assert [path for path in paths_in(page) if not (HERE / path).exists()] == []
+    assert [name for name in names_in(page) if name not in FILES_NAMED_LIKE_MODULES and not has_name(name)] == []
+
+
+def test_a_name_that_is_gone_is_noticed() -> None:
+    assert not has_name("webemu.emulator.world.Wrold")
+    assert not has_name("webemu.emulator.wrold.World")
+    assert has_name("webemu.emulator.world.World.search")
+
+
+def test_every_role_in_the_glossary_is_a_class() -> None:
+    roles = re.findall(r"^\| `(webemu\.[\w.]+)` \|", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(roles) > 20
+    assert [name for name in roles if not isinstance(resolve_name(name), type)] == []
+
+
+def imports_in(source: str) -> list[str]:
+    """Dotted names that a piece of Python imports, with the attributes that it reads of them."""
+    names: dict[str, str] = {}
+    nodes = list(ast.walk(ast.parse(source, feature_version=(3, 11))))
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.asname or alias.name: alias.name for alias in node.names}
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    return [*names.values(), *(f"{names[node.value.id]}.{node.attr}" for node in attributes if node.value.id in names)]
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(HERE)))
+def test_python_in_the_docs_parses_and_imports_what_exists(page: Path) -> None:
+    for source in re.findall(
+        r"^```python[^\n]*\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    ):
+        ours = [name for name in imports_in(source) if name.partition(".")[0] in ("webemu", *ROOMS)]
+        assert [name for name in ours if not name.startswith("webemu.") or not has_name(name)] == [], source
