@@ -177,6 +177,13 @@ def test_modules_and_classes_in_the_docs_exist(page: Path) -> None:
     assert [name for name in names_in(page) if name not in FILES_NAMED_LIKE_MODULES and not has_name(name)] == []
 
 
+@pytest.mark.parametrize("room", sorted({*ROOMS} - {"benchmarks", "tests"}))
+def test_the_readme_of_a_room_names_modules_that_exist(room: str) -> None:
+    names = {path.name for path in (HERE / room).rglob("*.py")}
+    text = (HERE / room / "README.md").read_text(encoding="utf-8")
+    assert sorted({*re.findall(r"(?<![\w*])\w+\.py\b", text)} - names) == []
+
+
 def test_a_name_that_is_gone_is_noticed() -> None:
     assert not has_name("webemu.emulator.world.Wrold")
     assert not has_name("webemu.emulator.wrold.World")
