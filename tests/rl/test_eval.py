@@ -292,7 +292,7 @@ def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
 def test_a_server_is_started_over_a_collection(root: Path, tasks: Path, tmp_path: Path) -> None:
     command = [*EVAL, "--root", str(root), "--out", str(tmp_path / "s"), "--tasks", str(tasks), "--limit", "2"]
     environment = {name: value for name, value in os.environ.items() if name != "WEBEMU_SERVER"}
-    done = subprocess.run([*command, "--baseline", "oracle"], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run([*command, "--baseline=oracle"], capture_output=True, text=True, env=environment, check=True)
     assert "all" in done.stdout
     assert len(lines(tmp_path / "s")) == 2
 
