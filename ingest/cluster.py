@@ -149,7 +149,7 @@ class _RayJobRunner:
             result, files = self._ray.get(task)
         except self._ray.exceptions.RayError as error:
             return JobResult(job, None, str(error).strip().splitlines()[-1])
-        if result.staging is None:
+        if result.staging_folder is None:
             return JobResult(job, None, result.error)
         for name, content in files.items():
             folder_name, _, relative_path = name.partition("/")
