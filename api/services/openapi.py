@@ -13,7 +13,8 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from webemu.api.http.text_range import DEFAULT_LENGTH, DEFAULT_LINES
@@ -342,14 +343,24 @@ def add_docs(app: FastAPI) -> None:
     """Add `/openapi.json` and `/docs` to the application."""
     openapi_document = build_document()
     app.openapi = lambda: openapi_document  # type: ignore[method-assign]
-    app.mount("/docs/files", StaticFiles(directory=str(files("fastapi_offline") / "static")))
+    static_files = StaticFiles(directory=str(files("fastapi_offline") / "static"))
+    routes = [Route("/openapi.json", _show_document), Route("/docs", _show_docs), Mount("/docs/files", static_files)]
+    # A router of its own, since it redirects `/docs/` to `/docs`; the native API redirects nothing.
+    app.mount("", Router(routes))
 
-    @app.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
-    async def docs(request: Request) -> HTMLResponse:
-        return get_swagger_ui_html(
-            openapi_url="/openapi.json",
-            title="webemu",
-            swagger_js_url="/docs/files/swagger-ui-bundle.js",
-            swagger_css_url="/docs/files/swagger-ui.css",
-            swagger_favicon_url="data:,",
-        )
+
+async def _show_document(request: Request) -> JSONResponse:
+    """Answer `GET /openapi.json`."""
+    app: FastAPI = request.app
+    return JSONResponse(app.openapi())
+
+
+async def _show_docs(_: Request) -> HTMLResponse:
+    """Answer `GET /docs`."""
+    return get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="webemu",
+        swagger_js_url="/docs/files/swagger-ui-bundle.js",
+        swagger_css_url="/docs/files/swagger-ui.css",
+        swagger_favicon_url="data:,",
+    )

@@ -68,7 +68,7 @@ async def answers(app: App, asked: Asked) -> list[tuple[int, dict[bytes, bytes],
     found = [await ask(app.doors.web if asked.by_host else app, asked)]
     at_once = None
     if asked.method == "GET" and not asked.by_host:
-        at_once = app.try_inline(asked.path, asked.query, list(asked.headers), 0.0)
+        at_once = app.doors.try_inline(asked.path, asked.query, list(asked.headers), 0.0)
     return [*found, (at_once.status, dict(build_headers(at_once)), at_once.body)] if at_once else found
 
 
