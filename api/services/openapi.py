@@ -5,8 +5,9 @@ The models here only describe responses. No response is rendered by them: `webem
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
@@ -238,61 +239,88 @@ def _integer_schema(default: int, minimum: int, maximum: int | None = None) -> d
     return schema if maximum is None else {**schema, "maximum": maximum}
 
 
+@dataclass(frozen=True, slots=True)
+class QueryParam:
+    """A documented query parameter."""
+
+    name: str
+    schema: Mapping[str, object]
+    """JSON schema of the value."""
+    description: str
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedRoute:
+    """A documented method of a path."""
+
+    path: str
+    method: str
+    summary: str
+    answer: type[BaseModel]
+    """Model of the response."""
+    body: type[BaseModel] | None = None
+    """Model of the request body."""
+    params: Sequence[QueryParam] = ()
+
+
 _SEARCH_PARAMS = (
-    ("q", {"type": "string", "examples": ["river port"]}, "The query. Operators: docs/api.md."),
-    ("page", _integer_schema(1, 1), "Page of results."),
-    ("size", _integer_schema(native.DEFAULT_SIZE, 1, native.MAX_SIZE), "Results per page."),
-    ("as_of", _TIME_SCHEMA, "Time of the query: pages captured later do not exist."),
-    ("engine", _TEXT_SCHEMA, "Ranker: full, plain or weak; with embeddings also dense, hybrid or rerank."),
-    ("explain", _FLAG_SCHEMA, "True to list the ranking signals of each result."),
+    QueryParam("q", {"type": "string", "examples": ["river port"]}, "The query. Operators: docs/api.md.", True),
+    QueryParam("page", _integer_schema(1, 1), "Page of results."),
+    QueryParam("size", _integer_schema(native.DEFAULT_SIZE, 1, native.MAX_SIZE), "Results per page."),
+    QueryParam("as_of", _TIME_SCHEMA, "Time of the query: pages captured later do not exist."),
+    QueryParam("engine", _TEXT_SCHEMA, "Ranker: full, plain or weak; with embeddings also dense, hybrid or rerank."),
+    QueryParam("explain", _FLAG_SCHEMA, "True to list the ranking signals of each result."),
+)
+_URL_PARAM = QueryParam("url", _URL_SCHEMA, "URL of the page.", True)
+_AT_PARAM = QueryParam(
+    "at", _TIME_SCHEMA, "Time of the capture, the nearest one is shown; by default the latest successful one."
 )
 _FETCH_PARAMS = (
-    ("url", _URL_SCHEMA, "URL of the page."),
-    ("format", {"type": "string", "enum": list(VIEWS), "default": "text"}, "`raw`: the payload as recorded."),
-    ("at", _TIME_SCHEMA, "Time of the capture, the nearest one is shown; by default the latest successful one."),
-    ("start", _integer_schema(0, 0), "First character."),
-    ("length", _integer_schema(DEFAULT_LENGTH, 0), "Number of characters; 0 for all that follow."),
-    ("line", _integer_schema(0, 0), "First line; replaces start and length."),
-    ("lines", _integer_schema(DEFAULT_LINES, 0), "Number of lines; 0 for all that follow."),
-    ("follow", _integer_schema(1, 0, 1), "1 follows captured redirects, 0 shows them; `raw` has 0 by default."),
+    _URL_PARAM,
+    QueryParam("format", {"type": "string", "enum": list(VIEWS), "default": "text"}, "`raw`: the payload as recorded."),
+    _AT_PARAM,
+    QueryParam("start", _integer_schema(0, 0), "First character."),
+    QueryParam("length", _integer_schema(DEFAULT_LENGTH, 0), "Number of characters; 0 for all that follow."),
+    QueryParam("line", _integer_schema(0, 0), "First line; replaces start and length."),
+    QueryParam("lines", _integer_schema(DEFAULT_LINES, 0), "Number of lines; 0 for all that follow."),
+    QueryParam(
+        "follow", _integer_schema(1, 0, 1), "1 follows captured redirects, 0 shows them; `raw` has 0 by default."
+    ),
 )
 _FIND_PARAMS = (
-    ("url", _URL_SCHEMA, "URL of the page."),
-    ("pattern", _TEXT_SCHEMA, "Plain text, case-insensitive."),
-    ("at", _TIME_SCHEMA, "Time of the capture, the nearest one is shown; by default the latest successful one."),
-    ("limit", _integer_schema(native.DEFAULT_MATCHES, 1, native.MAX_MATCHES), "Number of matches shown."),
+    _URL_PARAM,
+    QueryParam("pattern", _TEXT_SCHEMA, "Plain text, case-insensitive.", True),
+    _AT_PARAM,
+    QueryParam("limit", _integer_schema(native.DEFAULT_MATCHES, 1, native.MAX_MATCHES), "Number of matches shown."),
 )
 _REPORT_PARAMS = (
-    ("from", _integer_schema(1, 1), "First step, from 1."),
-    ("limit", _integer_schema(10_000, 1, 10_000), "Number of steps."),
+    QueryParam("from", _integer_schema(1, 1), "First step, from 1."),
+    QueryParam("limit", _integer_schema(10_000, 1, 10_000), "Number of steps."),
 )
-_ROUTES: tuple[tuple[str, str, str, tuple[Any, ...], type[BaseModel] | None, type[BaseModel]], ...] = (
-    ("/v1/search", "get", "Search", _SEARCH_PARAMS, None, SearchAnswer),
-    ("/v1/search", "post", "Search for many queries at once", (), SearchBatch, SearchAnswers),
-    ("/v1/fetch", "get", "Open a page", _FETCH_PARAMS, None, FetchAnswer),
-    ("/v1/fetch", "post", "Open many pages at once", (), FetchBatch, FetchAnswers),
-    ("/v1/find", "get", "Find a text in a page", _FIND_PARAMS, None, FindAnswer),
-    ("/v1/sessions", "post", "Open a session with a policy", (), SessionPolicy, OpenedSession),
-    ("/v1/sessions/{session}", "get", "Report what a session did", _REPORT_PARAMS, None, SessionReport),
-    ("/v1/stats", "get", "Describe the snapshot and the activity of this process", (), None, Stats),
-    ("/health", "get", "Check that there is a snapshot to serve", (), None, Health),
+ROUTES = (
+    DocumentedRoute("/v1/search", "get", "Search", SearchAnswer, params=_SEARCH_PARAMS),
+    DocumentedRoute("/v1/search", "post", "Search for many queries at once", SearchAnswers, SearchBatch),
+    DocumentedRoute("/v1/fetch", "get", "Open a page", FetchAnswer, params=_FETCH_PARAMS),
+    DocumentedRoute("/v1/fetch", "post", "Open many pages at once", FetchAnswers, FetchBatch),
+    DocumentedRoute("/v1/find", "get", "Find a text in a page", FindAnswer, params=_FIND_PARAMS),
+    DocumentedRoute("/v1/sessions", "post", "Open a session with a policy", OpenedSession, SessionPolicy),
+    DocumentedRoute("/v1/sessions/{session}", "get", "Report what a session did", SessionReport, params=_REPORT_PARAMS),
+    DocumentedRoute("/v1/stats", "get", "Describe the snapshot and the activity of this process", Stats),
+    DocumentedRoute("/health", "get", "Check that there is a snapshot to serve", Health),
 )
-"""Documented routes: path, method, summary, query parameters, model of the body, model of the response."""
-_REQUIRED_PARAMS = ("q", "url", "pattern")
-"""Query parameters that must be given."""
+"""Documented routes."""
 
 
-def build_document() -> dict[str, Any]:
+def build_document() -> dict[str, object]:
     """Return the OpenAPI document."""
     _, schemas = models_json_schema(
         [(model, "serialization") for model in (*_API_MODELS, *_SESSION_MODELS, ErrorAnswer)],
         ref_template="#/components/schemas/{model}",
     )
-    paths: dict[str, dict[str, Any]] = {}
-    for path, method, summary, parameters, body, answer in _ROUTES:
-        paths.setdefault(path, {})[method] = _build_operation(path, summary, parameters, body, answer)
-    raw_content = {"schema": {"type": "string", "format": "binary"}}
-    paths["/v1/fetch"]["get"]["responses"]["200"]["content"]["application/octet-stream"] = raw_content
+    paths: dict[str, dict[str, object]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method] = _build_operation(route)
     return {
         "openapi": "3.1.0",
         "info": {"title": "webemu", "version": "1", "description": DESCRIPTION},
@@ -301,40 +329,42 @@ def build_document() -> dict[str, Any]:
     }
 
 
-def _build_operation(
-    path: str, summary: str, parameters: tuple[Any, ...], body: type[BaseModel] | None, answer: type[BaseModel]
-) -> dict[str, Any]:
+def _build_operation(route: DocumentedRoute) -> dict[str, object]:
     """Return the OpenAPI operation of one route."""
-    operation: dict[str, Any] = {
-        "summary": summary,
+    content = _json_content(route.answer)
+    if route.answer is FetchAnswer:  # with format=raw
+        content["application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
+    operation: dict[str, object] = {
+        "summary": route.summary,
         "responses": {
-            "201" if answer is OpenedSession else "200": {
-                "description": "The answer",
-                "content": _json_content(answer),
-            },
+            "201" if route.answer is OpenedSession else "200": {"description": "The answer", "content": content},
             "default": {"description": "The one error shape", "content": _json_content(ErrorAnswer)},
         },
     }
-    if parameters:
-        operation["parameters"] = [
-            {"name": name, "in": "query", "required": name in _REQUIRED_PARAMS, "schema": schema, "description": text}
-            for name, schema, text in parameters
-        ]
-    if "{session}" in path:
-        session_parameter = {
-            "name": "session",
-            "in": "path",
-            "required": True,
-            "schema": _TEXT_SCHEMA,
-            "description": "Id of the session.",
-        }
-        operation["parameters"] = [session_parameter, *operation["parameters"]]
-    if body is not None:
-        operation["requestBody"] = {"required": True, "content": _json_content(body)}
+    if parameters := _build_parameters(route):
+        operation["parameters"] = parameters
+    if route.body is not None:
+        operation["requestBody"] = {"required": True, "content": _json_content(route.body)}
     return operation
 
 
-def _json_content(model: type[BaseModel]) -> dict[str, Any]:
+def _build_parameters(route: DocumentedRoute) -> list[dict[str, object]]:
+    """Return the OpenAPI parameters of one route: the one of its path, then those of its query."""
+    of_path = {"name": "session", "in": "path", "required": True, "schema": _TEXT_SCHEMA}
+    path_params = [{**of_path, "description": "Id of the session."}] if "{session}" in route.path else []
+    return path_params + [
+        {
+            "name": param.name,
+            "in": "query",
+            "required": param.is_required,
+            "schema": param.schema,
+            "description": param.description,
+        }
+        for param in route.params
+    ]
+
+
+def _json_content(model: type[BaseModel]) -> dict[str, object]:
     """Return an OpenAPI content object that refers to the schema of a model."""
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
 

@@ -10,7 +10,9 @@ import httpx
 import pytest
 
 from tests.api.conftest import SmallWorld, asking
-from webemu.api.app import create_app
+from webemu.api.app import App, create_app
+from webemu.api.services.native_api import NativeRoute
+from webemu.api.services.openapi import ROUTES
 from webemu.emulator.config import Config
 from webemu.emulator.types import Page, PageRequest
 
@@ -200,3 +202,14 @@ def test_answers_are_in_gzip_only_where_that_is_set_and_asked(tmp_path: Path) ->
         assert (headers.get("content-encoding") == "gzip") == coded
         assert int(headers["content-length"]) < len(plain) if coded else int(headers["content-length"]) == len(plain)
         assert ("vary" in headers) == (compress == 100)
+
+
+def test_every_documented_route_is_a_route_of_fastapi(app: App) -> None:
+    paths = {route.path_format for route in app.fastapi.routes if isinstance(route, NativeRoute)}
+    assert {route.path for route in ROUTES} <= paths
+
+
+def test_a_path_matches_exactly(ask: Ask) -> None:
+    for path in ("/health/", "/health%0A", "/v1/search/"):
+        assert ask("GET", path).json()["error"]["reason"] == "no-such-route"
+    assert ask("GET", "/docs/").headers["location"] == "http://webemu/docs"
