@@ -74,7 +74,7 @@ class App:
         self._ports = (config.port, *config.further_ports)
         counters, slow_requests, cache = Counters(), SlowRequestLog(config.slow_ms), Cache(config.cache_mb)
         live_snapshot.set_query_listener(counters.record_query)
-        self._metrics = MetricsAggregator(counters.to_dict, siblings_folder())
+        self._metrics = MetricsAggregator(counters.worker_figures, siblings_folder())
         self._traces = TraceWriter(config.state_folder / "traces")
         counters.sections |= {"cache": cache.figures, "pool": pool.figures, "traces": self._traces.figures}
         counters.sections["reader"] = lambda: READER

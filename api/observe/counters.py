@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Any
+from typing import TypedDict
 from urllib.parse import parse_qs
 
 import psutil
@@ -25,6 +25,41 @@ MAX_QUERIES, MAX_QUERY_CHARS, TOP_QUERIES = 4096, 300, 50
 """Distinct queries that are counted, characters of each, and frequent queries that a worker publishes."""
 MAX_SESSIONS, ACTIVE_SECONDS = 10_000, 60.0
 """Sessions that are remembered, and seconds after its last request during which a session counts as active."""
+
+
+class LatencyHistogram(TypedDict):
+    """Durations of the requests of one route."""
+
+    sum: float
+    """Seconds in all."""
+    buckets: list[int]
+    """Requests by the bounds of `BUCKET_SECONDS`; the last bucket has those above all of them."""
+
+
+class ProcessFigures(TypedDict):
+    """Figures of one serving process."""
+
+    pid: int
+    uptime_seconds: float
+    cpu_seconds: float
+    resident_bytes: int
+    requests: dict[str, dict[str, int]]
+    """Number of requests by route and status."""
+    seconds: dict[str, LatencyHistogram]
+    """Durations by route."""
+    dropped_headers: dict[str, int]
+
+
+class WorkerFigures(TypedDict):
+    """Figures of one worker, as it publishes them for the others."""
+
+    process: ProcessFigures
+    sections: dict[str, Mapping[str, int] | str]
+    """Figures of other components of the process, by name."""
+    queries: dict[str, int]
+    """Most frequent searches, and their number."""
+    sessions: list[str]
+    """Sessions that were active in the last minute."""
 
 
 class Counters:
@@ -76,7 +111,7 @@ class Counters:
         if len(self._sessions) > MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def worker_figures(self) -> WorkerFigures:
         """Return what `webemu.api.observe.worker_metrics` publishes: the figures, the most frequent searches, and the
         sessions active in the last minute.
         """
@@ -87,10 +122,21 @@ class Counters:
             query_counts[_query_text(query)] += count
         since = time.monotonic() - ACTIVE_SECONDS
         active_sessions = [session for session, last in self._sessions.copy().items() if last > since]
-        return {**self.figures(), "queries": dict(query_counts.most_common(TOP_QUERIES)), "sessions": active_sessions}
+        return {
+            "process": self._process_figures(),
+            "sections": self._section_figures(),
+            "queries": dict(query_counts.most_common(TOP_QUERIES)),
+            "sessions": active_sessions,
+        }
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """Return the figures of this process, for `/v1/stats`."""
+        return {**self._process_figures(), **self._section_figures()}
+
+    def _section_figures(self) -> dict[str, Mapping[str, int] | str]:
+        return {name: figures() for name, figures in self.sections.items()}
+
+    def _process_figures(self) -> ProcessFigures:
         requests: dict[str, dict[str, int]] = {}
         for (route, status), count in sorted(self._requests.items()):
             requests.setdefault(route, {})[str(status)] = count
@@ -105,7 +151,6 @@ class Counters:
                 for route, buckets in sorted(self._buckets.items())
             },
             "dropped_headers": dict(self._dropped_headers),
-            **{name: figures() for name, figures in self.sections.items()},
         }
 
 

@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
 
 import orjson
 
 from webemu.api.http.response import ApiResponse
-from webemu.api.observe.counters import BUCKET_SECONDS
+from webemu.api.observe.counters import BUCKET_SECONDS, WorkerFigures
 from webemu.api.observe.worker_metrics import (
-    Figures,
     count_requests,
     live_workers,
     merge_latency_histograms,
@@ -51,7 +49,7 @@ def _hash_for_csp(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def render_figures(per_worker: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
+def render_figures(per_worker: Sequence[WorkerFigures], world: Mapping[str, object]) -> bytes:
     """Return sums over all workers as JSON; the page computes rates from the differences.
 
     `world` describes the snapshot that is served; it is empty while there is none.
@@ -60,15 +58,17 @@ def render_figures(per_worker: Sequence[Figures], world: Mapping[str, Any]) -> b
     for worker in per_worker:
         query_counts.update(worker["queries"])
     live = live_workers(per_worker)
-    routes: dict[str, dict[str, Any]] = {}
+    statuses_by_route: dict[str, dict[str, int]] = {}
     for (route, status), count in count_requests(per_worker).items():
-        routes.setdefault(route, {"statuses": {}, "buckets": []})["statuses"][status] = count
-    for route, (_, buckets) in merge_latency_histograms(per_worker).items():
-        routes[route]["buckets"] = buckets
+        statuses_by_route.setdefault(route, {})[status] = count
+    histograms = merge_latency_histograms(per_worker)
     payload = {
         "world": dict(world),
         "bounds": BUCKET_SECONDS,
-        "places": routes,
+        "places": {
+            route: {"statuses": statuses, "buckets": histograms[route]["buckets"]}
+            for route, statuses in statuses_by_route.items()
+        },
         "queries": query_counts.most_common(TOP_QUERIES),
         "sessions": len({session for worker in live for session in worker["sessions"]}),
         "workers": len(live),

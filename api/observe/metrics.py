@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from operator import itemgetter
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from webemu.api.http.head import REASONS
-from webemu.api.observe.counters import BUCKET_SECONDS
+from webemu.api.observe.counters import BUCKET_SECONDS, WorkerFigures
 from webemu.api.observe.worker_metrics import (
-    Figures,
     count_requests,
     live_workers,
     merge_latency_histograms,
@@ -41,7 +40,7 @@ _GAUGES = (
 class _WorkerCollector(Collector):
     """Prometheus collector of the figures of all workers."""
 
-    def __init__(self, per_worker: Sequence[Figures], world: Mapping[str, Any]) -> None:
+    def __init__(self, per_worker: Sequence[WorkerFigures], world: Mapping[str, object]) -> None:
         self._per_worker, self._world = per_worker, world
 
     def collect(self) -> Iterator[Metric]:
@@ -53,10 +52,9 @@ class _WorkerCollector(Collector):
             "webemu_request_seconds", "From the head of a request to its answer.", labels=["place"]
         )
         bounds = [*map(str, BUCKET_SECONDS), "+Inf"]
-        for route, (seconds, buckets) in sorted(merge_latency_histograms(self._per_worker).items()):
-            latency_histogram.add_metric(
-                [route], list(zip(bounds, map(float, accumulate(buckets)), strict=True)), seconds
-            )
+        for route, histogram in sorted(merge_latency_histograms(self._per_worker).items(), key=itemgetter(0)):
+            counts = map(float, accumulate(histogram["buckets"]))
+            latency_histogram.add_metric([route], list(zip(bounds, counts, strict=True)), histogram["sum"])
         yield latency_histogram
         for name, help_text, path in _COUNTERS:
             yield CounterMetricFamily(f"webemu_{name}", help_text, value=sum_figure(self._per_worker, *path))
@@ -73,15 +71,15 @@ class _WorkerCollector(Collector):
     def _snapshot_metrics(self) -> Iterator[Metric]:
         """Yield the metrics of the snapshot that is served; without one, only its empty info metric."""
         for name in ("documents", "captures"):
-            if name in self._world:
-                yield GaugeMetricFamily(f"webemu_{name}", f"The snapshot's {name}.", value=self._world[name])
+            if isinstance(count := self._world.get(name), int):
+                yield GaugeMetricFamily(f"webemu_{name}", f"The snapshot's {name}.", value=count)
         snapshot_info = GaugeMetricFamily("webemu_snapshot_info", "What is served.", labels=["collection", "snapshot"])
         if "snapshot" in self._world:
             snapshot_info.add_metric([str(self._world.get("collection", "")), str(self._world["snapshot"])], 1)
         yield snapshot_info
 
 
-def render(per_worker: Sequence[Figures], world: Mapping[str, Any]) -> bytes:
+def render(per_worker: Sequence[WorkerFigures], world: Mapping[str, object]) -> bytes:
     """Return the metrics page. `world` describes the snapshot that is served; it is empty while there is none."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_WorkerCollector(per_worker, world))

@@ -1,4 +1,4 @@
-"""Log requests that this server failed, and slow ones. Any other request costs two comparisons."""
+"""Log requests that this server failed, and slow ones. Every other request costs two comparisons."""
 
 from __future__ import annotations
 

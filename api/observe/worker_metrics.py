@@ -10,18 +10,17 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+
+from webemu.api.observe.counters import LatencyHistogram, WorkerFigures
 
 WRITE_SECONDS = 1.0
 """Seconds between two writes."""
-Figures = Mapping[str, Any]
-"""Figures of one worker, as `Counters.to_dict` returns them."""
 
 
 class MetricsAggregator:
     """Reads and writes the figures of the workers. Without a folder this process is the only worker."""
 
-    def __init__(self, local_figures: Callable[[], Figures], folder: Path | None) -> None:
+    def __init__(self, local_figures: Callable[[], WorkerFigures], folder: Path | None) -> None:
         self._local_figures = local_figures
         self._folder = folder
 
@@ -35,7 +34,7 @@ class MetricsAggregator:
             temporary.write_text(json.dumps(self._local_figures()))
             temporary.replace(self._folder / f"{os.getpid()}.json")
 
-    def read(self) -> list[Figures]:
+    def read(self) -> list[WorkerFigures]:
         """Return the figures of every worker that ever ran, this one first."""
         per_worker = [self._local_figures()]
         for path in sorted(self._folder.glob("*.json")) if self._folder else ():
@@ -45,9 +44,9 @@ class MetricsAggregator:
         return per_worker
 
 
-def live_workers(per_worker: Sequence[Figures]) -> list[Figures]:
+def live_workers(per_worker: Sequence[WorkerFigures]) -> list[WorkerFigures]:
     """Return the figures of the workers whose process still exists."""
-    return [one for one in per_worker if _is_alive(one["pid"])]
+    return [one for one in per_worker if _is_alive(one["process"]["pid"])]
 
 
 def _is_alive(pid: int) -> bool:
@@ -61,33 +60,37 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def sum_figure(per_worker: Sequence[Figures], *names: str) -> float:
-    """Return the sum of one figure over the workers, named by its path; absent ones count as 0."""
+def sum_figure(per_worker: Sequence[WorkerFigures], *names: str) -> float:
+    """Return the sum of one figure over the workers, named by its path; absent ones count as 0.
+
+    sum_figure(per_worker, "cache", "hits")
+    """
     return sum(_read_figure(one, names) for one in per_worker)
 
 
-def _read_figure(figures: Any, names: Sequence[str]) -> float:
+def _read_figure(worker: WorkerFigures, names: Sequence[str]) -> float:
+    figure: object = {**worker["process"], **worker["sections"]}
     for name in names:
-        figures = figures.get(name, {})
-    return figures or 0
+        figure = figure.get(name) if isinstance(figure, Mapping) else None
+    return figure if isinstance(figure, int | float) else 0
 
 
-def count_requests(per_worker: Sequence[Figures]) -> dict[tuple[str, str], int]:
+def count_requests(per_worker: Sequence[WorkerFigures]) -> dict[tuple[str, str], int]:
     """Return the number of requests by route and status, over all workers."""
     counts: dict[tuple[str, str], int] = {}
     for worker in per_worker:
-        for route, statuses in worker["requests"].items():
+        for route, statuses in worker["process"]["requests"].items():
             for status, count in statuses.items():
                 counts[route, status] = counts.get((route, status), 0) + count
     return counts
 
 
-def merge_latency_histograms(per_worker: Sequence[Figures]) -> dict[str, tuple[float, list[int]]]:
-    """Return, by route, the total seconds and the number of requests in each bucket, over all workers."""
-    histograms: dict[str, tuple[float, list[int]]] = {}
+def merge_latency_histograms(per_worker: Sequence[WorkerFigures]) -> dict[str, LatencyHistogram]:
+    """Return the durations by route, over all workers."""
+    histograms: dict[str, LatencyHistogram] = {}
     for worker in per_worker:
-        for route, histogram in worker["seconds"].items():
-            seconds, buckets = histograms.get(route, (0.0, [0] * len(histogram["buckets"])))
-            added = [a + b for a, b in zip(buckets, histogram["buckets"], strict=True)]
-            histograms[route] = (seconds + histogram["sum"], added)
+        for route, histogram in worker["process"]["seconds"].items():
+            total = histograms.get(route, {"sum": 0.0, "buckets": [0] * len(histogram["buckets"])})
+            added = [a + b for a, b in zip(total["buckets"], histogram["buckets"], strict=True)]
+            histograms[route] = {"sum": total["sum"] + histogram["sum"], "buckets": added}
     return histograms

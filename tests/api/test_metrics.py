@@ -72,7 +72,8 @@ def test_times_fall_into_buckets(seconds: float, bucket: int) -> None:
 
 def figures(pid: int, number: int) -> dict[str, Any]:
     spent = {"sum": 0.5 * number, "buckets": [number] + [0] * len(BUCKET_SECONDS)}
-    return {"pid": pid, "requests": {"a": {"200": number}}, "seconds": {"a": spent}, "cache": {"hits": number}}
+    process = {"pid": pid, "requests": {"a": {"200": number}}, "seconds": {"a": spent}}
+    return {"process": process, "sections": {"cache": {"hits": number}}}
 
 
 def test_workers_are_one_and_the_dead_still_count(tmp_path: Path) -> None:
@@ -83,11 +84,11 @@ def test_workers_are_one_and_the_dead_still_count(tmp_path: Path) -> None:
     tally = MetricsAggregator(lambda: figures(os.getpid(), 1), tmp_path)
     tally.write()
     everybody = tally.read()
-    assert [one["pid"] for one in everybody] == [os.getpid(), *sorted((gone, parent), key=str)]
+    assert [one["process"]["pid"] for one in everybody] == [os.getpid(), *sorted((gone, parent), key=str)]
     assert count_requests(everybody) == {("a", "200"): 13}
-    assert merge_latency_histograms(everybody)["a"] == (6.5, [13] + [0] * len(BUCKET_SECONDS))
+    assert merge_latency_histograms(everybody)["a"] == {"sum": 6.5, "buckets": [13] + [0] * len(BUCKET_SECONDS)}
     assert sum_figure(everybody, "cache", "hits") == 13
-    assert {one["pid"] for one in live_workers(everybody)} == {os.getpid(), parent}
+    assert {one["process"]["pid"] for one in live_workers(everybody)} == {os.getpid(), parent}
 
 
 def test_the_dashboard_asks_for_what_there_is(ask: Ask) -> None:
@@ -128,16 +129,16 @@ def test_searches_that_are_counted_are_bounded() -> None:
     for number in range(10_000):
         counters.record_query(f"query {number}")
         counters.record_query(b"q=often&size=3")
-    told = counters.to_dict()
+    told = counters.worker_figures()
     assert len(counters._queries) <= 4096
     assert next(iter(told["queries"].items())) == ("often", 10_000)
     for _ in range(5):
         counters.record_query("often")
-    assert counters.to_dict()["queries"]["often"] == 10_005
+    assert counters.worker_figures()["queries"]["often"] == 10_005
     for number in range(20_000):
         counters.record_session(f"ws-{number}")
-    assert counters.to_dict()["sessions"][-1] == "ws-19999"
-    assert len(counters.to_dict()["sessions"]) == 10_000
+    assert counters.worker_figures()["sessions"][-1] == "ws-19999"
+    assert len(counters.worker_figures()["sessions"]) == 10_000
 
 
 def test_what_was_searched_is_told_while_threads_search() -> None:
@@ -158,7 +159,7 @@ def test_what_was_searched_is_told_while_threads_search() -> None:
         thread.start()
     try:
         for _ in range(200):
-            assert counters.to_dict()["queries"] is not None
+            assert counters.worker_figures()["queries"] is not None
     finally:
         done.set()
         for thread in threads:
@@ -169,4 +170,4 @@ def test_what_was_searched_is_told_while_threads_search() -> None:
 def test_a_query_of_half_a_character_is_told() -> None:
     counters = Counters()
     counters.record_query("half \ud83d")
-    assert json.loads(dashboard.render_figures([counters.to_dict()], {}))["queries"] == [["half ?", 1]]
+    assert json.loads(dashboard.render_figures([counters.worker_figures()], {}))["queries"] == [["half ?", 1]]
