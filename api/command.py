@@ -16,7 +16,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 import typer
@@ -185,11 +185,13 @@ def _log_start(config: Config, listeners: list[socket.socket]) -> None:
     log.info("serving %s on %s", config.collection, ", ".join(addresses), extra=log_fields)
 
 
-def _format_address(address: Any) -> str:
+def _format_address(address: object) -> str:
     """Return the address of a socket as people write it: `host:port`, or the path of a Unix socket."""
     if isinstance(address, (str, bytes)):
         return str(Path(os.fsdecode(address)).absolute())
-    return f"[{address[0]}]:{address[1]}" if ":" in address[0] else f"{address[0]}:{address[1]}"
+    assert isinstance(address, tuple)
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _ingest_command(config: Config) -> str:

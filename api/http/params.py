@@ -6,7 +6,6 @@ Nothing is guessed: an unknown name, a repeated name or an unreadable value is a
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from webemu.emulator.errors import BadRequest
@@ -49,7 +48,7 @@ def _decode_component(encoded: bytes) -> str:
         ) from error
 
 
-def read_object(members: Mapping[str, Any], allowed: Collection[str]) -> dict[str, str]:
+def read_object(members: Mapping[str, object], allowed: Collection[str]) -> dict[str, str]:
     """Convert a JSON object into parameters. A member that is null counts as not given.
 
     Raises:
@@ -75,7 +74,7 @@ def reject_surrogates(text: str) -> str:
     return text
 
 
-def read_json_body(body: bytes) -> dict[str, Any]:
+def read_json_body(body: bytes) -> dict[str, object]:
     """Parse a request body as a JSON object. Raises BadRequest if it is not JSON or not an object."""
     try:
         value = parse_json_unique_names(body)
@@ -86,7 +85,7 @@ def read_json_body(body: bytes) -> dict[str, Any]:
     return value
 
 
-def read_list(body: Mapping[str, Any], name: str, limit: int) -> list[Any]:
+def read_list(body: Mapping[str, object], name: str, limit: int) -> list[object]:
     """Return the list member `name` of a batch request. Raises BadRequest if it is missing or longer than `limit`."""
     items = body.get(name)
     if not isinstance(items, list):

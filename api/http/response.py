@@ -6,15 +6,16 @@ Responses of the emulated web and of imitated services carry their own reason ph
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import TypeAlias
 
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+from starlette import types as asgi
+
+Message: TypeAlias = asgi.Message
+Scope: TypeAlias = asgi.Scope
+Receive: TypeAlias = asgi.Receive
+Send: TypeAlias = asgi.Send
 Header = tuple[bytes, bytes]
 
 JSON = b"application/json"

@@ -116,7 +116,7 @@ class Acceptor:
         """Return at once: each connection is ended by its protocol."""
 
 
-async def _finish(opening: Coroutine[Any, Any, Any], ready: Awaitable[Any]) -> None:
+async def _finish(opening: Coroutine[object, None, object], ready: Awaitable[object]) -> None:
     """Continue a coroutine that was started by hand, once the future that it waits for is done."""
     await ready
     with suppress(StopIteration, OSError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 MAX_HEAD_BYTES = 64 << 10
 """Bytes of a request head. A connection is also refused after so many bytes that yield nothing."""
@@ -17,12 +17,22 @@ LINGER_SECONDS = 2.0
 """Seconds for which a refused connection is still read."""
 
 
+class Connections(Protocol):
+    """The set of open connections of uvicorn's server, which is typed for uvicorn's own protocols alone."""
+
+    def add(self, connection: Any, /) -> None:
+        """Add a connection, so that it is shut down with the server."""
+
+    def discard(self, connection: Any, /) -> None:
+        """Remove a connection if it is in the set."""
+
+
 class IdleConnection(asyncio.Protocol):
     """Connection whose protocol is still unknown. It is closed after some seconds, and by uvicorn when the server
     stops.
     """
 
-    def __init__(self, connections: Any, seconds: float) -> None:
+    def __init__(self, connections: Connections, seconds: float) -> None:
         self._connections = connections
         self._seconds = seconds
         self._timer: asyncio.TimerHandle | None = None
@@ -69,7 +79,7 @@ class LingeringClose(IdleConnection):
         self.transport.write_eof()
 
 
-def refuse(transport: asyncio.Transport, connections: Any, status: bytes, reason: bytes) -> None:
+def refuse(transport: asyncio.Transport, connections: Connections, status: bytes, reason: bytes) -> None:
     """Send an empty error response and close the connection. `reason` is the value of `X-Webemu-Reason`."""
     if transport.is_closing():
         return

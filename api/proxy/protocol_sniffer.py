@@ -15,15 +15,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from webemu.api.http.errors import AsgiApp
 from webemu.api.proxy import idle_connections
 from webemu.api.proxy.client_hello import HANDSHAKE
 from webemu.api.proxy.http_protocol import BAD_REQUEST, HEAD_TOO_LARGE, HttpProtocol, TryInline
-from webemu.api.proxy.idle_connections import IdleConnection, refuse
+from webemu.api.proxy.idle_connections import Connections, IdleConnection, refuse
 from webemu.api.proxy.target import parse_authority
 from webemu.api.proxy.tls import TlsTransport
 from webemu.api.runtime.load_shedding import socket_queue_seconds
@@ -41,7 +41,7 @@ HOST_NOT_CAPTURED = (b"502 Bad Gateway", b"host-not-captured")
 class ProxyHooks:
     """Functions of the application that the protocols need; they find them in its attribute `doors`."""
 
-    web: Any
+    web: AsgiApp
     """ASGI app of the emulated web."""
     is_captured_host: Callable[[str], bool]
     """True if a host name resolves on the emulated web."""
@@ -58,7 +58,7 @@ class ProtocolSniffer(IdleConnection):
     """Protocol that uvicorn creates for each connection, in place of its own HTTP protocol."""
 
     def __init__(
-        self, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: object = None
+        self, config: Config, server_state: ServerState, app_state: dict[str, object], _loop: object = None
     ) -> None:
         super().__init__(server_state.connections, idle_connections.HEAD_SECONDS)
         self._hooks: ProxyHooks = config.loaded_app.doors
@@ -123,7 +123,7 @@ class ConnectTunnel(IdleConnection):
 
     def __init__(
         self,
-        connections: Any,
+        connections: Connections,
         make_protocol: Callable[[bytes], asyncio.Protocol],
         tls_context: Callable[[str], ssl.SSLContext],
         host: str,

@@ -10,11 +10,10 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from webemu.api.proxy import idle_connections
 from webemu.api.proxy.client_hello import read_server_name
-from webemu.api.proxy.idle_connections import IdleConnection
+from webemu.api.proxy.idle_connections import Connections, IdleConnection
 
 _READ_BYTES = 16 << 10
 """Bytes per read, which is one TLS record. A larger buffer would be allocated from and returned to the system each
@@ -29,7 +28,7 @@ class TlsTransport(IdleConnection, asyncio.Transport):
 
     def __init__(
         self,
-        connections: Any,
+        connections: Connections,
         make_protocol: Callable[[bytes], asyncio.Protocol],
         tls_context: Callable[[str], ssl.SSLContext],
         name: str,
@@ -159,7 +158,7 @@ class TlsTransport(IdleConnection, asyncio.Transport):
         assert isinstance(protocol, asyncio.Protocol)
         self._protocol = protocol
 
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         if name == "sslcontext":
             return self._tls and self._tls.context
         return self._tls if name == "ssl_object" else self.transport.get_extra_info(name, default)

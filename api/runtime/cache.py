@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 Key = tuple[str, str, bytes]
@@ -22,6 +22,13 @@ since it would evict too many others.
 """
 
 
+class _Entry(NamedTuple):
+    """A stored value, and the bytes that it counts for."""
+
+    value: Any
+    size: int
+
+
 class Cache:
     """An LRU cache limited to a number of megabytes; with 0 MB it stores nothing."""
 
@@ -32,7 +39,7 @@ class Cache:
         """Bytes in use."""
         self.hits = 0
         self.misses = 0
-        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._pending: dict[Hashable, Future[Any]] = {}
         """Values that are being computed now, so that each is computed once."""
         self._lock = Lock()
@@ -42,7 +49,7 @@ class Cache:
         with self._lock:
             entry = self._lookup(key)
             self.misses += entry is None
-        return None if entry is None else entry[0]
+        return None if entry is None else entry.value
 
     def put(self, key: Key, body: bytes) -> None:
         """Store a rendered response, unless it is too large.
@@ -65,7 +72,7 @@ class Cache:
         """
         with self._lock:
             if (entry := self._lookup(key)) is not None:
-                cached: T = entry[0]
+                cached: T = entry.value
                 return cached
             # The first thread computes; the others find its future and wait outside the lock.
             is_pending = key in self._pending
@@ -87,25 +94,25 @@ class Cache:
             if future.exception() is None:
                 self._store(key, future.result(), size(future.result()))
 
-    def _lookup(self, key: Hashable) -> tuple[Any, int] | None:
-        """Return the value and size under a key and mark it as used; None if it is absent."""
+    def _lookup(self, key: Hashable) -> _Entry | None:
+        """Return the entry under a key and mark it as used; None if it is absent."""
         entry = self._entries.get(key)
         if entry is not None:
             self.hits += 1
             self._entries.move_to_end(key)
         return entry
 
-    def _store(self, key: Hashable, value: Any, size: int) -> None:
+    def _store(self, key: Hashable, value: object, size: int) -> None:
         """Store a value of `size` bytes and evict the least recently used ones. The caller holds the lock."""
         size += ENTRY_OVERHEAD_BYTES
         if size * MAX_ENTRY_DIVISOR > self.capacity_bytes:
             return
         if (old_entry := self._entries.pop(key, None)) is not None:
-            self.used_bytes -= old_entry[1]
-        self._entries[key] = (value, size)
+            self.used_bytes -= old_entry.size
+        self._entries[key] = _Entry(value, size)
         self.used_bytes += size
         while self.used_bytes > self.capacity_bytes:
-            self.used_bytes -= self._entries.popitem(last=False)[1][1]
+            self.used_bytes -= self._entries.popitem(last=False)[1].size
 
     def figures(self) -> dict[str, int]:
         """Return hits, misses, entries and bytes, for `/v1/stats`."""

@@ -17,7 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from types import ModuleType
+from typing import NamedTuple, Protocol, cast
 
 from webemu.api.app import App, create_app
 from webemu.emulator.cluster import connect_to_ray
@@ -45,10 +46,31 @@ MAX_ATTEMPTS, ATTEMPT_SECONDS = 5, 10.0
 """Attempts to reach a partition before giving up, and seconds that each may take."""
 
 
+class PendingAnswer(Protocol):
+    """Answer that a Ray Serve replica will give."""
+
+    def result(self, *, timeout_s: float) -> object:
+        """Wait for the answer and return it."""
+
+
+class RemoteMethod(Protocol):
+    """Method of a Ray Serve replica."""
+
+    def remote(self, *arguments: object) -> PendingAnswer:
+        """Call the method, without waiting for its answer."""
+
+
+class PartitionHandle(Protocol):
+    """Handle of Ray Serve to the replicas of one partition, which has the methods of `PartitionReplica`."""
+
+    @property
+    def answer(self) -> RemoteMethod: ...
+
+
 class ServerReplica:
     """One replica of the server."""
 
-    def __init__(self, config: Config, *partitions: Any) -> None:
+    def __init__(self, config: Config, *partitions: PartitionHandle) -> None:
         """Take the handles of the partitions; without any, every replica opens the complete index."""
         self._config = config
         self._partitions = partitions
@@ -70,7 +92,7 @@ class PartitionReplica:
         folder = partition_folder(config.collection_folder, partitions, number)
         self._partition_server = PartitionServer(folder, split.snapshots[number], split.statistics())
 
-    def answer(self, method: str, arguments: tuple[Any, ...], frequencies: dict[TermKey, int]) -> Any:
+    def answer(self, method: str, arguments: tuple[object, ...], frequencies: dict[TermKey, int]) -> object:
         """Return the answer of the partition server; an `EmulatorError` is returned as a `RemoteError` value.
 
         Ray would wrap a raised error in a class of its own.
@@ -93,13 +115,13 @@ class RemoteError(NamedTuple):
 class RemotePartitions:
     """Client of the partitions, usable from any thread. A request to a lost replica is repeated on another one."""
 
-    def __init__(self, handles: tuple[Any, ...]) -> None:
+    def __init__(self, handles: Sequence[PartitionHandle]) -> None:
         self._handles = handles
         self._threads = ThreadPoolExecutor(PARTITION_THREADS, thread_name_prefix="webemu-parts")
 
     def ask(
-        self, partitions: Sequence[int], method: str, arguments: tuple[Any, ...], frequencies: Mapping[TermKey, int]
-    ) -> list[Any]:
+        self, partitions: Sequence[int], method: str, arguments: tuple[object, ...], frequencies: Mapping[TermKey, int]
+    ) -> list[object]:
         """Call a method of the partition server on each of the given partitions; return the answers in order.
 
         Raises:
@@ -113,12 +135,12 @@ class RemotePartitions:
                 raise answer.error_class(answer.message, action=answer.action, reason=answer.reason)
         return answers
 
-    def _call_all(self, partitions: Sequence[int], call: tuple[Any, ...]) -> list[Any]:
+    def _call_all(self, partitions: Sequence[int], call: tuple[object, ...]) -> list[object]:
         """Start all calls before waiting for the first one."""
         responses = [self._handles[part].answer.remote(*call) for part in partitions]
         return [self._wait_for_answer(part, call, one) for part, one in zip(partitions, responses, strict=True)]
 
-    def _wait_for_answer(self, partition: int, call: tuple[Any, ...], response: Any) -> Any:
+    def _wait_for_answer(self, partition: int, call: tuple[object, ...], response: PendingAnswer) -> object:
         """Wait for one call, repeating it if the replica was lost. Raises Overloaded after the last attempt."""
         import ray  # optional dependency
 
@@ -138,7 +160,7 @@ class LedgerActor:
     def __init__(self, config: Config) -> None:
         self._ledger = SessionLedger(config.state_folder / "sessions")
 
-    def write(self, method: str, arguments: tuple[Any, ...]) -> Any:
+    def write(self, method: str, arguments: tuple[object, ...]) -> object:
         """Call a method of the ledger by its name and return its result."""
         return getattr(self._ledger, method)(*arguments)
 
@@ -151,10 +173,10 @@ class RemoteLedger:
 
         self._actor = ray.get_actor(_ledger_actor_name(config), namespace=NAME)
 
-    def __getattr__(self, method: str) -> Callable[..., Any]:
+    def __getattr__(self, method: str) -> Callable[..., object]:
         return partial(self._call, method)
 
-    def _call(self, method: str, *arguments: Any) -> Any:
+    def _call(self, method: str, *arguments: object) -> object:
         import ray  # optional dependency
 
         try:
@@ -230,7 +252,7 @@ def _ledger_actor_name(config: Config) -> str:
     return f"sessions of {config.collection_folder}"
 
 
-def _deploy(serve: Any, config: Config, partitions: int) -> None:
+def _deploy(serve: ModuleType, config: Config, partitions: int) -> None:
     """Deploy the server replicas and, if the index is partitioned, the partition replicas that they query.
 
     Raises:

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from webemu.emulator.errors import Overloaded
 
@@ -92,7 +92,7 @@ class ThreadPool:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
-async def wait_until_done(future: Future[Any]) -> None:
+async def wait_until_done(future: Future[Output]) -> None:
     """Wait until a future is done, whether it succeeded or failed; never raise its error.
 
     Shielded: several requests may wait for the same future, and one that is cancelled must not cancel it for the

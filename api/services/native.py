@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -93,7 +92,7 @@ def parse_find(query: bytes) -> FindRequest:
     return FindRequest(_build_page_request(params), require(params, "pattern"), limit)
 
 
-def parse_search_batch(body: Mapping[str, Any]) -> list[Query | BadRequest]:
+def parse_search_batch(body: Mapping[str, object]) -> list[Query | BadRequest]:
     """Parse the body of `POST /v1/search`: for each member a query, or the error of that member alone.
 
     Raises:
@@ -119,7 +118,7 @@ def _try_build_query(params: Params) -> Query | BadRequest:
         return error
 
 
-def parse_fetch_batch(body: Mapping[str, Any]) -> list[FetchRequest | BadRequest]:
+def parse_fetch_batch(body: Mapping[str, object]) -> list[FetchRequest | BadRequest]:
     """Parse the body of `POST /v1/fetch`: for each member a fetch request, or the error of that member alone.
 
     Raises:
@@ -145,7 +144,7 @@ def _try_build_fetch(params: Params | BadRequest, text_range: TextRange) -> Fetc
         return error
 
 
-def _member_params(item: Any, name: str, allowed: Sequence[str], shared: Params) -> Params | BadRequest:
+def _member_params(item: object, name: str, allowed: Sequence[str], shared: Params) -> Params | BadRequest:
     """Return the parameters of a batch member, a bare text or an object, completed by those of the whole batch."""
     if not isinstance(item, (str, dict)):
         return BadRequest(f"a member of the batch is neither a text nor an object with {name!r}", action="see /docs")
