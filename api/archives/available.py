@@ -10,7 +10,7 @@ from webemu.api.archives.parameters import first_value, timestamp_value
 from webemu.api.archives.responses import ascii_url, make_response
 from webemu.api.archives.timestamps import format_timestamp, parse_timestamp
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

@@ -14,7 +14,7 @@ import orjson
 from webemu.api.archives.crawls import crawl_id, find_crawls
 from webemu.api.archives.responses import make_response
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.world import World
 
 MIN_CRAWLS = 60

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 from webemu.api.archives.crawls import find_crawls
 from webemu.api.archives.responses import make_response, text_response
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator.types import Archive
 from webemu.emulator.world import World
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webemu.api.archives.address import ReplayAddress
 from webemu.api.archives.responses import ascii_url, make_response
 from webemu.api.archives.timestamps import format_http_date, format_timestamp
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import NotCaptured
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

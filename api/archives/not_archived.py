@@ -8,7 +8,7 @@ from webemu.api.archives.address import ReplayAddress
 from webemu.api.archives.memento import list_mementos
 from webemu.api.archives.responses import make_response
 from webemu.api.archives.timestamps import format_timestamp
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator.types import Capture
 
 _MAX_CALENDAR_ROWS = 1000

@@ -18,7 +18,8 @@ from webemu.api.archives.responses import make_response, redirect_response
 from webemu.api.archives.timestamps import format_http_date, format_timestamp, parse_accept_datetime, parse_timestamp
 from webemu.api.http.head import clean_reason_phrase
 from webemu.api.http.request import Request
-from webemu.api.services.origin import RENAMED_PREFIX, Headers, Response
+from webemu.api.http.response import Headers, Response
+from webemu.api.services.origin import RENAMED_PREFIX
 from webemu.api.services.origin import rebuild_response as as_recorded
 from webemu.emulator.errors import NotCaptured, PayloadError
 from webemu.emulator.types import Capture, PageRequest, Payload

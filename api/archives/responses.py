@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from urllib.parse import quote
 
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response, compose_response
 
 _SAFE_CHARACTERS = "!#$%&'()*+,-./:;=?@[]_|~"
 """Characters that need no escaping when a URL stands in a header or between angle brackets."""
@@ -14,8 +13,7 @@ _SAFE_CHARACTERS = "!#$%&'()*+,-./:;=?@[]_|~"
 def make_response(status: int, body: str | bytes, mime: str, headers: Headers | None = None) -> Response:
     """Return a complete response; text is encoded as UTF-8, `headers` follow the content headers."""
     content = body.encode("utf-8", "replace") if isinstance(body, str) else body
-    content_headers: Headers = [(b"Content-Type", mime.encode()), (b"Content-Length", b"%d" % len(content))]
-    return Response(status, HTTPStatus(status).phrase.encode(), [*content_headers, *(headers or [])], content)
+    return compose_response(status, mime.encode(), content, headers or [])
 
 
 def text_response(status: int, text: str, headers: Headers | None = None) -> Response:

@@ -9,7 +9,7 @@ from webemu.api.archives import available, collinfo, crawl_data, crawl_index, re
 from webemu.api.archives.not_archived import not_found_page
 from webemu.api.archives.wayback_fields import TIMEMAP_FIELDS
 from webemu.api.http.request import Handler, Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.world import World
 
 _TIMEMAP = re.compile(r"/web/timemap/(json|cdx)(?:/(.+))?")

@@ -32,7 +32,7 @@ from webemu.api.archives.selection import (
 )
 from webemu.api.archives.wayback_fields import ALIASES, FIELDS, Column, field_getters, original_columns, resolve_revisit
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World

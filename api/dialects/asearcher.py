@@ -8,7 +8,7 @@ from webemu.api.dialects.dialect import Dialect, Route, build_response, read_par
 from webemu.api.dialects.retrieval import missing_error, render_error
 from webemu.api.dialects.search_r1 import answer_retrieve
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import BadRequest, NotCaptured, ViewUnavailable
 from webemu.emulator.types import PageRequest
 from webemu.emulator.world import World

@@ -26,7 +26,7 @@ from webemu.api.dialects.dialect import (
 from webemu.api.dialects.display import display_title, format_day, highlight_html, split_highlights
 from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, estimate_total, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

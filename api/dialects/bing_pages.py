@@ -15,7 +15,7 @@ from webemu.api.dialects.display import display_title, drop_unlinkable, format_b
 from webemu.api.dialects.search import SearchParams, date_days_ago, search
 from webemu.api.dialects.template import HTML_TYPE, RSS_TYPE, render_template
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.types import Hit

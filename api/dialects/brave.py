@@ -26,7 +26,7 @@ from webemu.api.dialects.dialect import (
 from webemu.api.dialects.display import display_title, format_day, highlight_html
 from webemu.api.dialects.search import SearchParams, date_days_ago, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

@@ -11,7 +11,7 @@ from webemu.api.dialects.dialect import Dialect, Route, build_response
 from webemu.api.dialects.retrieval import render_error, require_texts
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World
 

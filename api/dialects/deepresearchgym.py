@@ -27,7 +27,7 @@ from webemu.api.dialects.retrieval import MAX_RESULTS, missing_error, render_err
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.types import Hit, PageRequest
 from webemu.emulator.world import World

@@ -18,7 +18,7 @@ import orjson
 
 from webemu.api.http.errors import log_internal_error, reraise_if_fatal, server_fault_headers
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response, compose_response
 from webemu.emulator import json_text
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.world import World
@@ -150,8 +150,8 @@ def build_response(
     build_response(b"OK", content_type=b"text/plain; charset=utf-8")
     """
     body = value if isinstance(value, bytes) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
-    standard_headers: Headers = [(b"Content-Type", content_type), (b"Content-Length", b"%d" % len(body))]
-    return Response(status, REASON_PHRASES.get(status, b""), [*standard_headers, *(headers or [])], body)
+    response = compose_response(status, content_type, body, headers or [])
+    return response._replace(reason=REASON_PHRASES.get(status, b""))
 
 
 def read_params(request: Request) -> dict[str, Any]:

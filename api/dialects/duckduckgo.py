@@ -14,7 +14,7 @@ from webemu.api.dialects.display import display_title, drop_unlinkable, split_hi
 from webemu.api.dialects.search import SearchParams, date_days_ago, search
 from webemu.api.dialects.template import render_template
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

@@ -18,7 +18,7 @@ from webemu.api.dialects.dialect import build_response, get_number, get_text, re
 from webemu.api.dialects.display import display_title, drop_unlinkable, highlight_html
 from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

@@ -28,7 +28,7 @@ from webemu.api.dialects.search import SearchParams, normalize_score, search
 from webemu.api.dialects.site import find_icon, is_within, open_page
 from webemu.api.dialects.site_crawl import CrawlLimits, SiteCrawl, list_links
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, ServiceRefusal
 from webemu.emulator.types import Hit, Page, PageRequest

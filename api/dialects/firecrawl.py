@@ -33,7 +33,7 @@ from webemu.api.dialects.site_crawl import CrawlLimits, SiteCrawl
 from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, PayloadError, ViewUnavailable
 from webemu.emulator.types import Hit, PageRequest

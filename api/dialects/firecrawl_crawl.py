@@ -29,7 +29,7 @@ from webemu.api.dialects.site import is_within, list_pages
 from webemu.api.dialects.site_crawl import CrawlLimits, SiteCrawl
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import json_text, urls
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.types import Capture

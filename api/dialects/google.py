@@ -9,7 +9,7 @@ from webemu.api.dialects.dialect import Dialect, Route, build_response, get_head
 from webemu.api.dialects.display import display_title, highlight_html
 from webemu.api.dialects.search import SearchParams, date_days_ago, estimate_total, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

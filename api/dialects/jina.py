@@ -24,7 +24,7 @@ from webemu.api.dialects.jina_page import (
 )
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError, NotCaptured, PayloadError, ServiceRefusal, ViewUnavailable
 from webemu.emulator.types import Capture, PageRequest

@@ -31,7 +31,7 @@ from webemu.api.dialects.jina_page import ReaderOptions, build_page_data
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator.errors import EmulatorError, ViewUnavailable
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

@@ -16,7 +16,7 @@ from webemu.api.dialects.dialect import Dialect, Route, body_fields, build_respo
 from webemu.api.dialects.retrieval import render_error, require_texts
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import NotCaptured, ViewUnavailable
 from webemu.emulator.types import Hit, Page, PageRequest

@@ -24,7 +24,7 @@ from webemu.api.dialects.dialect import (
 from webemu.api.dialects.search import AGE_DAYS, SearchParams, date_days_ago, search
 from webemu.api.dialects.site import open_page
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 from webemu.emulator.world import World

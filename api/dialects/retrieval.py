@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from webemu.api.dialects.dialect import build_response, read_params
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit
 

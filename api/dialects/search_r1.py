@@ -12,7 +12,7 @@ from typing import Any
 from webemu.api.dialects.dialect import Dialect, Route, build_response, get_flag, get_number, read_params
 from webemu.api.dialects.retrieval import MAX_RESULTS, missing_error, render_document, render_error
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import Query
 from webemu.emulator.world import World

@@ -16,8 +16,8 @@ from webemu.api.dialects.display import display_title
 from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, search
 from webemu.api.dialects.template import RSS_TYPE, render_template
 from webemu.api.http.request import Request
+from webemu.api.http.response import Response
 from webemu.api.pages import results as page
-from webemu.api.services.origin import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

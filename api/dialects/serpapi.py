@@ -24,7 +24,7 @@ from webemu.api.dialects.display import display_title, format_breadcrumbs, forma
 from webemu.api.dialects.search import MAX_RELATED, SearchParams, date_days_ago, estimate_total, search
 from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit

@@ -23,7 +23,7 @@ from webemu.api.dialects.display import display_title, format_day
 from webemu.api.dialects.search import MAX_RELATED, SearchParams, search
 from webemu.api.dialects.tbs import parse_dates
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator import json_text, urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Hit, PageRequest

@@ -28,7 +28,7 @@ from webemu.api.dialects.search import AGE_DAYS, SearchParams, date_days_ago, no
 from webemu.api.dialects.site import find_icon, is_within, open_page
 from webemu.api.dialects.site_crawl import CrawlLimits, SiteCrawl
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.emulator import urls
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import Capture, Hit, View

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from webemu.api.dialects.dialect import build_response
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 
 HTML_TYPE = b"text/html; charset=utf-8"
 RSS_TYPE = b"text/xml; charset=utf-8"

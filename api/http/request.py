@@ -8,8 +8,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
 from webemu.api.http.credentials import NO_SESSION, read_session
-from webemu.api.http.response import Scope
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response, Scope
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 

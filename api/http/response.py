@@ -1,14 +1,15 @@
-"""A complete HTTP response of the native API, and the function that sends it as two ASGI messages.
+"""Complete HTTP responses: those of the emulated web and of imitated services, and those of the native API.
 
-Responses of the emulated web and of imitated services carry their own reason phrase and header order: see
-`webemu.api.services.origin`.
+`Response` has its own reason phrase, and its headers in the order and spelling of the server that it stands for.
+`ApiResponse` has its headers added late, by `build_headers`, since the native API may still compress the body.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from starlette import types as asgi
 
@@ -17,6 +18,8 @@ Scope: TypeAlias = asgi.Scope
 Receive: TypeAlias = asgi.Receive
 Send: TypeAlias = asgi.Send
 Header = tuple[bytes, bytes]
+Headers = list[Header]
+"""Response headers in order; names may repeat."""
 
 JSON = b"application/json"
 """Content type of every JSON response."""
@@ -32,6 +35,27 @@ BREAK_CONNECTION = "webemu.cut"
 """ASGI extension that our HTTP protocol offers: a function that ends the connection, by a reset (True) or after
 everything is sent (False).
 """
+
+
+class Response(NamedTuple):
+    """A complete HTTP response of the emulated web or of an imitated service."""
+
+    status: int
+    reason: bytes
+    headers: Headers
+    """Headers in the order and spelling of the origin, with a correct `Content-Length`. Some may be ones that HTTP
+    forbids; `webemu.api.http.head` drops them.
+    """
+    body: bytes
+
+
+def compose_response(status: int, content_type: bytes, body: bytes, headers: Iterable[Header] = ()) -> Response:
+    """Return a response with the standard reason phrase; type and length of the body stand before `headers`.
+
+    compose_response(200, b"text/plain", b"OK")
+    """
+    content_headers = [(b"Content-Type", content_type), (b"Content-Length", b"%d" % len(body))]
+    return Response(status, REASON_PHRASES.get(status, b""), [*content_headers, *headers], body)
 
 
 @dataclass(frozen=True, slots=True)

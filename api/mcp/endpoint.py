@@ -18,6 +18,7 @@ import orjson
 
 from webemu.api.http.errors import INFRASTRUCTURE, is_server_fault, log_internal_error, reraise_if_fatal
 from webemu.api.http.request import Handler, Request
+from webemu.api.http.response import Headers, Response
 from webemu.api.mcp import rpc, versions
 from webemu.api.mcp.browse import BROWSE
 from webemu.api.mcp.documents import DOCUMENTS
@@ -25,7 +26,6 @@ from webemu.api.mcp.methods import Context, dispatch
 from webemu.api.mcp.research import RESEARCH
 from webemu.api.mcp.rpc import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Message, RpcError
 from webemu.api.mcp.tools import Toolset
-from webemu.api.services.origin import Headers, Response
 from webemu.emulator import json_text
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.world import World

@@ -12,11 +12,11 @@ import orjson
 from webemu.api.dialects.dialect import Dialect
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
+from webemu.api.http.response import Response
 from webemu.api.mcp import rpc, versions
 from webemu.api.mcp.endpoint import ENDPOINTS, build_response
 from webemu.api.mcp.rpc import INTERNAL_ERROR, RpcError
 from webemu.api.mcp.tools import tool_error
-from webemu.api.services.origin import Response
 from webemu.emulator import json_text
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.weather import INJECTED_REASON

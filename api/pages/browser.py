@@ -8,9 +8,9 @@ from __future__ import annotations
 import orjson
 
 from webemu.api.http.request import Request
+from webemu.api.http.response import Response
 from webemu.api.pages import addresses
 from webemu.api.pages.template import build_response, fill_template
-from webemu.api.services.origin import Response
 from webemu.emulator.world import World
 
 MAX_COMPLETIONS = 10

@@ -8,9 +8,9 @@ from datetime import date
 from zlib import crc32
 
 from webemu.api.http.request import Request
+from webemu.api.http.response import Response
 from webemu.api.pages import addresses
 from webemu.api.pages.template import first_param, render_page
-from webemu.api.services.origin import Response
 from webemu.emulator import urls
 from webemu.emulator.highlight import split_at_spans
 from webemu.emulator.query import MAX_CHARS, Group, ParsedQuery, list_conditions, parse_query

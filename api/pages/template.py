@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Callable
 from functools import cache, wraps
 from hashlib import sha256
-from http import HTTPStatus
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,8 +16,8 @@ from markupsafe import Markup
 
 from webemu.api.http.errors import INFRASTRUCTURE, is_server_fault
 from webemu.api.http.request import Handler, Request
+from webemu.api.http.response import Headers, Response, compose_response
 from webemu.api.pages import addresses
-from webemu.api.services.origin import Headers, Response
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.world import World
 
@@ -61,15 +60,14 @@ def render_page(world: World, template: str, error: EmulatorError | None = None,
 def build_response(body: bytes, content_type: str, snapshot: str, error: EmulatorError | None = None) -> Response:
     """Return a response with the headers that all of these pages share."""
     headers: Headers = [
-        (b"Content-Type", content_type.encode()),
-        (b"Content-Length", b"%d" % len(body)),
         (b"Content-Security-Policy", _security_policy()),
         (b"X-Content-Type-Options", b"nosniff"),
         (b"Referrer-Policy", b"no-referrer"),
         (b"X-Webemu-Snapshot", snapshot.encode()),
     ]
-    status = HTTPStatus(error.status if error else 200)
-    return Response(status.value, status.phrase.encode(), headers + _debug_headers(error), body)
+    return compose_response(
+        error.status if error else 200, content_type.encode(), body, headers + _debug_headers(error)
+    )
 
 
 def _debug_headers(error: EmulatorError | None) -> Headers:

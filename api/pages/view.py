@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webemu.api.http.request import Request
+from webemu.api.http.response import Response
 from webemu.api.pages import addresses
 from webemu.api.pages.template import first_param, render_page
-from webemu.api.services.origin import Response
 from webemu.emulator import urls
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest, EmulatorError

@@ -13,15 +13,13 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
 
 from webemu.api.http.coding import accepts_coding, gzip_bytes
 from webemu.api.http.head import clean_reason_phrase, is_debug_header
+from webemu.api.http.response import Headers, Response
 from webemu.emulator.errors import PayloadError
 from webemu.emulator.types import Payload
 
-Headers = list[tuple[bytes, bytes]]
-"""Response headers in order; names may repeat."""
 RequestHeaders = Mapping[bytes, bytes]
 """Request headers by lower-case name; the values of a repeated header are joined by commas."""
 
@@ -42,18 +40,6 @@ RENAMED_PREFIX = b"X-Archive-Orig-"
 """
 _RANGE = re.compile(rb"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
 _COMPRESSIONS = frozenset((b"gzip", b"br", b"deflate", b"zstd"))
-
-
-class Response(NamedTuple):
-    """A complete HTTP response of the emulated web or of an imitated service."""
-
-    status: int
-    reason: bytes
-    headers: Headers
-    """Headers in the order and spelling of the origin, with a correct `Content-Length`. Some may be ones that HTTP
-    forbids; `webemu.api.http.head` drops them.
-    """
-    body: bytes
 
 
 def rebuild_response(

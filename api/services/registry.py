@@ -14,11 +14,11 @@ from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect, has_route, runs_inline
 from webemu.api.dialects.dialect import answer_request as speak
 from webemu.api.http.request import Handler, Request
+from webemu.api.http.response import Response
 from webemu.api.mcp import session_errors
 from webemu.api.mcp.endpoint import ENDPOINTS
 from webemu.api.pages import PAGES
 from webemu.api.services import sitemap
-from webemu.api.services.origin import Response
 from webemu.api.wiki import answer as wiki
 from webemu.api.wiki.site import is_wikipedia
 from webemu.emulator.world import World

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from xml.sax.saxutils import escape
 
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Response, compose_response
 from webemu.emulator.types import Capture
 from webemu.emulator.world import World
 
@@ -72,9 +72,4 @@ def _render_document(root: str, element: str, entries: list[tuple[str, int]]) ->
 
 
 def _xml_response(body: bytes) -> Response:
-    headers: Headers = [
-        (b"Content-Type", b"application/xml"),
-        (b"Content-Length", b"%d" % len(body)),
-        (b"X-Webemu-Made", b"sitemap"),
-    ]
-    return Response(200, b"OK", headers, body)
+    return compose_response(200, b"application/xml", body, [(b"X-Webemu-Made", b"sitemap")])

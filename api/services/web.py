@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache, partial
-from http import HTTPStatus
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
@@ -27,14 +26,14 @@ from webemu.api.http.errors import (
 )
 from webemu.api.http.head import sanitize_headers
 from webemu.api.http.request import Handler, Request, read_request, read_without_session
-from webemu.api.http.response import ApiResponse, Receive, Scope, Send
+from webemu.api.http.response import ApiResponse, Headers, Receive, Response, Scope, Send, compose_response
 from webemu.api.mcp.session_errors import is_protocol_message
 from webemu.api.observe.counters import Counters
 from webemu.api.observe.slow_requests import SlowRequestLog
 from webemu.api.runtime.live_snapshot import LiveSnapshot
 from webemu.api.runtime.load_shedding import arrival_time, is_overdue, overload_error
 from webemu.api.runtime.thread_pool import ThreadPool
-from webemu.api.services.origin import Headers, Response, rebuild_response
+from webemu.api.services.origin import rebuild_response
 from webemu.api.services.registry import GENERATED_PAGES, Services
 from webemu.api.sessions.connection_faults import break_connection, render_captcha_page, strip_debug_headers
 from webemu.api.sessions.handler import SessionHandler
@@ -285,7 +284,7 @@ def answer(world: World, request: Request, wait: bool = True) -> Response:
             if not wait:
                 raise BlockingIOError from error
             return _first_response(GENERATED_PAGES, world, request) or _answer_uncaptured(world, request, error)
-    refused = _text_response(405, b"Method Not Allowed", "The crawl asked only with GET.", [(b"Allow", b"GET, HEAD")])
+    refused = _text_response(405, "The crawl asked only with GET.", [(b"Allow", b"GET, HEAD")])
     return _first_response(GENERATED_PAGES, world, request) or refused
 
 
@@ -309,11 +308,9 @@ def _answer_uncaptured(world: World, request: Request, error: NotCaptured) -> Re
     host = urls.host_of(urls.normalize(request.url))
     reason_header = (b"X-Webemu-Reason", error.reason.encode())
     if not world.knows_host(host):
-        return _text_response(
-            502, b"Bad Gateway", f"The name {host} does not resolve: {error.message}.", [reason_header]
-        )
+        return _text_response(502, f"The name {host} does not resolve: {error.message}.", [reason_header])
     if (error_page := world.error_page_of(host, _requested_time(request))) is None:
-        return _text_response(404, b"Not Found", "Not Found", [reason_header])
+        return _text_response(404, "Not Found", [reason_header])
     reply = rebuild_response(error_page[1], request.method, request.headers, world.decode_body)
     return _add_debug_headers(reply, error_page[0], world.snapshot, [reason_header])
 
@@ -336,8 +333,7 @@ def render_failure(error: EmulatorError) -> Response:
     """
     reason_headers: Headers = [(b"X-Webemu-Reason", error.reason.encode())]
     status = 502 if error.reason in CRAWL_FAULT_REASONS else error.status
-    reason = HTTPStatus(status).phrase.encode()
-    return _text_response(status, reason, error.message, [*reason_headers, *server_fault_headers(error)])
+    return _text_response(status, error.message, [*reason_headers, *server_fault_headers(error)])
 
 
 def _render_plain_failure(error: EmulatorError) -> ApiResponse:
@@ -361,11 +357,9 @@ def _add_debug_headers(reply: Response, capture: Capture, snapshot: str, extra_h
     return Response(reply.status, reply.reason, [*reply.headers, *debug_headers, *extra_headers], reply.body)
 
 
-def _text_response(status: int, reason: bytes, text: str, headers: Headers) -> Response:
-    """Return a plain text response. The two headers of the body come first."""
-    body = f"{text}\n".encode()
-    body_headers: Headers = [(b"Content-Type", b"text/plain; charset=utf-8"), (b"Content-Length", b"%d" % len(body))]
-    return Response(status, reason, [*body_headers, *headers], body)
+def _text_response(status: int, text: str, headers: Headers) -> Response:
+    """Return a plain text response."""
+    return compose_response(status, b"text/plain; charset=utf-8", f"{text}\n".encode(), headers)
 
 
 def _requested_time(request: Request) -> datetime | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from html import escape
 
-from webemu.api.http.response import BREAK_CONNECTION, Scope, Send
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import BREAK_CONNECTION, Headers, Response, Scope, Send
 from webemu.api.sessions.handler import Outcome
 
 _DEBUG_PREFIX = b"x-webemu-"

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 from webemu.api.http.errors import reraise_if_fatal
 from webemu.api.http.request import Request
+from webemu.api.http.response import Headers, Response
 from webemu.api.runtime.thread_pool import ThreadPool, wait_until_done
-from webemu.api.services.origin import Headers, Response
 from webemu.api.sessions.responder import Responder
 from webemu.api.sessions.step import (
     ActiveSession,

@@ -22,10 +22,9 @@ from webemu.api.http.errors import (
 )
 from webemu.api.http.params import read_json_body
 from webemu.api.http.request import Request
-from webemu.api.http.response import ApiResponse, build_headers
+from webemu.api.http.response import ApiResponse, Response, build_headers
 from webemu.api.services import native
 from webemu.api.services.native import FetchRequest
-from webemu.api.services.origin import Response
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from webemu.api.dialects.dialect import Dialect, build_error_response, runs_inline
 from webemu.api.http.request import Handler, Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.api.sessions import native
 from webemu.api.sessions.credentials import find_session_key
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal

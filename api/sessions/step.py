@@ -11,7 +11,7 @@ import orjson
 
 from webemu.api.http.errors import INFRASTRUCTURE
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.cached_world import CachedWorld
 from webemu.emulator.keyed_random import KeyedRandom
 from webemu.emulator.ledger import BudgetKind, Impression

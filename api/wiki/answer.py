@@ -11,7 +11,7 @@ from collections.abc import Callable
 from html import escape
 
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response
 from webemu.api.wiki import rest
 from webemu.api.wiki.format_version import Tree, serialize, to_format_version
 from webemu.api.wiki.opensearch import action_opensearch

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from http import HTTPStatus
 
-from webemu.api.services.origin import Headers, Response
+from webemu.api.http.response import Headers, Response, compose_response
 
 MADE_HEADER = (b"X-Webemu-Made", b"mediawiki")
 """Header that marks a response computed from captured pages."""
@@ -13,13 +12,7 @@ MADE_HEADER = (b"X-Webemu-Made", b"mediawiki")
 
 def make_response(body: bytes, content_type: str, status: int = 200, headers: Headers | None = None) -> Response:
     """Return a complete response with any body; `content_type` is its `Content-Type`."""
-    content_headers: Headers = [
-        (b"Content-Type", content_type.encode()),
-        (b"Content-Length", b"%d" % len(body)),
-        *(headers or []),
-        MADE_HEADER,
-    ]
-    return Response(status, HTTPStatus(status).phrase.encode(), content_headers, body)
+    return compose_response(status, content_type.encode(), body, [*(headers or []), MADE_HEADER])
 
 
 def json_response(tree: object, status: int = 200, content_type: str = "application/json") -> Response:

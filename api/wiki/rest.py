@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import quote, unquote
 
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.api.wiki import extracts
 from webemu.api.wiki.format_version import Tree
 from webemu.api.wiki.page import WikiPage, canonical_title, find_page, list_revisions, page_id_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.crawls import Seen, html, ingest, write
 from webemu.api.archives import routes
 from webemu.api.http.request import Request
-from webemu.api.services.origin import Response
+from webemu.api.http.response import Response
 from webemu.emulator.session import Session
 from webemu.emulator.world import World
 from webemu.index.open import open_world

@@ -5,7 +5,8 @@ import gzip
 import pytest
 
 from webemu.api.http.head import sanitize_headers
-from webemu.api.services.origin import Response, rebuild_response
+from webemu.api.http.response import Response
+from webemu.api.services.origin import rebuild_response
 from webemu.emulator.errors import PayloadError
 from webemu.emulator.types import Payload
 
