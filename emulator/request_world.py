@@ -1,4 +1,4 @@
-"""The world of one session request: it charges the budget, collects what happened, and injects the session's faults.
+"""The world of one session request: it has its weather, charges the budget, and collects what happened.
 
 It is a `World`, so the code that answers need not know about sessions. Within one request, the same search or page is
 charged once.
@@ -6,7 +6,7 @@ charged once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,15 +18,15 @@ from webemu.emulator.ledger import BudgetKind
 from webemu.emulator.noise import has_ranking_noise, perturb_results, vary_query
 from webemu.emulator.policy import Policy
 from webemu.emulator.query import parse_query
+from webemu.emulator.request_budget import RequestBudget
 from webemu.emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query, Results, View
+from webemu.emulator.weather import draw_weather, fault_error
 from webemu.emulator.world import MAX_RANK, World
 
 MAX_LOGGED_RESULTS = 100
 """Maximum number of results of one search that are recorded."""
 CAPTCHA = "captcha"
 """Reason of the error that imitates a CAPTCHA page."""
-ChargeBudget = Callable[[BudgetKind], None]
-"""Uses one unit of a budget. Raises ServiceRefusal if none is left."""
 
 
 class SearchEvent(NamedTuple):
@@ -57,22 +57,33 @@ class RequestWorld(World):
         policy: Policy,
         session_random: KeyedRandom,
         request_random: KeyedRandom,
-        charge_budget: ChargeBudget,
+        budget: RequestBudget,
     ) -> None:
-        """Wrap a cached world. `session` gives random values that hold for the whole session, `asked` those of this
-        request.
+        """Wrap a cached world. `session_random` gives random values that hold for the whole session, `request_random`
+        those of this request.
         """
         super().__init__(world.snapshot, world.ranker, world.page_store, {}, world.engines)
         self._cached_world = world
         self._policy = policy
         self._session_random, self._request_random = session_random, request_random
-        self._charge_budget = charge_budget
+        self.budget = budget
+        self.weather = draw_weather(policy.weather, request_random)
+        """Fault and delay of the request."""
         self._charged: set[tuple[str, str]] = set()
         self.events = RequestEvents()
         self.may_block = True
         """True if slow work may be done. Set to False on the event loop: slow work then raises BlockingIOError, and
         the request can be repeated in a thread.
         """
+
+    def admit(self, may_block: bool) -> None:
+        """Let the request in, or raise the ServiceRefusal that it is answered with: an injected error, or a spent
+        budget of bytes.
+        """
+        self.may_block = may_block
+        if self.weather.fault and (error := fault_error(self.weather.fault, self._request_random)):
+            raise error
+        self.budget.check_bytes()
 
     @property
     def shared_base(self) -> World:
@@ -83,12 +94,14 @@ class RequestWorld(World):
         return self._cached_world.figures()
 
     def search(self, query: Query) -> Results:
-        # A client may look further back than its policy, but not past its cutoff.
         """Return one page of results, perturbed as the weather says; charge and record the search.
 
-        Raises: ServiceRefusal if the budget is used up; BlockingIOError if it is slow and `may_block` is false;
-        BadRequest if the engine is unknown.
+        Raises:
+            ServiceRefusal: the budget is used up.
+            BlockingIOError: the search is slow and `may_block` is False.
+            BadRequest: the engine is unknown.
         """
+        # A client may look further back than its policy, but not past its cutoff.
         if (until := self._policy.as_of) and (query.as_of is None or query.as_of > until):
             query = replace(query, as_of=until)
         has_noise = has_ranking_noise(self._policy.weather)
@@ -180,6 +193,6 @@ class RequestWorld(World):
         """
         if (kind, key) in self._charged:
             return False
-        self._charge_budget(kind)
+        self.budget.charge(kind)
         self._charged.add((kind, key))
         return True

@@ -1,6 +1,6 @@
 """Weather: the faults that a session's web suffers, and how often. Which request is hit is a matter of `KeyedRandom`.
 
-`draw_fault` hits a whole request; dead links and CAPTCHAs hit pages (`webemu.emulator.request_world`), and noise hits
+`draw_weather` hits a whole request; dead links and CAPTCHAs hit pages (`webemu.emulator.request_world`), and noise hits
 results (`webemu.emulator.noise`). Nothing here waits, answers or knows a wire format.
 """
 
@@ -113,6 +113,25 @@ def fault_error(kind: FaultKind, random: KeyedRandom) -> EmulatorError | None:
             "the service is out of order", reason=INJECTED_REASON, status=random.choice(ERROR_STATUSES, "status")
         )
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestWeather:
+    """Weather of one request."""
+
+    fault: FaultKind | None
+    """Fault of the whole request; None for no fault."""
+    delay_ms: float
+    """Milliseconds for which the answer is delayed, or for which the connection is held before it is closed."""
+    has_response: bool
+    """True if the request is answered: in full, in part or with an error."""
+
+
+def draw_weather(weather: Weather, random: KeyedRandom) -> RequestWeather:
+    """Return the weather of a request, all of it drawn from the randomness of the request."""
+    fault = draw_fault(weather, random)
+    delay_ms = weather.hold_ms if fault == "timeout" else weather.latency.sample_ms(random)
+    return RequestWeather(fault, delay_ms, fault not in ("timeout", "reset"))
 
 
 def curriculum_rate(start: float, end: float, progress: float, base: float = 4.0) -> float:

@@ -6,7 +6,7 @@ import asyncio
 from html import escape
 
 from webemu.api.http.response import BREAK_CONNECTION, Headers, Response, Scope, Send
-from webemu.api.sessions.handler import Outcome
+from webemu.api.sessions.step import Outcome
 
 _DEBUG_PREFIX = b"x-webemu-"
 """Beginning of the names of debug headers."""
@@ -25,7 +25,7 @@ def render_captcha_page(text: str) -> Response:
 
 def strip_debug_headers(headers: Headers) -> Headers:
     """Return the headers without those that only this server sends."""
-    return [one for one in headers if not one[0].lower().startswith(_DEBUG_PREFIX)]
+    return [header for header in headers if not header[0].lower().startswith(_DEBUG_PREFIX)]
 
 
 async def break_connection(outcome: Outcome, scope: Scope, send: Send) -> None:

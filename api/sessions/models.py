@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, Field
 
 
@@ -18,7 +16,9 @@ class SessionPolicy(BaseModel):
     marks: bool = Field(True, description="True if responses carry X-Webemu-* headers.")
     blocked: dict[str, list[str]] = Field({}, examples=[{"domains": ["example.org"]}])
     budget: dict[str, int] = Field({}, examples=[{"searches": 10, "fetches": 20}])
-    weather: dict[str, Any] = Field({}, examples=[{"rate_limits": 0.02, "latency": {"kind": "lognormal", "ms": 300}}])
+    weather: dict[str, object] = Field(
+        {}, examples=[{"rate_limits": 0.02, "latency": {"kind": "lognormal", "ms": 300}}]
+    )
 
 
 class OpenedSession(BaseModel):
@@ -27,7 +27,7 @@ class OpenedSession(BaseModel):
     session: str = Field(description="Id to send in X-Webemu-Session, as API key, or as proxy user name.")
     path: str = Field(description="Prefix for paths of this server; requests below it belong to the session.")
     snapshot: str
-    policy: dict[str, Any] = Field(description="The policy as understood, without defaults.")
+    policy: dict[str, object] = Field(description="The policy as understood, without defaults.")
 
 
 class SessionStep(BaseModel):
@@ -40,8 +40,8 @@ class SessionStep(BaseModel):
     attempt: int = Field(description="Number of equal requests before.")
     status: int = Field(description="HTTP status; 0 if no response was sent.")
     bytes: int
-    searches: list[dict[str, Any]]
-    opened: list[dict[str, Any]] = Field(description="Opened pages, with the step and rank that showed them last.")
+    searches: list[dict[str, object]]
+    opened: list[dict[str, object]] = Field(description="Opened pages, with the step and rank that showed them last.")
     weather: list[str] = Field(description="Injected faults.")
     delay_ms: float
     failed: bool = Field(description="True if the server itself failed.")
@@ -52,7 +52,7 @@ class SessionReport(BaseModel):
 
     session: str
     snapshot: str
-    policy: dict[str, Any]
+    policy: dict[str, object]
     steps: int
     spent: dict[str, int]
     left: dict[str, int | None] = Field(description="Remaining budget by kind; null if unlimited.")

@@ -92,7 +92,7 @@ def _search_batch(world: World, request: Request) -> ApiResponse:
     at_time = request.session.at_time
     queries = [
         one if isinstance(one, BadRequest) else _query_at(one, at_time)
-        for one in native.parse_search_batch(_read_json_object(request))
+        for one in native.parse_search_batch(read_json_body(request.body))
     ]
     world.prefetch(query for query in queries if isinstance(query, Query))
     return _answer_batch(world, queries, partial(native.search, world))
@@ -102,14 +102,9 @@ def _fetch_batch(world: World, request: Request) -> ApiResponse:
     at_time = request.session.at_time
     fetch_requests = [
         one if isinstance(one, BadRequest) else _fetch_at(one, at_time)
-        for one in native.parse_fetch_batch(_read_json_object(request))
+        for one in native.parse_fetch_batch(read_json_body(request.body))
     ]
     return _answer_batch(world, fetch_requests, lambda fetch_request: _render_page(world, fetch_request))
-
-
-def _read_json_object(request: Request) -> Mapping[str, object]:
-    """Return the JSON object in the body. Raises BadRequest."""
-    return read_json_body(request.body)
 
 
 def _answer_batch(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TypedDict
 
 import orjson
 
 from webemu.api.sessions.step import ActiveSession, session_random
+from webemu.api.sessions.step_record import StepEntry
 from webemu.api.sessions.worlds import WorldCache
 from webemu.emulator.errors import ServiceRefusal, SnapshotError
 from webemu.emulator.keyed_random import KeyedRandom
@@ -21,8 +23,56 @@ MAX_STEPS_INLINE = 100
 """Steps of a session that can be reported without holding the event loop for long."""
 _MAX_CACHED = 4096
 """Sessions that are remembered in memory; beyond them all are forgotten and read again."""
-_SessionEntry = tuple[Policy, str, KeyedRandom]
-"""Policy of a session, its snapshot (empty for the one that is served), and its randomness."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionEntry:
+    """A session as it was opened."""
+
+    policy: Policy
+    snapshot: str
+    """Snapshot id; empty for the one that the policy names, else the one that is served."""
+    keyed_random: KeyedRandom
+    """Randomness of the session."""
+
+    @staticmethod
+    def create(policy: Policy, snapshot: str) -> _SessionEntry:
+        """Return the entry of a session with this policy on this snapshot."""
+        return _SessionEntry(policy, snapshot, session_random(policy))
+
+    def to_json(self) -> bytes:
+        """Return the record from which `from_json` makes an equal entry."""
+        return orjson.dumps({"policy": policy_to_json(self.policy), "snapshot": self.snapshot})
+
+    @staticmethod
+    def from_json(record: bytes) -> _SessionEntry:
+        """Return the entry that a record describes."""
+        members = orjson.loads(record)
+        return _SessionEntry.create(policy_from_json(members["policy"]), members["snapshot"])
+
+
+class OpenedSession(TypedDict):
+    """Response of `POST /v1/sessions`."""
+
+    session: str
+    path: str
+    snapshot: str
+    policy: Mapping[str, object]
+
+
+class SessionReport(TypedDict):
+    """Response of `GET /v1/sessions/<session>`; `webemu.api.sessions.models` documents its members."""
+
+    session: str
+    snapshot: str
+    policy: Mapping[str, object]
+    steps: int
+    spent: Mapping[str, int]
+    left: Mapping[str, int | None]
+    faults: Mapping[str, int]
+    failures: int
+    requests: list[StepEntry]
+    next: int | None
 
 
 class SessionStore:
@@ -33,7 +83,7 @@ class SessionStore:
         self._worlds = worlds
         self._cache: dict[str, _SessionEntry] = {}
 
-    def open(self, policy: Policy) -> dict[str, Any]:
+    def open(self, policy: Policy) -> OpenedSession:
         """Open a session on the policy's snapshot, else on the one that is served now; return what `POST /v1/sessions`
         answers.
 
@@ -41,11 +91,15 @@ class SessionStore:
             SnapshotError: no snapshot is open.
             ServiceRefusal: the policy names a snapshot that cannot be opened.
         """
-        snapshot = self._snapshot(policy)
-        record = orjson.dumps({"policy": policy_to_json(policy), "snapshot": snapshot})
-        session = self._ledger.open(OPENED_PREFIX + policy_fingerprint(policy), record)
-        self._remember(session, (policy, snapshot, session_random(policy)))
-        return {"session": session, "path": f"/s/{session}", "snapshot": snapshot, "policy": policy_to_json(policy)}
+        entry = _SessionEntry.create(policy, self._snapshot(policy))
+        session = self._ledger.open(OPENED_PREFIX + policy_fingerprint(policy), entry.to_json())
+        self._remember(session, entry)
+        return {
+            "session": session,
+            "path": f"/s/{session}",
+            "snapshot": entry.snapshot,
+            "policy": policy_to_json(policy),
+        }
 
     def can_open_inline(self, policy: Policy) -> bool:
         """True if no files must be opened for a session with this policy."""
@@ -70,10 +124,9 @@ class SessionStore:
             SnapshotError: its snapshot is gone.
             BlockingIOError: `wait` is False, and files must be opened.
         """
-        policy, snapshot, keyed_random = self._look_up(session.id, session.policy)
-        if not wait and not self._worlds.is_open(policy, snapshot):
-            raise BlockingIOError
-        return ActiveSession(session.id, policy, self._worlds.get(policy, snapshot), keyed_random)
+        entry = self._look_up(session.id, session.policy)
+        world = self._worlds.get(entry.policy, entry.snapshot, wait)
+        return ActiveSession(session.id, entry.policy, world, entry.keyed_random)
 
     def _look_up(self, session: str, inline_policy: Policy | None = None) -> _SessionEntry:
         """Return a session from memory, else from the ledger. `inline_policy` is the policy in its name, if any."""
@@ -89,33 +142,35 @@ class SessionStore:
     def _load(self, session: str, inline_policy: Policy | None) -> _SessionEntry:
         """Return a session from the ledger; one that carries its policy in its name is saved there first."""
         if inline_policy is not None and not session.startswith(OPENED_PREFIX):
-            self._ledger.save_session(session, orjson.dumps({"policy": policy_to_json(inline_policy), "snapshot": ""}))
-            return inline_policy, "", session_random(inline_policy)
+            entry = _SessionEntry.create(inline_policy, "")
+            self._ledger.save_session(session, entry.to_json())
+            return entry
         if (record := self._ledger.read_session(session)) is None:
             raise no_such_session_error(session)
-        session_row = orjson.loads(record)
-        policy = policy_from_json(session_row["policy"])
-        return policy, session_row["snapshot"], session_random(policy)
+        return _SessionEntry.from_json(record)
 
     def can_report_inline(self, session: str) -> bool:
         """True if the session has so few steps that its report may be made on the event loop."""
         return self._ledger.read_usage(session).steps <= MAX_STEPS_INLINE
 
-    def build_report(self, session: str, first: int, limit: int) -> dict[str, Any]:
+    def build_report(self, session: str, first: int, limit: int) -> SessionReport:
         """Return the report of a session: policy, budget, faults, and at most `limit` steps from step `first` on."""
-        policy, snapshot, _ = self._look_up(session)
+        entry = self._look_up(session)
         usage = self._ledger.read_usage(session)
-        steps = [orjson.loads(entry) for entry in self._ledger.entries(session, first, limit)]
-        report: dict[str, Any] = {
-            "session": session,
-            "snapshot": snapshot or policy.snapshot,
-            "policy": policy_to_json(policy),
-        }
-        report |= {"steps": usage.steps, "spent": {kind: getattr(usage, kind) for kind in BUDGET_KINDS}}
-        report |= {"left": _remaining_budget(policy, usage), "faults": _count_faults(steps)}
-        report["failures"] = sum(step["failed"] for step in steps)
+        steps: list[StepEntry] = [orjson.loads(step) for step in self._ledger.entries(session, first, limit)]
         is_last = not steps or steps[-1]["step"] >= usage.steps or len(steps) < limit
-        return {**report, "requests": steps, "next": None if is_last else steps[-1]["step"] + 1}
+        return {
+            "session": session,
+            "snapshot": entry.snapshot or entry.policy.snapshot,
+            "policy": policy_to_json(entry.policy),
+            "steps": usage.steps,
+            "spent": {kind: getattr(usage, kind) for kind in BUDGET_KINDS},
+            "left": _remaining_budget(entry.policy, usage),
+            "faults": _count_faults(steps),
+            "failures": sum(step["failed"] for step in steps),
+            "requests": steps,
+            "next": None if is_last else steps[-1]["step"] + 1,
+        }
 
 
 def _remaining_budget(policy: Policy, usage: SessionUsage) -> Mapping[str, int | None]:
@@ -124,7 +179,7 @@ def _remaining_budget(policy: Policy, usage: SessionUsage) -> Mapping[str, int |
     return {kind: None if limit is None else max(0, limit - getattr(usage, kind)) for kind, limit in limits.items()}
 
 
-def _count_faults(steps: list[dict[str, Any]]) -> dict[str, int]:
+def _count_faults(steps: list[StepEntry]) -> dict[str, int]:
     """Return the number of injected faults in the steps, by kind."""
     counts: dict[str, int] = {}
     for step in steps:

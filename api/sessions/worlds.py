@@ -35,11 +35,17 @@ class WorldCache:
         self._sessionless: CachedWorld | None = None
         self._lock = Lock()
 
-    def get(self, policy: Policy, snapshot: str) -> CachedWorld:
-        """Return the world of a session with this policy on this snapshot. Raises SnapshotError.
+    def get(self, policy: Policy, snapshot: str, wait: bool = True) -> CachedWorld:
+        """Return the world of a session with this policy on this snapshot.
 
         An empty `snapshot` means the one that the policy names, else the one that is served.
+
+        Raises:
+            SnapshotError: the snapshot is gone, or none is open.
+            BlockingIOError: `wait` is False, and files must be opened.
         """
+        if not wait and not self.is_open(policy, snapshot):
+            raise BlockingIOError
         world = self._open(snapshot or policy.snapshot)
         is_restricted = policy.restricts_content or policy.engine
         key = (world, (policy.blocked, policy.as_of, policy.engine) if is_restricted else None)
@@ -69,7 +75,7 @@ class WorldCache:
         return sessionless
 
     def is_open(self, policy: Policy, snapshot: str) -> bool:
-        """True if `get` would not have to open files."""
+        """True if `get` does not have to open files."""
         return self._is_open(snapshot or policy.snapshot)
 
     def _evict(self) -> None:
