@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 from webemu.emulator import urls
 from webemu.emulator.blocklist import Blocklist
@@ -19,6 +19,8 @@ from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Capture, Hit
 from webemu.emulator.warc_range import MalformedWarcRange, read_record_headers
 from webemu.emulator.world import World
+
+Key = TypeVar("Key")
 
 MAX_VERDICTS = 1 << 18
 """Maximum number of cached verdicts of each kind."""
@@ -103,7 +105,7 @@ class BlockChecker:
         return verdict
 
 
-def _limit_size(verdicts: dict[Any, bool]) -> None:
+def _limit_size(verdicts: dict[Key, bool]) -> None:
     """Empty a cache of verdicts that has grown too large."""
     if len(verdicts) > MAX_VERDICTS:
         verdicts.clear()
@@ -125,10 +127,10 @@ class FilteredRanker:
     def doc_values(self) -> DocValues:
         return self._ranker.doc_values
 
-    def render_hit(self, doc: int, score: float, plan: Any) -> Hit:
+    def render_hit(self, doc: int, score: float, plan: object) -> Hit:
         return self._ranker.render_hit(doc, score, plan)
 
-    def top(self, plan: Any, limit: int) -> tuple[list[ScoredDoc], bool]:
+    def top(self, plan: object, limit: int) -> tuple[list[ScoredDoc], bool]:
         """Return the best pages that are not blocked, and True if no page of the ranking was left out."""
         ranked, complete = self._ranker.top(plan, limit)
         since = self._ranker.doc_values.since
@@ -142,7 +144,7 @@ class FilteredRanker:
         plan, since = self._ranker.plan(ParsedQuery()), self._ranker.doc_values.since
         return [one for one in doc_ids if not self._is_blocked(one, plan, since)]
 
-    def _is_blocked(self, doc: int, plan: Any, since: Sequence[int]) -> bool:
+    def _is_blocked(self, doc: int, plan: object, since: Sequence[int]) -> bool:
         """True if a ranked page is blocked."""
         return self._checker.is_page_blocked(doc, lambda: self._ranker.render_hit(doc, 0.0, plan).url, since[doc])
 
