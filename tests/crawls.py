@@ -4,10 +4,13 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from tests.in_process import in_process
+from webemu.index import snapshot as snapshots
 from webemu.ingest.run import Report, run
 from webemu.ingest.sources import expand_sources
 
@@ -59,4 +62,17 @@ def write(path: Path, records: Sequence[Seen]) -> Path:
 
 
 def ingest(folder: Path, *paths: Path, snapshot: bool = True) -> Report:
+    """Ingest the files into the collection at `folder` in this process, quietly, and return the report."""
+    with in_process():
+        return ingest_with_workers(folder, *paths, snapshot=snapshot)
+
+
+def ingest_with_workers(folder: Path, *paths: Path, snapshot: bool = True) -> Report:
+    """Do the same as `webemu ingest` does it, in a worker process, for tests in which a record may end its process."""
     return run(expand_sources([str(path) for path in paths]).sources, folder, 1, snapshot=snapshot, quiet=True)
+
+
+def build_snapshot(collection: Path, **options: Any) -> str:
+    """Build the snapshot of a collection in this process and return its id."""
+    with in_process():
+        return snapshots.build_snapshot(collection, **options)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.crawls import build_snapshot
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.emulator.errors import NotCaptured, PayloadError, ViewUnavailable
@@ -23,7 +24,6 @@ from webemu.emulator.types import Capture, Hit, Match, Page, PageRequest, Payloa
 from webemu.emulator.world import World
 from webemu.index.catalog import Catalog
 from webemu.index.schema import MARKER, TABLES
-from webemu.index.snapshot import build_snapshot
 
 TEXT = 'Überschrift\n\nThe river port of Aldmere.\nIt opened in 1887.\nShips "and" barges\tcall there.\n\nThe end'
 TIME = int(datetime(2024, 11, 30, 12, tzinfo=UTC).timestamp())

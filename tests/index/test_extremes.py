@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import Seen, build_snapshot, html, ingest, write
 from webemu.emulator.errors import NotCaptured
 from webemu.emulator.types import PageRequest, Query
 from webemu.index import records, unindexable
 from webemu.index.catalog import Catalog
 from webemu.index.open import open_world
 from webemu.index.schema import MAX_URL_BYTES, is_url_too_large
-from webemu.index.snapshot import build_snapshot
 from webemu.index.text import IndexEntry, condition_keys
 from webemu.ingest import capture
 from webemu.ingest.worker import Job, ingest_job

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, ingest, write
+from tests.crawls import Seen, build_snapshot, ingest, write
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.policy import policy_from_json
 from webemu.emulator.query import parse_query
@@ -21,7 +21,6 @@ from webemu.index.manifest import read_manifest
 from webemu.index.open import open_snapshot, open_world
 from webemu.index.rank import FLAT_BM25, RERANK_DEPTH, Weights, document_prior, rerank_factor
 from webemu.index.records import analyze_text, encode_record, hash_term, match_features
-from webemu.index.snapshot import build_snapshot
 
 FILLER = "Nothing of note happened there for a long time, and nobody wrote anything down about the place. " * 4
 

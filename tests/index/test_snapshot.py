@@ -9,14 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import Seen, build_snapshot, html, ingest, write
 from webemu.emulator.errors import NotCaptured, PayloadError, SnapshotError, ViewUnavailable
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
 from webemu.index import shard
 from webemu.index.manifest import read_manifest, set_current
 from webemu.index.open import current_id, open_world
-from webemu.index.snapshot import build_snapshot
 from webemu.index.verify import verify_snapshot
 
 FILLER = "The council met on Tuesday and spoke about roads, bridges and the price of bread in the valley. " * 3

@@ -66,6 +66,7 @@ def repacked(data: bytes, folder: Path, name: str = "file") -> tuple[list[Record
         (b"PK\x03\x04junk", "unknown"),
         (b"\x5d\x2a\x4d\x18", "unknown"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "bytes",  # the time of packing is in some of the bytes
 )
 def test_a_kind_is_known_by_its_bytes(data: bytes, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "without-a-telling-name"
