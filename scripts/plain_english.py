@@ -35,6 +35,7 @@ ALLOWED = {
     "api/services/openapi.py::others": "member of search answers",
     "agent_client/types.py::others": "member of search answers",
     "api/sessions/models.py::left": "member of a session's report",
+    "api/sessions/store.py::left": "member of a session's report",
     "rl/policies/attempt.py::told": "member of episodes.jsonl",
     "rl/policies/model.py::told": "member of episodes.jsonl",
 }

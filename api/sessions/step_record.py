@@ -1,4 +1,4 @@
-"""What is written down of a finished step: its entry in the ledger, and its rows in the traces.
+"""Records of a finished step: its entry in the ledger and its rows in the traces.
 
 Equal rollouts have equal entries, so an entry holds no measured time. The traces hold it.
 """

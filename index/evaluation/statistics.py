@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from math import floor
 from random import Random
 
-RESAMPLES = 1000
-"""Bootstrap samples."""
+from webemu.emulator.bootstrap import bootstrap_interval
+
 PERMUTATIONS = 10_000
 """Random sign changes of the randomization test."""
-CONFIDENCE = 0.95
-"""Confidence level of the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class Figure:
     mean: float
     low: float
     high: float
-    """Upper end of the interval at `CONFIDENCE`."""
+    """Upper end of the interval at `webemu.emulator.bootstrap.CONFIDENCE_LEVEL`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +40,11 @@ class Difference:
 
 def mean_with_interval(values: Sequence[float], name: str) -> Figure:
     """Return the mean of at least one value, with its percentile bootstrap interval. `name` seeds random numbers."""
-    count, mean = len(values), sum(values) / len(values)
-    if min(values) == max(values):
+    mean = sum(values) / len(values)
+    if min(values) == max(values):  # rounding of the sum would put the mean beside its own interval
         return Figure(mean, mean, mean)
-    draws = Random(f"bootstrap:{name}")
-    means = sorted(sum(draws.choices(values, k=count)) / count for _ in range(RESAMPLES))
-    tail = floor((1 - CONFIDENCE) / 2 * RESAMPLES)
-    return Figure(mean, means[tail], means[-1 - tail])
+    interval = bootstrap_interval(values, f"bootstrap:{name}")
+    return Figure(mean, interval.low, interval.high)
 
 
 def compare_paired(first: Sequence[float], second: Sequence[float], name: str) -> Difference:

@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
+from webemu.emulator.bootstrap import CONFIDENCE_LEVEL
 from webemu.rl.evaluation.rows import PASS_REWARD, AttemptRow
-from webemu.rl.evaluation.statistics import CONFIDENCE_LEVEL
 from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS
 from webemu.rl.rewards import LONG, SHORT

@@ -1,16 +1,12 @@
-"""Statistics over tasks: the unbiased pass@k of Chen et al. (2021), and bootstrap intervals. Pure and seeded."""
+"""Statistics over tasks: the unbiased pass@k of Chen et al. (2021), and means with their intervals. Pure and seeded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb, floor
-from random import Random
+from math import comb
 
-RESAMPLES = 1000
-"""Bootstrap resamples."""
-CONFIDENCE_LEVEL = 0.95
-"""Confidence level of the intervals."""
+from webemu.emulator.bootstrap import bootstrap_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +16,7 @@ class Figure:
     mean: float
     low: float
     high: float
-    """Ends of the interval at `CONFIDENCE_LEVEL`."""
+    """Upper end of the interval at `webemu.emulator.bootstrap.CONFIDENCE_LEVEL`."""
     tasks: int
     """Number of tasks."""
 
@@ -40,22 +36,10 @@ def pass_at_k(samples: int, passed_count: int, k: int) -> float:
 def mean_with_interval(values: Sequence[float], name: str, seed: int = 0) -> Figure | None:
     """Return the mean of one value for each task, with its bootstrap interval; None without tasks.
 
-    `name` and `seed` seed the resampling.
+    `name` and `seed` seed the resampling. Pass the mean of a task with several samples, because these are not
+    independent.
     """
     if not values:
         return None
-    return Figure(sum(values) / len(values), *bootstrap_interval(values, name, seed), len(values))
-
-
-def bootstrap_interval(values: Sequence[float], name: str, seed: int = 0) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean over tasks.
-
-    Whole tasks are resampled, because the samples of one task are not independent.
-    """
-    if min(values) == max(values):
-        return values[0], values[0]
-    # Seeded by the name, so that adding a figure changes no other interval.
-    random, count = Random(f"{seed}:{name}"), len(values)
-    means = sorted(sum(random.choices(values, k=count)) / count for _ in range(RESAMPLES))
-    tail_count = floor((1 - CONFIDENCE_LEVEL) / 2 * RESAMPLES)
-    return means[tail_count], means[-1 - tail_count]
+    interval = bootstrap_interval(values, f"{seed}:{name}")
+    return Figure(sum(values) / len(values), interval.low, interval.high, len(values))

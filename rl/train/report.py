@@ -17,7 +17,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from webemu.rl.evaluation.statistics import CONFIDENCE_LEVEL
+from webemu.emulator.bootstrap import CONFIDENCE_LEVEL
 from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.train import trajectories

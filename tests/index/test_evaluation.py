@@ -15,7 +15,7 @@ from webemu.index.evaluation import beir
 from webemu.index.evaluation.judged import JudgedQuery, id_resolver, read_judgments, read_queries, read_tasks
 from webemu.index.evaluation.ranker import RankerConfig, open_ranker
 from webemu.index.evaluation.score import compare_scores, group_queries, mean_figures, parse_measures, score_queries
-from webemu.index.evaluation.statistics import compare_paired, mean_with_interval
+from webemu.index.evaluation.statistics import Figure, compare_paired, mean_with_interval
 from webemu.index.manifest import current_id
 
 SHARED = Path(os.environ.get("WEBEMU_SHARED", "/nowhere"))
@@ -120,6 +120,8 @@ def test_figures_repeat_and_the_test_sees_what_is_there() -> None:
     assert (better.p < 0.001, better.gain.low > 0) == (True, True)
     noise = compare_paired(values, values[1:] + values[:1], "x")
     assert (noise.p > 0.2, noise.gain.low < 0 < noise.gain.high) == (True, True)
+    reported = mean_with_interval([0.1, 0.4, 0.35, 0.8, 1.0, 0.0, 0.2], "AP")  # figures on file compare with new ones
+    assert reported == Figure(0.40714285714285714, 0.1642857142857143, 0.6642857142857143)
     # Three gains of one size: of eight changes of sign two are as far from zero.
     assert compare_paired([0.0] * 3, [0.1] * 3, "x").p == pytest.approx(2 / 8, abs=0.02)
 

@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
+from webemu.emulator.bootstrap import Interval, bootstrap_interval
 from webemu.rl.evaluation.rows import Outcome
-from webemu.rl.evaluation.statistics import Figure, bootstrap_interval, mean_with_interval, pass_at_k
+from webemu.rl.evaluation.statistics import Figure, mean_with_interval, pass_at_k
 from webemu.rl.evaluation.summary import summarize
 from webemu.rl.evaluation.table import format_table
 
@@ -41,28 +42,30 @@ def test_pass_at_k_of_nonsense(samples: int, passed: int, k: int) -> None:
 def test_an_interval_repeats_and_depends_on_the_seed() -> None:
     draws = Random("values")
     values = [draws.random() for _ in range(40)]
-    assert (
-        bootstrap_interval(values, "em", 1)
-        == bootstrap_interval(values, "em", 1)
-        != bootstrap_interval(values, "em", 2)
-    )
-    low, high = bootstrap_interval(values, "em", 1)
-    assert low < sum(values) / 40 < high
-    assert bootstrap_interval([0.5] * 9, "em") == (0.5, 0.5)
+    interval = bootstrap_interval(values, "1:em")
+    assert interval == bootstrap_interval(values, "1:em") != bootstrap_interval(values, "2:em")
+    assert interval.low < sum(values) / 40 < interval.high
+    assert bootstrap_interval([0.5] * 9, "em") == Interval(0.5, 0.5)
 
 
 def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
-    draws, held = Random("truth"), 0
+    draws, hits = Random("truth"), 0
     for number in range(200):
-        low, high = bootstrap_interval([float(draws.random() < 0.4) for _ in range(60)], f"n{number}")
-        held += low <= 0.4 <= high
-    assert 180 <= held <= 199
+        interval = bootstrap_interval([float(draws.random() < 0.4) for _ in range(60)], f"0:n{number}")
+        hits += interval.low <= 0.4 <= interval.high
+    assert 180 <= hits <= 199
 
 
 def test_more_tasks_make_it_narrower() -> None:
-    few, many = ([float(n % 3 == 0) for n in range(count)] for count in (30, 3000))
-    assert bootstrap_interval(few, "x")[1] - bootstrap_interval(few, "x")[0] > 5 * (
-        bootstrap_interval(many, "x")[1] - bootstrap_interval(many, "x")[0]
+    few, many = (bootstrap_interval([float(n % 3 == 0) for n in range(count)], "0:x") for count in (30, 3000))
+    assert few.high - few.low > 5 * (many.high - many.low)
+
+
+def test_figures_are_those_that_were_reported_before() -> None:
+    """Evaluations and benchmarks on file compare with new ones only as long as these figures stay."""
+    values = [0.1, 0.4, 0.35, 0.8, 1.0, 0.0, 0.2]
+    assert mean_with_interval(values, "all:em", 3) == Figure(
+        0.40714285714285714, 0.17857142857142858, 0.6714285714285715, 7
     )
 
 
