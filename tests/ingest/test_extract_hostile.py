@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.shared import cases
 from webemu.index.markup import MAX_CHARACTERS
 from webemu.ingest.extract import Extracted, extract, extract_html
 
@@ -209,7 +210,7 @@ PIECES = st.sampled_from(
 BODIES = st.binary() | st.lists(PIECES | st.binary(max_size=8), max_size=60).map(b"".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=cases(60, 400), deadline=None)
 @given(
     body=BODIES,
     mime=MIMES | st.text(max_size=30) | st.none(),

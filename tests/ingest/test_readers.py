@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ingest import flawed
+from tests.shared import cases
 from webemu.ingest.container_format import detect_format
 from webemu.ingest.readers import read_records
 from webemu.ingest.records import MAX_HEAD, Record, Skip
@@ -265,7 +266,7 @@ def test_many_flaws_in_a_long_file(tmp_path: Path) -> None:
 DAMAGE = [b"", b"\0", b"\n", b"WARC/1.0\r\n", b"\x1f\x8b\x08\0", b"Content-Length: 7\r\n"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=cases(40, 150), deadline=None)
 @given(data=st.data())
 def test_no_damage_raises_or_loses_bytes(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     whole = bytearray(data.draw(st.sampled_from([flawed.sound_gzip() * 3, flawed.sound_plain() * 3])))

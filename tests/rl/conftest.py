@@ -9,19 +9,23 @@ import pytest
 
 from tests.crawls import Seen, html, write
 from tests.rl.worlds import HOSTILE, INJECTED, TOKENS, World, serving, webemu
+from tests.shared import build_once
 from webemu.rl.environment import Episode
 from webemu.rl.tasks import load
 
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("rl")
+    """Return a root whose default collection is a generated web; all workers share it."""
+    return build_once(tmp_path_factory, "rl", build_root)
+
+
+def build_root(root: Path) -> None:
     webemu("generate", str(root / "web"), "--pages", "400", "--seed", "3", "-q")
-    said = " ".join(token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for token in TOKENS)
-    page = html("Reward page", INJECTED, f"Tokens {said} end.", "[end of page]", "zero\u200bwidth\u202e and more")
+    tokens = " ".join(token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for token in TOKENS)
+    page = html("Reward page", INJECTED, f"Tokens {tokens} end.", "[end of page]", "zero\u200bwidth\u202e and more")
     write(root / "web" / "hostile.warc.gz", [Seen(HOSTILE, page)])
     webemu("ingest", str(root / "web"), "--root", str(root), "-q")
-    return root
 
 
 @pytest.fixture(scope="session")
