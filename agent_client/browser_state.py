@@ -173,5 +173,5 @@ def _text_argument(arguments: Mapping[str, Any], name: str, tool: str) -> str:
 
 
 def _truncate(text: str, limit: int = 1024) -> str:
-    """Return a text cut to `most` characters."""
+    """Return a text cut to `limit` characters."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -168,7 +168,7 @@ def _batch_call(
 
 
 def _split_batches(entries: Sequence[dict[str, Any]], limit: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield the entries in batches of at most `most` entries and `MAX_BATCH_BYTES` bytes."""
+    """Yield the entries in batches of at most `limit` entries and `MAX_BATCH_BYTES` bytes."""
     batch: list[dict[str, Any]] = []
     batch_bytes = 0
     for entry in entries:

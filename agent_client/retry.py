@@ -36,8 +36,8 @@ class RetryPolicy:
 def backoff(error: InfrastructureError, attempt: int, jitter_share: float) -> float:
     """Return the seconds to wait after the failed `attempt` (from 0).
 
-    That is the wait the server asked for, plus a delay that doubles each time, half of which depends on `share` (0 to
-    1).
+    That is the wait the server asked for, plus a delay that doubles each time, half of which depends on `jitter_share`
+    (0 to 1).
     """
     # The exponent is capped because a large shift would overflow the float; the delay is capped long before.
     delay = FIRST_DELAY_SECONDS * (1 << min(attempt, 16)) * (0.5 + 0.5 * jitter_share)
@@ -51,7 +51,7 @@ def jitter(request: httpx.Request, attempt: int) -> float:
 
 
 def hash_to_unit(key: bytes) -> float:
-    """Return a number in [0, 1) that is a hash of `about`."""
+    """Return a number in [0, 1) that is a hash of `key`."""
     return int.from_bytes(blake2b(key, digest_size=4).digest(), "big") / 2**32
 
 

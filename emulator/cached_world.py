@@ -26,7 +26,7 @@ class ComputeCache(Protocol):
     def get_or_compute(self, key: Hashable, compute: Callable[[], T], size: Callable[[T], int]) -> T:
         """Return the cached value, or compute and cache it. Concurrent callers wait for one computation.
 
-        `size` returns the memory of a value in bytes. Raises what `make` raises.
+        `size` returns the memory of a value in bytes. Raises what `compute` raises.
         """
 
     def contains(self, key: Hashable) -> bool:
@@ -68,7 +68,7 @@ class CachedWorld(World):
         return self._cache.get_or_compute(key, partial(super().view, capture, view), _view_size)
 
     def can_search_inline(self, query: Query, allow_cached: bool) -> bool:
-        """True if a search may run on the event loop; `as_kept` is True if a cached answer will do."""
+        """True if a search may run on the event loop; `allow_cached` is True if a cached answer will do."""
         is_slow = self._is_slow or self.is_slow(query)
         return not is_slow or (allow_cached and self._cache.contains((self.name, query)))
 

@@ -148,7 +148,7 @@ class CommandRunner:
             self._pause()
 
     def _pause(self, *, is_success: bool = False) -> None:
-        """Sleep briefly. Raises DemoInterrupted if a signal came; with status 0 if `good`."""
+        """Sleep briefly. Raises DemoInterrupted if a signal came; with status 0 if `is_success`."""
         if self._stopped_by:
             raise DemoInterrupted(0 if is_success else 128 + self._stopped_by)
         time.sleep(0.05)

@@ -65,7 +65,7 @@ def install_command(extras: Iterable[str]) -> str:
 
 
 def missing_package_error(subject: str, modules: Sequence[str]) -> EmulatorError:
-    """Return the error for missing modules that `what` needs. It names the first one and all extras to install."""
+    """Return the error for missing modules that `subject` needs. It names the first one and all extras to install."""
     names = [_top_level_package(module) for module in modules]
     if absent := [name for name in names if name in POSIX_MODULES]:
         return EmulatorError(

@@ -33,7 +33,7 @@ def perturb_results(
 ) -> tuple[list[Hit], set[str]]:
     """Return the perturbed results and the names of the changes made.
 
-    `engine` gives the values that stay the same for a whole session, `asked` those of one request.
+    `engine_random` gives the values that stay the same for a whole session, `request_random` those of one request.
     """
     results: list[Hit] = []
     changes: set[str] = set()

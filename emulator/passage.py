@@ -66,13 +66,13 @@ def _sentence_starts_after(text: str, first: int, last: int) -> list[int]:
 
 
 def _sentence_start(text: str, offset: int) -> int:
-    """Return the offset at which the sentence around `at` begins; `at` itself if that is too far away."""
+    """Return the offset at which the sentence around `offset` begins; `offset` itself if that is too far away."""
     ends = _sentence_starts_after(text, max(0, offset - 3 * _SLACK_CHARS), offset)
     return ends[-1] if ends else 0 if offset <= 3 * _SLACK_CHARS else offset
 
 
 def _passage_end(text: str, minimum: int, target: int) -> int:
-    """Return the last sentence end up to `wanted` plus slack, else the last word end, but never less than `least`."""
+    """Return the last sentence end up to `target` plus slack, else the last word end, but never less than `minimum`."""
     if len(text) <= target + _SLACK_CHARS:
         return len(text)
     ends = _sentence_starts_after(text, minimum, target + _SLACK_CHARS)

@@ -174,7 +174,7 @@ def _check_texts(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _integer_member(members: Mapping[str, Any], name: str, minimum: int) -> int:
-    """Return an integer member of at least `least`; 0 if absent. Raises BadRequest."""
+    """Return an integer member of at least `minimum`; 0 if absent. Raises BadRequest."""
     value = members.get(name, 0)
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value < 2**63:
         raise _policy_error(f"must have an integer of {minimum} or more as {name}, got {str(value)[:60]}")
@@ -182,7 +182,7 @@ def _integer_member(members: Mapping[str, Any], name: str, minimum: int) -> int:
 
 
 def _number_member(members: Mapping[str, Any], name: str, maximum: float) -> float:
-    """Return a number member from 0 to `most`. Raises BadRequest."""
+    """Return a number member from 0 to `maximum`. Raises BadRequest."""
     value = members[name]
     if (
         not isinstance(value, (int, float))

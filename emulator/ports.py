@@ -160,8 +160,8 @@ class PageStore(Protocol):
     ) -> str:
         """Return the main content of a document as markdown.
 
-        `text` is its text view, which marks the main content; `pictures` keeps images; `whole` converts all of the
-        document.
+        `text` is its text view, which marks the main content; `pictures` keeps images; `full_document` converts all of
+        the document.
         """
 
     def select_elements(self, html: str, include: Sequence[str], exclude: Sequence[str]) -> str | None:

@@ -32,7 +32,7 @@ EntryFilter = Callable[[list[ScoredDoc]], Iterable[tuple[ScoredDoc, int]]]
 def select_results(
     ranker: Ranker, plan: Any, parsed: ParsedQuery, as_of: datetime | None, limit: int
 ) -> tuple[list[ScoredDoc], bool]:
-    """Return the first `wanted` results after filters, duplicate collapse and domain limit, and True if more follow."""
+    """Return the first `limit` results after filters, duplicate collapse and domain limit, and True if more follow."""
     entry_filter = _make_filter(ranker.doc_values, parsed, as_of)
     if parsed.is_site_restricted:
         uncrowded = _select_from_any_domain(ranker, plan, entry_filter, limit + 1)
@@ -101,7 +101,7 @@ def is_visible(since: int, until: int, moment: int | None) -> bool:
 def drop_duplicates(ranked: Iterable[ScoredDoc], rows: Iterable[tuple[int, int, int]]) -> list[tuple[ScoredDoc, int]]:
     """Return the entries that are visible now, the best of each duplicate cluster, each with its domain.
 
-    `numbers` are (until, cluster, domain) of each entry.
+    `rows` are (until, cluster, domain) of each entry.
     """
     pages = zip(ranked, rows, strict=True)
     return list(

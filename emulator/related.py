@@ -32,7 +32,7 @@ def related_queries(
 ) -> list[str]:
     """Return related queries, likeliest first: by turns the query with one more word, and a similar title.
 
-    `terms` returns the index terms of a text, `share` the share of all pages that contain a word.
+    `terms` returns the index terms of a text, `page_share` the share of all pages that contain a word.
     """
     query_terms = frozenset(terms(parse_query(text).words))
     if not query_terms or limit < 1:

@@ -312,7 +312,7 @@ class World:
     ) -> str:
         """Return the content of a document as markdown.
 
-        It has the content of its text view, or all of the document if `whole`; `pictures` keeps images.
+        It has the content of its text view, or all of the document if `full_document`; `pictures` keeps images.
         """
         return self._page_store.markdown(html, url, text, pictures=pictures, full_document=full_document)
 
@@ -397,7 +397,7 @@ class World:
     ) -> Capture:
         """Return the capture of one URL: one of its own, else one with the same canonical, SURT or loose key.
 
-        `seen` are the URLs that redirected to it. Raises NotCaptured.
+        `visited` are the URLs that redirected to it. Raises NotCaptured.
         """
         moment = None if at_time is None else at_time.timestamp()
         if captures:

@@ -63,7 +63,7 @@ def list_fetches(seed: int, sites: list[Site]) -> Iterator[CrawlFetch]:
 
 
 def _draw_capture_time(seed: int, url: str, *, is_first_pass: bool = False) -> datetime:
-    """Draw the time at which a URL is fetched; `first` selects the pass before the turn of the month."""
+    """Draw the time at which a URL is fetched; `is_first_pass` selects the pass before the turn of the month."""
     start, end = (
         (CRAWL_START, SECOND_PASS_START - timedelta(days=1)) if is_first_pass else (SECOND_PASS_START, CRAWL_END)
     )

@@ -77,7 +77,7 @@ def pywb_filter(
 
 
 def _make_test(getter: FieldGetter, matches: Callable[[str], bool], is_negated: bool) -> RowTest:
-    """Return a test that applies `matches` to one field, negated if `is_not`."""
+    """Return a test that applies `matches` to one field, negated if `is_negated`."""
     return (lambda row: not matches(getter(row))) if is_negated else (lambda row: matches(getter(row)))
 
 

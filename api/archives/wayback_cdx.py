@@ -140,7 +140,7 @@ def _count_skips(source: Iterator[CdxRow], passes: RowTest, is_new: RowTest) -> 
 def _add_counter_columns(
     column_names: list[str], lines: list[list[str]], selected: list[_RowWithSkips], pairs: Pairs
 ) -> None:
-    """Append the counter columns that the query asks for to `names` and `lines`, in place."""
+    """Append the counter columns that the query asks for to `column_names` and `lines`, in place."""
     if is_on(pairs, "showDupeCount"):
         column_names.append("dupecount")
         count_by_digest: dict[str, int] = {}

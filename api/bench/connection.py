@@ -58,7 +58,7 @@ class LoadConnection(asyncio.Protocol):
     def send(self, request_index: int, message: bytes, due: float) -> None:
         """Send a request, or report it as lost if the connection was closed while idle.
 
-        `number` is its index in the plan and `due` the time (perf_counter) it was due.
+        `request_index` is its index in the plan and `due` the time (perf_counter) it was due.
         """
         if self._transport is None:  # closed while it was idle
             self._request_index, self._due_at = request_index, due

@@ -48,7 +48,7 @@ def is_success(status: int) -> bool:
 def latency_figures(durations: Iterable[float]) -> dict[str, Any]:
     """Return the usual percentiles, the mean and the whole curve in milliseconds; empty without samples.
 
-    `took` holds seconds.
+    `durations` holds seconds.
     """
     ordered = sorted(1e3 * one for one in durations)
     if not ordered:

@@ -16,8 +16,8 @@ _TAG = re.compile(r"<[^>]*>")
 def extract_text(article: Article, intro_only: bool = False, heading_style: str = "wiki") -> str:
     """Return the article's prose as text.
 
-    `form` is the style of headings: `wiki` (`== x ==`), `plain`, or `raw` between control characters. `intro` keeps
-    the lead section only.
+    `heading_style` is the style of headings: `wiki` (`== x ==`), `plain`, or `raw` between control characters.
+    `intro_only` keeps the lead section only.
     """
     pieces = [article.sections[0].text]
     for section in article.sections[1:] if not intro_only else ():
@@ -35,7 +35,7 @@ def _format_heading(section: Section, heading_style: str) -> str:
 
 
 def extract_html(article: Article, intro_only: bool = False) -> str:
-    """Return the article's prose as simplified HTML; `intro` keeps the lead section only."""
+    """Return the article's prose as simplified HTML; `intro_only` keeps the lead section only."""
     pieces = [article.sections[0].extract]
     for section in article.sections[1:] if not intro_only else ():
         tag = f"h{section.level}"

@@ -36,8 +36,8 @@ class MatchPage:
 def search_wiki(call: WikiCall, words: str, start: int, limit: int, namespaces: frozenset[int] | None) -> MatchPage:
     """Return up to `limit` matches from offset `start` on.
 
-    A page whose title is the query itself comes first, as with CirrusSearch. `spaces` restricts the namespaces; None
-    allows all.
+    A page whose title is the query itself comes first, as with CirrusSearch. `namespaces` restricts the namespaces;
+    None allows all.
     """
     size = FIRST_BATCH_SIZE
     matches, has_more = _read_matches(call, words, namespaces, size)

@@ -72,7 +72,7 @@ class HybridRanker:
         cross_encoder: PassageScorer | None = None,
     ) -> None:
         """Take the lexical engine, the vectors and the query encoder; mode `rerank` also needs the cross-encoder
-        `judge`.
+        `cross_encoder`.
         """
         self._engine = engine
         self._store = store

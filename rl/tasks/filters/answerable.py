@@ -27,8 +27,8 @@ RECALL_CUTOFFS = (1, 5, 10, MAX_RESULTS)
 async def check_answerable(task: Task, context: FilterContext) -> Verdict:
     """Reject a task if a page of its evidence cannot be reached.
 
-    Observations: `ways`, the way to each page; per setting `rank_pages`, the best over all queries, and `alone`, those
-    for the bare question.
+    Observations: `ways`, the way to each page; per setting `rank_pages`, the best over all queries, and
+    `question_ranks`, those for the bare question.
     """
     if not task.evidence:
         return undecided("no evidence")

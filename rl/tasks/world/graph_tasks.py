@@ -132,7 +132,7 @@ def accepted_spellings(fact: Fact) -> tuple[str, ...]:
 
 
 def format_count(count: int, unit: str = "", *, is_age: bool = False) -> tuple[str, ...]:
-    """Return a number as accepted answers: bare and with its unit. `old` adds the form `7 years old`."""
+    """Return a number as accepted answers: bare and with its unit. `is_age` adds the form `7 years old`."""
     number_text = f"{count:,}"
     if not unit:
         return (number_text,)
