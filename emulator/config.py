@@ -27,7 +27,7 @@ OTHER_VARIABLES = frozenset(
         "WEBEMU_BIND",  # read by deploy/haproxy.cfg, as are WEBEMU_COPY_1 and so on
         # Read by the tests:
         *("WEBEMU_ARTIFACTS", "WEBEMU_DEMO_TEST", "WEBEMU_KILLS", "WEBEMU_KILL_TEST", "WEBEMU_SHARED"),
-        *("WEBEMU_CHAIN_CASES", "WEBEMU_CHAIN_SEED"),
+        *("WEBEMU_CHAIN_CASES", "WEBEMU_CHAIN_SEED", "WEBEMU_TEST_CASES"),
     }
 )
 """Variables with the prefix that are not settings; any other one is taken for a misspelled setting."""
