@@ -310,7 +310,7 @@ def test_base_url_must_be_one() -> None:
 
 
 def test_both_clients_have_the_same_shape() -> None:
-    for name in ["search", "search_many", "open", "open_many", "raw", "find", "health", "close", "perform", "__init__"]:
+    for name in ["search", "search_many", "open", "open_many", "raw", "find", "health", "close", "request", "__init__"]:
         sync, twin = (list(inspect.signature(getattr(kind, name)).parameters) for kind in (Client, AsyncClient))
         assert sync == twin
 

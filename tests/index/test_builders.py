@@ -77,7 +77,7 @@ def test_every_source_counts(tmp_path: Path) -> None:
     """A copy of the code with one byte more in a source has another fingerprint."""
     for room in ("index", "emulator"):
         shutil.copytree(HOUSE / room, tmp_path / "webemu" / room, ignore=shutil.ignore_patterns("__pycache__"))
-    code = "from webemu.index.builders import *; print(hash_sources(SHARD), hash_sources(SNAPSHOT))"
+    code = "from webemu.index.builders import *; print(hash_sources(SHARD_SOURCES), hash_sources(SNAPSHOT_SOURCES))"
 
     def found() -> list[str]:
         env = {**os.environ, "PYTHONPATH": str(tmp_path)}
