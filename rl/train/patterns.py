@@ -6,20 +6,20 @@ reward. A recipe mixes them by the names in `PATTERNS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import pairwise
 from random import Random
-from typing import Any
 
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.event_loop import EventLoopThread
+from webemu.rl.train.messages import Message, ToolCall
 
-CallTool = Callable[[str, dict[str, Any]], Coroutine[Any, Any, str]]
+CallTool = Callable[[str, dict[str, object]], Awaitable[str]]
 """Function that calls a tool and returns the text of the observation."""
-PlayPattern = Callable[[CallTool, Task, Random, Sequence[Task]], Coroutine[Any, Any, None]]
+PlayPattern = Callable[[CallTool, Task, Random, Sequence[Task]], Awaitable[None]]
 """Function that plays an episode by calling its tools. It also gets the other tasks, to confuse this task with."""
 
 
@@ -82,8 +82,8 @@ def subject_of(task: Task) -> str:
 
 
 def play_traces(
-    loop_thread: EventLoopThread, tasks: Sequence[Task], mix: dict[str, float], limits: Limits, seed: int
-) -> list[list[dict[str, Any]]]:
+    loop_thread: EventLoopThread, tasks: Sequence[Task], mix: Mapping[str, float], limits: Limits, seed: int
+) -> list[list[Message]]:
     """Return a trace as chat messages for each task; its pattern is drawn by the shares of `mix`. Echoes come first."""
     generators = [Random(f"{seed}:{number}:{task.id}") for number, task in enumerate(tasks)]
     names, shares = list(mix), list(mix.values())
@@ -93,7 +93,7 @@ def play_traces(
     return echoes + loop_thread.gather(_play_trace(loop_thread, *one, tasks, limits) for one in episodes)
 
 
-def _echo_conversation(rng: Random, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+def _echo_conversation(rng: Random, tasks: Sequence[Task]) -> list[Message]:
     """Return a conversation in which the assistant repeats random words of the tasks."""
     phrases = [f"{subject_of(one)} {one.answers[-1]}" for one in rng.sample(tasks, min(len(tasks), ECHO_WORDS))]
     pool = " ".join(phrases).split()
@@ -108,13 +108,13 @@ async def _play_trace(
     rng: Random,
     other_tasks: Sequence[Task],
     limits: Limits,
-) -> list[dict[str, Any]]:
+) -> list[Message]:
     """Play a pattern and return its messages. Raises: InfrastructureError if the episode is masked."""
     episode = AsyncEpisode(loop_thread.client, limits)
-    messages: list[dict[str, Any]] = [{"role": "user", "content": (await episode.reset(task)).text}]
+    messages: list[Message] = [{"role": "user", "content": (await episode.reset(task)).text}]
 
-    async def call(name: str, tool_arguments: dict[str, Any]) -> str:
-        tool_call = {"type": "function", "function": {"name": name, "arguments": tool_arguments}}
+    async def call(name: str, tool_arguments: dict[str, object]) -> str:
+        tool_call: ToolCall = {"type": "function", "function": {"name": name, "arguments": tool_arguments}}
         messages.append({"role": "assistant", "content": "", "tool_calls": [tool_call]})
         observation = await episode.call(name, tool_arguments)
         if not observation.done:

@@ -8,9 +8,9 @@ of the tools. TRL's own loop would run the tools of one rollout after those of a
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import rubric_of
@@ -18,6 +18,7 @@ from webemu.rl.rubric import Score
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.event_loop import EventLoopThread
+from webemu.rl.train.messages import Message
 
 Ids = list[int]
 
@@ -29,13 +30,13 @@ class Sampler(Protocol):
     def end_id(self) -> int:
         """Token id that ends every turn."""
 
-    def encode_prompt(self, task: Task, tools: Sequence[dict[str, Any]]) -> Ids:
+    def encode_prompt(self, task: Task, tools: Sequence[Mapping[str, object]]) -> Ids:
         """Return the token ids with which an episode begins, up to the model's first turn."""
 
     def sample_turns(self, contexts: list[Ids]) -> tuple[list[Ids], list[list[float]] | None]:
         """Return the model's next turn after each context, and its log probabilities if the engine provides them."""
 
-    def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def parse_turn(self, ids: Ids, context: Ids, tools: Sequence[Mapping[str, object]]) -> Message:
         """Return a turn as a message with `content`, and with `tool_calls` and `reasoning_content` if there are any."""
 
     def encode_tool_results(self, results: Sequence[tuple[str, str]]) -> Ids:
@@ -55,7 +56,7 @@ class Rollout:
     """1 for each token of the model, 0 for each token of the tools."""
     logprobs: list[float] = field(default_factory=list)
     """Log probability of each token, 0 for those of the tools; empty if the engine provides none."""
-    messages: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     """Turns of the model and tool messages, in order."""
     end_reason: str = ""
     """Reason why it ended: `done`, `silent` (a turn without a call), or `long` (a turn that was cut off, or no tokens
@@ -75,13 +76,22 @@ class Timing:
     scoring_seconds: float
 
 
+def add_timings(timings: Sequence[Timing]) -> Timing:
+    """Return the sums of several batches."""
+    return Timing(
+        sum(one.sampling_seconds for one in timings),
+        sum(one.tool_seconds for one in timings),
+        sum(one.scoring_seconds for one in timings),
+    )
+
+
 def play(
     loop_thread: EventLoopThread,
     sampler: Sampler,
     tasks: Sequence[tuple[Task, int]],
     limits: Limits,
     token_budget: int,
-    policy: dict[str, Any] | None = None,
+    policy: Mapping[str, object] | None = None,
 ) -> tuple[list[Rollout], Timing]:
     """Play an episode for each (task, seed) and return the rollouts in order, with their timing. No rollout has more
     than `token_budget` tokens after its prompt.
@@ -133,7 +143,7 @@ async def _run_tools(sampler: Sampler, rollout: Rollout, episode: AsyncEpisode, 
         for name, tool_arguments in calls
         if not episode.done
     ]
-    rollout.messages += [{"role": "tool", "name": name, "content": message} for name, message in tool_results]
+    rollout.messages += [{"role": "tool", "name": name, "content": text} for name, text in tool_results]
     if not calls or episode.done:
         rollout.end_reason = "done" if episode.done else "silent"
         return

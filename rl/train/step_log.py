@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,6 +35,29 @@ TRAJECTORY_SCHEMA = pa.schema(
 """
 
 
+class TrajectoryRow(TypedDict):
+    """Episode as a row of `TRAJECTORY_SCHEMA`."""
+
+    step: int
+    task: str
+    """Id of the task."""
+    recipe: str
+    hops: int
+    seed: int
+    question: str
+    messages: str
+    """Messages after the question (`webemu.rl.train.messages`) as JSON text."""
+    over: str
+    """Reason why it ended: `webemu.rl.train.rollout.Rollout.end_reason`."""
+    reward: float | None
+    """Reward of the rubric; None if the episode is masked."""
+    terms: str
+    """Terms of the rubric by name as JSON text."""
+    mask: str
+    tokens: int
+    """Tokens of the model."""
+
+
 class StepLog:
     """Writer of the records of one stage. If the stage resumes, the records after its checkpoint are deleted first."""
 
@@ -56,13 +79,11 @@ class StepLog:
         unfinished.write_text("".join(f"{json.dumps(row)}\n" for row in earlier_rows), encoding="utf-8")
         unfinished.replace(path)
 
-    def write_step(self, step: int, figures: Mapping[str, Any]) -> None:
+    def write_step(self, step: int, figures: Mapping[str, float]) -> None:
         """Append the figures of a step; NaN values are left out."""
         if not self._writes:
             return
-        finite_figures = {
-            name: value for name, value in figures.items() if not (isinstance(value, float) and math.isnan(value))
-        }
+        finite_figures = {name: value for name, value in figures.items() if not math.isnan(value)}
         with (self.folder / STEPS_FILE).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"step": step} | finite_figures) + "\n")
 
@@ -77,7 +98,7 @@ class StepLog:
         unfinished.replace(path)
 
 
-def read_steps(folder: Path) -> list[dict[str, Any]]:
+def read_steps(folder: Path) -> list[dict[str, float]]:
     """Return the steps of a stage so far. A last line that was cut off by a kill is left out."""
     path = folder / STEPS_FILE
     if not path.exists():
@@ -125,7 +146,7 @@ def is_grounded_score(score: Score) -> bool:
     return (terms.get("coverage") or 0) > 0.5 and terms.get("precision") == 1.0
 
 
-def _to_row(step: int, rollout: Rollout) -> dict[str, Any]:
+def _to_row(step: int, rollout: Rollout) -> TrajectoryRow:
     task = rollout.task
     return {
         "step": step, "task": task.id, "recipe": task.recipe, "hops": task.hops, "seed": rollout.seed,

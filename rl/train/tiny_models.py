@@ -7,11 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from webemu.rl.train.messages import Message
 
 PAD, END, USER, ASSISTANT, TOOL = "<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|tool|>"
 CALL, ARGUMENT = "<|call|>", "<|argument|>"
@@ -39,7 +40,7 @@ CHAT_TEMPLATE = """\
 """Chat template. Prefix-preserving; system messages and tools are left out, since such a model learns the tools by
 heart.
 """
-RESPONSE_TEMPLATE: dict[str, Any] = {
+RESPONSE_TEMPLATE: dict[str, object] = {
     "defaults": {"role": "assistant"},
     "start_anchor": ASSISTANT,
     "fields": {
@@ -76,13 +77,14 @@ SIZES = {"tiny": Size(128, 2, 4, 768), "small": Size(512, 8, 8, 2000, 2048)}
 """Sizes by the names that recipes use."""
 
 
-def list_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def list_texts(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the texts of a conversation in the form in which the template renders them."""
     for message in messages:
         yield message.get("content") or ""
         for call in message.get("tool_calls") or ():
             yield call["function"]["name"]
-            for name, value in call["function"]["arguments"].items():
+            arguments = call["function"].get("arguments")
+            for name, value in arguments.items() if isinstance(arguments, Mapping) else ():
                 yield f"{name}:{value if isinstance(value, str) else json.dumps(value)}"
 
 

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.rl.rubric import Score
-from webemu.rl.train.step_log import TRAJECTORIES_FOLDER, is_grounded_score
+from webemu.rl.train.messages import Message
+from webemu.rl.train.step_log import TRAJECTORIES_FOLDER, TrajectoryRow, is_grounded_score
+
+T = TypeVar("T")
 
 MAX_EPISODES = 60
 """Episodes of a stage that are shown."""
@@ -176,7 +179,7 @@ def _group_by(parts: Sequence[Sequence[_Outcome]], name_of: Callable[[_Outcome],
     return tuple(groups)
 
 
-def _read_cached(read: Callable[[Path, int], tuple[Any, ...]], path: Path) -> tuple[Any, ...]:
+def _read_cached(read: Callable[[Path, int], tuple[T, ...]], path: Path) -> tuple[T, ...]:
     """Read a file unless its current state is cached; empty if the file is gone or damaged."""
     try:
         return read(path, path.stat().st_mtime_ns)
@@ -193,7 +196,7 @@ def _load_outcomes(path: Path, changed: int) -> tuple[_Outcome, ...]:
     return tuple(_to_outcome(row, json.loads(row["terms"])) for row in rows)
 
 
-def _to_outcome(row: Mapping[str, Any], terms: Mapping[str, float | None]) -> _Outcome:
+def _to_outcome(row: TrajectoryRow, terms: Mapping[str, float | None]) -> _Outcome:
     grounded = is_grounded_score(Score(row["reward"], terms))
     return _Outcome(row["recipe"], str(row["hops"]), row["reward"], float(grounded), terms.get("turns"))
 
@@ -205,7 +208,7 @@ def _read_episodes(path: Path) -> tuple[EpisodeView, ...]:
 @lru_cache(maxsize=8)
 def _load_episodes(path: Path, changed: int) -> tuple[EpisodeView, ...]:
     """Return the episodes in a file. `changed` is its modification time, which is part of the cache key."""
-    rows = pq.read_table(path, partitioning=None).to_pylist()
+    rows: list[TrajectoryRow] = pq.read_table(path, partitioning=None).to_pylist()
     groups: dict[str, list[float | None]] = {}
     episodes = []
     for row in rows:
@@ -217,21 +220,24 @@ def _load_episodes(path: Path, changed: int) -> tuple[EpisodeView, ...]:
     return tuple(episodes)
 
 
-def _view_episode(row: Mapping[str, Any], group: tuple[float | None, ...], sample_number: int) -> EpisodeView:
-    messages, terms = json.loads(row["messages"]), json.loads(row["terms"])
-    parts = tuple(_split_messages(messages))
-    copied_fields = {
-        name: row[name] for name in ("step", "task", "recipe", "hops", "question", "reward", "mask", "tokens")
-    }
-    verdict = _verdict_of(Score(row["reward"], terms, row["mask"]), row["over"])
+def _view_episode(row: TrajectoryRow, group: tuple[float | None, ...], sample_number: int) -> EpisodeView:
+    messages: list[Message] = json.loads(row["messages"])
+    terms: dict[str, float | None] = json.loads(row["terms"])
     return EpisodeView(
-        **copied_fields,
-        verdict=verdict,
+        step=row["step"],
+        task=row["task"],
+        recipe=row["recipe"],
+        hops=row["hops"],
+        question=row["question"],
+        verdict=_verdict_of(Score(row["reward"], terms, row["mask"]), row["over"]),
         answer=_last_answer(messages),
+        reward=row["reward"],
         terms=terms,
-        parts=parts,
+        parts=tuple(_split_messages(messages)),
         group=group,
         sample_number=sample_number,
+        mask=row["mask"],
+        tokens=row["tokens"],
     )
 
 
@@ -248,21 +254,21 @@ def _verdict_of(score: Score, over: str) -> str:
     return "partial" if "correct" not in score.terms and score.reward else "wrong"
 
 
-def _last_answer(messages: Sequence[Mapping[str, Any]]) -> str:
+def _last_answer(messages: Sequence[Message]) -> str:
     """Return the answer in the last call of `finish`; empty if there is none."""
     calls = [call["function"] for message in messages for call in message.get("tool_calls") or ()]
     last = next((call.get("arguments") for call in reversed(calls) if call["name"] == "finish"), None)
     return str(last.get("answer", ""))[:MAX_TEXT_CHARACTERS] if isinstance(last, Mapping) else ""
 
 
-def _split_messages(messages: Sequence[Mapping[str, Any]]) -> Iterator[EpisodePart]:
+def _split_messages(messages: Sequence[Message]) -> Iterator[EpisodePart]:
     """Yield the texts of an episode, each call followed by what it showed."""
     for index, message in enumerate(messages):
         if message["role"] != "assistant":
             continue
-        for kind, name in (("thought", "reasoning_content"), ("said", "content")):
-            if message.get(name):
-                yield _clip(kind, "", str(message[name]))
+        for kind, text in (("thought", message.get("reasoning_content")), ("said", message.get("content"))):
+            if text:
+                yield _clip(kind, "", str(text))
         after = [other["role"] for other in messages[index + 1 :]]
         count = next((n for n, role in enumerate(after) if role != "tool"), len(after))
         tool_messages = messages[index + 1 : index + 1 + count]
