@@ -18,11 +18,12 @@ from trl import GRPOConfig, GRPOTrainer
 
 from webemu.rl.adapters import trl
 from webemu.rl.adapters.environment_config import EnvironmentConfig as Seat
+from webemu.rl.train.chat_model import load_model
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.grpo import grpo_config, train_grpo
-from webemu.rl.train.recipe import read_recipe
-from webemu.rl.train.run import load_model
+from webemu.rl.train.recipe import EpisodeSettings, read_recipe
 from webemu.rl.train.served_web import ServedWeb, serve_web
+from webemu.rl.train.trainer import TrainingJob
 
 STEPS, LATENCIES = 3, (0, 20)
 """Steps that are averaged, and milliseconds per tool call."""
@@ -31,28 +32,26 @@ STEPS, LATENCIES = 3, (0, 20)
 def measure_together(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Path) -> float:
     """Return the seconds of a step as `webemu train` makes it."""
     recipe = read_recipe("tiny")[1]
-    model_loaded, tokenizer = load_model(str(model))
-    stage = _short_stage(recipe)
+    chat_model = load_model(str(model))
+    job = TrainingJob(_short_stage(recipe), folder, seed=0)
     with EventLoopThread(web.server) as room:
         started_at = time.perf_counter()
-        train_grpo(
-            stage, model_loaded, tokenizer, room, _fact_tasks(web), recipe.limits, folder, seed=0, policy=weather
-        )
+        train_grpo(job, chat_model, _fact_tasks(web), EpisodeSettings(recipe.limits, weather), room)
         return (time.perf_counter() - started_at) / STEPS
 
 
 def measure_trl(web: ServedWeb, model: Path, weather: dict[str, Any], folder: Path) -> float:
     """Return the seconds of a step in which TRL plays the episodes."""
     recipe = read_recipe("tiny")[1]
-    model_loaded, tokenizer = load_model(str(model))
+    chat_model = load_model(str(model))
     trainer_config = grpo_config(_short_stage(recipe), folder, 0)
     trainer_config.max_tool_calling_iterations = recipe.limits.turns
     seats = trl.environment_factories(Seat(web.server, recipe.limits, weather))
     trainer = GRPOTrainer(
-        model=model_loaded,
+        model=chat_model.model,
         reward_funcs=trl.reward,
         args=GRPOConfig(**_trl_options(trainer_config)),
-        processing_class=tokenizer,
+        processing_class=chat_model.tokenizer,
         train_dataset=trl.build_dataset(_fact_tasks(web)),
         environment_factory=seats,
     )

@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from tqdm import tqdm
 
 from webemu.agent_client import ClientError
 from webemu.rl.tasks import TaskError
+from webemu.rl.train.manifest import HeldOutFigures, Manifest, is_figure
 from webemu.rl.train.recipe import ControlName, Recipe, RecipeError, Stage, list_shipped, read_recipe
+from webemu.rl.train.served_web import RunInputs
 
 PROGRESS_FIGURES = {
     "loss": "loss",
@@ -63,7 +65,7 @@ def train(
         text, parsed_recipe = _apply_overrides(*read_recipe(recipe), model, control)
         folder = out or Path("runs") / Path(recipe).stem
         is_first = os.environ.get("RANK", "0") == "0"  # only the first of several processes prints
-        inputs = (server, collection, tasks, held_out, workers, after)
+        inputs = RunInputs(server, collection, tasks, held_out, workers, after)
         manifests = _run_stages(parsed_recipe, text, folder, seed, until, quiet or not is_first, inputs)
     except (RecipeError, TaskError, ClientError, ValueError) as error:
         typer.echo(f"webemu: {error}", err=True)
@@ -76,30 +78,37 @@ def train(
 
 
 def _run_stages(
-    recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, inputs: Sequence[Any]
-) -> list[dict[str, Any]]:
-    """Run the stages with a progress bar for each. torch and trl are imported here, since they take seconds."""
+    recipe: Recipe, text: str, out: Path, seed: int, until: str, quiet: bool, inputs: RunInputs
+) -> list[Manifest]:
+    """Run the stages with a progress bar for each."""
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     for library in ("HF_HUB", "HF_DATASETS"):
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
-    from webemu.rl.train.run import RunInputs  # imports torch and trl, which takes seconds
-    from webemu.rl.train.run import train as run
+    from webemu.rl.train import run  # imports torch and trl, which takes seconds
 
-    bars: dict[str, Any] = {}
+    return run.train(recipe, text, out, seed, inputs, ProgressBars(quiet).show, until)
 
-    def show_progress(stage: Stage, step: int, figures: dict[str, Any]) -> None:
-        if stage.name not in bars:
-            bars[stage.name] = tqdm(total=stage.steps, desc=stage.name, unit="step", file=sys.stderr, disable=quiet)
-        progress_bar = bars[stage.name]
-        progress_bar.set_postfix_str(
-            ", ".join(f"{name} {figures[key]:.3f}" for key, name in PROGRESS_FIGURES.items() if key in figures)
-        )
+
+class ProgressBars:
+    """Progress bars on standard error, one for each stage that makes a step."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._bars: dict[str, tqdm] = {}
+
+    def show(self, stage: Stage, step: int, figures: Mapping[str, float]) -> None:
+        """Move the bar of a stage to a step and show the step's figures beside it."""
+        if stage.name not in self._bars:
+            self._bars[stage.name] = tqdm(
+                total=stage.steps, desc=stage.name, unit="step", file=sys.stderr, disable=self._quiet
+            )
+        progress_bar = self._bars[stage.name]
+        labels = [f"{name} {figures[key]:.3f}" for key, name in PROGRESS_FIGURES.items() if key in figures]
+        progress_bar.set_postfix_str(", ".join(labels))
         progress_bar.update(step - progress_bar.n)
         if step == stage.steps:
             progress_bar.close()
-
-    return run(recipe, text, out, seed, RunInputs(*inputs), show_progress, until)
 
 
 def _apply_overrides(text: str, recipe: Recipe, model: str, control: str) -> tuple[str, Recipe]:
@@ -112,7 +121,7 @@ def _apply_overrides(text: str, recipe: Recipe, model: str, control: str) -> tup
     return text, recipe
 
 
-def _format_figures(held_out: dict[str, Any]) -> str:
+def _format_figures(held_out: HeldOutFigures) -> str:
     """Return the means of the held-out figures with their intervals."""
-    parts = [(name, one) for name, one in held_out.items() if isinstance(one, dict) and "mean" in one]
-    return "  ".join(f"{name} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for name, one in parts)
+    figures = [(name, value) for name, value in held_out.items() if is_figure(value)]
+    return "  ".join(f"{name} {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for name, one in figures)

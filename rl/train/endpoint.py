@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from webemu.rl.adapters.http import HttpError, read_body
+from webemu.rl.train.chat_model import ChatModel
+from webemu.rl.train.messages import FunctionCall
 from webemu.rl.train.rollout import Ids
 from webemu.rl.train.sampling import LocalSampler
 
@@ -38,7 +40,7 @@ class PendingTurn:
     """Turn that waits to be sampled."""
 
     context: Ids
-    tools: list[dict[str, Any]]
+    tools: list[Mapping[str, object]]
     max_tokens: int
     """Token limit of the turn."""
     temperature: float
@@ -54,12 +56,12 @@ class PendingTurn:
 class GenerationBatcher:
     """Batching sampler of one model: turns with equal sampling options are generated together."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
-        self.model, self.tokenizer = model, tokenizer
-        self.codec = LocalSampler(model, tokenizer, DEFAULT_MAX_TOKENS)
+    def __init__(self, chat_model: ChatModel) -> None:
+        self._chat_model = chat_model
+        self.codec = self._create_sampler(DEFAULT_MAX_TOKENS, 1.0)
         self._waiting: asyncio.Queue[PendingTurn] = asyncio.Queue()
 
-    async def turn(self, body: dict[str, Any]) -> tuple[PendingTurn, Ids]:
+    async def turn(self, body: Mapping[str, Any]) -> tuple[PendingTurn, Ids]:
         """Return the model's next turn in the conversation of a request body, as the queued request and its token ids.
 
         Raises: ValueError, TypeError or KeyError if the body is malformed or the conversation is too long.
@@ -67,7 +69,7 @@ class GenerationBatcher:
         tools = list(body.get("tools") or [])
         context = self.codec.encode_conversation([_to_template_message(one) for one in body["messages"]], tools)
         max_tokens = int(body.get("max_completion_tokens") or body.get("max_tokens") or DEFAULT_MAX_TOKENS)
-        free_tokens = int(self.model.config.max_position_embeddings) - len(context)
+        free_tokens = int(self._chat_model.model.config.max_position_embeddings) - len(context)
         if free_tokens < 1:
             raise ValueError(f"the conversation has {len(context)} tokens: maximum context length exceeded")
         temperature = 1.0 if body.get("temperature") is None else float(body["temperature"])
@@ -90,7 +92,7 @@ class GenerationBatcher:
                 :MAX_BATCH_SIZE
             ]
             waiting = [pending for pending in waiting if pending not in batch]
-            sampler = LocalSampler(self.model, self.tokenizer, *batch[0].sampling_options)
+            sampler = self._create_sampler(batch[0].max_tokens, batch[0].temperature)
             try:
                 turns, _ = await asyncio.to_thread(sampler.sample_turns, [pending.context for pending in batch])
             except Exception as error:  # reported to the waiting requests; the next batch may succeed
@@ -102,10 +104,13 @@ class GenerationBatcher:
                     ids, Exception
                 ) else pending.sampled_ids.set_result(ids)
 
+    def _create_sampler(self, max_tokens: int, temperature: float) -> LocalSampler:
+        return LocalSampler(self._chat_model.model, self._chat_model.tokenizer, max_tokens, temperature)
 
-def create_app(name: str, model: Any, tokenizer: Any) -> Starlette:
+
+def create_app(name: str, chat_model: ChatModel) -> Starlette:
     """Return the ASGI app with `/v1/chat/completions` and `/v1/models`."""
-    batcher = GenerationBatcher(model, tokenizer)
+    batcher = GenerationBatcher(chat_model)
 
     async def completions(request: Request) -> Response:
         try:
@@ -133,7 +138,7 @@ def create_app(name: str, model: Any, tokenizer: Any) -> Starlette:
     return Starlette(routes=routes, lifespan=lifespan)
 
 
-def _to_template_message(message: dict[str, Any]) -> dict[str, Any]:
+def _to_template_message(message: Mapping[str, Any]) -> dict[str, object]:
     """Return a message in the form that chat templates accept: arguments as an object, no nulls."""
     fields = {name: value for name, value in message.items() if value is not None}
     calls = [one["function"] for one in fields.pop("tool_calls", ())]
@@ -144,9 +149,9 @@ def _to_template_message(message: dict[str, Any]) -> dict[str, Any]:
     return fields | {"content": fields.get("content") or ""} | ({"tool_calls": tool_calls} if tool_calls else {})
 
 
-def _to_completion(name: str, codec: LocalSampler, pending: PendingTurn, ids: Ids) -> dict[str, Any]:
+def _to_completion(name: str, codec: LocalSampler, pending: PendingTurn, ids: Ids) -> dict[str, object]:
     parsed = codec.parse_turn(ids, pending.context, pending.tools)
-    message: dict[str, Any] = {"role": "assistant", "content": parsed.get("content") or None}
+    message: dict[str, object] = {"role": "assistant", "content": parsed.get("content") or None}
     if thought := parsed.get("reasoning_content"):
         message["reasoning_content"] = thought
     if calls := parsed.get("tool_calls"):
@@ -167,7 +172,7 @@ def _to_completion(name: str, codec: LocalSampler, pending: PendingTurn, ids: Id
     }
 
 
-def _to_tool_call(number: int, function: dict[str, Any]) -> dict[str, Any]:
+def _to_tool_call(number: int, function: FunctionCall) -> dict[str, object]:
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
     return {

@@ -31,18 +31,17 @@ def serve_model(
         )
     import uvicorn  # slow imports
 
+    from webemu.rl.train.chat_model import load_model
     from webemu.rl.train.endpoint import create_app
-    from webemu.rl.train.run import load_model
 
     try:  # listen first, so that the printed address works at once
         sock = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         _exit_with_error(f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "choose another --port")
-    loaded_model, tokenizer = load_model(str(model))
+    chat_model = load_model(str(model))
+    chat_model.model.eval()
     model_name = name or str(model)
-    config = uvicorn.Config(
-        create_app(model_name, loaded_model.eval(), tokenizer), log_level="warning", access_log=False
-    )
+    config = uvicorn.Config(create_app(model_name, chat_model), log_level="warning", access_log=False)
     typer.echo(f"{model_name} at http://{host}:{sock.getsockname()[1]}/v1 (end with Ctrl-C)")
     uvicorn.Server(config).run([sock])
 

@@ -1,13 +1,40 @@
-"""GRPO stage: TRL makes the steps, `webemu.rl.train.rollout` plays the episodes, and a curriculum chooses the tasks."""
+"""GRPO stage: TRL computes the steps, `webemu.rl.train.rollout` plays the episodes, and a curriculum chooses the tasks.
+
+GRPO as published (Shao et al. 2024, DeepSeekMath, section 4.1), and what this stage makes of it. Names in backquotes
+are settings of a recipe's stage (`webemu.rl.train.recipe.Stage`), with their defaults.
+
+- Group advantage: as published. The rewards of the `group` (8) episodes of a task, minus their mean, divided by their
+  standard deviation (plus 1e-4). The division stays with every `loss`, also with `dr_grpo`, whose authors drop it.
+- Outcome reward: as published. One number for an episode, for all tokens that the model wrote; prompts and results of
+  tools are masked out of the loss. The reward is a rubric, so there is no reward model, and no reward of single steps.
+- One update for each batch of episodes: as in the paper's experiments. The ratio of new to former policy is therefore
+  always 1, and clipping never acts: `clip` (0.2 below, 0.28 above, DAPO's clip-higher) stands ready for several
+  updates. The exception is `cispo`, where the upper value bounds the ratio itself: write one above 1. With vLLM, TRL
+  corrects for the difference between the probabilities of the engine and of the trainer.
+- Length normalisation: changed. `loss` (`dapo`) is a mean over all tokens of the batch. The paper's (`grpo`) is a mean
+  over each answer first and then over answers, so that tokens of long answers count less.
+- KL penalty: left out. `beta` is 0, and no reference model is loaded. With another value, the reference is the model at
+  the start of the stage.
+- Dynamic sampling: added, in part (DAPO, Yu et al. 2025). Groups with equal rewards are replaced, at most `resample`
+  (2) times. If too few differ even then, groups with equal rewards fill the batch; their advantage is 0.
+- Overlong episodes: not filtered. An episode that is cut off has not answered, and its reward is 0. `length` (0) lowers
+  rewards by the share of `context` that the model's tokens fill; that is ours.
+- Masked episodes: added. An episode that an outage ended has no reward: it does not count in the mean of its group, and
+  its advantage is 0. A step whose episodes are all masked is played again.
+- Entropy: no bonus. The stage stops after `MAX_LOW_ENTROPY_STEPS` consecutive steps below `entropy` (0: never).
+- Tasks are drawn by a curriculum, not uniformly. AdamW runs at a constant learning rate without warm-up, and gradients
+  are clipped at TRL's default norm of 1. The paper's outer loop, which trains the reward model anew, is left out.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING
 
 from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
@@ -15,23 +42,56 @@ from trl import GRPOConfig, GRPOTrainer
 
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.curriculum import Curriculum, interpolate_weather, limit_turns
-from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
-from webemu.rl.train.choose import play_groups, score_outcome
+from webemu.rl.train.chat_model import ChatModel, lora_config
+from webemu.rl.train.choose import play_groups, score_outcome, shuffle_answers
 from webemu.rl.train.event_loop import EventLoopThread
-from webemu.rl.train.recipe import ControlName, Stage
-from webemu.rl.train.rollout import Rollout, Timing, play
+from webemu.rl.train.recipe import EpisodeSettings, Stage
+from webemu.rl.train.rollout import Rollout, Timing, add_timings, play
+from webemu.rl.train.run_folder import CURRICULUM_FILE
 from webemu.rl.train.sampling import TrainerSampler
-from webemu.rl.train.sft import device_options, split_batch, train_to_end
 from webemu.rl.train.step_log import StepLog, compute_figures
+from webemu.rl.train.trainer import TrainingJob, device_options, split_batch, train_to_end
 
-CURRICULUM_FILE = "curriculum-{}.json"
-"""File name of the curriculum's state next to the checkpoint of a step."""
+if TYPE_CHECKING:
+    from transformers import TrainerControl, TrainerState, TrainingArguments
+
 MAX_LOW_ENTROPY_STEPS = 10
 """Number of consecutive steps of low entropy after which the stage stops."""
 RETRY_DELAYS_SECONDS = (1, 2, 4, 8, 16, 32, 64)
 """Seconds between attempts at a step whose episodes are all masked: nothing can be learned from an outage."""
+
+
+def train_grpo(
+    job: TrainingJob,
+    chat_model: ChatModel,
+    tasks: Sequence[Task],
+    episodes: EpisodeSettings,
+    loop_thread: EventLoopThread,
+) -> GRPOTrainer:
+    """Train the model on episodes of the tasks and return the trainer.
+
+    Raises: InfrastructureError if all episodes of a step stay masked after the last retry.
+    """
+    tasks = shuffle_answers(tasks, job.seed) if episodes.control == "shuffled-gold" else tasks
+    step_log = StepLog(job.folder, job.resume, distributed.is_first())
+    rollout_function = RolloutFunction(job.stage, _open_curriculum(job, tasks), episodes, loop_thread, step_log)
+    # Text prompts instead of messages: otherwise TRL parses each rollout as one turn, and fails on deeply nested JSON.
+    prompts = Dataset.from_list([{"prompt": str(n)} for n in range(job.stage.batch)])
+    trainer = GRPOTrainer(
+        model=chat_model.model,
+        reward_funcs=earned,
+        args=grpo_config(job.stage, job.folder, job.seed, job.vllm),
+        train_dataset=prompts,
+        processing_class=chat_model.tokenizer,
+        rollout_func=rollout_function,
+        peft_config=lora_config(job.lora),
+        callbacks=[GrpoCallback(rollout_function, step_log, job)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    train_to_end(trainer, job)
+    return trainer
 
 
 class RolloutFunction:
@@ -41,50 +101,27 @@ class RolloutFunction:
 
     def __init__(
         self,
-        loop_thread: EventLoopThread,
         stage: Stage,
         curriculum: Curriculum,
-        limits: Limits,
-        policy: dict[str, Any],
-        system: str,
-        control: ControlName,
+        episodes: EpisodeSettings,
+        loop_thread: EventLoopThread,
         step_log: StepLog,
     ) -> None:
-        self._loop_thread, self.stage, self._limits, self._policy = loop_thread, stage, limits, policy
-        self._system, self._control, self._step_log = system, control, step_log
-        self.curriculum = curriculum
+        self.stage, self.curriculum, self._episodes = stage, curriculum, episodes
+        self._loop_thread, self._step_log = loop_thread, step_log
         self.last_figures: dict[str, float] = {}
 
-    def __call__(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+    def __call__(self, prompts: Sequence[str], trainer: GRPOTrainer) -> dict[str, Sequence[object] | None]:
         """Play the episodes of a step and return this process's share in TRL's format.
 
         Raises: InfrastructureError if all episodes stay masked after the last retry.
         """
         stage, step = self.stage, int(trainer.state.global_step)
-        sampler, timings = TrainerSampler(trainer, self._system), []
-        limits = limit_turns(self._limits, step, stage.horizon)
-        policy = self._policy_at(step / max(1, stage.steps - 1))
-
-        def play_batch(samples: Sequence[tuple[Task, int]]) -> list[Rollout]:
-            # All processes take the same branch, since the gathered rollouts are the same on all of them.
-            for delay in RETRY_DELAYS_SECONDS:
-                local_rollouts, timing = play(
-                    self._loop_thread, sampler, distributed.this_rank_share(samples), limits, stage.context, policy
-                )
-                rollouts = distributed.gather_all(local_rollouts)
-                timings.append(timing)
-                if any(one.score.reward is not None for one in rollouts):
-                    return rollouts
-                time.sleep(delay)
-            raise InfrastructureError(
-                rollouts[0].score.mask, action="start the server, then run the same command again to continue"
-            )
-
+        sampler, timings = TrainerSampler(trainer, self._episodes.system), list[Timing]()
         count = len(prompts) * distributed.process_count() // stage.group
+        play_batch = partial(self._play_unmasked, sampler, step, timings)
         all_rollouts, groups_played = play_groups(self.curriculum, play_batch, count, stage.group, stage.resample, step)
-        self.last_figures = compute_figures(
-            all_rollouts, Timing(*map(sum, zip(*map(_timing_seconds, timings), strict=True))), groups_played
-        )
+        self.last_figures = compute_figures(all_rollouts, add_timings(timings), groups_played)
         self._step_log.write_trajectories(step + 1, all_rollouts)
         rollouts = distributed.this_rank_share(all_rollouts)
         return {
@@ -96,19 +133,42 @@ class RolloutFunction:
             "earned": [self._reward_of(one, step) for one in rollouts],
         }
 
-    def _policy_at(self, progress: float) -> dict[str, Any]:
+    def _play_unmasked(
+        self, sampler: TrainerSampler, step: int, timings: list[Timing], samples: Sequence[tuple[Task, int]]
+    ) -> list[Rollout]:
+        """Play episodes, again after a while as long as an outage masks all of them, and append the timing of each
+        attempt to `timings`.
+        """
+        limits = limit_turns(self._episodes.limits_under_control, step, self.stage.horizon)
+        policy = self._policy_at(step / max(1, self.stage.steps - 1))
+        # All processes take the same branch, since the gathered rollouts are the same on all of them.
+        for delay in RETRY_DELAYS_SECONDS:
+            local_rollouts, timing = play(
+                self._loop_thread, sampler, distributed.this_rank_share(samples), limits, self.stage.context, policy
+            )
+            rollouts = distributed.gather_all(local_rollouts)
+            timings.append(timing)
+            if any(one.score.reward is not None for one in rollouts):
+                return rollouts
+            time.sleep(delay)
+        raise InfrastructureError(
+            rollouts[0].score.mask, action="start the server, then run the same command again to continue"
+        )
+
+    def _policy_at(self, progress: float) -> dict[str, object]:
         """Return the session policy with the weather rates of this point of the stage, from 0 to 1."""
         start, end = ({name: pair[index] for name, pair in self.stage.noise.items()} for index in (0, 1))
-        rates = interpolate_weather(start, end, min(1.0, progress))
-        return self._policy | ({"weather": self._policy.get("weather", {}) | rates} if rates else {})
+        policy, rates = dict(self._episodes.policy), interpolate_weather(start, end, min(1.0, progress))
+        weather = policy.get("weather", {})
+        return policy | ({"weather": {**weather, **rates}} if rates and isinstance(weather, Mapping) else {})
 
     def _reward_of(self, rollout: Rollout, step: int) -> float | None:
         """Return the reward of a rollout under the stage's control and length penalty; None if it is masked."""
         if rollout.score.reward is None:
             return None
-        if self._control == "random-reward":
+        if self._episodes.control == "random-reward":
             return Random(f"{step}:{rollout.task.id}:{rollout.seed}").random()
-        if self._control == "shuffled-gold" and not score_outcome(rollout.score):
+        if self._episodes.control == "shuffled-gold" and not score_outcome(rollout.score):
             return 0.0  # without this, a cited wrong answer would still earn `webemu.rl.rewards.WRONG_ANSWER_CAP`
         return rollout.score.reward * (1 - self.stage.length * min(1.0, sum(rollout.mask) / self.stage.context))
 
@@ -118,94 +178,61 @@ class GrpoCallback(TrainerCallback):
     entropy.
     """
 
-    def __init__(self, rollout_function: RolloutFunction, step_log: StepLog, folder: Path, show: Any) -> None:
-        self._rollout_function, self._step_log, self._folder, self._on_step = rollout_function, step_log, folder, show
+    def __init__(self, rollout_function: RolloutFunction, step_log: StepLog, job: TrainingJob) -> None:
+        self._rollout_function, self._step_log, self._job = rollout_function, step_log, job
         self._low_entropy_steps = 0
         """Consecutive steps whose entropy was below the stage's limit."""
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **_: object,
+    ) -> None:
         """Write the figures of a step, and stop the stage after too many consecutive steps of low entropy."""
         if logs and "loss" in logs:
-            metrics = {f"trl/{name}": value for name, value in logs.items()}
-            self._step_log.write_step(state.global_step, metrics | self._rollout_function.last_figures)
-            self._on_step(state.global_step, logs | self._rollout_function.last_figures)
-            entropy = logs.get("entropy")
-            self._low_entropy_steps = (
-                self._low_entropy_steps + 1
-                if entropy is not None and entropy < self._rollout_function.stage.entropy
-                else 0
+            figures = self._rollout_function.last_figures
+            self._step_log.write_step(
+                state.global_step, {f"trl/{name}": value for name, value in logs.items()} | figures
             )
-            control.should_training_stop = (
-                control.should_training_stop or self._low_entropy_steps >= MAX_LOW_ENTROPY_STEPS
-            )
+            self._job.on_step(state.global_step, logs | figures)
+            is_low = logs.get("entropy", math.inf) < self._job.stage.entropy
+            self._low_entropy_steps = self._low_entropy_steps + 1 if is_low else 0
+            if self._low_entropy_steps >= MAX_LOW_ENTROPY_STEPS:
+                control.should_training_stop = True
 
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         """Save the curriculum's state, on the first process only."""
         if distributed.is_first():
-            path = self._folder / CURRICULUM_FILE.format(state.global_step)
+            path = self._job.folder / CURRICULUM_FILE.format(state.global_step)
             path.write_text(self._rollout_function.curriculum.to_json(), encoding="utf-8")
 
 
-def earned(completions: Sequence[Any], earned: Sequence[float | None], **_: Any) -> list[float | None]:
+def earned(completions: Sequence[object], earned: Sequence[float | None], **_: object) -> list[float | None]:
     """Return the rewards of the rubric as TRL's reward function; None for masked episodes. TRL passes the field
     `earned` of the rollouts by its name.
     """
     return list(earned)
 
 
-def train_grpo(
-    stage: Stage,
-    model: Any,
-    tokenizer: Any,
-    loop_thread: EventLoopThread,
-    tasks: Sequence[Task],
-    limits: Limits,
-    folder: Path,
-    *,
-    seed: int,
-    policy: dict[str, Any],
-    system: str = "",
-    control: ControlName = "",
-    peft: Any = None,
-    resume: int = 0,
-    vllm: str = "",
-    show: Any = lambda step, figures: None,
-) -> Any:
-    """Train `model` for the stage's steps and return the trainer. A `resume` other than 0 is the step of the
-    checkpoint to continue from.
-    """
-    step_log = StepLog(folder, resume, distributed.is_first())
-    curriculum = _open_curriculum(stage, tasks, folder, seed, resume)
-    limits = replace(limits, calls=0) if control == "no-tools" else limits
-    rollout_function = RolloutFunction(loop_thread, stage, curriculum, limits, policy, system, control, step_log)
-    # Text prompts instead of messages: otherwise TRL parses each rollout as one turn, and fails on deeply nested JSON.
-    prompts = Dataset.from_list([{"prompt": str(n)} for n in range(stage.batch)])
-    trainer = GRPOTrainer(
-        model=model, reward_funcs=earned, args=grpo_config(stage, folder, seed, vllm), train_dataset=prompts,
-        processing_class=tokenizer, rollout_func=rollout_function, peft_config=peft,
-        callbacks=[GrpoCallback(rollout_function, step_log, folder, show)],
-    )  # fmt: skip
-    trainer.remove_callback(PrinterCallback)
-    train_to_end(trainer, folder, resume, stage.steps)
-    return trainer
-
-
 def grpo_config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOConfig:
     """Return the stage as TRL's configuration."""
-    engine: dict[str, Any] = {"generation_kwargs": {"max_new_tokens": stage.turn}}
+    engine: dict[str, object] = {"generation_kwargs": {"max_new_tokens": stage.turn}}
     if vllm:
         engine = {"generation_kwargs": {"max_tokens": stage.turn}, "use_vllm": True}
         engine |= {"vllm_mode": vllm} if vllm == "colocate" else {"vllm_mode": "server", "vllm_server_base_url": vllm}
-    micro_batch, accumulation_steps = split_batch(stage)
+    batch = split_batch(stage)
     return GRPOConfig(
         output_dir=str(folder),
         max_steps=stage.steps,
         learning_rate=stage.rate,
         adam_beta2=stage.beta2,
         lr_scheduler_type="constant",
-        per_device_train_batch_size=micro_batch,
-        gradient_accumulation_steps=accumulation_steps,
-        steps_per_generation=accumulation_steps,
+        per_device_train_batch_size=batch.micro_batch,
+        gradient_accumulation_steps=batch.accumulation_steps,
+        steps_per_generation=batch.accumulation_steps,
         num_generations=stage.group,
         loss_type=stage.loss,
         epsilon=stage.clip[0],
@@ -227,13 +254,9 @@ def grpo_config(stage: Stage, folder: Path, seed: int, vllm: str = "") -> GRPOCo
     )
 
 
-def _open_curriculum(stage: Stage, tasks: Sequence[Task], folder: Path, seed: int, resume: int) -> Curriculum:
+def _open_curriculum(job: TrainingJob, tasks: Sequence[Task]) -> Curriculum:
     """Return the curriculum of a stage, with the state of its checkpoint if the stage resumes."""
-    if resume:
-        saved = (folder / CURRICULUM_FILE.format(resume)).read_text(encoding="utf-8")
-        return Curriculum.from_json(saved, tasks, plan=stage.plan)
-    return Curriculum(tasks, seed=seed, plan=stage.plan)
-
-
-def _timing_seconds(timing: Timing) -> tuple[float, float, float]:
-    return timing.sampling_seconds, timing.tool_seconds, timing.scoring_seconds
+    if job.resume:
+        state_json = (job.folder / CURRICULUM_FILE.format(job.resume)).read_text(encoding="utf-8")
+        return Curriculum.from_json(state_json, tasks, plan=job.stage.plan)
+    return Curriculum(tasks, seed=job.seed, plan=job.stage.plan)

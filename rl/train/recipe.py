@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from webemu.rl.chat import answer_rules
 from webemu.rl.curriculum import Plan
 from webemu.rl.state import Limits
 
@@ -116,6 +117,23 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class EpisodeSettings:
+    """Settings of the episodes that a model plays: the same in GRPO and on held-out tasks."""
+
+    limits: Limits
+    policy: Mapping[str, object] = field(default_factory=dict)
+    """Session policy (docs/sessions.md)."""
+    system: str = ""
+    """System prompt before the question; empty for none."""
+    control: ControlName = ""
+
+    @property
+    def limits_under_control(self) -> Limits:
+        """Limits of an episode; the control `no-tools` allows no search and no page."""
+        return replace(self.limits, calls=0) if self.control == "no-tools" else self.limits
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """Recipe of a run."""
 
@@ -127,7 +145,7 @@ class Recipe:
     model: Model
     limits: Limits
     stages: tuple[Stage, ...]
-    policy: Mapping[str, Any]
+    policy: Mapping[str, object]
     """Session policy of the episodes (docs/sessions.md)."""
     questions: int = 200
     """Number of held-out tasks that are asked after each stage, at the temperature of the stage."""
@@ -143,6 +161,12 @@ class Recipe:
                 "a model from scratch learns its tokenizer from patterns:"
                 " its first stage must be SFT (kind sft) on patterns (rows patterns)"
             )
+
+    @property
+    def episodes(self) -> EpisodeSettings:
+        """Settings of the episodes that the model plays."""
+        system = answer_rules("") if self.model.system == "rules" else self.model.system
+        return EpisodeSettings(self.limits, self.policy, system, self.control)
 
 
 def read_recipe(name: str) -> tuple[str, Recipe]:

@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -22,10 +21,11 @@ from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.train import trajectories
 from webemu.rl.train.curves import Chart, Drawing, Step, draw_chart, format_short
+from webemu.rl.train.manifest import MANIFEST_FILE, is_figure
+from webemu.rl.train.run_folder import RECIPE_FILE
 from webemu.rl.train.step_log import STEPS_FILE, TRAJECTORIES_FOLDER, read_steps
 from webemu.rl.train.trajectories import EpisodeView, TaskGroups
 
-MANIFEST_FILE, RECIPE_FILE = "manifest.json", "recipe.toml"
 REST_SECONDS = "seconds/rest"
 """Figure for the seconds of TRL's step that are neither sampling nor tools nor scoring; above all the gradients."""
 CHARTS = (
@@ -70,7 +70,7 @@ class StageView:
     steps: int | None
     """Steps of the whole stage; None if the recipe is unknown."""
     gate: float | None
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, object]
     charts: tuple[Drawing, ...]
     terms: tuple[Drawing, ...]
     """Charts of the gates and factors that changed."""
@@ -132,7 +132,7 @@ def page_version(run: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _read_recipe(run: Path) -> tuple[str, dict[str, Any]]:
+def _read_recipe(run: Path) -> tuple[str, dict[str, object]]:
     """Return the recipe's text and its parsed content without checking it, so that old runs can be shown whose recipes
     `webemu train` would no longer accept. Both are empty if there is no readable recipe.
     """
@@ -143,17 +143,18 @@ def _read_recipe(run: Path) -> tuple[str, dict[str, Any]]:
         return "", {}
 
 
-def _read_overrides(text: str, recipe: Mapping[str, Any]) -> dict[str, str]:
+def _read_overrides(text: str, recipe: Mapping[str, object]) -> dict[str, str]:
     """Return the seed, and the model and control if they differ from the recipe's own."""
     from_recipe = {"control": str(recipe["control"])} if recipe.get("control") else {}
     return from_recipe | dict(reversed(OVERRIDE_COMMENT.findall(text)))
 
 
-def _list_stage_folders(run: Path, recipe: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:
+def _list_stage_folders(run: Path, recipe: Mapping[str, object]) -> list[tuple[Path, Mapping[str, object]]]:
     """Return the stage folders with what the recipe says of each, including stages that have not begun and folders
     that the recipe does not mention.
     """
-    stage_configs = {f"{n}-{stage.get('name', '')}": stage for n, stage in enumerate(recipe.get("stages", ()), 1)}
+    stages = _list_tables(recipe.get("stages"))
+    stage_configs = {f"{n}-{stage.get('name', '')}": stage for n, stage in enumerate(stages, 1)}
     existing_names = [path.parent.name for path in run.glob(f"*-*/{STEPS_FILE}")]
     names = sorted(
         {*stage_configs, *existing_names}, key=lambda name: (not name[0].isdigit(), len(name.partition("-")[0]), name)
@@ -161,7 +162,12 @@ def _list_stage_folders(run: Path, recipe: Mapping[str, Any]) -> list[tuple[Path
     return [(run / name, stage_configs.get(name, {})) for name in names]
 
 
-def _view_stage(folder: Path, stage_config: Mapping[str, Any], shown_steps: Sequence[int]) -> StageView:
+def _list_tables(value: object) -> list[Mapping[str, object]]:
+    """Return the tables of a TOML array; empty if the value is no array."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _view_stage(folder: Path, stage_config: Mapping[str, object], shown_steps: Sequence[int]) -> StageView:
     read_error, steps = "", list[Step]()
     try:
         steps = [_add_rest(row) for row in read_steps(folder)]
@@ -171,33 +177,48 @@ def _view_stage(folder: Path, stage_config: Mapping[str, Any], shown_steps: Sequ
     file_by_step = trajectories.list_files(folder, last)
     columns = trajectories.pick_milestones([*file_by_step], shown_steps)
     rows = trajectories.side_by_side([(step, file_by_step[step]) for step in columns])
-    terms = sorted({name for row in steps for name in row if name.startswith("terms/")})
-    changing_terms = [name for name in terms if len({row.get(name) for row in steps}) > 1]
-    constant_terms = tuple(
-        f"{name[6:]} {format_short(steps[-1].get(name))}" for name in terms if name not in changing_terms
-    )
+    terms = _view_terms(steps)
     number, _, name = folder.name.partition("-")
+    step_count, gate = stage_config.get("steps"), stage_config.get("gate")
     return StageView(
-        f"stage-{number}",
-        name,
-        stage_config.get("kind", ""),
-        "done" if manifest else "begun" if steps else "waiting",
-        last,
-        stage_config.get("steps"),
-        stage_config.get("gate"),
-        manifest,
-        _draw_charts(CHARTS, steps),
-        _draw_charts(
-            (Chart(one[6:], {one: "mean"}, 1) for one in changing_terms if TERM_KINDS.get(one[6:]) != "metric"), steps
-        ),
-        _draw_charts(
-            (Chart(one[6:], {one: "mean"}) for one in changing_terms if TERM_KINDS.get(one[6:]) == "metric"), steps
-        ),
-        constant_terms,
-        trajectories.compute_groups(file_by_step),
-        tuple(columns),
-        rows,
-        read_error,
+        id=f"stage-{number}",
+        name=name,
+        kind=str(stage_config.get("kind", "")),
+        state="done" if manifest else "begun" if steps else "waiting",
+        step=last,
+        steps=step_count if isinstance(step_count, int) else None,
+        gate=gate if isinstance(gate, int | float) else None,
+        manifest=manifest,
+        charts=_draw_charts(CHARTS, steps),
+        terms=_draw_charts((Chart(name, {f"terms/{name}": "mean"}, 1) for name in terms.rewarded), steps),
+        metrics=_draw_charts((Chart(name, {f"terms/{name}": "mean"}) for name in terms.metrics), steps),
+        constant_terms=terms.constant,
+        task_groups=trajectories.compute_groups(file_by_step),
+        columns=tuple(columns),
+        rows=rows,
+        read_error=read_error,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TermNames:
+    """Names of the reward terms of a stage by the way in which the page shows them."""
+
+    rewarded: tuple[str, ...]
+    """Gates and factors that changed."""
+    metrics: tuple[str, ...]
+    """Metrics that changed."""
+    constant: tuple[str, ...]
+    """Terms that never changed, with their value."""
+
+
+def _view_terms(steps: Sequence[Step]) -> _TermNames:
+    names = sorted({name[6:] for row in steps for name in row if name.startswith("terms/")})
+    changing = [name for name in names if len({row.get(f"terms/{name}") for row in steps}) > 1]
+    return _TermNames(
+        tuple(name for name in changing if TERM_KINDS.get(name) != "metric"),
+        tuple(name for name in changing if TERM_KINDS.get(name) == "metric"),
+        tuple(f"{name} {format_short(steps[-1].get(f'terms/{name}'))}" for name in names if name not in changing),
     )
 
 
@@ -205,7 +226,7 @@ def _draw_charts(charts: Iterable[Chart], steps: Sequence[Step]) -> tuple[Drawin
     return tuple(drawing for chart in charts if (drawing := draw_chart(chart, steps)))
 
 
-def _add_rest(row: Mapping[str, Any]) -> Step:
+def _add_rest(row: Mapping[str, object]) -> Step:
     """Return the numbers of a step, with the seconds that TRL spent on everything else."""
     numbers = {name: value for name, value in row.items() if isinstance(value, int | float)}
     parts = [value for name, value in numbers.items() if name.startswith("seconds/")]
@@ -215,7 +236,7 @@ def _add_rest(row: Mapping[str, Any]) -> Step:
     return numbers | rest_figure
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path) -> dict[str, object]:
     """Return the manifest of a stage; empty if it is missing or unreadable, which means that the stage is not done."""
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
@@ -226,12 +247,5 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 def _held_out_names(stages: Sequence[StageView]) -> list[str]:
     """Return the names of the figures that any stage has on held-out tasks."""
-    held_out_figures = [stage.manifest.get("held_out", {}) for stage in stages]
-    return list(
-        dict.fromkeys(
-            name
-            for one in held_out_figures
-            for name, value in one.items()
-            if isinstance(value, dict) and "mean" in value
-        )
-    )
+    held_out_figures = [figures for stage in stages if isinstance(figures := stage.manifest.get("held_out"), dict)]
+    return list(dict.fromkeys(name for one in held_out_figures for name, value in one.items() if is_figure(value)))

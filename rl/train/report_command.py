@@ -7,8 +7,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from webemu.rl.train.report import RECIPE_FILE, render_page
+from webemu.rl.train.report import render_page
 from webemu.rl.train.report_server import ReportServer
+from webemu.rl.train.run_folder import RECIPE_FILE
 from webemu.rl.train.step_log import STEPS_FILE
 
 

@@ -1,63 +1,95 @@
-"""SFT stage: TRL's trainer on chat messages, with loss on the assistant's tokens only."""
+"""SFT stage: rows of chat messages, and TRL's trainer on them, with loss on the assistant's tokens only.
+
+The rows are search patterns, or the best episodes of earlier GRPO stages mixed with patterns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import TYPE_CHECKING
 
-import torch
 from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
+from webemu.rl.arguments import list_tools
+from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
-from webemu.rl.train.recipe import RecipeError, Stage
+from webemu.rl.train.best import select_best_episodes
+from webemu.rl.train.chat_model import ChatModel, lora_config
+from webemu.rl.train.event_loop import EventLoopThread
+from webemu.rl.train.messages import Message, SftRow
+from webemu.rl.train.patterns import play_traces
+from webemu.rl.train.recipe import EpisodeSettings, Stage
 from webemu.rl.train.step_log import StepLog
+from webemu.rl.train.trainer import ReportStep, TrainingJob, device_options, split_batch, train_to_end
+
+if TYPE_CHECKING:
+    from transformers import TrainerControl, TrainerState, TrainingArguments
+
+
+def collect_rows(
+    job: TrainingJob,
+    tasks: Sequence[Task],
+    earlier_grpo_folders: Sequence[Path],
+    episodes: EpisodeSettings,
+    loop_thread: EventLoopThread,
+) -> list[SftRow]:
+    """Return the rows of a stage: patterns played on `tasks`, or the best episodes of the folders of earlier GRPO
+    stages with patterns added to them.
+
+    Raises: InfrastructureError if an outage masks a pattern.
+    """
+    stage, best = job.stage, list[list[Message]]()
+    if stage.rows == "best":
+        best = select_best_episodes(earlier_grpo_folders, episodes.system)
+        pattern_count = round(len(best) * sum(stage.mix.values()))
+        tasks = Random(f"{job.seed}:{stage.name}").sample(tasks, min(pattern_count, len(tasks)))
+    traces = play_traces(loop_thread, tasks, dict(stage.mix), episodes.limits, job.seed) if tasks else []
+    system: list[Message] = [{"role": "system", "content": episodes.system}] if episodes.system else []
+    conversations = best + [system + messages for messages in traces]
+    return [{"messages": messages, "tools": list(list_tools(False))} for messages in conversations]
+
+
+def train_sft(job: TrainingJob, chat_model: ChatModel, rows: Sequence[SftRow]) -> SFTTrainer:
+    """Train the model on the rows and return the trainer."""
+    step_log = StepLog(job.folder, job.resume, distributed.is_first())
+    trainer = SFTTrainer(
+        model=chat_model.model,
+        args=sft_config(job.stage, job.folder, job.seed),
+        train_dataset=to_dataset(rows),
+        processing_class=chat_model.tokenizer,
+        peft_config=lora_config(job.lora),
+        callbacks=[SftCallback(step_log, job.on_step)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    train_to_end(trainer, job)
+    return trainer
 
 
 class SftCallback(TrainerCallback):
     """Trainer callback that logs each step that TRL logs."""
 
-    def __init__(self, step_log: StepLog, show: Any) -> None:
-        self._step_log, self._on_step = step_log, show
+    def __init__(self, step_log: StepLog, on_step: ReportStep) -> None:
+        self._step_log, self._on_step = step_log, on_step
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **_: object,
+    ) -> None:
         """Write the figures of a step."""
         if logs and "loss" in logs:
             self._step_log.write_step(state.global_step, {f"trl/{name}": value for name, value in logs.items()})
             self._on_step(state.global_step, logs)
 
 
-def train_sft(
-    stage: Stage, model: Any, tokenizer: Any, rows: Sequence[dict[str, Any]], folder: Path, *, seed: int,
-    peft: Any = None, resume: int = 0, show: Any = lambda step, figures: None,
-) -> Any:  # fmt: skip
-    """Train `model` on rows of `messages` and `tools`, and return the trainer. A `resume` other than 0 is the step of
-    the checkpoint to continue from.
-    """
-    step_log = StepLog(folder, resume, distributed.is_first())
-    trainer = SFTTrainer(
-        model=model, args=sft_config(stage, folder, seed), train_dataset=to_dataset(rows), processing_class=tokenizer,
-        peft_config=peft, callbacks=[SftCallback(step_log, show)],
-    )  # fmt: skip
-    trainer.remove_callback(PrinterCallback)
-    train_to_end(trainer, folder, resume, stage.steps)
-    return trainer
-
-
-def train_to_end(trainer: Any, folder: Path, resume: int, steps: int) -> None:
-    """Train to the last step. A checkpoint of the last step is only loaded, since the trainer would make one more
-    step.
-    """
-    checkpoint = str(folder / f"checkpoint-{resume}") if resume else None
-    if resume < steps:
-        trainer.train(resume_from_checkpoint=checkpoint)
-    else:
-        trainer._load_from_checkpoint(checkpoint)
-
-
-def to_dataset(rows: Sequence[dict[str, Any]]) -> Dataset:
+def to_dataset(rows: Sequence[SftRow]) -> Dataset:
     """Return rows as a dataset whose tool calls keep their own arguments. As Arrow structs, each would get those of
     all others as nulls.
     """
@@ -66,7 +98,7 @@ def to_dataset(rows: Sequence[dict[str, Any]]) -> Dataset:
 
 def sft_config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
     """Return the stage as TRL's configuration."""
-    micro_batch, accumulation_steps = split_batch(stage)
+    batch = split_batch(stage)
     return SFTConfig(
         output_dir=str(folder),
         max_steps=stage.steps,
@@ -75,8 +107,8 @@ def sft_config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
         lr_scheduler_type="warmup_stable_decay",
         lr_scheduler_kwargs={"num_decay_steps": stage.steps // 5},
         warmup_steps=max(1, stage.steps // 50),
-        per_device_train_batch_size=micro_batch,
-        gradient_accumulation_steps=accumulation_steps,
+        per_device_train_batch_size=batch.micro_batch,
+        gradient_accumulation_steps=batch.accumulation_steps,
         max_length=None,
         assistant_only_loss=True,
         seed=seed,
@@ -88,25 +120,3 @@ def sft_config(stage: Stage, folder: Path, seed: int) -> SFTConfig:
         dataloader_num_workers=0,
         **device_options(),
     )
-
-
-def split_batch(stage: Stage) -> tuple[int, int]:
-    """Return the micro-batch size per process, and the number of micro-batches in a step.
-
-    Raises: RecipeError if the batch is not a multiple of processes times micro-batch size.
-    """
-    local_batch = stage.batch // distributed.process_count()
-    micro_batch = stage.micro or local_batch
-    if stage.batch % (distributed.process_count() * micro_batch):
-        raise RecipeError(
-            f"stage {stage.name}: batch ({stage.batch}) must be a multiple of processes "
-            f"({distributed.process_count()}) times micro"
-            f" ({micro_batch})"
-        )
-    return micro_batch, local_batch // micro_batch
-
-
-def device_options() -> dict[str, Any]:
-    """Return the trainer options for this machine: bf16 and gradient checkpointing with CUDA, else the CPU."""
-    cuda = torch.cuda.is_available()
-    return {"use_cpu": not cuda, "bf16": cuda, "gradient_checkpointing": cuda}

@@ -236,10 +236,10 @@ def test_the_best_episodes_are_right_different_and_end_with_the_models_turn(tmp_
         ended("a", 0, 1.0, "one"), ended("a", 1, 1.0, "one"), ended("a", 2, 0.92, "two"), ended("a", 3, 0.95, "three"),
         ended("b", 0, 0.5, "one"), ended("b", 1, None, "one"), ended("c<|im_end|>", 0, 1.0, "one"),
     ])  # fmt: skip
-    rows = select_best_episodes([tmp_path], "Be brief.")
-    assert [row["messages"][0] for row in rows] == [{"role": "system", "content": "Be brief."}] * 3
-    assert [row["messages"][1]["content"] for row in rows] == ["Key of a", "Key of a", "Key of c‹|im_end|>"]
-    said = [row["messages"][2]["tool_calls"][0]["function"]["arguments"]["query"] for row in rows]
+    conversations = select_best_episodes([tmp_path], "Be brief.")
+    assert [messages[0] for messages in conversations] == [{"role": "system", "content": "Be brief."}] * 3
+    assert [messages[1]["content"] for messages in conversations] == ["Key of a", "Key of a", "Key of c‹|im_end|>"]
+    said = [messages[2]["tool_calls"][0]["function"]["arguments"]["query"] for messages in conversations]
     assert said == ["one", "three", "one"]
-    assert all(row["messages"][-1]["role"] == "assistant" for row in rows)
-    assert json.dumps(rows) == json.dumps(select_best_episodes([tmp_path], "Be brief."))
+    assert all(messages[-1]["role"] == "assistant" for messages in conversations)
+    assert json.dumps(conversations) == json.dumps(select_best_episodes([tmp_path], "Be brief."))

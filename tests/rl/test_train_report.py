@@ -29,9 +29,11 @@ from webemu.emulator.cli import app
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
 from webemu.rl.train import curves, trajectories
-from webemu.rl.train.report import MANIFEST_FILE, RECIPE_FILE, page_version, render_page
+from webemu.rl.train.manifest import MANIFEST_FILE
+from webemu.rl.train.report import page_version, render_page
 from webemu.rl.train.report_server import ReportServer
 from webemu.rl.train.rollout import Rollout, Timing
+from webemu.rl.train.run_folder import RECIPE_FILE
 from webemu.rl.train.step_log import STEPS_FILE, TRAJECTORIES_FOLDER, StepLog, compute_figures
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -217,9 +217,11 @@ def test_a_server_killed_in_the_middle_masks_what_it_struck(toy: ServedWeb, word
 
 def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> None:
     from webemu.rl.train import tiny_models
+    from webemu.rl.train.chat_model import ChatModel
     from webemu.rl.train.grpo import train_grpo
-    from webemu.rl.train.recipe import Stage
+    from webemu.rl.train.recipe import EpisodeSettings, Stage
     from webemu.rl.train.step_log import read_steps
+    from webemu.rl.train.trainer import TrainingJob
 
     words, port = WORDS["scratch"](), free_port()
     model = tiny_models.create_model(tiny_models.SIZES["tiny"], 0, len(words), words.pad_token_id, words.eos_token_id)
@@ -237,10 +239,10 @@ def test_a_step_of_grpo_waits_for_its_web(toy: ServedWeb, tmp_path: Path) -> Non
     thread = threading.Thread(target=serve)
     thread.start()
     try:
+        job = TrainingJob(stage, tmp_path, 0, on_step=lambda step, figures: shown.append(step))
         train_grpo(
-            stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={}, control="random-reward",
-            show=lambda step, told: shown.append(step),
-        )  # fmt: skip
+            job, ChatModel(model, words), of(toy, "fact", 8), EpisodeSettings(BRIEF, control="random-reward"), room
+        )
     finally:
         shown.extend([0, 0])
         thread.join()
@@ -255,7 +257,9 @@ def test_a_web_that_never_comes_back_ends_the_stage(
 ) -> None:
     from webemu.rl.train import grpo as module
     from webemu.rl.train import tiny_models
-    from webemu.rl.train.recipe import Stage
+    from webemu.rl.train.chat_model import ChatModel
+    from webemu.rl.train.recipe import EpisodeSettings, Stage
+    from webemu.rl.train.trainer import TrainingJob
 
     monkeypatch.setattr(module, "RETRY_DELAYS_SECONDS", (0, 0))
     words, port = WORDS["scratch"](), free_port()
@@ -263,6 +267,7 @@ def test_a_web_that_never_comes_back_ends_the_stage(
     stage = Stage("never", "grpo", 2, 1e-3, batch=4, group=2, turn=8, context=64)
     with served(toy, port):
         room = EventLoopThread(f"http://127.0.0.1:{port}")
+    job = TrainingJob(stage, tmp_path, 0)
     with pytest.raises(ClientError, match="to continue"):
-        module.train_grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, seed=0, policy={})
+        module.train_grpo(job, ChatModel(model, words), of(toy, "fact", 8), EpisodeSettings(BRIEF), room)
     room.close()

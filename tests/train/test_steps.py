@@ -30,20 +30,21 @@ from webemu.rl.rubric import Score
 from webemu.rl.tasks import Task
 from webemu.rl.train import grpo as module
 from webemu.rl.train import tiny_models
+from webemu.rl.train.chat_model import ChatModel, load_model, save_model, unwrap_model
 from webemu.rl.train.event_loop import EventLoopThread
 from webemu.rl.train.grpo import MAX_LOW_ENTROPY_STEPS, RolloutFunction, grpo_config, train_grpo
 from webemu.rl.train.patterns import PATTERNS, play_traces
-from webemu.rl.train.recipe import RecipeError, Stage
+from webemu.rl.train.recipe import EpisodeSettings, RecipeError, Stage
 from webemu.rl.train.rollout import Rollout, play
-from webemu.rl.train.run import _lora_config, _save_model, load_model
 from webemu.rl.train.sampling import ChatCodec, LocalSampler, prepare_tokenizer
 from webemu.rl.train.served_web import ServedWeb
 from webemu.rl.train.sft import to_dataset, train_sft
 from webemu.rl.train.step_log import read_steps
+from webemu.rl.train.trainer import TrainingJob
 
 SFT = Stage("skills", "sft", 2, 1e-3, batch=4)
 GRPO = Stage("grpo", "grpo", 2, 1e-3, batch=8, group=4, resample=0, turn=8, context=64)
-PLAIN: dict[str, Any] = {"seed": 0, "policy": {}}
+RANDOM = EpisodeSettings(BRIEF, control="random-reward")
 
 
 def small(words: Any) -> Any:
@@ -103,7 +104,7 @@ def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
     words = WORDS[name]()
     model = (qwen if name == "qwen3" else small)(words)
     before, given = weights(model), rows(toy, FULL if name == "qwen3" else BRIEF)
-    trainer = train_sft(SFT, model, words, given, tmp_path, seed=0)
+    trainer = train_sft(TrainingJob(SFT, tmp_path, 0), ChatModel(model, words), given)
     assert changed(before, trainer.model)
     assert [row["step"] for row in read_steps(tmp_path)] == []  # a line for each ten steps
     for row, made in zip(given, trainer.train_dataset, strict=True):
@@ -126,7 +127,8 @@ def test_two_steps_of_grpo(toy: ServedWeb, tmp_path: Path, control: Any) -> None
     model = small(words)
     before = weights(model)
     with EventLoopThread(toy.server) as room:
-        train_grpo(GRPO, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control=control, **PLAIN)
+        episodes = EpisodeSettings(BRIEF, control=control)
+        train_grpo(TrainingJob(GRPO, tmp_path, 0), ChatModel(model, words), of(toy, "fact", 8), episodes, room)
     steps = read_steps(tmp_path)
     assert [row["step"] for row in steps] == [1, 2]
     assert all({"reward", "masked", "over/silent", "seconds/speaking", "trl/loss"} <= row.keys() for row in steps)
@@ -155,7 +157,7 @@ def test_a_step_pays_what_the_episodes_earned(toy: ServedWeb, tmp_path: Path) ->
     before = weights(model)
     stage = replace(GRPO, steps=1, batch=4, context=8000)
     with EventLoopThread(toy.server) as room:
-        train_grpo(stage, model, words, room, [task], FULL, tmp_path, **PLAIN)
+        train_grpo(TrainingJob(stage, tmp_path, 0), ChatModel(model, words), [task], EpisodeSettings(FULL), room)
     told = pq.read_table(tmp_path / "trajectories" / "000001.parquet").to_pylist()
     assert [row["reward"] for row in told] == [1.0, 0.0, 0.0, 0.0]
     assert [row["over"] for row in told] == ["done", "done", "silent", "silent"]
@@ -176,9 +178,8 @@ def test_a_masked_rollout_without_a_token_is_no_lesson(
     monkeypatch.setattr(module, "play", struck)
     words = WORDS["scratch"]()
     with EventLoopThread(toy.server) as room:
-        trainer = train_grpo(
-            GRPO, small(words), words, room, of(toy, "fact", 8), BRIEF, tmp_path, control="random-reward", **PLAIN
-        )
+        job, chat_model = TrainingJob(GRPO, tmp_path, 0), ChatModel(small(words), words)
+        trainer = train_grpo(job, chat_model, of(toy, "fact", 8), RANDOM, room)
     assert [row["masked"] for row in read_steps(tmp_path)] == [0.5, 0.5]
     assert all(0 < row["trl/grad_norm"] < 100 for row in read_steps(tmp_path))
     assert all(torch.isfinite(one).all() for one in trainer.model.parameters())
@@ -206,30 +207,26 @@ def test_a_step_by_each_loss(toy: ServedWeb, tmp_path: Path, loss: str) -> None:
     model = small(words)
     before, stage = weights(model), replace(GRPO, loss=loss, steps=1)
     with EventLoopThread(toy.server) as room:
-        train_grpo(stage, model, words, room, of(toy, "fact", 8), BRIEF, tmp_path, control="random-reward", **PLAIN)
+        train_grpo(TrainingJob(stage, tmp_path, 0), ChatModel(model, words), of(toy, "fact", 8), RANDOM, room)
     assert changed(before, model)
 
 
 @pytest.mark.parametrize("rank", [0, 4], ids=["whole", "lora"])
 def test_a_qwen3_goes_through_both_stages_and_speaks_again(toy: ServedWeb, tmp_path: Path, rank: int) -> None:
     words, folder = WORDS["qwen3"](), tmp_path / "model"
-    trained = train_sft(
-        replace(SFT, steps=1), qwen(words), words, rows(toy, FULL, 4), tmp_path / "1", seed=0, peft=_lora_config(rank)
-    )
-    _save_model(trained.model, words, folder)
-    model, again = load_model(str(folder))
-    stage = replace(GRPO, steps=1, turn=16, context=1024)
+    job = TrainingJob(replace(SFT, steps=1), tmp_path / "1", 0, lora=rank)
+    save_model(unwrap_model(train_sft(job, ChatModel(qwen(words), words), rows(toy, FULL, 4))), folder)
+    tasks = of(toy, "fact", 4)
+    job = TrainingJob(replace(GRPO, steps=1, turn=16, context=1024), tmp_path / "2", 0, lora=rank)
     with EventLoopThread(toy.server) as room:
-        made = train_grpo(
-            stage, model, again, room, of(toy, "fact", 4), FULL, tmp_path / "2", control="random-reward",
-            peft=_lora_config(rank), **PLAIN,
-        )  # fmt: skip
-        _save_model(made.model, again, folder)
-        model, again = load_model(str(folder))
-        rollouts, _ = play(room, LocalSampler(model, again, 16), [(task, 0) for task in of(toy, "fact", 4)], FULL, 1024)
+        episodes = EpisodeSettings(FULL, control="random-reward")
+        save_model(unwrap_model(train_grpo(job, load_model(str(folder)), tasks, episodes, room)), folder)
+        again = load_model(str(folder))
+        sampler = LocalSampler(again.model, again.tokenizer, 16)
+        rollouts, _ = play(room, sampler, [(task, 0) for task in tasks], FULL, 1024)
     assert [row["step"] for row in read_steps(tmp_path / "2")] == [1]
     assert all(one.score.reward == 0.0 and 0 < len(one.ids) <= 16 for one in rollouts)
-    assert changed(weights(qwen(words)), model)
+    assert changed(weights(qwen(words)), again.model)
 
 
 def test_a_model_of_16_bits_is_trained_in_32(tmp_path: Path) -> None:
@@ -237,14 +234,15 @@ def test_a_model_of_16_bits_is_trained_in_32(tmp_path: Path) -> None:
     qwen(words).to(torch.bfloat16).save_pretrained(tmp_path)
     words.save_pretrained(tmp_path)
     assert AutoModelForCausalLM.from_pretrained(tmp_path).dtype == torch.bfloat16
-    assert load_model(str(tmp_path))[0].dtype == torch.float32
+    assert load_model(str(tmp_path)).model.dtype == torch.float32
 
 
 def test_a_stage_that_tries_nothing_any_more_ends(toy: ServedWeb, tmp_path: Path) -> None:
     words = WORDS["scratch"]()
     stage = replace(GRPO, steps=MAX_LOW_ENTROPY_STEPS + 3, entropy=100.0)
     with EventLoopThread(toy.server) as room:
-        made = train_grpo(stage, small(words), words, room, of(toy, "fact", 8), BRIEF, tmp_path, **PLAIN)
+        job, chat_model = TrainingJob(stage, tmp_path, 0), ChatModel(small(words), words)
+        made = train_grpo(job, chat_model, of(toy, "fact", 8), EpisodeSettings(BRIEF), room)
     assert made.state.global_step == len(read_steps(tmp_path)) == MAX_LOW_ENTROPY_STEPS
 
 
@@ -264,7 +262,8 @@ def test_what_a_rollout_is_worth(
     control: Any, reward: float | None, correct: float | None, length: float, earned: float | None
 ) -> None:
     stage = replace(GRPO, length=length, context=20)
-    rounds = RolloutFunction(None, stage, Curriculum([Task("1", "Q", ("x",))]), BRIEF, {}, "", control, None)  # type: ignore[arg-type]
+    episodes = EpisodeSettings(BRIEF, control=control)
+    rounds = RolloutFunction(stage, Curriculum([Task("1", "Q", ("x",))]), episodes, None, None)  # type: ignore[arg-type]
     one = Rollout(Task("1", "Q", ("x",)), 0, [1], [2] * 15, [1] * 10 + [0] * 5)
     one.score = Score(reward, {"correct": correct})
     assert rounds._reward_of(one, 0) == earned
@@ -287,10 +286,8 @@ def test_a_batch_goes_through_the_model_in_parts(toy: ServedWeb, tmp_path: Path)
     model = small(words)
     before = weights(model)
     with EventLoopThread(toy.server) as room:
-        made = train_grpo(
-            replace(GRPO, batch=8, micro=2, steps=2), model, words, room, of(toy, "fact", 8), BRIEF, tmp_path,
-            control="random-reward", **PLAIN,
-        )  # fmt: skip
+        job = TrainingJob(replace(GRPO, batch=8, micro=2, steps=2), tmp_path, 0)
+        train_grpo(job, ChatModel(model, words), of(toy, "fact", 8), RANDOM, room)
     assert [len(pq.read_table(path)) for path in sorted((tmp_path / "trajectories").glob("*.parquet"))] == [8, 8]
     assert changed(before, model)
 

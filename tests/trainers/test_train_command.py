@@ -20,8 +20,9 @@ pytest.importorskip("tensorboard")
 
 from webemu.rl.tasks import Task
 from webemu.rl.train.recipe import parse_recipe
-from webemu.rl.train.run import RunError, RunInputs, _copy_earlier_run, _last_checkpoint, _split_web, train
-from webemu.rl.train.served_web import ServedWeb
+from webemu.rl.train.run import train
+from webemu.rl.train.run_folder import RunError, copy_earlier_run, last_checkpoint
+from webemu.rl.train.served_web import RunInputs, ServedWeb, split_web
 from webemu.rl.train.step_log import read_steps
 
 RECIPE = """\
@@ -223,26 +224,26 @@ def test_a_run_killed_between_training_and_manifest_trains_no_further(whole: Pat
 def test_only_a_whole_checkpoint_is_gone_on_from(tmp_path: Path) -> None:
     """The trainer's state is the last of its files, and the curriculum is written after it."""
     sft, grpo = parse_recipe(NOISY).stages
-    assert (_last_checkpoint(tmp_path, sft), _last_checkpoint(tmp_path, grpo)) == (0, 0)
+    assert (last_checkpoint(tmp_path, sft), last_checkpoint(tmp_path, grpo)) == (0, 0)
     for step in (2, 4, 6):
         (tmp_path / f"checkpoint-{step}").mkdir()
     for step in (2, 4):
         (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
     (tmp_path / "curriculum-2.json").touch()
-    assert (_last_checkpoint(tmp_path, sft), _last_checkpoint(tmp_path, grpo)) == (4, 2)
+    assert (last_checkpoint(tmp_path, sft), last_checkpoint(tmp_path, grpo)) == (4, 2)
 
 
 def test_what_is_held_out_of_one_file_is_not_learned() -> None:
     tasks = [
         Task(str(n), f"q{n}", ("a",), split=split) for n, split in enumerate(("train", "dev", "test", "", "train"))
     ]
-    web, away = _split_web(ServedWeb("http://x.example", "s", tuple(tasks), Path("tasks.jsonl")))
-    assert [task.id for task in web.tasks] == ["0", "4"]
-    assert [task.id for task in away.tasks] == ["1", "2"]
+    webs = split_web(ServedWeb("http://x.example", "s", tuple(tasks), Path("tasks.jsonl")))
+    assert [task.id for task in webs.training.tasks] == ["0", "4"]
+    assert [task.id for task in webs.held_out.tasks] == ["1", "2"]
     for splits in ((), ("train",), ("test",), ("", "test")):
         some = tuple(Task("t", "q", ("a",), split=split) for split in splits)
         with pytest.raises(RunError, match="held-out tasks"):
-            _split_web(ServedWeb("http://x.example", "s", some, Path("tasks.jsonl")))
+            split_web(ServedWeb("http://x.example", "s", some, Path("tasks.jsonl")))
 
 
 def test_a_control_takes_over_what_came_before(tmp_path: Path) -> None:
@@ -254,8 +255,8 @@ def test_a_control_takes_over_what_came_before(tmp_path: Path) -> None:
         (before / name).mkdir()
         (before / name / "manifest.json").write_text(name)
     (out / "1-skills.unfinished").mkdir()
-    _copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))
+    copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))
     assert sorted(path.name for path in out.iterdir()) == ["1-skills", "recipe.toml", "webs"]
     (out / "recipe.toml").write_text("# seed 1\nx")
     with pytest.raises(RunError, match="another recipe or seed"):
-        _copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))
+        copy_earlier_run(before, out, parse_recipe(RECIPE.format(control="")))

@@ -21,7 +21,7 @@ import openai
 from tests.train.test_steps import qwen, small
 from tests.train.toy import WORDS
 from webemu.rl.arguments import list_tools
-from webemu.rl.train.run import _save_model
+from webemu.rl.train.chat_model import ChatModel, save_model
 from webemu.rl.train.served_web import ServedWeb
 
 COMMAND = [sys.executable, "-P", "-m", "webemu.emulator.cli"]
@@ -32,7 +32,7 @@ ASKED = [{"role": "user", "content": "Key of Nem Sal"}]
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of an endpoint with random weights, saved and loaded again."""
     words, folder = WORDS[request.param](), tmp_path_factory.mktemp("model")
-    _save_model({"scratch": small, "qwen3": qwen}[request.param](words), words, folder)
+    save_model(ChatModel({"scratch": small, "qwen3": qwen}[request.param](words), words), folder)
     command = [*COMMAND, "serve-model", str(folder), "--port", "0", "--name", "toy"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

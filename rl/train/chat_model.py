@@ -1,0 +1,66 @@
+"""Chat model to train: created with random weights, loaded from a folder or hub id, and saved after a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from webemu.rl.train import sampling, tiny_models
+from webemu.rl.train.messages import SftRow
+from webemu.rl.train.recipe import Model
+
+if TYPE_CHECKING:  # slow imports, and peft is only needed for adapters
+    from peft import LoraConfig, PeftModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
+
+
+@dataclass(frozen=True, slots=True)
+class ChatModel:
+    """Language model with the tokenizer that holds its chat template."""
+
+    model: PreTrainedModel | PeftModel
+    tokenizer: PreTrainedTokenizerBase
+
+
+def create_model(spec: Model, seed: int, rows: Sequence[SftRow]) -> ChatModel:
+    """Return a model of random weights, whose tokenizer is trained on the rows of its first stage."""
+    size = tiny_models.SIZES[spec.size]
+    texts = [text for row in rows for text in tiny_models.list_texts(row["messages"])]
+    tokenizer = tiny_models.train_tokenizer(texts, size.vocabulary)
+    model = tiny_models.create_model(
+        size, spec.seed + seed, len(tokenizer), tokenizer.pad_token_id, tokenizer.eos_token_id
+    )
+    return ChatModel(model, tokenizer)
+
+
+def load_model(source: str) -> ChatModel:
+    """Return the model of a folder or hub id. Raises: ValueError if its chat template cannot be trained on."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # slow imports
+
+    tokenizer = sampling.prepare_tokenizer(AutoTokenizer.from_pretrained(source))
+    # Weights of 16 bits would lose small optimizer steps; the passes still use bf16, set by the trainers.
+    return ChatModel(AutoModelForCausalLM.from_pretrained(source, dtype="float32"), tokenizer)
+
+
+def unwrap_model(trainer: Trainer) -> ChatModel:
+    """Return the model of a trainer without the wrappers of distributed training; adapters stay on it."""
+    return ChatModel(trainer.accelerator.unwrap_model(trainer.model), trainer.processing_class)
+
+
+def save_model(chat_model: ChatModel, folder: Path) -> None:
+    """Save the model, with LoRA adapters merged into it, and the tokenizer."""
+    model = chat_model.model
+    merged_model = model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
+    merged_model.save_pretrained(folder)
+    chat_model.tokenizer.save_pretrained(folder)
+
+
+def lora_config(rank: int) -> LoraConfig | None:
+    """Return the configuration of LoRA adapters on all linear layers; None for rank 0, which trains all weights."""
+    if not rank:
+        return None
+    from peft import LoraConfig  # needed for adapters only
+
+    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
