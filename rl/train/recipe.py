@@ -85,7 +85,9 @@ class Stage:
     loss: str = "dapo"
     """GRPO loss, by the name that TRL gives it."""
     clip: tuple[float, float] = (0.2, 0.28)
-    """Lower and upper clipping range of the GRPO ratio."""
+    """Lower and upper clipping range of the GRPO ratio. With one update for each batch it only acts in `cispo`, where
+    the upper value is the largest ratio itself (`webemu.rl.train.grpo`).
+    """
     beta: float = 0.0
     """Coefficient of the KL divergence from the model at the start of the stage."""
     temperature: float = 1.0

@@ -28,7 +28,7 @@ from webemu.rl.train.manifest import (
     package_versions,
     read_manifest,
     write_manifest,
-)  # fmt: skip
+)
 from webemu.rl.train.messages import SftRow
 from webemu.rl.train.recipe import Recipe, Stage
 from webemu.rl.train.run_folder import (
@@ -40,7 +40,7 @@ from webemu.rl.train.run_folder import (
     copy_earlier_run,
     last_checkpoint,
     stage_folder,
-)  # fmt: skip
+)
 from webemu.rl.train.served_web import RunInputs, Webs, serve_webs, tasks_of_stage
 from webemu.rl.train.sft import collect_rows, train_sft
 from webemu.rl.train.trainer import TrainingJob

@@ -7,17 +7,20 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from webemu.rl.chat import answer_rules
 from webemu.rl.curriculum import Curriculum, Plan
 from webemu.rl.rubric import Score
 from webemu.rl.tasks import Evidence, Task
 from webemu.rl.train.best import select_best_episodes
 from webemu.rl.train.choose import has_reward_spread, play_groups, score_outcome, shuffle_answers
-from webemu.rl.train.recipe import RecipeError, list_shipped, parse_recipe, read_recipe
+from webemu.rl.train.manifest import is_figure, read_manifest, write_manifest
+from webemu.rl.train.recipe import EpisodeSettings, RecipeError, list_shipped, parse_recipe, read_recipe
 from webemu.rl.train.rollout import Rollout, Timing
 from webemu.rl.train.step_log import StepLog, compute_figures, is_grounded, read_steps
 
@@ -40,7 +43,18 @@ def scored(one: Task, seed: int, reward: float | None) -> Rollout:
 
 
 def test_the_torch_free_part_is_free_of_torch() -> None:
-    modules = ("recipe", "choose", "step_log", "best", "patterns", "command")
+    modules = (
+        "recipe",
+        "choose",
+        "step_log",
+        "best",
+        "patterns",
+        "command",
+        "messages",
+        "manifest",
+        "run_folder",
+        "report",
+    )
     rooms = ", ".join(f"webemu.rl.train.{module}" for module in modules)
     code = f"import sys, {rooms}; print({{'torch', 'trl', 'transformers', 'datasets'}} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
@@ -54,6 +68,30 @@ def test_shipped_recipes_can_be_read() -> None:
         assert recipe.summary
         assert parse_recipe(text) == recipe
         assert len({stage.name for stage in recipe.stages}) == len(recipe.stages)
+
+
+def test_episodes_are_played_as_the_recipe_says() -> None:
+    recipe = parse_recipe(f'policy = {{ day = "2024-05-01" }}\n{WHOLE}[limits]\ncalls = 5\n[model]\nsystem = "rules"\n')
+    assert recipe.episodes == EpisodeSettings(recipe.limits, {"day": "2024-05-01"}, answer_rules(""), "")
+    assert recipe.episodes.limits_under_control.calls == 5
+    without_tools = replace(recipe, control="no-tools", model=replace(recipe.model, system="Be brief.")).episodes
+    assert (without_tools.system, without_tools.limits.calls) == ("Be brief.", 5)
+    assert without_tools.limits_under_control.calls == 0
+
+
+def test_a_stage_is_complete_once_its_manifest_is_written(tmp_path: Path) -> None:
+    held_out: dict[str, Any] = {
+        "grounded": {"mean": 0.5, "low": 0.4, "high": 0.6, "tasks": 8},
+        "masked": 0,
+        "recipes": {},
+    }
+    assert read_manifest(tmp_path) is None
+    (tmp_path / "manifest.unfinished").write_text('{"stage":')
+    assert read_manifest(tmp_path) is None
+    manifest = write_manifest(tmp_path, {"stage": "grpo", "held_out": held_out})  # type: ignore[typeddict-item]
+    assert read_manifest(tmp_path) == manifest
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+    assert [name for name, value in manifest["held_out"].items() if is_figure(value)] == ["grounded"]
 
 
 @pytest.mark.parametrize(

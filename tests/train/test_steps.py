@@ -36,6 +36,8 @@ from webemu.rl.train.grpo import MAX_LOW_ENTROPY_STEPS, RolloutFunction, grpo_co
 from webemu.rl.train.patterns import PATTERNS, play_traces
 from webemu.rl.train.recipe import EpisodeSettings, RecipeError, Stage
 from webemu.rl.train.rollout import Rollout, play
+from webemu.rl.train.run import _check_gate
+from webemu.rl.train.run_folder import RunError
 from webemu.rl.train.sampling import ChatCodec, LocalSampler, prepare_tokenizer
 from webemu.rl.train.served_web import ServedWeb
 from webemu.rl.train.sft import to_dataset, train_sft
@@ -267,6 +269,14 @@ def test_what_a_rollout_is_worth(
     one = Rollout(Task("1", "Q", ("x",)), 0, [1], [2] * 15, [1] * 10 + [0] * 5)
     one.score = Score(reward, {"correct": correct})
     assert rounds._reward_of(one, 0) == earned
+
+
+def test_a_gate_holds_up_what_misses_it() -> None:
+    figure = {"mean": 0.25, "low": 0.2, "high": 0.3, "tasks": 8}
+    manifest: Any = {"held_out": {"grounded": figure, "masked": 0}}
+    _check_gate(replace(GRPO, gate=0.25), manifest)
+    with pytest.raises(RunError, match=r"reached 0\.250 grounded answers, but its gate is 0\.3"):
+        _check_gate(replace(GRPO, gate=0.3), manifest)
 
 
 def test_vllm_is_told_what_transformers_is(tmp_path: Path) -> None:
