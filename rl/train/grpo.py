@@ -16,7 +16,8 @@ are settings of a recipe's stage (`webemu.rl.train.recipe.Stage`), with their de
 - KL penalty: left out. `beta` is 0, and no reference model is loaded. With another value, the reference is the model at
   the start of the stage.
 - Dynamic sampling: added, in part (DAPO, Yu et al. 2025). Groups with equal rewards are replaced, at most `resample`
-  (2) times. If too few differ even then, groups with equal rewards fill the batch; their advantage is 0.
+  (2) times. If too few differ even then, groups with equal rewards fill the batch; their advantage is 0, unless
+  `length` makes their rewards differ.
 - Overlong episodes: not filtered. An episode that is cut off has not answered, and its reward is 0. `length` (0) lowers
   rewards by the share of `context` that the model's tokens fill; that is ours.
 - Masked episodes: added. An episode that an outage ended has no reward: it does not count in the mean of its group, and
