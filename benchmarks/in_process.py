@@ -14,6 +14,7 @@ from pathlib import Path
 
 from webemu.emulator.query import parse_query
 from webemu.emulator.types import PageRequest, Query
+from webemu.index.engine import RankEngine
 from webemu.index.load_samples import sample_queries
 from webemu.index.open import open_world
 
@@ -39,9 +40,10 @@ def main(folder: Path) -> None:
     queries, pages = sample_queries(folder, QUERIES, PAGES, "inside")
     world = open_world(folder)
     flat_world = world.with_engine("plain")
-    engine = world._ranker
+    engine = world.ranker
+    assert isinstance(engine, RankEngine)
     plans = [engine.plan(parse_query(query)) for query in queries]
-    searcher = engine._searcher  # type: ignore[attr-defined]
+    searcher = engine.reader.searcher
 
     def search_engine_alone() -> Iterator[object]:
         for plan in plans:

@@ -14,9 +14,9 @@ from webemu.emulator import urls
 from webemu.emulator.blocklist import Blocklist
 from webemu.emulator.errors import NotCaptured, PayloadError
 from webemu.emulator.policy import Policy
-from webemu.emulator.ports import DocValues, PageStore, Ranker, ScoredDoc
+from webemu.emulator.ports import DocValues, PageStore, Ranker, ScoredDoc, SearchPlan
 from webemu.emulator.query import ParsedQuery
-from webemu.emulator.types import Archive, Capture, Hit
+from webemu.emulator.types import Archive, Capture
 from webemu.emulator.warc_range import MalformedWarcRange, read_record_headers
 from webemu.emulator.world import World
 
@@ -111,6 +111,27 @@ def _limit_size(verdicts: dict[Key, bool]) -> None:
         verdicts.clear()
 
 
+class FilteredPlan:
+    """A prepared query whose ranking leaves out blocked pages."""
+
+    def __init__(self, plan: SearchPlan, since: Sequence[int], checker: BlockChecker) -> None:
+        """Wrap a plan; `since` is the time of each page's capture, by dense id."""
+        self._plan = plan
+        self._since = since
+        self._checker = checker
+        self.render_hit = plan.render_hit
+        self.explain = plan.explain
+
+    def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
+        """Return the best pages that are not blocked, and True if no page of the ranking was left out."""
+        ranked, complete = self._plan.top(limit)
+        return [entry for entry in ranked if not self.is_blocked(entry[1])], complete
+
+    def is_blocked(self, doc: int) -> bool:
+        """True if a page is blocked."""
+        return self._checker.is_page_blocked(doc, lambda: self._plan.render_hit(doc, 0.0).url, self._since[doc])
+
+
 class FilteredRanker:
     """A ranker without blocked pages. It may return fewer pages than asked for; the world then asks for more."""
 
@@ -118,35 +139,24 @@ class FilteredRanker:
         self._ranker = ranker
         self._checker = checker
         self.is_slow = ranker.is_slow
-        self.plan = ranker.plan
         self.start_async = ranker.start_async
         self.terms = ranker.terms
-        self.explain = ranker.explain
 
     @property
     def doc_values(self) -> DocValues:
         return self._ranker.doc_values
 
-    def render_hit(self, doc: int, score: float, plan: object) -> Hit:
-        return self._ranker.render_hit(doc, score, plan)
-
-    def top(self, plan: object, limit: int) -> tuple[list[ScoredDoc], bool]:
-        """Return the best pages that are not blocked, and True if no page of the ranking was left out."""
-        ranked, complete = self._ranker.top(plan, limit)
-        since = self._ranker.doc_values.since
-        return [entry for entry in ranked if not self._is_blocked(entry[1], plan, since)], complete
+    def plan(self, parsed: ParsedQuery) -> FilteredPlan:
+        """Return a prepared query whose ranking leaves out blocked pages."""
+        return FilteredPlan(self._ranker.plan(parsed), self._ranker.doc_values.since, self._checker)
 
     def duplicates(self, doc: int) -> Sequence[int]:
         """Return the near-duplicates of a page that are not blocked."""
         doc_ids = self._ranker.duplicates(doc)
         if not doc_ids:
             return ()
-        plan, since = self._ranker.plan(ParsedQuery()), self._ranker.doc_values.since
-        return [one for one in doc_ids if not self._is_blocked(one, plan, since)]
-
-    def _is_blocked(self, doc: int, plan: object, since: Sequence[int]) -> bool:
-        """True if a ranked page is blocked."""
-        return self._checker.is_page_blocked(doc, lambda: self._ranker.render_hit(doc, 0.0, plan).url, since[doc])
+        plan = self.plan(ParsedQuery())
+        return [one for one in doc_ids if not plan.is_blocked(one)]
 
     def frequency(self, words: str) -> int:
         """Return the page frequency of words; 0 if only blocked pages contain them."""
@@ -157,7 +167,7 @@ class FilteredRanker:
         """True if a page that is not blocked matches a query, within the first `MAX_SCAN_DEPTH` of its ranking."""
         plan, limit = self.plan(parsed), 16
         while limit <= MAX_SCAN_DEPTH:
-            entries, complete = self.top(plan, limit)
+            entries, complete = plan.top(limit)
             if entries or complete:
                 return bool(entries)
             limit *= 4

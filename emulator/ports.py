@@ -1,4 +1,4 @@
-"""The two ports of the emulated web: a `RankFunction` ranks pages for a parsed query, a `PageStore` holds what was
+"""The two ports of the emulated web: a `Ranker` ranks pages for a parsed query, a `PageStore` holds what was
 captured.
 
 `World` knows only these protocols. `index` implements them over one snapshot, over partitions of a snapshot and with
@@ -62,6 +62,19 @@ class SearchNotReady(BlockingIOError):
         self.future = future
 
 
+class SearchPlan(Protocol):
+    """A prepared query of one ranker, ready to be run."""
+
+    def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
+        """Return the best pages, best first, and True if no page of the ranking was left out."""
+
+    def render_hit(self, doc: int, score: float) -> Hit:
+        """Return one ranked page as a result: URL, title, snippet and date."""
+
+    def explain(self, doc: int, score: float) -> dict[str, float]:
+        """Return the signals behind a page's score, by name."""
+
+
 class Ranker(Protocol):
     """Port: ranks the pages of a snapshot for parsed queries."""
 
@@ -79,22 +92,11 @@ class Ranker(Protocol):
         Call it for several queries before the first `plan` so that their work is done in one batch.
         """
 
-    def plan(self, parsed: ParsedQuery) -> Any:
-        """Return a prepared query, which the other methods take. It belongs to this ranker and is opaque to everybody
-        else.
-        """
-
-    def top(self, plan: Any, limit: int) -> tuple[list[ScoredDoc], bool]:
-        """Return the best pages, best first, and True if no page of the ranking was left out."""
-
-    def render_hit(self, doc: int, score: float, plan: Any) -> Hit:
-        """Return one ranked page as a result: URL, title, snippet and date."""
+    def plan(self, parsed: ParsedQuery) -> SearchPlan:
+        """Return a prepared query. Every query has one; it may match no page."""
 
     def duplicates(self, doc: int) -> Sequence[int]:
         """Return the ids of all near-duplicates of a page, the page itself included; empty if it has none."""
-
-    def explain(self, doc: int, score: float, plan: Any) -> dict[str, float]:
-        """Return the signals behind a page's score, by name."""
 
     def terms(self, text: str, like: str = "") -> Sequence[str]:
         """Return the index terms of a text, in order, analyzed in the language of `like` if it is given."""

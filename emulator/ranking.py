@@ -1,6 +1,6 @@
 """Selects which entries of a ranking are shown: visible at the time, within the dates, no duplicates, few per domain.
 
-The ranking itself comes from a `RankFunction`.
+The ranking itself comes from a `SearchPlan`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from webemu.emulator.dates import to_day_number
-from webemu.emulator.ports import DocValues, Ranker, ScoredDoc
+from webemu.emulator.ports import DocValues, ScoredDoc, SearchPlan
 from webemu.emulator.query import ParsedQuery
 
 MAX_PER_DOMAIN = 2
@@ -30,18 +29,18 @@ EntryFilter = Callable[[list[ScoredDoc]], Iterable[tuple[ScoredDoc, int]]]
 
 
 def select_results(
-    ranker: Ranker, plan: Any, parsed: ParsedQuery, as_of: datetime | None, limit: int
+    plan: SearchPlan, doc_values: DocValues, parsed: ParsedQuery, as_of: datetime | None, limit: int
 ) -> tuple[list[ScoredDoc], bool]:
     """Return the first `limit` results after filters, duplicate collapse and domain limit, and True if more follow."""
-    entry_filter = _make_filter(ranker.doc_values, parsed, as_of)
+    entry_filter = _make_filter(doc_values, parsed, as_of)
     if parsed.is_site_restricted:
-        uncrowded = _select_from_any_domain(ranker, plan, entry_filter, limit + 1)
+        uncrowded = _select_from_any_domain(plan, entry_filter, limit + 1)
         return uncrowded[:limit], len(uncrowded) > limit
     entries: list[ScoredDoc] = []
     more = True
     selected_docs: set[int] = set()
     for number in range(1, (limit - 1) // BLOCK_SIZE + 2):
-        block, more = _select_block(ranker, plan, entry_filter, number, selected_docs)
+        block, more = _select_block(plan, entry_filter, number, selected_docs)
         entries += block
         if not more:
             break
@@ -49,11 +48,11 @@ def select_results(
     return entries[:limit], more or len(entries) > limit
 
 
-def _select_from_any_domain(ranker: Ranker, plan: Any, entry_filter: EntryFilter, count: int) -> list[ScoredDoc]:
-    """Return the first `wanted` results without a limit per domain, for a query that names its sites."""
+def _select_from_any_domain(plan: SearchPlan, entry_filter: EntryFilter, count: int) -> list[ScoredDoc]:
+    """Return the first `count` results without a limit per domain, for a query that names its sites."""
     limit = max(WINDOW_DEPTH, 2 * count)
     while True:
-        ranked, complete = ranker.top(plan, limit)
+        ranked, complete = plan.top(limit)
         selected = [entry for entry, _ in islice(entry_filter(ranked), count)]
         if len(selected) == count or complete or limit >= MAX_DEPTH:
             return selected
@@ -61,7 +60,7 @@ def _select_from_any_domain(ranker: Ranker, plan: Any, entry_filter: EntryFilter
 
 
 def _select_block(
-    ranker: Ranker, plan: Any, entry_filter: EntryFilter, number: int, selected_docs: set[int]
+    plan: SearchPlan, entry_filter: EntryFilter, number: int, selected_docs: set[int]
 ) -> tuple[list[ScoredDoc], bool]:
     """Return the `number`th block of ten results, from 1, and True if the ranking goes on after it.
 
@@ -69,7 +68,7 @@ def _select_block(
     """
     limit = WINDOW_DEPTH * number
     while True:
-        ranked, complete = ranker.top(plan, limit)
+        ranked, complete = plan.top(limit)
         per_domain: dict[int, int] = {}
         selected: list[ScoredDoc] = []
         crowded: list[ScoredDoc] = []

@@ -117,12 +117,12 @@ class World:
         ranker = self._ranker_for(query)
         plan = ranker.plan(parsed)
         depth = max(last, MIN_NEWS_DEPTH) if query.published else last
-        entries, more = ranking.select_results(ranker, plan, parsed, query.as_of, depth)
+        entries, more = ranking.select_results(plan, ranker.doc_values, parsed, query.as_of, depth)
         if query.published:
-            entries = [entry for entry in entries if ranker.render_hit(entry[1], entry[0], plan).is_published]
+            entries = [entry for entry in entries if plan.render_hit(entry[1], entry[0]).is_published]
             more = len(entries) > last
-        hits = tuple([ranker.render_hit(doc, score, plan) for score, doc in entries[first:last]])
-        explanations = [ranker.explain(doc, score, plan) for score, doc in entries[first:last]] if query.explain else ()
+        hits = tuple([plan.render_hit(doc, score) for score, doc in entries[first:last]])
+        explanations = [plan.explain(doc, score) for score, doc in entries[first:last]] if query.explain else ()
         return Results(query, hits, more and last < MAX_RANK, self.snapshot, tuple(explanations))
 
     def duplicate_urls(self, results: Results) -> list[list[str]]:
@@ -142,7 +142,7 @@ class World:
             self._ranker.plan(ParsedQuery()),
         )
         visible = (one for one in duplicates if one != doc and ranking.is_visible(since[one], until[one], moment))
-        return [self._ranker.render_hit(one, 0.0, plan).url for one in islice(visible, MAX_DUPLICATES_LISTED)]
+        return [plan.render_hit(one, 0.0).url for one in islice(visible, MAX_DUPLICATES_LISTED)]
 
     def is_slow(self, query: Query) -> bool:
         """True if this query's search must not run on the event loop. Raises BadRequest if the engine is unknown."""

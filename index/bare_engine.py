@@ -13,9 +13,9 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import psutil
+from tantivy import Query
 
 from webemu.emulator.query import parse_query
 from webemu.index.engine import RankEngine
@@ -25,25 +25,25 @@ TOP = 10
 """Hits per query."""
 
 
-def time_pass(engine: RankEngine, plans: Sequence[Any]) -> tuple[float, list[float]]:
+def time_pass(engine: RankEngine, queries: Sequence[Query]) -> tuple[float, list[float]]:
     """Return the CPU seconds per query, and the sorted wall seconds of all queries."""
-    search, times = engine._searcher.search, []
+    search, times = engine.reader.searcher.search, []
     started = time.process_time()
-    for plan in plans:
+    for query in queries:
         query_started = time.perf_counter()
-        search(plan, TOP, count=False)
+        search(query, TOP, count=False)
         times.append(time.perf_counter() - query_started)
-    return (time.process_time() - started) / len(plans), sorted(times)
+    return (time.process_time() - started) / len(queries), sorted(times)
 
 
 def main(folder: Path, snapshot: str, passes: int, queries: list[str]) -> None:
     """Run the queries `passes` times and print the figures of the median pass."""
-    engine = open_snapshot(folder, snapshot)._ranker
+    engine = open_snapshot(folder, snapshot).ranker
     assert isinstance(engine, RankEngine)
-    plans = [plan.query for plan in map(engine.plan, map(parse_query, queries)) if plan.query is not None]
-    cpu, times = sorted(time_pass(engine, plans) for _ in range(passes))[passes // 2]
+    tantivy_queries = [plan.query for plan in map(engine.plan, map(parse_query, queries)) if plan.query is not None]
+    cpu, times = sorted(time_pass(engine, tantivy_queries) for _ in range(passes))[passes // 2]
     report = {
-        "queries": len(plans),
+        "queries": len(tantivy_queries),
         "per_core_s": 1 / cpu,
         "p50_us": 1e6 * times[len(times) // 2],
         "p99_us": 1e6 * times[int(len(times) * 0.99)],

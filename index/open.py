@@ -1,4 +1,4 @@
-"""Opens a snapshot for serving: fills the ports `PageStore` and `RankFunction` of `webemu.emulator.ports` from
+"""Opens a snapshot for serving: fills the ports `PageStore` and `Ranker` of `webemu.emulator.ports` from
 immutable files.
 
 Start at `open_world` (the snapshot that CURRENT names) or `open_snapshot` (one by id). Building is
@@ -25,6 +25,7 @@ from webemu.index.blobs import Blobs
 from webemu.index.columns import Columns
 from webemu.index.engine import RankEngine
 from webemu.index.files import WarcFilePool
+from webemu.index.index_reader import IndexFiles
 from webemu.index.link_rewriting import LinkRewriter, rewrite_css_links, rewrite_links
 from webemu.index.lookup import FILE as LOOKUP_FILE
 from webemu.index.lookup import Lookup
@@ -196,7 +197,8 @@ def _open_ports(collection: Path, folder: Path) -> tuple[Manifest, RankEngine, S
     records = [Blobs(collection / "shards" / shard / "records") for shard in manifest.shards]
     columns, duplicates = Columns(folder / "columns"), Duplicates(folder / DUPLICATES_FOLDER)
     weights = Weights.from_manifest(manifest.weights)
-    engine = RankEngine(index, bases, records, list(manifest.bases), columns, duplicates, weights)
+    files = IndexFiles(index, bases, records, list(manifest.bases), columns, duplicates)
+    engine = RankEngine(files, weights)
     return manifest, engine, SnapshotPageStore(folder, collection, manifest)
 
 

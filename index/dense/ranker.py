@@ -1,6 +1,6 @@
 """Ranks with vectors: by them alone, fused with BM25, or with the best hits read by a cross-encoder.
 
-This is the port `RankFunction` over a snapshot with vectors. Conditions of a query hold for hits of the vectors as for
+This is the port `Ranker` over a snapshot with vectors. Conditions of a query hold for hits of the vectors as for
 hits of the words. A query without words has no vector: the lexical engine answers it.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from webemu.index.dense.model import PassageScorer
 from webemu.index.dense.passages import cut_windows, window_mask
 from webemu.index.dense.store import Vector, VectorStore
 from webemu.index.engine import RankEngine
+from webemu.index.rank_plan import RankPlan
 
 Mode = Literal["bm25", "dense", "hybrid", "rerank"]
 """Way of ranking."""
@@ -48,7 +49,8 @@ DocIds = NDArray[np.uint32]
 class HybridPlan:
     """A prepared query, with the upper part of its ranking."""
 
-    lexical_plan: Any
+    ranker: HybridRanker
+    lexical_plan: RankPlan
     """Plan of the lexical engine."""
     vector: Vector | None = None
     """Vector of the query; None if it has no words."""
@@ -59,9 +61,34 @@ class HybridPlan:
     lexical_docs: frozenset[int] = frozenset()
     """Pages that rank at least as high by words as by vectors; their snippet is chosen by words."""
 
+    def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
+        """Return the best `limit` (score, dense id) by score, then URL, and True if there are no more."""
+        if self.vector is None:
+            return self.lexical_plan.top(limit)
+        entries = self.entries
+        if limit <= len(entries):
+            return list(entries[:limit]), False
+        continued, is_complete = self.ranker.continue_ranking(self, limit)
+        ranked_ids, last_score = {doc for _, doc in entries}, entries[-1][0] if entries else 1.0
+        below = [doc for _, doc in continued if doc not in ranked_ids]
+        # Pages below the pool have no fused score: theirs only continues downwards, to keep the order.
+        ranked = [*entries, *[(last_score - SCORE_STEP * offset, doc) for offset, doc in enumerate(below, 1)]]
+        return ranked[:limit], is_complete and len(ranked) <= limit
+
+    def render_hit(self, doc: int, score: float) -> Hit:
+        """Return what a result shows of a page: a snippet of its nearest passage, unless it was found by its words."""
+        if self.vector is None or doc in self.lexical_docs:
+            return self.lexical_plan.render_hit(doc, score)
+        return self.lexical_plan.render_hit(doc, score, self.ranker.nearest_window_mask(self.vector, doc))
+
+    def explain(self, doc: int, score: float) -> dict[str, float]:
+        """Return the page's `score` here, and the features of the lexical engine."""
+        lexical_scores = {ranked_doc: bm25 for bm25, ranked_doc in self.lexical_plan.top(FUSION_DEPTH)[0]}
+        return {"score": round(score, 6)} | self.lexical_plan.explain(doc, lexical_scores.get(doc, 0.0))
+
 
 class HybridRanker:
-    """The port `RankFunction` in one of the modes that use vectors. Thread-safe."""
+    """The port `Ranker` in one of the modes that use vectors. Thread-safe."""
 
     def __init__(
         self,
@@ -71,9 +98,7 @@ class HybridRanker:
         mode: Mode = "hybrid",
         cross_encoder: PassageScorer | None = None,
     ) -> None:
-        """Take the lexical engine, the vectors and the query encoder; mode `rerank` also needs the cross-encoder
-        `cross_encoder`.
-        """
+        """Take the lexical engine, the vectors and the query encoder; mode `rerank` also needs the cross-encoder."""
         self._engine = engine
         self._store = store
         self._encoder = encoder
@@ -102,12 +127,12 @@ class HybridRanker:
         """Compute what `plan` returns."""
         lexical_plan = self._engine.plan(parsed)
         if not parsed.words.strip():
-            return HybridPlan(lexical_plan)
+            return HybridPlan(self, lexical_plan)
         vector, conditions = self._encoder.encode(parsed.words), _without_words(parsed)
         near = self._nearest(vector, conditions, FUSION_DEPTH)
         if self._mode == "dense":
-            return HybridPlan(lexical_plan, vector, conditions, tuple(near))
-        lexical_entries = self._engine.top(lexical_plan, FUSION_DEPTH)[0][:FUSION_DEPTH]
+            return HybridPlan(self, lexical_plan, vector, conditions, tuple(near))
+        lexical_entries = lexical_plan.top(FUSION_DEPTH)[0][:FUSION_DEPTH]
         lexical_ids = np.array([doc for _, doc in lexical_entries], np.uint32)
         entries = fuse_scores(
             lexical_entries,
@@ -122,28 +147,14 @@ class HybridRanker:
         lexical_docs = frozenset(
             doc for rank, (_, doc) in enumerate(lexical_entries) if rank <= dense_ranks.get(doc, rank)
         )
-        return HybridPlan(lexical_plan, vector, conditions, tuple(entries), lexical_docs)
+        return HybridPlan(self, lexical_plan, vector, conditions, tuple(entries), lexical_docs)
 
-    def top(self, plan: HybridPlan, limit: int) -> tuple[list[ScoredDoc], bool]:
-        """Return the best `limit` (score, dense id) by score, then URL, and True if there are no more."""
-        if plan.vector is None:
-            return self._engine.top(plan.lexical_plan, limit)
-        entries = plan.entries
-        if limit <= len(entries):
-            return list(entries[:limit]), False
-        continued, is_complete = self._continue_ranking(plan, limit)
-        ranked_ids, last_score = {doc for _, doc in entries}, entries[-1][0] if entries else 1.0
-        below = [doc for _, doc in continued if doc not in ranked_ids]
-        # Pages below the pool have no fused score: theirs only continues downwards, to keep the order.
-        ranked = [*entries, *[(last_score - SCORE_STEP * offset, doc) for offset, doc in enumerate(below, 1)]]
-        return ranked[:limit], is_complete and len(ranked) <= limit
-
-    def _continue_ranking(self, plan: HybridPlan, limit: int) -> tuple[list[ScoredDoc], bool]:
+    def continue_ranking(self, plan: HybridPlan, limit: int) -> tuple[list[ScoredDoc], bool]:
         """Return the ranking that continues below the plan's entries, from its beginning."""
         if self._mode == "dense" and plan.vector is not None:
             dense_entries = self._nearest(plan.vector, plan.conditions, limit, exact=True)
             return dense_entries, len(dense_entries) < limit
-        return self._engine.top(plan.lexical_plan, limit)
+        return plan.lexical_plan.top(limit)
 
     def _nearest(
         self, vector: Vector, conditions: ParsedQuery | None, limit: int, exact: bool = False
@@ -157,13 +168,13 @@ class HybridRanker:
         while True:
             requested = min(4 * requested, MAX_CHECKED)
             candidates = self._store.nearest(vector, requested, exact=exact)
-            matching = [entry for entry in candidates if self._engine.matches(plan, entry[1])]
+            matching = [entry for entry in candidates if plan.matches(entry[1])]
             if len(matching) >= limit or len(candidates) < requested or requested == MAX_CHECKED:
                 return matching[:limit]
 
     def _find_matching(self, conditions: ParsedQuery) -> DocIds | None:
         """Return the pages that meet the conditions; None if they are too many to list."""
-        entries, is_complete = self._engine.top(self._engine.plan(conditions), MAX_LISTED)
+        entries, is_complete = self._engine.plan(conditions).top(MAX_LISTED)
         return np.array([doc for _, doc in entries], np.uint32) if is_complete else None
 
     def _rerank(
@@ -184,18 +195,9 @@ class HybridRanker:
         window = self._store.best_window(vector, doc)
         return cut_windows(*self._engine.read_texts(doc), window + 1)[window]
 
-    def render_hit(self, doc: int, score: float, plan: HybridPlan) -> Hit:
-        """Return what a result shows of a page: a snippet of its nearest passage, unless it was found by its words."""
-        if plan.vector is None or doc in plan.lexical_docs:
-            return self._engine.render_hit(doc, score, plan.lexical_plan)
-        return self._engine.render_hit(
-            doc, score, plan.lexical_plan, window_mask(self._store.best_window(plan.vector, doc))
-        )
-
-    def explain(self, doc: int, score: float, plan: HybridPlan) -> dict[str, float]:
-        """Return the page's `score` here, and the features of the lexical engine."""
-        lexical_scores = {ranked_doc: bm25 for bm25, ranked_doc in self._engine.top(plan.lexical_plan, FUSION_DEPTH)[0]}
-        return {"score": round(score, 6)} | self._engine.explain(doc, lexical_scores.get(doc, 0.0), plan.lexical_plan)
+    def nearest_window_mask(self, vector: Vector, doc: int) -> int:
+        """Return the mask of the passages of a page that are nearest to the query, for a snippet."""
+        return window_mask(self._store.best_window(vector, doc))
 
     def duplicates(self, doc: int) -> Sequence[int]:
         """Return ids of all near-duplicates of a page, this page included; empty if it has none."""

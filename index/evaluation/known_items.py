@@ -191,11 +191,11 @@ def _pages_containing(world: World, words: str) -> list[str]:
     """Return the URLs of pages that contain these words in sequence; empty if they are too many."""
     ranker = world.ranker
     plan, columns = ranker.plan(parse_query(f'"{words}"')), ranker.doc_values
-    entries, is_complete = ranker.top(plan, _MAX_QUOTE_HITS)
+    entries, is_complete = plan.top(_MAX_QUOTE_HITS)
     live_docs = [doc for _, doc in entries if columns.until[doc] == FOREVER]
     if not is_complete or len({columns.cluster[doc] for doc in live_docs}) > MAX_SAME_TEXTS:
         return []
-    return sorted(ranker.render_hit(doc, 0.0, plan).url for doc in live_docs)
+    return sorted(plan.render_hit(doc, 0.0).url for doc in live_docs)
 
 
 _SAME = """

@@ -48,10 +48,10 @@ def rank_live_pages(world: World, text: str, depth: int) -> list[str]:
     plan, until = ranker.plan(parse_query(text)), ranker.doc_values.until
     limit = 2 * depth
     while True:  # a ranking may be short: it is cut before the tie at its end, and holds superseded captures
-        entries, is_complete = ranker.top(plan, limit)
+        entries, is_complete = plan.top(limit)
         live_entries = [entry for entry in entries if until[entry[1]] == ranking.FOREVER]
         if len(live_entries) >= depth or is_complete or limit >= ranking.MAX_DEPTH:
-            return [ranker.render_hit(doc, score, plan).url for score, doc in live_entries[:depth]]
+            return [plan.render_hit(doc, score).url for score, doc in live_entries[:depth]]
         limit *= 4
 
 

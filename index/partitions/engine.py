@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log
-from typing import Any
 
-from webemu.index.engine import DAY_SECONDS, RankEngine
+from webemu.index.engine import RankEngine
+from webemu.index.index_reader import DAY_SECONDS, IndexFiles
 from webemu.index.rank import Weights
 
 TermKey = tuple[str, str]
@@ -54,18 +54,20 @@ class PartitionEngine(RankEngine):
     then.
     """
 
-    def __init__(self, statistics: GlobalTermStatistics, *engine_arguments: Any) -> None:
+    def __init__(
+        self, statistics: GlobalTermStatistics, files: IndexFiles, weights: Weights, field: str = "all"
+    ) -> None:
         self._statistics = statistics
-        super().__init__(*engine_arguments)
+        super().__init__(files, weights, field)
 
     @classmethod
     def over_same_files(cls, engine: RankEngine, statistics: GlobalTermStatistics) -> PartitionEngine:
         """Return an engine over the same files, with the statistics of all partitions."""
-        return cls(statistics, *engine._index_files, engine.weights, engine._field)
+        return cls(statistics, engine._files, engine.weights, engine._field)
 
     def with_weights(self, weights: Weights, field: str = "all") -> PartitionEngine:
         """Return an engine over the same files that ranks with other weights or by another field."""
-        return type(self)(self._statistics, *self._index_files, weights, field)
+        return type(self)(self._statistics, self._files, weights, field)
 
     def _count_documents(self) -> int:
         return self._statistics.documents
@@ -83,7 +85,6 @@ class PartitionEngine(RankEngine):
         local_pages, local_documents = self.local_frequency(self._field, term), int(self._searcher.num_docs)
         return log(1 + (local_documents - local_pages + 0.5) / (local_pages + 0.5))
 
-    @property
     def _newest_day(self) -> int:
         return self._statistics.newest // DAY_SECONDS
 
@@ -91,9 +92,11 @@ class PartitionEngine(RankEngine):
 class MissingTermCollector(PartitionEngine):
     """Engine that records the terms whose global frequency is missing, and uses the partition's frequency meanwhile."""
 
-    def __init__(self, statistics: GlobalTermStatistics, *engine_arguments: Any) -> None:
+    def __init__(
+        self, statistics: GlobalTermStatistics, files: IndexFiles, weights: Weights, field: str = "all"
+    ) -> None:
         self.missing_terms: set[TermKey] = set()
-        super().__init__(statistics, *engine_arguments)
+        super().__init__(statistics, files, weights, field)
 
     def _doc_freq(self, field: str, term: str) -> int:
         if (frequency := self._statistics.frequency_of(field, term)) is None:

@@ -87,15 +87,6 @@ class PartitionClient:
         return {key: self._frequency_cache[key] for key in terms}
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionQuery:
-    """A prepared query: it is sent to the partitions as it was parsed."""
-
-    parsed: ParsedQuery
-    hits: dict[int, Hit] = field(default_factory=dict)
-    """Rendered hits that came with the ranking, by dense id."""
-
-
 class DocValueCache:
     """The port `DocValues` over all partitions: cached as it comes with rankings, else fetched page by page."""
 
@@ -194,34 +185,24 @@ class MergedRanking(NamedTuple):
         return count
 
 
-class PartitionedRanker:
-    """The port `RankFunction` over all partitions, with one of their engines."""
+@dataclass(frozen=True, slots=True)
+class PartitionedPlan:
+    """A prepared query over all partitions: it is sent to them as it was parsed."""
 
-    is_slow = True
-    """True: a search waits for remote partitions, so it must not run on an event loop."""
+    ranker: PartitionedRanker
+    parsed: ParsedQuery
+    hits: dict[int, Hit] = field(default_factory=dict)
+    """Rendered hits that came with the ranking, by dense id."""
 
-    def __init__(self, client: PartitionClient, rows: DocValueCache, engine: str) -> None:
-        self._client = client
-        self._engine = engine
-        self.doc_values = rows
-        self._url_cache: dict[int, bytes] = {}
-
-    def start_async(self, parsed: ParsedQuery) -> None:
-        """Start nothing and return None: `plan` has nothing to wait for."""
-
-    def plan(self, parsed: ParsedQuery) -> PartitionQuery:
-        """Return the query as partitions take it."""
-        return PartitionQuery(parsed)
-
-    def top(self, plan: PartitionQuery, limit: int) -> tuple[list[ScoredDoc], bool]:
-        """Return the best `limit` entries as `webemu.index.engine.RankEngine.top` would from one index of all pages.
+    def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
+        """Return the best `limit` entries as `webemu.index.rank_plan.RankPlan.top` would from one index of all pages.
 
         Entries are sorted by score, then URL; those that tie with the last one are left out unless there are no more,
         which the second value says.
         """
         requested = limit
         while True:
-            merged = self._merge(plan, requested)
+            merged = self._merge(requested)
             needed = max(limit, RERANK_DEPTH) if merged.reranks else limit
             ranked_entries, is_complete = merged.take(needed)
             if is_complete or ranked_entries is not None or requested >= MAX_DEPTH:
@@ -229,16 +210,17 @@ class PartitionedRanker:
             # The partitions sent too few hits to know the order of so many: ask all of them for more.
             requested = min(4 * requested, MAX_DEPTH)
         ranked_entries = merged.certain if ranked_entries is None else ranked_entries
-        self._cache_hits(plan, ranked_entries)
+        self._cache_hits(ranked_entries)
         hits = [(hit.score, number) for _, number, hit in ranked_entries]
         if merged.reranks:
             best = [(-hit.score * hit.factor, hit.order, number) for _, number, hit in ranked_entries[:RERANK_DEPTH]]
             hits[:RERANK_DEPTH] = [(-score, number) for score, _, number in sorted(best)]
         return hits, is_complete
 
-    def _merge(self, plan: PartitionQuery, limit: int) -> MergedRanking:
+    def _merge(self, limit: int) -> MergedRanking:
         """Return the merged ranking of the best `limit` of every partition."""
-        ranked: list[PartitionRanking] = self._client.call_all("rank_partition", self._engine, plan.parsed, limit)
+        ranker = self.ranker
+        ranked: list[PartitionRanking] = ranker.client.call_all("rank_partition", ranker.engine, self.parsed, limit)
         entries = sorted(self._keyed_entries(ranked), key=lambda entry: entry[0])
         certain = [entry for entry in entries if not _may_be_preceded(entry[0], ranked)]
         return MergedRanking(
@@ -248,43 +230,75 @@ class PartitionedRanker:
 
     def _keyed_entries(self, ranked: Sequence[PartitionRanking]) -> Iterator[RankedEntry]:
         """Yield every hit of every partition with its sort key."""
+        global_id = self.ranker.doc_values.global_id
         for partition, partition_ranking in enumerate(ranked):
             for hit in partition_ranking.hits:
-                yield _sort_key(partition_ranking, partition, hit), self.doc_values.global_id(partition, hit.doc), hit
+                yield _sort_key(partition_ranking, partition, hit), global_id(partition, hit.doc), hit
 
-    def _cache_hits(self, plan: PartitionQuery, ranked_entries: Sequence[RankedEntry]) -> None:
+    def _cache_hits(self, ranked_entries: Sequence[RankedEntry]) -> None:
         """Cache the rows, rendered hits and URLs that came with a ranking."""
-        if len(self._url_cache) > MAX_CACHED:
-            self._url_cache = {}
+        rendered_hits = {number: hit.hit for _, number, hit in ranked_entries if hit.hit is not None}
         for _, number, hit in ranked_entries:
-            self.doc_values.store(number, hit.row)
-            if hit.hit is not None:
-                plan.hits[number] = hit.hit
-                self._url_cache[number] = hit.hit.url_json
+            self.ranker.doc_values.store(number, hit.row)
+        self.hits.update(rendered_hits)
+        self.ranker.cache_urls(rendered_hits)
 
-    def render_hit(self, doc: int, score: float, plan: PartitionQuery) -> Hit:
+    def render_hit(self, doc: int, score: float) -> Hit:
         """Return what a result shows of a page. A cached URL is enough if there is no query."""
-        if plan.parsed == _EMPTY_QUERY and doc in self._url_cache:
-            return Hit(doc, score, self._url_cache[doc], b"", b"", "")
-        if (hit := plan.hits.get(doc)) is None:
-            partition, local_doc = self.doc_values.locate(doc)
-            hit = self._client.call_one(partition, "render_hit", self._engine, plan.parsed, local_doc, score)
+        ranker = self.ranker
+        if self.parsed == _EMPTY_QUERY and (url_json := ranker.cached_url(doc)) is not None:
+            return Hit(doc, score, url_json, b"", b"", "")
+        if (hit := self.hits.get(doc)) is None:
+            partition, local_doc = ranker.doc_values.locate(doc)
+            hit = ranker.client.call_one(partition, "render_hit", ranker.engine, self.parsed, local_doc, score)
         return hit._replace(doc=doc, score=score)
 
-    def explain(self, doc: int, score: float, plan: PartitionQuery) -> dict[str, float]:
+    def explain(self, doc: int, score: float) -> dict[str, float]:
         """Return the features that ranked a page."""
-        is_best = any(other == doc for _, other in self.top(plan, RERANK_DEPTH)[0][:RERANK_DEPTH])
-        partition, local_doc = self.doc_values.locate(doc)
-        features: dict[str, float] = self._client.call_one(
-            partition, "explain_factors", self._engine, plan.parsed, local_doc, score, is_best
+        ranker = self.ranker
+        is_best = any(other == doc for _, other in self.top(RERANK_DEPTH)[0][:RERANK_DEPTH])
+        partition, local_doc = ranker.doc_values.locate(doc)
+        features: dict[str, float] = ranker.client.call_one(
+            partition, "explain_factors", ranker.engine, self.parsed, local_doc, score, is_best
         )
         return features
+
+
+class PartitionedRanker:
+    """The port `Ranker` over all partitions, with one of their engines."""
+
+    is_slow = True
+    """True: a search waits for remote partitions, so it must not run on an event loop."""
+
+    def __init__(self, client: PartitionClient, rows: DocValueCache, engine: str) -> None:
+        """Take a client of the partitions, their rows, and the name of the engine that each ranks with."""
+        self.client = client
+        self.engine = engine
+        self.doc_values = rows
+        self._url_cache: dict[int, bytes] = {}
+
+    def start_async(self, parsed: ParsedQuery) -> None:
+        """Start nothing and return None: `plan` has nothing to wait for."""
+
+    def plan(self, parsed: ParsedQuery) -> PartitionedPlan:
+        """Return the query as partitions take it."""
+        return PartitionedPlan(self, parsed)
+
+    def cache_urls(self, hits: Mapping[int, Hit]) -> None:
+        """Cache the URLs of rendered hits, by dense id."""
+        if len(self._url_cache) > MAX_CACHED:
+            self._url_cache = {}
+        self._url_cache.update({doc: hit.url_json for doc, hit in hits.items()})
+
+    def cached_url(self, doc: int) -> bytes | None:
+        """Return the URL of a page as JSON text without quotes; None if it is not cached."""
+        return self._url_cache.get(doc)
 
     def duplicates(self, doc: int) -> Sequence[int]:
         """Return ids of all near-duplicates of a page in all partitions, this page included; empty if it has none."""
         if not self.doc_values.row_of(doc)[-1]:
             return ()
-        members_by_partition = self._client.call_all("copies_in", self.doc_values.cluster[doc])
+        members_by_partition = self.client.call_all("copies_in", self.doc_values.cluster[doc])
         copies = [
             (self.doc_values.global_id(partition, local_doc), row)
             for partition, members in enumerate(members_by_partition)
@@ -296,12 +310,12 @@ class PartitionedRanker:
 
     def terms(self, text: str, like: str = "") -> Sequence[str]:
         """Return the analyzed terms of a text, in the language that the text `like` seems to be in."""
-        terms: Sequence[str] = self._client.call_one(0, "terms", self._engine, text, like) if like else analyze(text)
+        terms: Sequence[str] = self.client.call_one(0, "terms", self.engine, text, like) if like else analyze(text)
         return terms
 
     def frequency(self, words: str) -> int:
         """Return the number of pages that have the rarest of the words; 0 if there are no words."""
-        return int(self._client.call_one(0, "frequency", self._engine, words))
+        return int(self.client.call_one(0, "frequency", self.engine, words))
 
 
 def _sort_key(ranking: PartitionRanking, partition: int, hit: PartitionHit) -> tuple[float, int, int]:

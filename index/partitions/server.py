@@ -136,27 +136,27 @@ def doc_row(engine: RankEngine, doc: int) -> DocRow:
 def rank_partition(engine: RankEngine, parsed: ParsedQuery, limit: int) -> PartitionRanking:
     """Return the best of a partition by BM25, with the factors of the second stage."""
     plan = engine.plan(parsed)
-    hits, is_complete = engine.bm25_candidates(plan, limit)
-    factors = engine.rerank_factors(plan, hits[:RERANK_DEPTH]) if plan.terms else []
+    hits, is_complete = plan.bm25_candidates(limit)
+    factors = plan.rerank_factors(hits[:RERANK_DEPTH]) if plan.reranks else []
     order = engine.doc_values.order
     partition_hits = [
         PartitionHit(
             score, doc, order[doc], factors[rank] if rank < len(factors) else 1.0, doc_row(engine, doc),
-            engine.render_hit(doc, score, plan) if rank < RENDERED_HITS else None,
+            plan.render_hit(doc, score) if rank < RENDERED_HITS else None,
         )
         for rank, (score, doc) in enumerate(hits)
     ]  # fmt: skip
-    return PartitionRanking(partition_hits, is_complete, bool(plan.hashes), bool(plan.terms))
+    return PartitionRanking(partition_hits, is_complete, bool(plan.hashes), plan.reranks)
 
 
 def _render_hit(engine: RankEngine, parsed: ParsedQuery, doc: int, score: float) -> Hit:
-    return engine.render_hit(doc, score, engine.plan(parsed))
+    return engine.plan(parsed).render_hit(doc, score)
 
 
 def _explain_factors(
     engine: RankEngine, parsed: ParsedQuery, doc: int, score: float, is_best: bool
 ) -> dict[str, float]:
-    return engine.explain_factors(doc, score, engine.plan(parsed), is_best)
+    return engine.plan(parsed).explain_factors(doc, score, is_best)
 
 
 _ENGINE_FUNCTIONS: Mapping[str, Any] = {

@@ -155,8 +155,8 @@ class Crawl:
         ranker = self._world.ranker
         plan, until = ranker.plan(ParsedQuery(phrases=(words,))), ranker.doc_values.until
         # The index also has superseded captures; they fill places, hence more hits than needed.
-        hits = [doc for _, doc in ranker.top(plan, 4 * limit)[0] if until[doc] == FOREVER]
-        return sorted({ranker.render_hit(doc, 0.0, plan).url for doc in hits})[:limit]
+        hits = [doc for _, doc in plan.top(4 * limit)[0] if until[doc] == FOREVER]
+        return sorted({plan.render_hit(doc, 0.0).url for doc in hits})[:limit]
 
     def page_frequency(self, words: str) -> int:
         """Return the number of pages that contain the rarest of the words."""

@@ -23,7 +23,8 @@ from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
 from webemu.emulator.config import Config
 from webemu.emulator.errors import SnapshotError
-from webemu.emulator.ports import Ranker
+from webemu.emulator.ports import Ranker, SearchPlan
+from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -238,7 +239,7 @@ class Broken:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._finder, name)
 
-    def top(self, plan: Any, limit: int) -> Any:
+    def plan(self, parsed: ParsedQuery) -> SearchPlan:
         raise SnapshotError("the disk is gone")
 
 

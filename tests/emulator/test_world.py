@@ -117,13 +117,13 @@ class Finder:
         self.doc_values = Numbers(since, until, day, domain, cluster)
 
     def plan(self, parsed: Any) -> Any:
-        return parsed
+        return self
 
-    def top(self, plan: Any, limit: int) -> tuple[list[tuple[float, int]], bool]:
+    def top(self, limit: int) -> tuple[list[tuple[float, int]], bool]:
         ranked = [(1.0 / (number + 1), number) for number in range(len(self.documents))]
         return ranked[:limit], limit >= len(ranked)
 
-    def render_hit(self, doc: int, score: float, plan: Any) -> Hit:
+    def render_hit(self, doc: int, score: float) -> Hit:
         return Hit(doc, score, b"http://x/%d" % doc, b"t", b"s", "2024-01-01")
 
     def terms(self, text: str, like: str = "") -> list[str]:

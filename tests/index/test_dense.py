@@ -75,7 +75,7 @@ def finder(crawl: tuple[Path, str], mode: str, judge: object = None) -> HybridRa
 
 def found(finder: HybridRanker, text: str, limit: int = 5) -> list[str]:
     plan = finder.plan(parse_query(text))
-    return [finder.render_hit(doc, score, plan).url.rpartition("/")[2] for score, doc in finder.top(plan, limit)[0]]
+    return [plan.render_hit(doc, score).url.rpartition("/")[2] for score, doc in plan.top(limit)[0]]
 
 
 def test_a_snapshot_with_vectors_is_another_one(crawl: tuple[Path, str]) -> None:
@@ -192,12 +192,12 @@ def test_a_longer_ranking_begins_with_the_shorter(
     monkeypatch.setattr("webemu.index.dense.ranker.FUSION_DEPTH", 4)
     ways = finder(crawl, mode)
     plan = ways.plan(parse_query("street car"))
-    longest, complete = ways.top(plan, 1000)
+    longest, complete = plan.top(1000)
     assert complete
     assert len(longest) == len({doc for _, doc in longest}) >= 30
     assert [score for score, _ in longest] == sorted((score for score, _ in longest), reverse=True)
     for limit in (1, 4, 6, 12, 28):
-        entries, complete = ways.top(plan, limit)
+        entries, complete = plan.top(limit)
         assert entries == longest[: len(entries)]
         assert len(entries) >= min(limit, 4)
         assert not complete
@@ -219,9 +219,9 @@ def test_the_snippet_is_of_the_passage_that_was_found(tmp_path: Path) -> None:
     made = build.embed_snapshot(tmp_path / "c", base, replace(WISH, passages=16), lambda: (words, words))
     ways = finder((tmp_path / "c", made), "dense")
     plan = ways.plan(parse_query("car mended automobile"))
-    score, doc = ways.top(plan, 1)[0][0]
-    assert "automobile" in ways.render_hit(doc, score, plan).snippet
-    assert ways.top(ways.plan(parse_query("car mended")), 1)[0][0][1] == doc
+    score, doc = plan.top(1)[0][0]
+    assert "automobile" in plan.render_hit(doc, score).snippet
+    assert ways.plan(parse_query("car mended")).top(1)[0][0][1] == doc
 
 
 def test_the_best_are_read_again(crawl: tuple[Path, str]) -> None:
@@ -233,8 +233,8 @@ def test_the_best_are_read_again(crawl: tuple[Path, str]) -> None:
 
     ways = finder(crawl, "rerank", judge)
     plan = ways.plan(parse_query("car mended"))
-    entries, _ = ways.top(plan, 40)
-    assert ways.render_hit(entries[0][1], 1.0, plan).url.endswith("/02")
+    entries, _ = plan.top(40)
+    assert plan.render_hit(entries[0][1], 1.0).url.endswith("/02")
     assert "Page 2\nthe automobile stood in the rain" in read
     assert all(score > 1 for score, _ in entries)
 
@@ -287,5 +287,5 @@ def test_two_do_not_embed_at_once_and_a_moved_model_is_noted(crawl: tuple[Path, 
 def test_what_was_read_again_stands_above_all_others(crawl: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webemu.index.dense.ranker.CROSS_ENCODER_DEPTH", 3)
     ways = finder(crawl, "rerank", lambda query, passages: [-99.0] * len(passages))
-    scores = [score for score, _ in ways.top(ways.plan(parse_query("car mended street")), 20)[0]]
+    scores = [score for score, _ in ways.plan(parse_query("car mended street")).top(20)[0]]
     assert scores == sorted(scores, reverse=True)

@@ -76,11 +76,11 @@ def test_meaning_is_found(collection: Path) -> None:
         finder = modes[mode]  # type: ignore[index]
         for question, answer in QUESTIONS.items():
             plan = finder.plan(parse_query(question))
-            score, doc = finder.top(plan, 5)[0][0]
-            assert finder.render_hit(doc, score, plan).url == f"http://{answer}.org/", (mode, question)
+            score, doc = plan.top(5)[0][0]
+            assert plan.render_hit(doc, score).url == f"http://{answer}.org/", (mode, question)
     reranked = modes["rerank"]
     plans = [reranked.plan(parse_query("biggest creature")) for _ in range(2)]
-    assert reranked.top(plans[0], 5) == reranked.top(plans[1], 5)
+    assert plans[0].top(5) == plans[1].top(5)
 
 
 def test_a_vector_is_the_same_bytes_whatever_it_was_encoded_with() -> None:

@@ -158,7 +158,7 @@ def test_a_policy_names_an_engine() -> None:
 @pytest.mark.parametrize("text", ["", "site:order.example", "tram OR spire", '"tram line" -spire'])
 def test_every_query_is_ranked(world: World, text: str) -> None:
     finder = world.ranker
-    found, _ = finder.top(finder.plan(parse_query(text)), 50)
+    found, _ = finder.plan(parse_query(text)).top(50)
     assert [score for score, _ in found] == sorted((score for score, _ in found), reverse=True)
 
 

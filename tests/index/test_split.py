@@ -220,4 +220,4 @@ def test_the_same_parts_again_and_nothing_of_the_collection_changed(
 def test_a_plan_without_words_gives_urls(whole: World, parted: World) -> None:
     plan = parted.ranker.plan(ParsedQuery())
     found = parted.search(Query("river")).hits[0]
-    assert parted.ranker.render_hit(found.doc, 0.0, plan).url == found.url
+    assert plan.render_hit(found.doc, 0.0).url == found.url

@@ -9,6 +9,7 @@ import pytest
 from webemu.emulator.query import parse_query
 from webemu.index import text
 from webemu.index.engine import RankEngine
+from webemu.index.index_reader import IndexFiles
 from webemu.index.rank import FLAT_BM25
 from webemu.index.text import IndexEntry, compute_segment_bases, open_index, write_index
 
@@ -25,14 +26,14 @@ def engine(folder: Path) -> RankEngine:
     searcher = index.searcher()
     bases = compute_segment_bases(folder, searcher, [searcher.num_segments], [0])
     nothing: Any = None
-    return RankEngine(index, bases, [], [], nothing, nothing, FLAT_BM25)
+    return RankEngine(IndexFiles(index, bases, [], [], nothing, nothing), FLAT_BM25)
 
 
 def found(engine: RankEngine, query: str) -> list[tuple[float, int]]:
     plan = engine.plan(parse_query(query))
     assert plan.query is not None
-    hits = engine._search(plan.query, 20)[0]
-    return sorted((round(score, 4), engine._bases[place.segment_ord] + place.doc) for score, place in hits)
+    hits = engine.reader.search(plan.query, 20)[0]
+    return sorted((round(score, 4), engine.reader.bases[place.segment_ord] + place.doc) for score, place in hits)
 
 
 def test_parts_are_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +41,7 @@ def test_parts_are_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(text, "MAX_WRITER_CHARACTERS", 100_000)
     assert write_index(tmp_path / "many", ENTRIES) == len(ENTRIES)
     one, many = engine(tmp_path / "one"), engine(tmp_path / "many")
-    assert len(many._bases) > 8 > len(one._bases)
+    assert len(many.reader.bases) > 8 > len(one.reader.bases)
     for number in (0, 399, 799):
         query = " ".join(ENTRIES[number].terms.split()[:3])
         assert found(one, query) == found(many, query)
@@ -57,8 +58,8 @@ def test_pages_are_looked_up_in_segments_of_any_order(tmp_path: Path, monkeypatc
     monkeypatch.setattr(text, "HEAP_BYTES", 15_000_000)
     write_index(tmp_path / "c", ENTRIES)
     several = engine(tmp_path / "c")
-    assert several._bases != sorted(several._bases), "the library orders segments by their size"
+    assert several.reader.bases != sorted(several.reader.bases), "the library orders segments by their size"
     for number in range(0, len(ENTRIES), 37):
         plan = several.plan(parse_query(f'"Page {number}"'))
-        assert several.matches(plan, number)
-        assert not several.matches(plan, (number + 1) % len(ENTRIES))
+        assert plan.matches(number)
+        assert not plan.matches((number + 1) % len(ENTRIES))

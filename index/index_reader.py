@@ -1,0 +1,120 @@
+"""Reads the open index of a snapshot for ranking: Tantivy hits, result records and per-document values.
+
+It knows neither queries nor rankings: `webemu.index.engine` makes plans of parsed queries and
+`webemu.index.rank_plan` runs them, both on one `IndexReader`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
+
+import tantivy
+from tantivy import DocAddress, Query
+
+from webemu.emulator.ports import ScoredDoc
+from webemu.index.blobs import Blobs
+from webemu.index.columns import Columns
+from webemu.index.rank import Weights, document_prior, recency
+from webemu.index.signals.duplicates import Duplicates
+
+DAY_SECONDS = 86_400
+"""Seconds of a day."""
+SCORE = itemgetter(0)
+"""Returns the score of a ranked page."""
+TantivyHit = tuple[float, DocAddress]
+"""One page as Tantivy ranks it: (score, address)."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFiles:
+    """The open files of a snapshot that rankings are made of."""
+
+    index: tantivy.Index
+    bases: Sequence[int]
+    """First dense id of each Tantivy segment."""
+    records: Sequence[Blobs]
+    """Result records of each shard."""
+    record_bases: Sequence[int]
+    """First dense id of each shard's result records."""
+    columns: Columns
+    duplicates: Duplicates
+
+
+class IndexReader:
+    """Reads pages of an index by dense id. Read-only and thread-safe."""
+
+    def __init__(self, files: IndexFiles, weights: Weights, documents: int, newest_day: int | None) -> None:
+        """Take the open files and the weights of the ranking features.
+
+        - documents: number of searchable pages, of all partitions if the index is partitioned
+        - newest_day: day number of the last capture of the crawl; None to read it from the columns
+        """
+        self.searcher = files.index.searcher()
+        self.bases = files.bases
+        """First dense id of each Tantivy segment."""
+        # Segments in the order of their dense ids, to find the segment of a page by bisection.
+        self._segments_by_base = sorted(zip(files.bases, range(len(files.bases)), strict=True))
+        self._records = files.records
+        self._record_bases = files.record_bases
+        self.columns = files.columns
+        self.weights = weights
+        self._documents = documents
+        self._known_newest_day = newest_day
+
+    def search(self, query: Query, limit: int) -> tuple[list[TantivyHit], bool]:
+        """Return Tantivy's best `limit` hits, and True if there are no more."""
+        hits = self.searcher.search(query, limit, count=False).hits
+        # A limit of all documents is complete too, even if exactly as many were found.
+        return hits, len(hits) < limit or limit >= self._documents
+
+    def matches(self, query: Query, doc: int) -> bool:
+        """True if a page is among all that a Tantivy query matches."""
+        base, segment = self._segments_by_base[bisect_right(self._segments_by_base, doc, key=itemgetter(0)) - 1]
+        address = DocAddress(segment, doc - base)
+        try:  # wrapped in a constant score: a bare MustNot query claims to match the first page of each segment
+            return bool(Query.const_score_query(query, 1.0).explain(self.searcher, address))
+        except ValueError:  # the library raises for a page that does not match
+            return False
+
+    def read_record(self, doc: int) -> memoryview:
+        """Return the result record of a page."""
+        bases = self._record_bases
+        shard = len(bases) - 1
+        while bases[shard] > doc:  # a linear scan, since there are few shards
+            shard -= 1
+        return self._records[shard][doc - bases[shard]]
+
+    def break_ties(self, hits: list[ScoredDoc]) -> list[ScoredDoc]:
+        """Return hits that are sorted by score with equal scores sorted by URL. Changes the list in place."""
+        order, end = self.columns.order, 0  # `end`: hits before it are in their final order
+        for start in [
+            start for start, (score, next_score) in enumerate(pairwise(map(SCORE, hits))) if score == next_score
+        ]:
+            if start >= end:
+                end = start + 2
+                while end < len(hits) and hits[end][0] == hits[start][0]:
+                    end += 1
+                hits[start:end] = sorted(hits[start:end], key=lambda hit: order[hit[1]])
+        return hits
+
+    def document_prior(self, doc: int, is_new: bool) -> float:
+        """Return the query-independent part of a page's factor, with recency if the query asks for new pages."""
+        columns = self.columns
+        prior = document_prior(self.weights, columns.host[doc], columns.address[doc], columns.quality[doc])
+        return prior + self.weights.fresh * self.recency(doc) if is_new else prior
+
+    def recency(self, doc: int) -> float:
+        """Return how recent a page is, in [0, 1]."""
+        return recency(self._newest_day - self.columns.day[doc])
+
+    @cached_property
+    def _newest_day(self) -> int:
+        """Day number of the last capture of the crawl."""
+        if self._known_newest_day is not None:
+            return self._known_newest_day
+        return max(self.columns.since, default=0) // DAY_SECONDS

@@ -1,0 +1,157 @@
+"""Runs a prepared query: the port `webemu.emulator.ports.SearchPlan` over one Tantivy index.
+
+The first stage is BM25 by Tantivy. The second stage (`webemu.index.rank`) reorders the top. Plans are made by
+`webemu.index.engine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tantivy import Query
+
+from webemu.emulator.ports import ScoredDoc
+from webemu.emulator.ranking import MAX_DEPTH
+from webemu.emulator.types import Hit
+from webemu.index.index_reader import SCORE, IndexReader, TantivyHit
+from webemu.index.rank import RERANK_DEPTH, rerank_factor
+from webemu.index.record_reader import Pairs, Terms
+from webemu.index.records import match_features, read_hit
+
+
+@dataclass(frozen=True, slots=True)
+class RerankInputs:
+    """What the second stage looks for in the best pages."""
+
+    terms: Terms = ()
+    """Hashes of each word's readings and the word's rareness (idf); empty if nothing is reranked."""
+    pairs: Pairs = ()
+    """Neighbouring words of the query, each pair in its possible spellings."""
+    is_new: bool = False
+    """True if the query asks for recent pages."""
+
+
+NO_RERANKING = RerankInputs()
+"""Inputs of a plan without a second stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankPlan:
+    """A prepared query: what Tantivy searches, and what snippets and the second stage look for."""
+
+    reader: IndexReader
+    query: Query | None
+    """Tantivy query; None matches no page."""
+    hashes: Sequence[int] = ()
+    """Term hashes for the snippet, rarest first; empty if nothing ranks."""
+    rerank: RerankInputs = NO_RERANKING
+
+    @property
+    def reranks(self) -> bool:
+        """True if there is a second stage, that is if a feature has a weight and the query has words."""
+        return bool(self.rerank.terms)
+
+    def top(self, limit: int) -> tuple[list[ScoredDoc], bool]:
+        """Return the best `limit` (score, dense id) by score, then URL, and True if there are no more.
+
+        Unless there are no more, hits that tie with the last one are left out, since others of the tie may be missing.
+        If all hits tie, the search widens until the tie ends or `webemu.emulator.ranking.MAX_DEPTH` hits are read. A
+        query without words ranks nothing: its hits come in the order of the crawl.
+        """
+        hits, is_complete = self.bm25_candidates(limit)
+        if self.reranks:
+            hits[:RERANK_DEPTH] = self._rerank(hits[:RERANK_DEPTH])
+        return hits, is_complete
+
+    def bm25_candidates(self, limit: int) -> tuple[list[ScoredDoc], bool]:
+        """Return `top` as BM25 alone ranks it, with at least `RERANK_DEPTH` hits if there is a second stage."""
+        if self.query is None:
+            return [], True
+        reader, reranks = self.reader, self.reranks
+        limit = max(limit, RERANK_DEPTH) if reranks else limit
+        tantivy_hits, is_complete = reader.search(self.query, limit)
+        if self.hashes:
+            # Widen the search until the second stage has enough hits above the tie at the end of the list.
+            while (
+                not is_complete and _count_untied(tantivy_hits) < (RERANK_DEPTH if reranks else 1) and limit < MAX_DEPTH
+            ):
+                limit = min(16 * limit, MAX_DEPTH)
+                tantivy_hits, is_complete = reader.search(self.query, limit)
+            if not is_complete:
+                tantivy_hits = tantivy_hits[: _count_untied(tantivy_hits)] or tantivy_hits
+        bases = reader.bases
+        hits = [(score, bases[address.segment_ord] + address.doc) for score, address in tantivy_hits]
+        if self.hashes:
+            hits = reader.break_ties(hits)
+        return hits, is_complete
+
+    def _rerank(self, hits: list[ScoredDoc]) -> list[ScoredDoc]:
+        """Return hits ordered by the second stage. No factor is below 1, so none falls below the hits that are not
+        reranked.
+        """
+        scored_hits = [
+            (score * multiplier, doc) for (score, doc), multiplier in zip(hits, self.rerank_factors(hits), strict=True)
+        ]
+        return self.reader.break_ties(sorted(scored_hits, key=SCORE, reverse=True))
+
+    def rerank_factors(self, hits: Sequence[ScoredDoc]) -> list[float]:
+        """Return the factor by which the second stage multiplies each hit's score, 1 or more."""
+        reader, inputs = self.reader, self.rerank
+        weights, record = reader.weights, reader.read_record
+        prior_of = _no_prior
+        if weights.has_prior or inputs.is_new:
+            prior_of = partial(reader.document_prior, is_new=inputs.is_new)
+        matched_features = match_features([record(doc) for _, doc in hits], inputs.terms, inputs.pairs)
+        return [
+            rerank_factor(weights, title, passage, order, prior_of(doc))
+            for (_, doc), (title, passage, order) in zip(hits, matched_features, strict=True)
+        ]
+
+    def render_hit(self, doc: int, score: float, passage_mask: int = 0) -> Hit:
+        """Return what a result shows of a page: title, snippet, date.
+
+        `passage_mask` has a bit for each passage that the snippet is chosen from; 0 allows all.
+        """
+        return read_hit(self.reader.read_record(doc), doc, score, self.hashes, passage_mask)
+
+    def explain(self, doc: int, score: float) -> dict[str, float]:
+        """Return the features that ranked a page.
+
+        These are `bm25`, the features of `webemu.index.rank`, and `factor`, by which BM25 was multiplied: 1 if the
+        page was too far down to be reranked.
+        """
+        reranked = self.top(RERANK_DEPTH)[0][:RERANK_DEPTH] if self.reranks else []
+        return self.explain_factors(doc, score, any(other == doc for _, other in reranked))
+
+    def explain_factors(self, doc: int, score: float, is_best: bool) -> dict[str, float]:
+        """Return `explain` for a page that is known to be among those reranked (`is_best`) or not."""
+        reader, inputs = self.reader, self.rerank
+        columns = reader.columns
+        title, passage, order = match_features([reader.read_record(doc)], inputs.terms, inputs.pairs)[0]
+        multiplier = 1.0
+        if is_best:
+            prior = reader.document_prior(doc, inputs.is_new)
+            multiplier = rerank_factor(reader.weights, title, passage, order, prior)
+        features = {"bm25": score / multiplier, "title": title, "passage": passage, "order": order}
+        features |= {"host": columns.host[doc], "address": columns.address[doc], "quality": columns.quality[doc]}
+        features |= {"fresh": reader.recency(doc) if inputs.is_new else 0.0, "factor": multiplier}
+        return {name: round(value, 4) for name, value in features.items()}
+
+    def matches(self, doc: int) -> bool:
+        """True if a page is among all that the query matches."""
+        return self.query is not None and self.reader.matches(self.query, doc)
+
+
+def _count_untied(hits: Sequence[TantivyHit]) -> int:
+    """Return how many entries of a ranking come before those that tie with its last one."""
+    last_score, end = hits[-1][0], len(hits)
+    while end and hits[end - 1][0] == last_score:
+        end -= 1
+    return end
+
+
+def _no_prior(doc: int) -> float:
+    """Return a document prior of 0, for weights that have none."""
+    return 0.0
