@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from operator import attrgetter
-from typing import Any
 
 from webemu.emulator import urls
 from webemu.emulator.dates import parse_date_range
@@ -174,34 +173,54 @@ def _clean_text(text: str) -> str:
     return text[:MAX_CHARS].translate(_QUOTES)
 
 
+@dataclass(slots=True)
 class _QueryBuilder:
-    """Collects the items of a query, or of a part of it."""
+    """Collects the items of a query, or of a part of it. The fields are those of `ParsedQuery`."""
 
-    def __init__(self) -> None:
-        self.lists: dict[str, list[str]] = {
-            name: []
-            for name in ("words", "phrases", "excluded_terms", "sites", "excluded_sites", "titles", "urls", "types")
-        }
-        self.lists |= {name: [] for name in ("required", "languages")}
-        self.numbers: list[tuple[int, int]] = []
-        self.days: dict[str, date] = {}
-        self.any_of: list[Group] = []
-        self.excluded_groups: list[Group] = []
-        self.ungrouped_words: list[str] = []
+    words: list[str] = field(default_factory=list)
+    phrases: list[str] = field(default_factory=list)
+    excluded_terms: list[str] = field(default_factory=list)
+    sites: list[str] = field(default_factory=list)
+    excluded_sites: list[str] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    urls: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+    before: date | None = None
+    after: date | None = None
+    required: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
+    numbers: list[tuple[int, int]] = field(default_factory=list)
+    any_of: list[Group] = field(default_factory=list)
+    excluded_groups: list[Group] = field(default_factory=list)
+    ungrouped_words: list[str] = field(default_factory=list)
 
     def build(self) -> ParsedQuery:
         """Return what was collected."""
-        values: dict[str, Any] = {name: tuple(values) for name, values in self.lists.items()} | self.days
-        values |= {"words": " ".join(self.lists["words"]), "numbers": tuple(self.numbers)}
-        values |= {"any_of": tuple(self.any_of), "excluded_groups": tuple(self.excluded_groups)}
-        return ParsedQuery(**values, words_outside_groups=" ".join(self.ungrouped_words) if self.any_of else "")
+        return ParsedQuery(
+            words=" ".join(self.words),
+            phrases=tuple(self.phrases),
+            excluded_terms=tuple(self.excluded_terms),
+            sites=tuple(self.sites),
+            excluded_sites=tuple(self.excluded_sites),
+            titles=tuple(self.titles),
+            urls=tuple(self.urls),
+            types=tuple(self.types),
+            before=self.before,
+            after=self.after,
+            required=tuple(self.required),
+            languages=tuple(self.languages),
+            numbers=tuple(self.numbers),
+            any_of=tuple(self.any_of),
+            excluded_groups=tuple(self.excluded_groups),
+            words_outside_groups=" ".join(self.ungrouped_words) if self.any_of else "",
+        )
 
     def add_items(self, text: str) -> None:
         """Add the items of a text without groups."""
-        before = len(self.lists["words"])
+        before = len(self.words)
         for match in _ITEM_PATTERN.finditer(text):
             self._add_item(match)
-        self.ungrouped_words += self.lists["words"][before:]
+        self.ungrouped_words += self.words[before:]
 
     def add_nodes(self, text: str, nodes: list[Node]) -> None:
         """Add the parts of a text with groups."""
@@ -228,67 +247,109 @@ class _QueryBuilder:
             self.any_of.append(
                 Group(text[node.start : node.end], tuple(alternative for _, alternative in alternatives))
             )
-            self.lists["words"] += [alternative.words for _, alternative in alternatives if alternative.words]
+            self.words += [alternative.words for _, alternative in alternatives if alternative.words]
         for builder, _ in alternatives if len(alternatives) == 1 else ():  # a choice with one alternative is no choice
             self._merge(builder)
 
     def _merge(self, other: _QueryBuilder) -> None:
         """Merge the items of a separately parsed part."""
-        for name, values in other.lists.items():
-            self.lists[name] += values
-        for name, stricter in (("before", min), ("after", max)):
-            if name in other.days:
-                self.days[name] = stricter(other.days[name], self.days.get(name, other.days[name]))
+        for items, further_items in zip(self._text_lists(), other._text_lists(), strict=True):
+            items += further_items
+        self._limit_days(other.before, other.after)
         self.numbers += other.numbers
         self.any_of += other.any_of
         self.excluded_groups += other.excluded_groups
-        self.ungrouped_words += other.ungrouped_words
+
+    def _text_lists(self) -> tuple[list[str], ...]:
+        """Return all lists of texts."""
+        return (
+            *(self.words, self.phrases, self.excluded_terms, self.sites, self.excluded_sites, self.titles),
+            *(self.urls, self.types, self.required, self.languages, self.ungrouped_words),
+        )
+
+    def _limit_days(self, before: date | None, after: date | None) -> None:
+        """Narrow the dates of the query; None leaves a bound as it is."""
+        if before is not None:
+            self.before = min(before, self.before or before)
+        if after is not None:
+            self.after = max(after, self.after or after)
 
     def _add_item(self, match: re.Match[str]) -> None:
         """Add one item to the list that it belongs to."""
-        name = (match["name"] or "").lower()
-        phrase, word = match["phrase"], match["word"]
-        value = (phrase if phrase is not None else word).strip()
+        name, phrase = (match["name"] or "").lower(), match["phrase"]
+        value = (phrase if phrase is not None else match["word"]).strip()
         if name:
-            if not self._add_operator(name, match["sign"], value):
-                self.lists["words"].append(match[0].replace('"', " "))
+            if not self._add_operator(name, match["sign"] == "-", value):
+                self._add_words(match)
         elif match["sign"] == "-" and any(map(str.isalnum, value)):
-            if phrase is None and (span := _parse_number_range(value)):
-                self.excluded_groups.append(Group(value, (ParsedQuery(numbers=(span,)),)))
-            else:
-                self.lists["excluded_terms"].append(value)
+            self._exclude(value, is_phrase=phrase is not None)
         elif phrase is not None:
-            if any(map(str.isalnum, value)):
-                self.lists["phrases"].append(value)
-                self.lists["words"].append(" ".join(value.replace("*", " ").split()) if "*" in value else value)
+            self._add_phrase(value)
         elif span := _parse_number_range(value):
             self.numbers.append(span)
         elif match["sign"] == "+" and any(map(str.isalpha, value)):
-            self.lists["required"].append(value)
-            self.lists["words"].append(value)
+            self.required.append(value)
+            self.words.append(value)
         elif value not in ("OR", "AND", "|", "&"):
-            self.lists["words"].append(match[0].replace('"', " "))
+            self._add_words(match)
 
-    def _add_operator(self, name: str, sign: str, value: str) -> bool:
+    def _add_words(self, match: re.Match[str]) -> None:
+        """Add an item as plain words, as typed but for its quotes."""
+        self.words.append(match[0].replace('"', " "))
+
+    def _exclude(self, value: str, is_phrase: bool) -> None:
+        """Add a word, phrase or number range that must not occur."""
+        if not is_phrase and (span := _parse_number_range(value)):
+            self.excluded_groups.append(Group(value, (ParsedQuery(numbers=(span,)),)))
+        else:
+            self.excluded_terms.append(value)
+
+    def _add_phrase(self, value: str) -> None:
+        """Add a phrase, whose words rank too; one without letters and digits is ignored."""
+        if any(map(str.isalnum, value)):
+            self.phrases.append(value)
+            self.words.append(" ".join(value.replace("*", " ").split()) if "*" in value else value)
+
+    def _add_operator(self, name: str, is_excluded: bool, value: str) -> bool:
         """Add a `name:value` filter; return False if it cannot be read and is to be treated as words."""
-        is_excluded = sign == "-"
         if name in ("before", "after"):
-            span = parse_date_range(value)
-            if span and not is_excluded:
-                days, stricter = self.days, min if name == "before" else max
-                days[name] = stricter(span[0], days.get(name, span[0]))
-            return span is not None and not is_excluded
+            return not is_excluded and self._add_date(name, value)
         if name == "site":
             if site := _parse_site(value):
-                self.lists["excluded_sites" if is_excluded else "sites"].append(site)
+                (self.excluded_sites if is_excluded else self.sites).append(site)
             return bool(site)
-        field_name, operand = _parse_operand(name, value)
-        if operand and is_excluded:
-            fields: dict[str, Any] = {field_name: (operand,)}
-            self.excluded_groups.append(Group(f"{name}:{value}", (ParsedQuery(**fields),)))
-        elif operand:
-            self.lists[field_name].append(operand)
-        return bool(operand)
+        if not is_excluded:
+            return self._add_operand(name, value)
+        excluded = _QueryBuilder()
+        if is_readable := excluded._add_operand(name, value):
+            self.excluded_groups.append(Group(f"{name}:{value}", (excluded.build(),)))
+        return is_readable
+
+    def _add_date(self, name: str, value: str) -> bool:
+        """Add a `before:` or `after:` filter; return False if it is no date."""
+        span = parse_date_range(value)
+        if span and name == "before":
+            self._limit_days(span[0], None)
+        elif span:
+            self._limit_days(None, span[0])
+        return span is not None
+
+    def _add_operand(self, name: str, value: str) -> bool:
+        """Add the operand of any other operator; return False if it cannot be read."""
+        if name == "lang":
+            code = _LANGUAGE.fullmatch(value)
+            if code:
+                self.languages.append(code[1].lower())
+            return code is not None
+        if not any(map(str.isalnum, value)):
+            return False
+        if name == "intitle":
+            self.titles.append(value)
+        elif name == "inurl":
+            self.urls.append(value)
+        else:  # `filetype` and `ext`
+            self.types.append(value.lower().lstrip("."))
+        return True
 
 
 def _build_part(text: str, nodes: list[Node]) -> _QueryBuilder:
@@ -304,20 +365,6 @@ def _parse_number_range(value: str) -> tuple[int, int] | None:
         return None
     first, last = sorted((int(match[1]), int(match[2])))
     return (first, last) if last - first < MAX_SPAN else None
-
-
-_FIELD_OF_OPERATOR = {"intitle": "titles", "inurl": "urls", "filetype": "types", "ext": "types", "lang": "languages"}
-
-
-def _parse_operand(name: str, value: str) -> tuple[str, str]:
-    """Return the `ParsedQuery` field that an operator fills, and its operand (empty if it cannot be read)."""
-    field_name = _FIELD_OF_OPERATOR[name]
-    if field_name == "languages":
-        code = _LANGUAGE.fullmatch(value)
-        return field_name, code[1].lower() if code else ""
-    if not any(map(str.isalnum, value)):
-        return field_name, ""
-    return field_name, value.lower().lstrip(".") if field_name == "types" else value
 
 
 def _parse_site(value: str) -> str:
