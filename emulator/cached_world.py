@@ -7,6 +7,7 @@ the same whether it was cached or computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 from sys import getsizeof
 from typing import Protocol, TypeVar
@@ -37,13 +38,20 @@ class ComputeCache(Protocol):
 class CachedWorld(World):
     """A world with a cache.
 
-    `name` identifies what this world shows; `is_long` is True if its searches may be slow even when the ranker's are
-    not.
+    `name` identifies what this world shows; `is_slow` is True if its searches may be slow even when the ranker's are
+    not. `on_query` is called with the text of each search.
     """
 
-    def __init__(self, world: World, name: Hashable, cache: ComputeCache, is_slow: bool) -> None:
-        super().__init__(world.snapshot, world.ranker, world.page_store, world.figures(), world.engines)
-        self.run_batch = world.run_batch
+    def __init__(
+        self,
+        world: World,
+        name: Hashable,
+        cache: ComputeCache,
+        is_slow: bool,
+        on_query: Callable[[str], None] | None = None,
+    ) -> None:
+        hooks = replace(world.hooks, on_query=on_query)
+        super().__init__(world.snapshot, world.ranker, world.page_store, world.figures(), world.engines, hooks)
         self._shared_base = world.shared_base
         self.name = name
         self._cache = cache
@@ -55,8 +63,8 @@ class CachedWorld(World):
 
     def search(self, query: Query) -> Results:
         """Return one page of results, computed or cached. Raises BadRequest if the engine is unknown."""
-        if self.on_query:
-            self.on_query(query.text)
+        if on_query := self.hooks.on_query:
+            on_query(query.text)
         return self._cache.get_or_compute((self.name, query), partial(self._run_search, query), _results_size)
 
     def view(self, capture: Capture, view: View) -> tuple[str, str]:

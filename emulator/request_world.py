@@ -19,6 +19,7 @@ from webemu.emulator.noise import has_ranking_noise, perturb_results, vary_query
 from webemu.emulator.policy import Policy
 from webemu.emulator.query import parse_query
 from webemu.emulator.request_budget import RequestBudget
+from webemu.emulator.resolver import Resolution
 from webemu.emulator.types import Archive, Capture, Hit, PageRequest, Payload, Query, Results, View
 from webemu.emulator.weather import draw_weather, fault_error
 from webemu.emulator.world import MAX_RANK, World
@@ -59,8 +60,8 @@ class RequestWorld(World):
         request_random: KeyedRandom,
         budget: RequestBudget,
     ) -> None:
-        """Wrap a cached world. `session_random` gives random values that hold for the whole session, `request_random`
-        those of this request.
+        """Wrap a cached world. `session_random` gives values that hold for the whole session, `request_random` those of
+        this request.
         """
         super().__init__(world.snapshot, world.ranker, world.page_store, {}, world.engines)
         self._cached_world = world
@@ -107,7 +108,7 @@ class RequestWorld(World):
         has_noise = has_ranking_noise(self._policy.weather)
         if not self.may_block and not self._cached_world.can_search_inline(query, not has_noise):
             raise self._cached_world.not_ready_error(query)
-        if on_query := self._cached_world.shared_base.on_query:
+        if on_query := self._cached_world.shared_base.hooks.on_query:
             on_query(query.text)
         # The parsed words are the budget key, so that spellings of one query are charged once in a request.
         is_new = self._charge("searches", " ".join(parse_query(query.text).words.split()).casefold() or query.text)
@@ -163,18 +164,19 @@ class RequestWorld(World):
             self._charge("fetches", f"{archive.name} {offset}")
         return super().bytes_of(archive, offset, length)
 
-    def _resolve(self, request: PageRequest) -> tuple[Capture, tuple[str, ...]]:
+    def _resolve(self, request: PageRequest) -> Resolution:
         if (until := self._policy.as_of) and (request.at_time is None or request.at_time > until):
             request = replace(request, at_time=until)
         try:
-            capture, redirects = super()._resolve(request)
+            resolution = super()._resolve(request)
         except NotCaptured:
             self._charge("fetches", urls.parse_user_url(request.url))
             raise
+        capture = resolution.capture
         if self._charge("fetches", capture.url):
             self.events.opened_urls.append(capture.url)
         self._inject_page_faults(capture)
-        return capture, redirects
+        return resolution
 
     def _inject_page_faults(self, capture: Capture) -> None:
         """Raise the error of a page fault, if one is drawn for this page or host: a dead link or a CAPTCHA."""

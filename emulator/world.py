@@ -1,6 +1,6 @@
 """The emulated web as one object: it answers searches and page requests from one snapshot.
 
-`World` decides which capture answers a URL and which redirects are followed. `webemu.emulator.ranking` decides which
+`World` is the facade: `webemu.emulator.resolver` decides which capture answers a URL, `webemu.emulator.ranking` which
 results of a ranking are shown. Storage and ranking are behind the two ports of `webemu.emulator.ports`, and no wire
 format is known here.
 """
@@ -10,20 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from copy import copy
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from webemu.emulator import ranking, urls
 from webemu.emulator.article import Article
-from webemu.emulator.errors import BadRequest, NotCaptured, ViewUnavailable
+from webemu.emulator.errors import BadRequest, ViewUnavailable
 from webemu.emulator.highlight import Span, match_spans
 from webemu.emulator.passage import extract_passage
 from webemu.emulator.ports import PageStore, Ranker
 from webemu.emulator.query import ParsedQuery, parse_query
 from webemu.emulator.related import related_queries
 from webemu.emulator.relevance import score_texts
+from webemu.emulator.resolver import Resolution, Resolver, nearest_in_time
 from webemu.emulator.spelling import correct_query
 from webemu.emulator.types import Archive, Capture, Hit, Match, Page, PageRequest, Payload, Query, Results, View
 
@@ -31,8 +34,6 @@ MAX_RANK = 1000
 """Rank of the last result that is served."""
 MIN_NEWS_DEPTH = 200
 """Minimum number of results that a search for published pages examines."""
-MAX_REDIRECTS = 20
-"""Longest chain of redirects that is followed."""
 MAX_DUPLICATES_LISTED = 10
 """Maximum number of duplicate URLs listed for one hit."""
 
@@ -43,6 +44,22 @@ MIN_SHARED_QUERIES = 128
 """Smallest batch of queries that is shared with sibling processes."""
 
 
+@dataclass(frozen=True, slots=True)
+class WorldHooks:
+    """Functions of the server that a world calls."""
+
+    run_batch: Callable[[World, Sequence[Query]], list[HitPassages]] | None = None
+    """Runs a large batch of queries together with sibling processes that serve the same snapshot; None to run it
+    alone.
+    """
+    on_query: Callable[[str], None] | None = None
+    """Called with the text of each search; None for nothing."""
+
+
+NO_HOOKS = WorldHooks()
+"""Hooks of a world that stands alone."""
+
+
 class World:
     """One snapshot of the web. Read-only and thread-safe.
 
@@ -51,14 +68,6 @@ class World:
     world.fetch(PageRequest("https://example.org/")).content
     """
 
-    run_batch: Callable[[World, Sequence[Query]], list[HitPassages]] | None = None
-    """Runs a large batch of queries together with sibling processes that serve the same snapshot; None to run it
-    alone.
-    """
-
-    on_query: Callable[[str], None] | None = None
-    """Called with the text of each search; None for nothing."""
-
     def __init__(
         self,
         snapshot: str,
@@ -66,15 +75,27 @@ class World:
         page_store: PageStore,
         figures: dict[str, object],
         engines: Mapping[str, Ranker] | None = None,
+        hooks: WorldHooks = NO_HOOKS,
     ) -> None:
-        """Combine a ranker and a page store. `figures` are counts of the snapshot, `engines` are further rankers by
-        name.
+        """Combine a ranker and a page store.
+
+        - figures: counts of the snapshot
+        - engines: further rankers by name
+        - hooks: functions of the server that are called
         """
         self.snapshot = snapshot
         self.engines = engines or {}
         self._ranker = ranker
         self._page_store = page_store
+        self._resolver = Resolver(page_store)
         self._figures = figures
+        self.hooks = hooks
+
+    def with_hooks(self, hooks: WorldHooks) -> Self:
+        """Return the same world with other hooks."""
+        world = copy(self)
+        world.hooks = hooks
+        return world
 
     @property
     def shared_base(self) -> World:
@@ -102,8 +123,8 @@ class World:
 
     def search(self, query: Query) -> Results:
         """Return one page of results. Never raises on query syntax. Raises BadRequest if the engine is unknown."""
-        if self.on_query:
-            self.on_query(query.text)
+        if on_query := self.hooks.on_query:
+            on_query(query.text)
         return self._run_search(query)
 
     def _run_search(self, query: Query) -> Results:
@@ -186,9 +207,9 @@ class World:
         Raises: NotCaptured if no capture answers the URL; ViewUnavailable if the capture has no such view;
         PayloadError if its bytes are gone or unsafe.
         """
-        capture, redirects = self._resolve(request)
-        title, content = self.view(capture, request.view)
-        return Page(request, capture, redirects, title, content, self.snapshot)
+        resolution = self._resolve(request)
+        title, content = self.view(resolution.capture, request.view)
+        return Page(request, resolution.capture, resolution.redirects, title, content, self.snapshot)
 
     def view(self, capture: Capture, view: View) -> tuple[str, str]:
         """Return (title, content) of a capture in a readable view. Raises ViewUnavailable or PayloadError."""
@@ -210,14 +231,14 @@ class World:
 
     def locate(self, request: PageRequest) -> Capture:
         """Return the capture that answers a request. Raises NotCaptured."""
-        return self._resolve(request)[0]
+        return self._resolve(request).capture
 
     def payload(self, request: PageRequest, wait: bool = True) -> tuple[Capture, Payload]:
         """Return the capture that answers a request, and its recorded response.
 
         Raises: NotCaptured; PayloadError; BlockingIOError if `wait` is false and a disk would have to be read.
         """
-        capture, _ = self._resolve(request)
+        capture = self._resolve(request).capture
         return capture, self._page_store.payload(capture, wait)
 
     def suggest(self, prefix: str, limit: int) -> list[str]:
@@ -246,27 +267,15 @@ class World:
 
     def captures(self, url: str) -> list[Capture]:
         """Return all captures of a URL, oldest first: its own, else those of the strictest key that has any."""
-        url = urls.parse_user_url(url)
-        for level in (
-            self._page_store.exact,
-            self._page_store.canonical,
-            self._page_store.surt,
-            self._page_store.by_loose_key,
-        ):
-            if captures := level(url):
-                return sorted(captures, key=lambda capture: (capture.time, capture.url))
-        return []
+        return self._resolver.captures(url)
+
+    def host_listing(self, host: str) -> Iterator[Capture]:
+        """Yield every capture of one host, by SURT key and time."""
+        return self._resolver.host_listing(host)
 
     def listing(self, first: str, last: str) -> Iterator[tuple[str, list[Capture]]]:
         """Yield (SURT key, its captures, oldest first) for keys from `first` to before `last`, in byte order."""
         return self._page_store.listing(first, last)
-
-    def host_listing(self, host: str) -> Iterator[Capture]:
-        """Yield every capture of one host, by SURT key and time."""
-        # The key ends in ")/": all keys of the host begin with what is before that, and "*" sorts just after ")".
-        key = urls.surt_key(f"http://{host}/")
-        for _, captures in self._page_store.listing(key, key[:-2] + "*"):
-            yield from (capture for capture in captures if urls.host_of(capture.url) == host)
 
     def archives(self) -> Sequence[Archive]:
         """Return the WARC files of the crawl."""
@@ -284,8 +293,9 @@ class World:
         """Return hits with their passages for each of many queries; large batches may be shared with sibling
         processes.
         """
-        if self.run_batch and len(queries) >= MIN_SHARED_QUERIES:
-            return self.run_batch(self, queries)
+        run_batch = self.hooks.run_batch
+        if run_batch is not None and len(queries) >= MIN_SHARED_QUERIES:
+            return run_batch(self, queries)
         self.prefetch(queries)
         return [self.search_passages(query) for query in queries]
 
@@ -355,7 +365,7 @@ class World:
         captures = [capture for capture in self._page_store.error_page_of(host) if capture.status == 404]
         if not captures:
             return None
-        capture = _nearest_in_time(captures, None if at_time is None else at_time.timestamp())
+        capture = nearest_in_time(captures, None if at_time is None else at_time.timestamp())
         return capture, self._page_store.payload(capture)
 
     def find(self, request: PageRequest, pattern: str, limit: int) -> tuple[Page, int, tuple[Match, ...]]:
@@ -369,86 +379,9 @@ class World:
         )
         return page, len(offsets), tuple(_build_matches(page.content, offsets[:limit], len(pattern)))
 
-    def _resolve(self, request: PageRequest) -> tuple[Capture, tuple[str, ...]]:
+    def _resolve(self, request: PageRequest) -> Resolution:
         """Return the capture that answers a request, and the URLs that redirected on the way. Raises NotCaptured."""
-        url = request.url
-        # Most requests name a URL exactly as it was captured, and captured URLs are normalised: try that first.
-        if not (captures := self._page_store.exact(url)):
-            url = urls.parse_user_url(url)
-            captures = self._page_store.exact(url)
-        visited: list[str] = []
-        while True:
-            capture = self._pick_capture(url, captures, request.at_time, visited)
-            if not (request.follow and 300 <= capture.status < 400 and capture.redirect):
-                return capture, tuple(visited)
-            visited.append(url)
-            url = urls.normalize(capture.redirect)
-            captures = self._page_store.exact(url)
-            if url in visited or len(visited) > MAX_REDIRECTS:
-                where = f"that come back to {url}" if url in visited else f"of more than {MAX_REDIRECTS} steps"
-                raise NotCaptured(
-                    f"{visited[0]} was captured as redirects {where}",
-                    reason="redirect-loop",
-                    action="ask with follow=0 to see the redirect itself",
-                )
-
-    def _pick_capture(
-        self, url: str, captures: list[Capture], at_time: datetime | None, visited: Sequence[str]
-    ) -> Capture:
-        """Return the capture of one URL: one of its own, else one with the same canonical, SURT or loose key.
-
-        `visited` are the URLs that redirected to it. Raises NotCaptured.
-        """
-        moment = None if at_time is None else at_time.timestamp()
-        if captures:
-            # Prefer captures that do not redirect to themselves, such as pages behind a cookie wall.
-            candidates = [capture for capture in captures if capture.redirect != url]
-            return _nearest_in_time(candidates or captures, moment)
-        is_page = url.startswith(("http://", "https://"))
-        for level in (
-            (self._page_store.canonical, self._page_store.surt, self._page_store.by_loose_key) if is_page else ()
-        ):
-            if captures := [capture for capture in level(url) if self._is_usable_redirect(capture)]:
-                return _nearest_in_time(captures, moment)
-        host = urls.host_of(url)
-        if visited:
-            raise NotCaptured(
-                f"{visited[0]} was captured as a redirect to {url}, which was not captured",
-                reason="redirect-not-captured",
-                action="ask with follow=0 to see the redirect itself",
-            )
-        if self._page_store.knows_host(host):
-            raise NotCaptured(f"{url} was not captured", action=f"search with site:{host} for pages that were")
-        raise NotCaptured(
-            f"nothing of the host {host or url!r} was captured",
-            reason="host-not-captured",
-            action="search for another source",
-        )
-
-    def _is_usable_redirect(self, capture: Capture) -> bool:
-        """True if following a capture ends at a page that was captured exactly.
-
-        Loose keys merge http with https and www with bare hosts, so a redirect between the two would answer itself for
-        ever.
-        """
-        for _ in range(MAX_REDIRECTS):
-            if not (300 <= capture.status < 400 and capture.redirect):
-                return True
-            targets = self._page_store.exact(urls.normalize(capture.redirect))
-            if not targets:
-                return False
-            capture = _nearest_in_time(targets, None)
-        return False
-
-
-def _nearest_in_time(captures: list[Capture], moment: float | None) -> Capture:
-    """Return the capture nearest in time, the earlier on a tie; without a time the latest successful one, else the
-    latest.
-    """
-    if moment is None:
-        successful = [capture for capture in captures if 0 < capture.status < 400]
-        return max(successful or captures, key=lambda c: (c.time, c.kind == "response", c.url))
-    return min(captures, key=lambda c: (abs(c.time - moment), c.time, c.kind != "response", c.url))
+        return self._resolver.resolve(request)
 
 
 def _is_html(mime: str) -> bool:

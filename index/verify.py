@@ -61,7 +61,7 @@ def _find_damage(collection: Path, folder: Path, manifest: Manifest) -> Iterator
 
 
 def _read_url(blobs: Blobs, number: int) -> str:
-    """Return the URL of a result record."""
+    """Return the URL of a record, after all of it was read. Raises any kind of error if it is damaged."""
     return read_hit(blobs[number], number, 0.0, ()).url
 
 
@@ -83,9 +83,4 @@ def _check_records(collection: Path, manifest: Manifest, on_fault: Callable[[str
         if len(blobs) != shard.documents:
             on_fault(f"shard {name}: {len(blobs)} records for {shard.documents} documents")
         for number in range(len(blobs)):
-            yield _can_read(partial(_decode_record, blobs, number), f"record {number} of {name}", on_fault)
-
-
-def _decode_record(blobs: Blobs, number: int) -> str:
-    """Return the URL of a record, after all of it was read. Raises any kind of error if it is damaged."""
-    return read_hit(blobs[number], number, 0.0, ()).url
+            yield _can_read(partial(_read_url, blobs, number), f"record {number} of {name}", on_fault)

@@ -13,6 +13,7 @@ import re
 import resource
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from weakref import WeakValueDictionary
@@ -20,7 +21,7 @@ from weakref import WeakValueDictionary
 from webemu.api.runtime.batch_sharing import from_environment
 from webemu.emulator.errors import EmulatorError, SnapshotError
 from webemu.emulator.logs import event_extra
-from webemu.emulator.world import World
+from webemu.emulator.world import World, WorldHooks
 from webemu.index.open import check_snapshot, current_id, open_snapshot
 from webemu.index.records import READER, describe_reader
 
@@ -95,7 +96,7 @@ class LiveSnapshot:
         """Call a function with the text of each search in any world that is served."""
         self._on_query = on_query
         if self._world is not None:
-            self._world.on_query = on_query
+            self._world = self._world.with_hooks(replace(self._world.hooks, on_query=on_query))
 
     @property
     def world(self) -> World:
@@ -146,11 +147,10 @@ class LiveSnapshot:
         """Return the world of a snapshot, from those still in use or newly opened."""
         if (world := self._worlds.get(snapshot)) is None:
             started = perf_counter()
-            world = open_snapshot(self._folder, snapshot)
+            run_batch = self.peers.run_batch if self.peers else None
+            world = open_snapshot(self._folder, snapshot).with_hooks(WorldHooks(run_batch, self._on_query))
             log_fields = event_extra("snapshot_opened", snapshot=snapshot, seconds=round(perf_counter() - started, 3))
             log.info("snapshot %s is open", snapshot, extra=log_fields)
-        world.run_batch = self.peers.run_batch if self.peers else None
-        world.on_query = self._on_query
         self._worlds[snapshot] = world
         return world
 

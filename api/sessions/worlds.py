@@ -68,10 +68,10 @@ class WorldCache:
         """
         world, sessionless = self._open(""), self._sessionless
         if sessionless is None or sessionless.shared_base is not world:
+            # Its searches are counted like those of the served world.
             sessionless = self._sessionless = CachedWorld(
-                world, self.get(Policy(), "").name, self._compute_cache, False
+                world, self.get(Policy(), "").name, self._compute_cache, False, world.hooks.on_query
             )
-            sessionless.on_query = world.on_query  # its searches are counted like those of the served world
         return sessionless
 
     def is_open(self, policy: Policy, snapshot: str) -> bool:

@@ -21,7 +21,7 @@ from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.emulator.errors import NotCaptured, PayloadError, ViewUnavailable
 from webemu.emulator.types import Capture, Hit, Match, Page, PageRequest, Payload, Query, Results
-from webemu.emulator.world import World
+from webemu.emulator.world import NO_HOOKS, World
 from webemu.index.catalog import Catalog
 from webemu.index.schema import MARKER, TABLES
 
@@ -34,6 +34,7 @@ class SmallWorld(World):
 
     def __init__(self, snapshot: str = "5d0c0ffee5d0c0ff") -> None:
         self.snapshot = snapshot
+        self.hooks = NO_HOOKS
         self.searched: list[Query] = []
 
     def search(self, query: Query) -> Results:
