@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from webemu.emulator import config, ending, extras
 
@@ -74,14 +75,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Subcommands by name, in the order of their groups."""
 
 
+Command = TyperCommand | TyperGroup
+
+
 class LazyCommandGroup(TyperGroup):
     """A Typer group whose commands are imported on demand, so that `webemu --help` needs no optional package."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         """Return the names of all commands."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: object, cmd_name: str) -> Command | None:
         """Import and return a command; None if the name is unknown."""
         return _load_command(cmd_name) if cmd_name in COMMANDS else None
 
@@ -118,7 +122,7 @@ class LazyCommandGroup(TyperGroup):
                 formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
 
 
-def _load_command(name: str) -> Any:
+def _load_command(name: str) -> Command:
     """Return a command.
 
     If packages that it needs are missing, return one that shows its options and, when run, says what to install.
@@ -138,7 +142,7 @@ def _load_command(name: str) -> Any:
 def _fail_when_run(command: Any, error: Exception) -> None:
     """Make a command, or each command of a group, raise an error when it is run."""
 
-    def raise_error(**_: Any) -> None:
+    def raise_error(**_: object) -> None:
         raise error
 
     command.absent = error
@@ -148,13 +152,16 @@ def _fail_when_run(command: Any, error: Exception) -> None:
         _fail_when_run(inner, error)
 
 
-def _build_command(name: str, target: Any) -> Any:
+def _build_command(name: str, target: typer.Typer | Callable[..., None]) -> Command:
     """Return the click command of a Typer app or of a function."""
     if isinstance(target, typer.Typer):
-        return typer.main.get_command(target)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name)(target)
-    return typer.main.get_command(app)
+        app = target
+    else:
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name)(target)
+    command = typer.main.get_command(app)
+    assert isinstance(command, TyperCommand | TyperGroup)  # Typer builds no other kind
+    return command
 
 
 def _show_version(is_requested: bool) -> None:

@@ -7,7 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
 
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.extras import missing_package_error
@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"auto|(?:ray://)?(\[[0-9A-Fa-f:.]+\]|[^\s:/]+):([0-9]{1,5
 
 
 @contextmanager
-def connect_to_ray(address: str) -> Iterator[Any]:
+def connect_to_ray(address: str) -> Iterator[ModuleType]:
     """Yield the module `ray`, connected to the cluster at `auto`, `HOST:PORT` or `ray://HOST:PORT` until the block
     ends.
 

@@ -126,7 +126,7 @@ class Config:
         return tuple(int(digits) for digits in re.findall("[0-9]+", self.web_ports))
 
 
-def load_config(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Config:
+def load_config(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) -> Config:
     """Return the settings of `webemu.toml` (or of the file that `WEBEMU_CONFIG` names), the environment and the flags.
 
     Later sources win; a flag that is None counts as not given. Raises BadRequest, which names the file, variable or
@@ -182,7 +182,7 @@ def _config_path(environ: Mapping[str, str]) -> Path:
     return path
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, object]:
     """Return the settings of a TOML file; empty if there is no file. Raises BadRequest on bad TOML and unknown
     settings.
     """
@@ -202,7 +202,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     return values
 
 
-def _convert_setting(name: str, value: Any, source: str) -> Any:
+def _convert_setting(name: str, value: object, source: str) -> Any:
     """Return a value in the type of its setting. Raises BadRequest, which names the source."""
     setting_type = type(getattr(Config(), name))
     try:

@@ -17,7 +17,6 @@ from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from webemu.emulator.errors import EmulatorError
@@ -169,7 +168,7 @@ class _StubFinder(MetaPathFinder, Loader):
 class _StubModule(ModuleType):
     """A stub module: any public attribute of it is a stub value."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> _StubValue:
         if name.startswith("__"):
             raise AttributeError(name)
         return _StubValue()
@@ -178,25 +177,25 @@ class _StubModule(ModuleType):
 class _StubValue:
     """A stub for any class, function, decorator or value of a missing module."""
 
-    def __call__(self, *arguments: Any, **_: Any) -> Any:
+    def __call__(self, *arguments: object, **_: object) -> object:
         """Return the only argument if it is callable, as a decorator would; else the stub itself."""
         return arguments[0] if len(arguments) == 1 and callable(arguments[0]) else self
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> _StubValue:
         if name.startswith("__"):
             raise AttributeError(name)
         return self
 
-    def __getitem__(self, _: object) -> Any:
+    def __getitem__(self, _: object) -> _StubValue:
         return self
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(())
 
     def __mro_entries__(self, _: object) -> tuple[type, ...]:
         return ()
 
-    def __or__(self, _: object) -> Any:
+    def __or__(self, _: object) -> _StubValue:
         return self
 
     __ror__ = __or__

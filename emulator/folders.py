@@ -9,7 +9,7 @@ from webemu.emulator.config import Config
 from webemu.emulator.errors import BadRequest
 
 MARKER_FILES = ("catalog.duckdb", "CURRENT", "snapshots")
-"""Files of a collection. Any one of them marks it, since a partition of a split collection has no catalog."""
+"""Files of a collection. One of them is enough to mark it, since a partition of a split collection has no catalog."""
 MAX_NAMES_LISTED = 20
 """Maximum number of collections that an error lists."""
 

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from math import isfinite
-from typing import Any
 
 import orjson
 
@@ -20,14 +19,14 @@ MAX_DEPTH = 100
 """Maximum nesting of lists and objects, so that every writer can write the value out again."""
 
 
-def parse_json(text: bytes) -> Any:
+def parse_json(text: bytes) -> object:
     """Return the value of a JSON text. Raises ValueError, which says what is wrong and where."""
     value = orjson.loads(text)
     _check_depth(value, text.count(b"[") + text.count(b"{"))
     return value
 
 
-def parse_json_unique_names(text: bytes | str) -> Any:
+def parse_json_unique_names(text: bytes | str) -> object:
     """Return the value of a JSON text in which no object has a name twice. Raises ValueError.
 
     Strings may hold lone surrogates, so that the caller can reject the member that holds one
@@ -45,7 +44,7 @@ def parse_json_unique_names(text: bytes | str) -> Any:
     return value
 
 
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object. Raises ValueError if it has a name twice."""
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -61,12 +60,12 @@ def _parse_finite(text: str) -> float:
     raise ValueError(f"{text[:60]} is not a finite number")
 
 
-def _check_depth(value: Any, opened: int) -> None:
+def _check_depth(value: object, opened: int) -> None:
     """Raise ValueError on a value that is nested too deeply.
 
     `opened` counts the brackets of the text: most texts have too few of them to be too deep and are not walked.
     """
-    level: list[Any] = [value] if opened > MAX_DEPTH else []
+    level: list[object] = [value] if opened > MAX_DEPTH else []
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _member_values(outer) if isinstance(inner, (dict, list))]
         if not level:
@@ -74,7 +73,7 @@ def _check_depth(value: Any, opened: int) -> None:
     raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
 
 
-def _member_values(value: Any) -> Iterable[Any]:
+def _member_values(value: object) -> Iterable[object]:
     """Return the values inside an object or a list; empty for anything else."""
     if isinstance(value, dict):
         return value.values()

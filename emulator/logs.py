@@ -13,7 +13,6 @@ import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 LOG_FORMATS = ("text", "json")
 """Values of the setting `log_format`."""
@@ -31,7 +30,7 @@ def event_extra(name: str, **fields: object) -> dict[str, object]:
     return {"event": name, "fields": fields}
 
 
-def logging_config(form: str) -> dict[str, Any]:
+def logging_config(form: str) -> dict[str, object]:
     """Return the configuration for `logging.config.dictConfig`. JSON logs everything; text logs warnings and errors
     only.
     """

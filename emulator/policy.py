@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import isfinite
-from typing import Any
 
 from webemu.emulator import json_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.surrogates import is_utf8_encodable
-from webemu.emulator.weather import FAIR, RATES, Latency, Weather
+from webemu.emulator.weather import FAIR, LATENCY_KINDS, RATES, Latency, Weather
 
 MAX_TEXT_CHARS = 200
 """Maximum length of a name, in characters."""
-LATENCY_KINDS = ("constant", "uniform", "lognormal")
-"""Distributions of an added delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,49 +87,45 @@ def parse_policy(text: bytes | str) -> Policy:
     return policy_from_json(value)
 
 
-def policy_from_json(value: Any) -> Policy:
+def policy_from_json(value: object) -> Policy:
     """Return the policy of a decoded JSON object; null members count as absent. Raises BadRequest."""
     members = _check_members(value, "", {field.name for field in fields(Policy)})
-    arguments: dict[str, Any] = {
-        name: _text_member(members, name) for name in ("task", "rollout", "snapshot", "engine")
-    }
-    arguments["as_of"] = parse_time(_text_member(members, "as_of")) if members.get("as_of") else None
-    arguments["seed"] = _integer_member(members, "seed", 0)
-    arguments["marks"] = _boolean_member(members, "marks")
-    arguments["blocked"] = _parse_blocked(members.get("blocked") or {})
-    arguments["budget"] = _parse_budget(members.get("budget") or {})
-    arguments["weather"] = _parse_weather(members.get("weather") or {})
-    return Policy(**arguments)
+    names = {name: _text_member(members, name) for name in ("task", "rollout", "snapshot", "engine")}
+    return Policy(
+        **names,
+        as_of=parse_time(_text_member(members, "as_of")) if members.get("as_of") else None,
+        seed=_integer_member(members, "seed", 0),
+        marks=_boolean_member(members, "marks"),
+        blocked=_parse_blocked(members.get("blocked") or {}),
+        budget=_parse_budget(members.get("budget") or {}),
+        weather=_parse_weather(members.get("weather") or {}),
+    )
 
 
-def _parse_blocked(value: Any) -> Blocked:
+def _parse_blocked(value: object) -> Blocked:
     """Return the block rules of a JSON object."""
     names = [field.name for field in fields(Blocked)]
     members = _check_members(value, "blocked.", set(names))
     return Blocked(**{name: _check_texts(members.get(name) or [], f"blocked.{name}") for name in names})
 
 
-def _parse_budget(value: Any) -> Budget:
+def _parse_budget(value: object) -> Budget:
     """Return the budget of a JSON object; absent limits are unlimited."""
     names = [field.name for field in fields(Budget)]
     members = _check_members(value, "budget.", set(names))
     return Budget(**{name: _integer_member(members, name, 0) if name in members else None for name in names})
 
 
-def _parse_weather(value: Any) -> Weather:
+def _parse_weather(value: object) -> Weather:
     """Return the weather of a JSON object. Raises BadRequest if the fault rates add up to more than 1."""
     members = _check_members(value, "weather.", {field.name for field in fields(Weather)})
-    arguments: dict[str, Any] = {name: _number_member(members, name, 1.0) for name in RATES if name in members}
-    arguments |= {name: _number_member(members, name, 600_000.0) for name in ("hold_ms",) if name in members}
-    arguments |= {name: _integer_member(members, name, 0) for name in ("retry_after",) if name in members}
-    latency = _check_members(members.get("latency") or {}, "weather.latency.", {"kind", "ms", "spread"})
-    latency_kind = _text_member(latency, "kind") or "constant"
-    if latency_kind not in LATENCY_KINDS:
-        raise _policy_error(
-            f"has an unknown weather.latency.kind {latency_kind!r}", f"use one of {', '.join(LATENCY_KINDS)}"
-        )
-    numbers = {name: _number_member(latency, name, 60_000.0) for name in ("ms", "spread") if name in latency}
-    weather = Weather(latency=Latency(latency_kind, **numbers), **arguments)
+    rates = {name: _number_member(members, name, 1.0) for name in RATES if name in members}
+    weather = Weather(
+        **rates,
+        hold_ms=_number_member(members, "hold_ms", 600_000.0) if "hold_ms" in members else FAIR.hold_ms,
+        retry_after=_integer_member(members, "retry_after", 0) if "retry_after" in members else FAIR.retry_after,
+        latency=_parse_latency(members.get("latency") or {}),
+    )
     # The tolerance allows for rates whose floating-point sum is a little above 1.
     if weather.timeouts + weather.errors + weather.rate_limits + weather.resets + weather.truncated > 1 + 1e-9:
         raise _policy_error(
@@ -141,7 +134,18 @@ def _parse_weather(value: Any) -> Weather:
     return weather
 
 
-def _check_members(value: Any, where: str, known_names: set[str]) -> Mapping[str, Any]:
+def _parse_latency(value: object) -> Latency:
+    """Return the added delay of a JSON object. Raises BadRequest."""
+    members = _check_members(value, "weather.latency.", {"kind", "ms", "spread"})
+    text = _text_member(members, "kind") or "constant"
+    kind = next((known_kind for known_kind in LATENCY_KINDS if known_kind == text), None)
+    if kind is None:
+        raise _policy_error(f"has an unknown weather.latency.kind {text!r}", f"use one of {', '.join(LATENCY_KINDS)}")
+    numbers = {name: _number_member(members, name, 60_000.0) for name in ("ms", "spread") if name in members}
+    return Latency(kind, **numbers)
+
+
+def _check_members(value: object, where: str, known_names: set[str]) -> Mapping[str, object]:
     """Return the members of an object that are not null. Raises BadRequest for a non-object and for unknown names."""
     if not isinstance(value, dict):
         raise _policy_error(f"must have an object at {where.rstrip('.') or 'its root'}, got {type(value).__name__}")
@@ -152,7 +156,7 @@ def _check_members(value: Any, where: str, known_names: set[str]) -> Mapping[str
     return {name: member for name, member in value.items() if member is not None}
 
 
-def _text_member(members: Mapping[str, Any], name: str) -> str:
+def _text_member(members: Mapping[str, object], name: str) -> str:
     """Return a string member, or an integer member as a string; empty if absent. Raises BadRequest."""
     value = members.get(name, "")
     if isinstance(value, int) and not isinstance(value, bool):
@@ -164,7 +168,7 @@ def _text_member(members: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _check_texts(value: Any, name: str) -> tuple[str, ...]:
+def _check_texts(value: object, name: str) -> tuple[str, ...]:
     """Return a list of strings, sorted and without repetitions. Raises BadRequest."""
     if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
         raise _policy_error(f"must have a list of non-empty strings as {name}")
@@ -173,7 +177,7 @@ def _check_texts(value: Any, name: str) -> tuple[str, ...]:
     return tuple(sorted(set(value)))
 
 
-def _integer_member(members: Mapping[str, Any], name: str, minimum: int) -> int:
+def _integer_member(members: Mapping[str, object], name: str, minimum: int) -> int:
     """Return an integer member of at least `minimum`; 0 if absent. Raises BadRequest."""
     value = members.get(name, 0)
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value < 2**63:
@@ -181,7 +185,7 @@ def _integer_member(members: Mapping[str, Any], name: str, minimum: int) -> int:
     return value
 
 
-def _number_member(members: Mapping[str, Any], name: str, maximum: float) -> float:
+def _number_member(members: Mapping[str, object], name: str, maximum: float) -> float:
     """Return a number member from 0 to `maximum`. Raises BadRequest."""
     value = members[name]
     if (
@@ -193,7 +197,7 @@ def _number_member(members: Mapping[str, Any], name: str, maximum: float) -> flo
     return float(value)
 
 
-def _boolean_member(members: Mapping[str, Any], name: str) -> bool:
+def _boolean_member(members: Mapping[str, object], name: str) -> bool:
     """Return a boolean member; True if absent. Raises BadRequest."""
     value = members.get(name, True)
     if not isinstance(value, bool):
@@ -207,9 +211,11 @@ def _policy_error(problem: str, action: str = "see docs/sessions.md") -> BadRequ
 
 
 _DEFAULT_POLICY = Policy()
+_PolicyPart = Blocked | Budget | Weather | Latency
+"""Field of a policy that has fields of its own."""
 
 
-def policy_to_json(policy: Policy) -> dict[str, Any]:
+def policy_to_json(policy: Policy) -> dict[str, object]:
     """Return the policy as JSON values, without the fields that have their default."""
     value = _changed_fields(policy, _DEFAULT_POLICY)
     if policy.as_of:
@@ -217,7 +223,7 @@ def policy_to_json(policy: Policy) -> dict[str, Any]:
     return value
 
 
-def _changed_fields(value: Any, default: Any) -> dict[str, Any]:
+def _changed_fields(value: Policy | _PolicyPart, default: object) -> dict[str, object]:
     """Return the fields of a dataclass that differ from the default, as JSON values."""
     pairs = ((field.name, getattr(value, field.name), getattr(default, field.name)) for field in fields(value))
     return {
@@ -227,9 +233,9 @@ def _changed_fields(value: Any, default: Any) -> dict[str, Any]:
     }
 
 
-def _to_json(value: Any, default: Any) -> Any:
+def _to_json(value: object, default: object) -> object:
     """Return a field as a JSON value."""
-    if is_dataclass(value):
+    if isinstance(value, _PolicyPart):
         return _changed_fields(value, default)
     return list(value) if isinstance(value, tuple) else value
 

@@ -14,7 +14,7 @@ from webemu.emulator import urls
 from webemu.emulator.blocklist import Blocklist
 from webemu.emulator.errors import NotCaptured, PayloadError
 from webemu.emulator.policy import Policy
-from webemu.emulator.ports import DocValues, PageStore, Ranker, ScoredDoc, SearchPlan
+from webemu.emulator.ports import Column, DocValues, PageStore, Ranker, ScoredDoc, SearchPlan
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Capture
 from webemu.emulator.warc_range import MalformedWarcRange, read_record_headers
@@ -114,7 +114,7 @@ def _limit_size(verdicts: dict[Key, bool]) -> None:
 class FilteredPlan:
     """A prepared query whose ranking leaves out blocked pages."""
 
-    def __init__(self, plan: SearchPlan, since: Sequence[int], checker: BlockChecker) -> None:
+    def __init__(self, plan: SearchPlan, since: Column, checker: BlockChecker) -> None:
         """Wrap a plan; `since` is the time of each page's capture, by dense id."""
         self._plan = plan
         self._since = since

@@ -19,27 +19,33 @@ ScoredDoc = tuple[float, int]
 """One ranked page: (score, dense id)."""
 
 
+class Column(Protocol):
+    """One value per page, by dense id."""
+
+    def __getitem__(self, doc: int, /) -> int: ...
+
+
 class DocValues(Protocol):
     """Per-document columns, each indexed by dense id."""
 
     @property
-    def since(self) -> Sequence[int]:
+    def since(self) -> Column:
         """First second (UTC) at which each page is what its URL shows."""
 
     @property
-    def until(self) -> Sequence[int]:
+    def until(self) -> Column:
         """Second (UTC) at which a later capture replaces each page; `ranking.FOREVER` for the current one."""
 
     @property
-    def day(self) -> Sequence[int]:
+    def day(self) -> Column:
         """Date of each page, in days since 1970-01-01."""
 
     @property
-    def domain(self) -> Sequence[int]:
+    def domain(self) -> Column:
         """Number of each page's registrable domain."""
 
     @property
-    def cluster(self) -> Sequence[int]:
+    def cluster(self) -> Column:
         """Number of each page's cluster of near-duplicates."""
 
     def rows(self, docs: Iterable[int]) -> Iterator[tuple[int, int, int]]:

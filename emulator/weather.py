@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import exp
-from typing import Literal
+from typing import Literal, get_args
 
 from webemu.emulator.errors import EmulatorError, ServiceRefusal
 from webemu.emulator.keyed_random import KeyedRandom
 
+LatencyKind = Literal["constant", "uniform", "lognormal"]
+LATENCY_KINDS: tuple[LatencyKind, ...] = get_args(LatencyKind)
+"""Distributions of an added delay."""
 FaultKind = Literal["timeout", "error", "rate-limit", "reset", "truncated"]
 INJECTED_REASON = "bad-weather"
 """Reason of an injected error, which is not a failure of the server."""
@@ -26,8 +29,8 @@ MAX_LATENCY_MS = 60_000
 class Latency:
     """Distribution of the delay added to an answer."""
 
-    kind: str = "constant"
-    """Kind of distribution: constant, uniform or lognormal."""
+    kind: LatencyKind = "constant"
+    """Kind of distribution."""
     ms: float = 0.0
     """Median, in milliseconds."""
     spread: float = 0.0

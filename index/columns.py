@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
 from struct import Struct
-from typing import Any
 
 from webemu.emulator import ranking
 from webemu.emulator.ports import ScoredDoc
@@ -31,13 +30,13 @@ _ROW_FILE = "rows.bin"
 """File of the rows: until, cluster, domain and order of each page, side by side."""
 
 
-def write_columns(folder: Path, rows: Iterable[tuple[Any, ...]]) -> None:
+def write_columns(folder: Path, rows: Iterable[tuple[float, ...]]) -> None:
     """Write one file per column, and the file of rows, to a new folder.
 
     `rows` come in dense order: since, until, day, domain, cluster, order, host, address, quality.
     """
     folder.mkdir()
-    columns: dict[str, array[Any]] = {name: array(code) for name, code in _TYPES.items()}
+    columns: dict[str, array[float]] = {name: array(code) for name, code in _TYPES.items()}
     with (folder / _ROW_FILE).open("wb") as file:
         for since, until, day, domain, cluster, order, *signals in rows:
             file.write(_ROW.pack(until, cluster, domain, order))

@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict, fields
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import duckdb
 import typer
@@ -228,7 +228,7 @@ def verify(
     folder = _collection_folder(root, collection)
     snapshot_id = resolve_snapshot_id(folder, snapshot or current_id(folder) or "")
     faults: list[str] = []
-    figures: dict[str, Any] = verify_snapshot(folder, snapshot_id, faults.append)
+    figures = verify_snapshot(folder, snapshot_id, faults.append)
     for name, count in figures.items():
         print(f"{name:<10} {count:,}")
     for fault in faults[:20]:

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
 from webemu.emulator.trace import Trace
 
@@ -38,14 +37,14 @@ def format_conversations(rows: Iterable[Trace]) -> Iterator[str]:
             yield json.dumps({**head, "messages": messages}, ensure_ascii=False)
 
 
-def _build_messages(row: Trace, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _build_messages(row: Trace, number: int) -> tuple[dict[str, object], dict[str, object]]:
     """Return the assistant's call of a step, and the tool's answer."""
     name, arguments = ("search", {"query": row.query}) if row.kind == "search" else ("open", {"url": row.url})
-    tool_content: dict[str, Any] = {"url": row.url, "rank": row.rank or None}
+    tool_content: dict[str, object] = {"url": row.url, "rank": row.rank or None}
     if row.kind == "search":
         tool_content = {"results": [{"rank": rank, "url": url} for rank, url in enumerate(row.shown, row.first)]}
     call = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    call_message = {
+    call_message: dict[str, object] = {
         "role": "assistant",
         "content": None,
         "tool_calls": [{"id": f"call_{number}", "type": "function"} | {"function": call}],

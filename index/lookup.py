@@ -14,7 +14,6 @@ from itertools import groupby, islice, takewhile
 from operator import itemgetter
 from pathlib import Path
 from threading import Lock
-from typing import Any
 from weakref import WeakValueDictionary
 
 import lmdb
@@ -26,7 +25,7 @@ from webemu.index.sorter import BATCH_PAIRS, PairSorter
 
 FILE = "pages.lmdb"
 """Name of the lookup file in a snapshot folder."""
-Row = tuple[Any, ...]
+Row = tuple[object, ...]
 
 FIELDS = (
     "time",

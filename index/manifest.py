@@ -50,7 +50,7 @@ class Manifest:
     """Fetch times of the first and the last capture of each file, in seconds since the epoch."""
     hashes: dict[str, str]
     """Hashes of the snapshot's own files by path; those it shares with shards are in `shard.json`."""
-    weights: dict[str, Any] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
     """Weights of the ranking features (`webemu.index.rank`)."""
     dense: dict[str, Any] | None = None
     """Fields of `webemu.index.dense.store.EmbeddingManifest` for a snapshot with vectors; None for one without."""

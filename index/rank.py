@@ -10,8 +10,8 @@ sources.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 HALF_RECENCY_DAYS = 365
 """Days of a year, after which recency is a half."""
@@ -59,10 +59,13 @@ class Weights:
         return any((self.host, self.address, self.quality))
 
     @classmethod
-    def from_manifest(cls, stored_weights: dict[str, Any]) -> Weights:
+    def from_manifest(cls, stored_weights: Mapping[str, float]) -> Weights:
         """Return the weights that a manifest holds; unknown names are ignored."""
         field_names = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in stored_weights.items() if name in field_names})
+        weights = {name: value for name, value in stored_weights.items() if name in field_names}
+        defaults = cls()
+        title, anchors = weights.pop("title", defaults.title), weights.pop("anchors", defaults.anchors)
+        return cls(int(title), int(anchors), **weights)
 
 
 FLAT_BM25 = Weights(1, 0, 0.0, 0.0, 0.0, 0.0)

@@ -12,11 +12,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
+from datetime import date, datetime
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import duckdb
 import zstandard
@@ -39,7 +39,21 @@ END_OFFSET = 2**62
 
 Span = tuple[int, int, int]
 """(source id, first offset, end offset): the pages of a source whose records begin in that range."""
-PageRow = dict[str, Any]
+
+
+class PageRow(TypedDict):
+    """One page of the catalog."""
+
+    source_id: int
+    warc_record_offset: int
+    url: str
+    title: str | None
+    text: str
+    language: str | None
+    published: date | None
+    fetch_time: datetime
+    mime: str | None
+    """Media type that was detected in the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +146,7 @@ def _anchors_by_page(path: Path, spans: Sequence[Span]) -> dict[tuple[int, int],
 
 def page_day(row: PageRow) -> date:
     """Return the date of a page: the day it was published, else the day it was fetched."""
-    day = row["published"] or row["fetch_time"].date()
-    assert isinstance(day, date)
-    return day
+    return row["published"] or row["fetch_time"].date()
 
 
 def encode_view(title: str, text: str, compressor: zstandard.ZstdCompressor) -> bytes:

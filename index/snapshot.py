@@ -346,7 +346,7 @@ ORDER BY url, time, kind = 'response', own_source, own_offset
 """
 
 
-def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+def _capture_rows(db: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:
     """Yield the rows of `write_lookup`, ordered by URL and time."""
     for url, file, offset, length, *capture_fields in _stream_rows(db, _CAPTURES):
         yield url, (None if file is None else [file, offset, length]), *capture_fields

@@ -61,7 +61,7 @@ def _read_batch(request: Request) -> list[dict[str, Any]]:
         batch = json_text.parse_json(request.body)
     except ValueError as error:
         raise BadRequest(f"the body is no JSON: {error}") from error
-    if not all(isinstance(one, dict) for one in batch):
+    if not isinstance(batch, list) or not all(isinstance(one, dict) for one in batch):
         raise BadRequest("the body is no list of JSON objects")
     if len(batch) > MAX_BATCH:
         raise BadRequest(f"Batch size exceeds {MAX_BATCH}")

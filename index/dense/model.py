@@ -10,13 +10,17 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.index.digests import hash_file
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 """Patterns of the files that make up a model."""
@@ -25,7 +29,9 @@ IGNORED_FILES = ("onnx/*", "openvino/*", ".*")
 
 Precision = Literal["f32", "bf16"]
 """Number format that passages are encoded in."""
-Encode = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
+Rows = NDArray[np.float32 | np.float64]
+"""Vectors of one text each, before they are rounded to 8 bits."""
+Encode = Callable[[Sequence[str]], Rows]
 """Function from texts to one row each, of length 1."""
 PassageScorer = Callable[[str, Sequence[str]], Sequence[float]]
 """Function from a query and passages to a score of each; more is better."""
@@ -91,7 +97,7 @@ def load_passage_encoder(folder: Path, device: str, batch: int, kind: Precision)
 
     model = _load_sentence_model(folder, device, torch.bfloat16 if kind == "bf16" else torch.float32)
 
-    def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+    def encode(texts: Sequence[str]) -> Rows:
         rows = model.encode_document(
             list(texts), batch_size=batch, normalize_embeddings=True, convert_to_tensor=True, show_progress_bar=False
         )
@@ -109,7 +115,7 @@ def load_query_encoder(folder: Path, device: str = "cpu") -> Encode:
 
     model = _load_sentence_model(folder, device, torch.float64)
 
-    def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+    def encode(texts: Sequence[str]) -> Rows:
         return model.encode_query(  # type: ignore[no-any-return]
             list(texts), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
         )
@@ -133,7 +139,7 @@ def load_cross_encoder(folder: Path, device: str = "cpu") -> PassageScorer:
 _MODEL_OPTIONS = {"use_safetensors": True}
 
 
-def _load_sentence_model(folder: Path, device: str, kind: Any) -> Any:
+def _load_sentence_model(folder: Path, device: str, kind: torch.dtype) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
 
     model_options = {**_MODEL_OPTIONS, "torch_dtype": kind}

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 import numkong
 import numpy as np
@@ -62,7 +61,7 @@ class EmbeddingManifest:
     reranker_digest: str
 
 
-def quantize(vector: NDArray[np.floating[Any]]) -> Vector:
+def quantize(vector: NDArray[np.float32 | np.float64]) -> Vector:
     """Return a query's vector in 8 bits."""
     rounded: Vector = np.rint(vector * (MAX_LEVEL / max(np.abs(vector).max(), 1e-9))).astype(np.int8)
     return rounded

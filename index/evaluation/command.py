@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from tqdm import tqdm
@@ -23,6 +23,9 @@ from webemu.index.evaluation.ranker import RankerConfig, open_ranker
 from webemu.index.evaluation.score import MEASURES, QueryScore, parse_measures, score_queries
 from webemu.index.evaluation.table import format_comparison, format_table
 from webemu.index.manifest import current_id
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
 
 
 def eval_search(
@@ -107,7 +110,7 @@ def _read_judged(
 
 
 def _score(
-    judged_queries: tuple[tuple[JudgedQuery, ...], Judgments], config: RankerConfig, chosen_measures: Sequence[Any]
+    judged_queries: tuple[tuple[JudgedQuery, ...], Judgments], config: RankerConfig, chosen_measures: Sequence[Measure]
 ) -> list[QueryScore]:
     """Run and score the queries. Raises BadRequest if none has a judgment."""
     queries, judgments = judged_queries

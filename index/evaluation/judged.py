@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from webemu.emulator import urls
@@ -76,15 +75,16 @@ def read_tasks(path: Path) -> tuple[tuple[JudgedQuery, ...], Judgments]:
     queries, judgments = [], {}
     for number, line in _lines(path):
         row = _parse_object(path, number, line)
+        pages, question = row.get("evidence"), row.get("question")
         evidence = [
             evidence_page["url"]
-            for evidence_page in row.get("evidence") or ()
+            for evidence_page in (pages if isinstance(pages, list) else ())
             if isinstance(evidence_page, dict) and evidence_page.get("url")
         ]
-        if "id" not in row or not isinstance(row.get("question"), str):
+        if "id" not in row or not isinstance(question, str):
             raise _line_error(path, number, "has no `id` or no `question`")
         if evidence:
-            queries.append(JudgedQuery(str(row["id"]), row["question"], f"evidence {len(evidence)}"))
+            queries.append(JudgedQuery(str(row["id"]), question, f"evidence {len(evidence)}"))
             judgments[str(row["id"])] = {urls.normalize(str(url)): 1 for url in evidence}
     return tuple(queries), judgments
 
@@ -120,7 +120,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadRequest(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from error
 
 
-def _parse_object(path: Path, number: int, line: str) -> dict[str, Any]:
+def _parse_object(path: Path, number: int, line: str) -> dict[str, object]:
     """Return the JSON object of a line. Raises BadRequest."""
     try:
         row = json.loads(line)

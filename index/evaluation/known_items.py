@@ -19,7 +19,6 @@ from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from webemu.emulator.query import parse_query
 from webemu.emulator.ranking import FOREVER
@@ -56,7 +55,17 @@ _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _PIECES = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 _WORDS = re.compile(r"[^\W_]+")
 
-CandidateRow = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A page that an item may be made of, with the text that its query comes from."""
+
+    url: str
+    site: str
+    text: str
+    """Link text, title or page text, depending on the kind."""
+    source: str = ""
+    """Page with the link; empty for other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,7 @@ def make_known_items(catalog: Catalog, world: World, count: int, seed: int) -> I
         yield from islice((item for item in candidates if item), limit)
 
 
-_LINKED = """SELECT url, site, source, anchor FROM anchors_in_turn WHERE {} AND turn > ? AND turn <= ? ORDER BY turn"""
+_LINKED = """SELECT url, site, anchor, source FROM anchors_in_turn WHERE {} AND turn > ? AND turn <= ? ORDER BY turn"""
 _ROWS = {
     "anchor": _LINKED.format("unheard"),
     "called": _LINKED.format("NOT unheard"),
@@ -119,32 +128,31 @@ _ROWS = {
 }
 
 
-def _candidate_rows(catalog: Catalog, kind: str, limit: int) -> Iterator[CandidateRow]:
+def _candidate_rows(catalog: Catalog, kind: str, limit: int) -> Iterator[Candidate]:
     """Yield the first candidates of a kind, in order."""
     for begin in range(0, limit, _BATCH_ROWS):
         answer = catalog.db.execute(_ROWS[kind].format(MAX_SAME_TEXTS), [begin, begin + _BATCH_ROWS])
-        names = [column[0] for column in answer.description or ()]
-        for row in answer.fetchall():
-            yield dict(zip(names, row, strict=True))
+        for url, site, text, *source in answer.fetchall():
+            yield Candidate(url, site, text or "", *source)
 
 
-def _make_item(kind: str, row: CandidateRow, catalog: Catalog, world: World, seed: int) -> KnownItem | None:
+def _make_item(kind: str, candidate: Candidate, catalog: Catalog, world: World, seed: int) -> KnownItem | None:
     """Return the item made from a candidate; None if it is unsuitable."""
-    dice = hash_number(seed, kind, row["url"])
+    dice = hash_number(seed, kind, candidate.url)
     if kind in ("anchor", "called"):
-        text = row["anchor"] if is_descriptive(row["anchor"]) else ""
+        text = candidate.text if is_descriptive(candidate.text) else ""
     else:
-        text = pick_title_words(row["title"] or "", world, dice) if kind == "title" else pick_quote(row["text"], dice)
+        text = pick_title_words(candidate.text, world, dice) if kind == "title" else pick_quote(candidate.text, dice)
     if not _is_askable(text, world):
         return None
     relevant_urls = (
-        _pages_containing(world, text) if kind == "quote" else _pages_like(catalog, row["url"], kind == "title")
+        _pages_containing(world, text) if kind == "quote" else _pages_like(catalog, candidate.url, kind == "title")
     )
-    if row["url"] not in relevant_urls or any(_BLANK.search(url) for url in relevant_urls):
+    if candidate.url not in relevant_urls or any(_BLANK.search(url) for url in relevant_urls):
         return None
-    item_id = f"{kind}-{hash_number(text, row['url']):012x}"
+    item_id = f"{kind}-{hash_number(text, candidate.url):012x}"
     return KnownItem(
-        item_id, kind, text, row["site"], choose_half(row["site"]), row.get("source", ""), tuple(relevant_urls)
+        item_id, kind, text, candidate.site, choose_half(candidate.site), candidate.source, tuple(relevant_urls)
     )
 
 

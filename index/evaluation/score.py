@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from webemu.emulator.errors import BadRequest, EmulatorError
 from webemu.emulator.extras import install_command
 from webemu.index.evaluation.judged import JudgedQuery, Judgments
 from webemu.index.evaluation.ranker import RankFunction
 from webemu.index.evaluation.statistics import Difference, Figure, compare_paired, mean_with_interval
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
 
 MEASURES = "nDCG@10,AP,RR@10,R@100"
 """Default measures, by their names in ir_measures."""
@@ -27,7 +31,7 @@ class QueryScore:
     """Score by name of the measure."""
 
 
-def parse_measures(names: str) -> list[Any]:
+def parse_measures(names: str) -> list[Measure]:
     """Return measures by their ir_measures names, separated by commas. Raises BadRequest for an unknown name."""
     library = _import_library()
     try:
@@ -45,7 +49,7 @@ def score_queries(
     queries: Iterable[JudgedQuery],
     judgments: Judgments,
     rank: RankFunction,
-    chosen_measures: Sequence[Any],
+    chosen_measures: Sequence[Measure],
     on_query: Callable[[], None] = lambda: None,
 ) -> list[QueryScore]:
     """Run every query that has a judgment and score its ranking; `on_query` is called after each query.
@@ -107,7 +111,7 @@ def compare_scores(
     }
 
 
-def _import_library() -> Any:
+def _import_library() -> ModuleType:
     """Import ir_measures, which is optional. Raises EmulatorError if it is not installed."""
     try:
         import ir_measures  # optional, with numpy below it

@@ -33,7 +33,7 @@ class PartitionTransport(Protocol):
     """Port: sends calls to the partitions, wherever they are."""
 
     def ask(
-        self, partitions: Sequence[int], method: str, arguments: tuple[Any, ...], frequencies: Mapping[TermKey, int]
+        self, partitions: Sequence[int], method: str, arguments: tuple[object, ...], frequencies: Mapping[TermKey, int]
     ) -> list[Any]:
         """Return what `PartitionServer.answer` returns in each of the partitions, in order."""
 
@@ -46,32 +46,31 @@ class PartitionClient:
         self.count = count
         self._frequency_cache: dict[TermKey, int] = {}
 
-    def call_all(self, method: str, *arguments: Any) -> list[Any]:
+    def call_all(self, method: str, *arguments: object) -> list[Any]:
         """Return the answers of all partitions, in their order."""
         return self._call(range(self.count), method, arguments)
 
-    def call_one(self, partition: int, method: str, *arguments: Any) -> Any:
+    def call_one(self, partition: int, method: str, *arguments: object) -> Any:
         """Return the answer of one partition."""
         return self._call([partition], method, arguments)[0]
 
-    def _call(self, partitions: Sequence[int], method: str, arguments: tuple[Any, ...]) -> list[Any]:
+    def _call(self, partitions: Sequence[int], method: str, arguments: tuple[object, ...]) -> list[Any]:
         """Call partitions again with the frequencies they miss, until all have answered.
 
         Raises SnapshotError after `MAX_ROUNDS`.
         """
         # What the frequencies of one round reveal (other readings, other words) may need further ones in the next.
         frequencies: dict[TermKey, int] = {}
-        answers_by_partition: dict[int, Any] = {}
+        answers_by_partition: dict[int, object] = {}
         waiting = list(partitions)
         for _ in range(MAX_ROUNDS):
             answers = dict(zip(waiting, self._transport.ask(waiting, method, arguments, frequencies), strict=True))
             answers_by_partition |= answers
-            waiting = [part for part, answer in answers.items() if isinstance(answer, MissingTerms)]
-            if not waiting:
+            missing = {part: answer for part, answer in answers.items() if isinstance(answer, MissingTerms)}
+            if not missing:
                 return [answers_by_partition[part] for part in partitions]
-            frequencies |= self._global_frequencies(
-                set(chain.from_iterable(answers_by_partition[part].keys for part in waiting))
-            )
+            waiting = list(missing)
+            frequencies |= self._global_frequencies(set(chain.from_iterable(one.keys for one in missing.values())))
         raise SnapshotError(
             f"partitions still miss term frequencies after {MAX_ROUNDS} rounds of {method!r}",
             action="rebuild them: webemu snapshots split COUNT",
@@ -133,18 +132,15 @@ class DocValueCache:
         return row
 
 
-class CachedColumn(Sequence[int]):
-    """One value of each row, by dense id. It has no length: rows are fetched one by one."""
+class CachedColumn:
+    """One value of each row, by dense id, fetched row by row."""
 
     def __init__(self, rows: DocValueCache, field_index: int) -> None:
         self._rows = rows
         self._field_index = field_index
 
-    def __getitem__(self, doc: Any) -> Any:
+    def __getitem__(self, doc: int) -> int:
         return self._rows.row_of(doc)[self._field_index]
-
-    def __len__(self) -> int:
-        raise TypeError("a column of a partitioned index has no length: its rows are fetched one by one")
 
 
 RankedEntry = tuple[tuple[float, int, int], int, PartitionHit]

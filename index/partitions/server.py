@@ -6,10 +6,10 @@ A query may come before the partition knows how frequent its words are over all 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webemu.emulator.query import ParsedQuery
 from webemu.emulator.types import Archive, Capture, Hit
@@ -84,18 +84,19 @@ class PartitionServer:
         self._page_store = world.page_store
         self._columns = full.doc_values
 
-    def answer(self, method: str, arguments: tuple[Any, ...], frequencies: Mapping[TermKey, int]) -> Any:
+    def answer(self, method: str, arguments: tuple[object, ...], frequencies: Mapping[TermKey, int]) -> object:
         """Return the result of a method of the engine or the page store; `MissingTerms` if frequencies are missing.
 
         `frequencies` has frequencies over all partitions, which are cached.
         """
         self._statistics.learn(frequencies)
         if method in _ENGINE_FUNCTIONS:
-            return self._call_engine(method, *arguments)
+            name, *engine_arguments = arguments
+            return self._call_engine(method, str(name), engine_arguments)
         handler = getattr(self, f"_{method}", None)
         return handler(*arguments) if handler else getattr(self._page_store, method)(*arguments)
 
-    def _call_engine(self, method: str, name: str, *arguments: Any) -> Any:
+    def _call_engine(self, method: str, name: str, arguments: Sequence[object]) -> object:
         """Call a function with the named engine."""
         function = _ENGINE_FUNCTIONS[method]
         try:
@@ -159,7 +160,7 @@ def _explain_factors(
     return engine.plan(parsed).explain_factors(doc, score, is_best)
 
 
-_ENGINE_FUNCTIONS: Mapping[str, Any] = {
+_ENGINE_FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "rank_partition": rank_partition,
     "render_hit": _render_hit,
     "explain_factors": _explain_factors,

@@ -15,7 +15,6 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from webemu.emulator.errors import SnapshotError
 from webemu.emulator.world import World
@@ -52,7 +51,7 @@ class PartitionSet:
     """Fetch time of the last page, in seconds since the epoch."""
     conditions: dict[str, int]
     """Number of pages of each language (`l:en`) and month (`m:2024-01`)."""
-    figures: dict[str, Any]
+    figures: dict[str, int]
     """Counts over all partitions, named as in a manifest."""
 
     def statistics(self) -> GlobalTermStatistics:
