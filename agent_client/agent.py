@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from webemu.agent_client.client import Client
 from webemu.agent_client.tools import call
@@ -18,7 +18,7 @@ class Action:
     """A tool call that a policy wants to make, or `answer` with the argument `text`."""
 
     tool: Tool
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Step:
     """One tool call and the text that came back."""
 
     tool: Tool
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, str | int]
     observation: str
 
 

@@ -22,7 +22,7 @@ from webemu.agent_client.raw_response import HeaderList, RawResponse
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Application: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+Application: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 """An ASGI application, such as `webemu.api.app.create_app` returns."""
 ASGI_ADDRESS = Address("asgi://localhost", "asgi://localhost")
 """Address of every application in this process."""
@@ -76,7 +76,7 @@ class AsgiTransport:
         if lifespan is not None and lifespan.loop is asyncio.get_running_loop():
             await lifespan.release(self)
 
-    def _scope(self, path: str, body: bytes | None, state: dict[str, Any]) -> dict[str, Any]:
+    def _scope(self, path: str, body: bytes | None, state: dict[str, object]) -> Message:
         """Return the ASGI scope of a request."""
         target, _, query = path.partition("?")
         length = [] if body is None else [(b"content-length", b"%d" % len(body))]
@@ -101,7 +101,7 @@ class AppLifespan:
 
     def __init__(self, app: Application, loop: asyncio.AbstractEventLoop) -> None:
         self._app, self.loop = app, loop
-        self.state: dict[str, Any] = {}
+        self.state: dict[str, object] = {}
         """Lifespan state, which every request gets a copy of."""
         self._clients: set[object] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -127,7 +127,7 @@ class AppLifespan:
         await asyncio.shield(lifespan._started)  # one caller's cancellation must not stop the start for the others
         return lifespan
 
-    def start_request(self, scope: dict[str, Any], exchange: _AsgiExchange) -> None:
+    def start_request(self, scope: Message, exchange: _AsgiExchange) -> None:
         """Run a request in a task of its own: the caller may give up while others wait for the same work."""
         task = self.loop.create_task(exchange.run(self._app, scope))
         self._tasks.add(task)
@@ -187,7 +187,7 @@ class _AsgiExchange:
         self._deadline = loop.time() + timeout
         self._timer = loop.call_at(self._deadline, self._check_deadline)
 
-    async def run(self, app: Application, scope: dict[str, Any]) -> None:
+    async def run(self, app: Application, scope: Message) -> None:
         """Run the application for this request."""
         try:
             await app(scope, self._receive, self._send)

@@ -10,7 +10,7 @@ import atexit
 import os
 import threading
 from collections.abc import Coroutine, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from webemu.agent_client.asgi import Application, AsgiTransport
 from webemu.agent_client.errors import InfrastructureError
@@ -74,7 +74,7 @@ class EventLoopThread:
         """True if the thread runs in this process; a forked child inherits the object but not the thread."""
         return self._process == os.getpid()
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, coroutine: Coroutine[object, None, T]) -> T:
         """Run a coroutine on the loop and return its result. Raises InfrastructureError in a forked process."""
         if not self.is_of_this_process:
             coroutine.close()

@@ -7,7 +7,6 @@ the rollout can be masked. `webemu.agent_client.gpt_oss` provides the same pages
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from webemu.agent_client.browser_state import BrowserState, NextDisplay
 from webemu.agent_client.client import AsyncClient, Client
@@ -16,8 +15,11 @@ from webemu.agent_client.page_display import Display
 from webemu.agent_client.tokens import TokenOffset, default_token_offset
 from webemu.agent_client.tools import InvalidToolCall, function_tool, refusal_text
 
-_CURSOR = {"type": "integer", "description": "Number in brackets above a display; the last display if not given."}
-BROWSER_TOOLS: list[dict[str, Any]] = [
+_CURSOR = {
+    "type": "integer",
+    "description": "Number in brackets above a display; the last display if not given.",
+}
+BROWSER_TOOLS = [
     function_tool(
         "search",
         "Search the web. Shows the results as a display with numbered links.",
@@ -72,7 +74,7 @@ class Browser(_BaseBrowser):
         super().__init__(view_tokens, results, tokens)
         self._client = client
 
-    def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
+    def call(self, name: str, arguments: str | Mapping[str, object]) -> str:
         """Return the text that a model sees for one call of `search`, `open` or `find`. Raises InfrastructureError
         only.
         """
@@ -100,7 +102,7 @@ class AsyncBrowser(_BaseBrowser):
         super().__init__(view_tokens, results, tokens)
         self._client = client
 
-    async def call(self, name: str, arguments: str | Mapping[str, Any]) -> str:
+    async def call(self, name: str, arguments: str | Mapping[str, object]) -> str:
         """Return the text that a model sees for one call of `search`, `open` or `find`. Raises InfrastructureError
         only.
         """

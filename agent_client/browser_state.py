@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
 
 from webemu.agent_client import page_display
@@ -50,7 +49,7 @@ class BrowserState:
     pages: dict[str, Display] = field(default_factory=dict)
     """The last display of each address."""
 
-    def plan(self, name: str, arguments: str | Mapping[str, Any]) -> NextDisplay:
+    def plan(self, name: str, arguments: str | Mapping[str, object]) -> NextDisplay:
         """Return what a tool call leads to. Raises InvalidToolCall."""
         options = _parse_arguments(arguments)
         tool = name.removeprefix("browser.")
@@ -88,7 +87,7 @@ class BrowserState:
         head = f"[{len(self.displays) - 1}] {display.title}{address}\n{scrollbar}\n\n"
         return head + number_lines(lines[first:last], first)
 
-    def _open(self, arguments: Mapping[str, Any]) -> NextDisplay:
+    def _open(self, arguments: Mapping[str, object]) -> NextDisplay:
         """Plan a call of `open`: an address, a link of a display, or another part of a display."""
         link_id = arguments.get("id", -1)
         if isinstance(link_id, str) and not _INTEGER.fullmatch(link_id):
@@ -102,7 +101,7 @@ class BrowserState:
         return self._show_url(url, arguments, self.pages.get(url), (display.match_lines or {}).get(str(link), 0))
 
     def _show_url(
-        self, url: str, arguments: Mapping[str, Any], display: Display | None = None, match_line: int = 0
+        self, url: str, arguments: Mapping[str, object], display: Display | None = None, match_line: int = 0
     ) -> NextDisplay:
         """Plan to show an address, from a display that is known or by a call. HTML source is always fetched, and shown
         from its start.
@@ -118,14 +117,14 @@ class BrowserState:
             f"Error fetching URL `{_truncate(url)}`: ",
         )
 
-    def _find(self, arguments: Mapping[str, Any]) -> NextDisplay:
+    def _find(self, arguments: Mapping[str, object]) -> NextDisplay:
         """Plan a call of `find`."""
         display = self._display_at_cursor(arguments)
         if display.match_lines is not None:
             raise InvalidToolCall("Cannot run `find` on search results page or find results page")
         return NextDisplay(page_display.find_in_display(display, _text_argument(arguments, "pattern", "find")))
 
-    def _display_at_cursor(self, arguments: Mapping[str, Any]) -> Display:
+    def _display_at_cursor(self, arguments: Mapping[str, object]) -> Display:
         """Return the display that a cursor names, or the last one. Raises InvalidToolCall."""
         if not self.displays:
             raise InvalidToolCall("No pages to access!")
@@ -141,7 +140,7 @@ class BrowserState:
 _INTEGER = re.compile(r"\s*-?\d{1,15}(?:\.0*)?\s*")
 
 
-def _parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _parse_arguments(arguments: str | Mapping[str, object]) -> Mapping[str, object]:
     """Return the arguments that are not null. Raises InvalidToolCall if they are not a JSON object."""
     try:
         decoded = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
@@ -152,7 +151,7 @@ def _parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in decoded.items() if value is not None}
 
 
-def _integer_argument(arguments: Mapping[str, Any], name: str) -> int:
+def _integer_argument(arguments: Mapping[str, object], name: str) -> int:
     """Return an integer argument; -1 if it is absent. Raises InvalidToolCall."""
     value = arguments.get(name, -1)
     if isinstance(value, str) and _INTEGER.fullmatch(value):
@@ -162,7 +161,7 @@ def _integer_argument(arguments: Mapping[str, Any], name: str) -> int:
     return int(value)
 
 
-def _text_argument(arguments: Mapping[str, Any], name: str, tool: str) -> str:
+def _text_argument(arguments: Mapping[str, object], name: str, tool: str) -> str:
     """Return a text argument. Raises InvalidToolCall."""
     value = arguments.get(name)
     if isinstance(value, list) and len(value) == 1:

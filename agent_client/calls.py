@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
 import httpx
 
 from webemu.agent_client import responses
 from webemu.agent_client.errors import BadRequest, ClientError, InfrastructureError
-from webemu.agent_client.responses import Response
+from webemu.agent_client.responses import BatchShape, Response
 from webemu.agent_client.types import FindAnswer, Health, PageAnswer, RawAnswer, SearchAnswer, View
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 S = TypeVar("S")
 
 MAX_QUERY_CHARS = 4096
@@ -32,12 +33,12 @@ MAX_BATCH_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class ApiCall(Generic[T]):
+class ApiCall(Generic[T_co]):
     """One API call: path with parameters, body of a POST, and the parser of a 200 response."""
 
     path: str
     """Path and query string of the request."""
-    parse: Callable[[Response], T]
+    parse: Callable[[Response], T_co]
     """Parses a 200 response."""
     body: bytes | None = None
     """JSON body of a POST; None for a GET."""
@@ -53,7 +54,7 @@ class ApiCall(Generic[T]):
         except httpx.InvalidURL as error:
             raise BadRequest(f"the request cannot be sent: {error}", reason="bad-request") from error
 
-    def parse_response(self, response: Response) -> T:
+    def parse_response(self, response: Response) -> T_co:
         """Return the parsed response.
 
         Raises: WebError if the server refused; InfrastructureError if it failed or did not send the documented JSON.
@@ -70,7 +71,7 @@ class ApiCall(Generic[T]):
                 action="check that base_url is a webemu server of this version",
             ) from error
 
-    def map(self, read: Callable[[T], S]) -> ApiCall[S]:
+    def map(self, read: Callable[[T_co], S]) -> ApiCall[S]:
         """Return the same call with `read` applied to its result."""
         return ApiCall(self.path, lambda response: read(self.parse(response)), self.body)
 
@@ -150,26 +151,26 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _json_parser(parse: Callable[[Mapping[str, Any]], T]) -> Callable[[Response], T]:
+def _json_parser(parse: Callable[[S], T]) -> Callable[[Response], T]:
     """Return a response parser that decodes JSON first."""
     return lambda response: parse(json.loads(response.content))
 
 
 def _batch_call(
-    path: str, body: Mapping[str, object], count: int, parse: Callable[[Mapping[str, Any]], T]
+    path: str, body: Mapping[str, object], count: int, parse: Callable[[S], T]
 ) -> ApiCall[list[T | ClientError]]:
     """Return the call for a batch of `count` entries; each result is a value or the error of its entry."""
 
-    def entries(shape: Mapping[str, Any]) -> list[T | ClientError]:
-        answers = responses.batch_entries(shape, count)
-        return [responses.parse_error(entry["error"]) if "error" in entry else parse(entry) for entry in answers]
+    def parse_entries(shape: BatchShape) -> list[T | ClientError]:
+        entries = responses.batch_entries(shape, count)
+        return [responses.parse_error(entry["error"]) if "error" in entry else parse(entry) for entry in entries]
 
-    return ApiCall(path, _json_parser(entries), json.dumps(body, ensure_ascii=False).encode())
+    return ApiCall(path, _json_parser(parse_entries), json.dumps(body, ensure_ascii=False).encode())
 
 
-def _split_batches(entries: Sequence[dict[str, Any]], limit: int) -> Iterator[list[dict[str, Any]]]:
+def _split_batches(entries: Sequence[Mapping[str, object]], limit: int) -> Iterator[list[Mapping[str, object]]]:
     """Yield the entries in batches of at most `limit` entries and `MAX_BATCH_BYTES` bytes."""
-    batch: list[dict[str, Any]] = []
+    batch: list[Mapping[str, object]] = []
     batch_bytes = 0
     for entry in entries:
         entry_bytes = len(json.dumps(entry, ensure_ascii=False).encode())  # as it is sent

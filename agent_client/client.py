@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import httpx
 
@@ -55,7 +55,7 @@ class _BaseClient:
         if session is not None:
             self._headers["X-Webemu-Session"] = session
 
-    def _build_request(self, call: ApiCall[Any]) -> httpx.Request:
+    def _build_request(self, call: ApiCall[object]) -> httpx.Request:
         return call.to_request(self.server.url, self._headers, self._timeout)
 
 
@@ -98,7 +98,7 @@ class Client(_BaseClient):
                 time.sleep(self._retry_policy.delay(self._build_request(call), attempt, error))
                 attempt += 1
 
-    def _send(self, call: ApiCall[Any]) -> Response:
+    def _send(self, call: ApiCall[object]) -> Response:
         try:
             if self._own_transport is not None and self._own_transport.accepts_target(call.path):
                 return self._own_transport.send(call.path, call.body)
@@ -213,7 +213,7 @@ class AsyncClient(_BaseClient):
                 await asyncio.sleep(self._retry_policy.delay(self._build_request(call), attempt, error))
                 attempt += 1
 
-    async def _send(self, call: ApiCall[Any]) -> Response:
+    async def _send(self, call: ApiCall[object]) -> Response:
         try:
             if self._own_transport is not None and self._own_transport.accepts_target(call.path):
                 return await self._own_transport.send(call.path, call.body)

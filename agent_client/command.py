@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -163,7 +163,7 @@ def _wrap(text: str) -> str:
     return textwrap.fill(" ".join(text.split()), width, initial_indent="     ", subsequent_indent="     ")
 
 
-def _raw_answer_fields(answer: RawAnswer) -> dict[str, Any]:
+def _raw_answer_fields(answer: RawAnswer) -> dict[str, object]:
     """Return a recorded response as JSON values; its body is replaced by a remark because it is binary."""
     fields = asdict(answer)
     return fields | {"body": f"{len(answer.body)} bytes; without --json they go to standard output"}
@@ -174,5 +174,5 @@ def _write(body: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _print_json(answer: dict[str, Any]) -> None:
+def _print_json(answer: dict[str, object]) -> None:
     typer.echo(json.dumps(answer, ensure_ascii=False, indent=2))

@@ -9,7 +9,6 @@ The original tool turns every exception of a backend into a text for the model, 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from webemu.agent_client import page_display
 from webemu.agent_client.calls import ApiCall
@@ -34,15 +33,15 @@ class Backend:
         self.failures = 0
         """Number of infrastructure failures so far."""
 
-    async def search(self, query: str, topn: int, session: Any = None) -> Any:
+    async def search(self, query: str, topn: int, session: object = None) -> object:
         """Return a page of results. `session` is the tool's HTTP session, which is not needed here."""
         return await self._fetch_display(page_display.call_for_results(query, topn))
 
-    async def fetch(self, url: str, session: Any = None) -> Any:
+    async def fetch(self, url: str, session: object = None) -> object:
         """Return a page. `session` is the tool's HTTP session, which is not needed here."""
         return await self._fetch_display(page_display.call_for_page(url))
 
-    async def _fetch_display(self, call: ApiCall[Display]) -> Any:
+    async def _fetch_display(self, call: ApiCall[Display]) -> object:
         """Return a display as the tool's page contents. Raises LookupError if the web refuses, InfrastructureError."""
         try:
             display = await self._client.request(call)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias, TypedDict
 
 import httpx
 
@@ -24,15 +24,102 @@ if TYPE_CHECKING:
 
 Response: TypeAlias = "httpx.Response | RawResponse"
 """A response of httpx or of our own transports."""
-JsonObject = Mapping[str, Any]
-"""A decoded JSON object."""
+
+
+class ResultShape(TypedDict):
+    """JSON of one search result."""
+
+    rank: int
+    url: str
+    title: str
+    snippet: str
+    date: str
+    score: float
+    others: NotRequired[list[str]]
+
+
+class SearchShape(TypedDict):
+    """JSON of a page of results."""
+
+    query: str
+    page: int
+    size: int
+    as_of: str | None
+    results: list[ResultShape]
+    more: bool
+    snapshot: str
+
+
+class PageShape(TypedDict):
+    """JSON of a window of a page; the fields are those of `PageAnswer`."""
+
+    url: str
+    final_url: str
+    redirects: list[str]
+    status: int
+    fetched: str
+    mime: str
+    truncated: str
+    title: str
+    format: str
+    start: int
+    length: int
+    total: int
+    line: int
+    next: int | None
+    next_line: int | None
+    content: str
+    snapshot: str
+
+
+class MatchShape(TypedDict):
+    """JSON of one occurrence of a text."""
+
+    start: int
+    line: int
+    text: str
+
+
+class FindShape(TypedDict):
+    """JSON of the occurrences of a text."""
+
+    url: str
+    final_url: str
+    pattern: str
+    total: int
+    matches: list[MatchShape]
+    snapshot: str
+
+
+class HealthShape(TypedDict):
+    """JSON of the server's health."""
+
+    status: str
+    snapshot: str
+
+
+class ErrorShape(TypedDict):
+    """JSON of an error."""
+
+    status: int
+    reason: str
+    message: str
+    action: NotRequired[str]
+
+
+class BatchShape(TypedDict):
+    """JSON of a batch: one entry per request, each an answer or an object with the member `error`."""
+
+    answers: list[Any]
+
+
 ERROR_TYPES: dict[int, type[WebError]] = {400: BadRequest, 404: NotCaptured, 406: ViewUnavailable, 413: BadRequest}
 """Error type by HTTP status."""
 RECORDED_PREFIX = b"x-archive-orig-"
 """Prefix of the recorded headers in a raw response."""
 
 
-def parse_search_answer(shape: JsonObject) -> SearchAnswer:
+def parse_search_answer(shape: SearchShape) -> SearchAnswer:
     """Return a page of results from its JSON."""
     results = tuple(
         SearchResult(r["rank"], r["url"], r["title"], r["snippet"], r["date"], r["score"], tuple(r.get("others", ())))
@@ -43,19 +130,36 @@ def parse_search_answer(shape: JsonObject) -> SearchAnswer:
     )
 
 
-def parse_page_answer(shape: JsonObject) -> PageAnswer:
+def parse_page_answer(shape: PageShape) -> PageAnswer:
     """Return a window of a page from its JSON."""
-    fields = {name: shape[name] for name in PageAnswer.__dataclass_fields__}
-    return PageAnswer(**fields | {"redirects": tuple(shape["redirects"])})
+    return PageAnswer(
+        url=shape["url"],
+        final_url=shape["final_url"],
+        redirects=tuple(shape["redirects"]),
+        status=shape["status"],
+        fetched=shape["fetched"],
+        mime=shape["mime"],
+        truncated=shape["truncated"],
+        title=shape["title"],
+        format=shape["format"],
+        start=shape["start"],
+        length=shape["length"],
+        total=shape["total"],
+        line=shape["line"],
+        next=shape["next"],
+        next_line=shape["next_line"],
+        content=shape["content"],
+        snapshot=shape["snapshot"],
+    )
 
 
-def parse_find_answer(shape: JsonObject) -> FindAnswer:
+def parse_find_answer(shape: FindShape) -> FindAnswer:
     """Return the occurrences of a text from their JSON."""
     matches = tuple(Match(m["start"], m["line"], m["text"]) for m in shape["matches"])
     return FindAnswer(shape["url"], shape["final_url"], shape["pattern"], shape["total"], matches, shape["snapshot"])
 
 
-def parse_health(shape: JsonObject) -> Health:
+def parse_health(shape: HealthShape) -> Health:
     """Return the server's health from its JSON."""
     return Health(shape["status"], shape["snapshot"])
 
@@ -94,7 +198,7 @@ def error_of(response: Response) -> ClientError | None:
     return failure
 
 
-def parse_error(shape: JsonObject) -> ClientError:
+def parse_error(shape: ErrorShape) -> ClientError:
     """Return the error of a documented JSON error object. Damaged payloads stay damaged, so they are not retried."""
     status, reason = int(shape["status"]), str(shape["reason"])
     message, action = str(shape["message"]), str(shape.get("action", ""))
@@ -105,10 +209,10 @@ def parse_error(shape: JsonObject) -> ClientError:
     return failure
 
 
-def _error_object(response: Response) -> JsonObject | None:
+def _error_object(response: Response) -> ErrorShape | None:
     """Return the documented error object of a response; None if it has none."""
     try:
-        shape = response.json()["error"]
+        shape: ErrorShape = json.loads(response.content)["error"]
         return shape if {"status", "reason", "message"} <= shape.keys() else None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
@@ -138,9 +242,9 @@ def _retry_after_seconds(retry_after: str) -> float:
         return 0.0
 
 
-def batch_entries(shape: JsonObject, count: int) -> Sequence[JsonObject]:
+def batch_entries(shape: BatchShape, count: int) -> list[Any]:
     """Return the entries of a batch response. Raises ValueError if there are not `count` of them."""
-    entries: Sequence[JsonObject] = shape["answers"]
+    entries = shape["answers"]
     if len(entries) != count:
         raise ValueError(f"the batch response has {len(entries)} entries, expected {count}")
     return entries

@@ -11,7 +11,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import httpx
 import typer
@@ -85,7 +85,7 @@ def _relay_message(client: httpx.Client, url: str, line: bytes) -> bytes:
     )
 
 
-def _parse_message(line: bytes) -> dict[str, Any]:
+def _parse_message(line: bytes) -> dict[str, object]:
     """Return a message as an object; empty if it is not one."""
     try:
         value = json.loads(line)
@@ -94,7 +94,7 @@ def _parse_message(line: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _message_headers(message: dict[str, Any]) -> dict[str, str]:
+def _message_headers(message: dict[str, object]) -> dict[str, str]:
     """Return the HTTP headers that repeat parts of a message, for protocol versions without handshake."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
@@ -113,7 +113,7 @@ def _encode_header(value: str) -> str:
     return f"=?base64?{b64encode(value.encode('utf-8', 'replace')).decode()}?="
 
 
-def _error_response(message: dict[str, Any], text: str) -> bytes:
+def _error_response(message: dict[str, object], text: str) -> bytes:
     """Return the error response to a message; empty if it expects no response."""
     if message.get("id") is None:
         return b""

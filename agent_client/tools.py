@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from webemu.agent_client import calls
 from webemu.agent_client.calls import ApiCall
 from webemu.agent_client.client import AsyncClient, Client
 from webemu.agent_client.errors import BadRequest, NotCaptured, ViewUnavailable, WebError
-from webemu.agent_client.types import FindAnswer, PageAnswer, SearchAnswer
+from webemu.agent_client.types import FindAnswer, PageAnswer, SearchAnswer, View
 
 RESULTS_PER_PAGE = 10
 """Results per page."""
@@ -25,7 +25,27 @@ MAX_MATCHES = 20
 """Occurrences shown by `find`."""
 
 
-def function_tool(name: str, description: str, required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+class PropertySchema(TypedDict, total=False):
+    """JSON schema of one parameter of a tool."""
+
+    type: Required[str]
+    description: str
+    enum: list[str]
+    minimum: int
+    minLength: int
+    maxLength: int
+
+
+class ParameterSchema(TypedDict):
+    """JSON schema of all parameters of a tool, as far as it is read here."""
+
+    properties: dict[str, PropertySchema]
+    required: list[str]
+
+
+def function_tool(
+    name: str, description: str, required: list[str], **properties: Mapping[str, object]
+) -> dict[str, Any]:
     """Return a tool definition in OpenAI's function format; `properties` are JSON schemas by parameter."""
     parameters = {
         "type": "object",
@@ -38,7 +58,7 @@ def function_tool(name: str, description: str, required: list[str], **properties
 
 _URL = {"type": "string", "description": "Address of the page.", "maxLength": 4096}
 
-TOOLS: list[dict[str, Any]] = [
+TOOLS = [
     function_tool(
         "search",
         "Search the web. Gives ten results with title, address, date and an excerpt.",
@@ -71,14 +91,14 @@ TOOLS: list[dict[str, Any]] = [
 ]
 """Tool definitions of search, open and find."""
 
-_PARAMETERS: dict[str, dict[str, Any]] = {t["function"]["name"]: t["function"]["parameters"] for t in TOOLS}
+_PARAMETERS: dict[str, ParameterSchema] = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
 
 
 class InvalidToolCall(ValueError):
     """A model's tool call is invalid; the message tells the model why."""
 
 
-def call(client: Client, name: str, arguments: str | Mapping[str, Any]) -> str:
+def call(client: Client, name: str, arguments: str | Mapping[str, object]) -> str:
     """Return the text that a model sees for one tool call. Raises InfrastructureError only.
 
     call(client, "search", '{"query": "river port"}')
@@ -89,7 +109,7 @@ def call(client: Client, name: str, arguments: str | Mapping[str, Any]) -> str:
         return refusal_text(error)
 
 
-async def call_async(client: AsyncClient, name: str, arguments: str | Mapping[str, Any]) -> str:
+async def call_async(client: AsyncClient, name: str, arguments: str | Mapping[str, object]) -> str:
     """Return the text that a model sees for one tool call, with an `AsyncClient`. Raises InfrastructureError only."""
     try:
         return await client.request(build_call(name, arguments))
@@ -97,17 +117,18 @@ async def call_async(client: AsyncClient, name: str, arguments: str | Mapping[st
         return refusal_text(error)
 
 
-def build_call(name: str, arguments: str | Mapping[str, Any]) -> ApiCall[str]:
+def build_call(name: str, arguments: str | Mapping[str, object]) -> ApiCall[str]:
     """Return the API call that a tool call stands for, with its result as text. Raises InvalidToolCall."""
     if name not in _PARAMETERS:
         raise InvalidToolCall(f"There is no tool {name!r}. The tools are: {', '.join(_PARAMETERS)}.")
     options = _check_arguments(name, _parse_arguments(name, arguments))
     if name == "search":
-        return calls.search(options["query"], options.get("page", 1), RESULTS_PER_PAGE).map(format_results)
+        return calls.search(str(options["query"]), int(options.get("page", 1)), RESULTS_PER_PAGE).map(format_results)
+    url = str(options["url"])
     if name == "find":
-        return calls.find(options["url"], options["pattern"], limit=MAX_MATCHES).map(format_matches)
-    view = options.get("format", "text")
-    return calls.open_page(options["url"], view, start=options.get("start", 0), length=WINDOW_CHARS).map(format_page)
+        return calls.find(url, str(options["pattern"]), limit=MAX_MATCHES).map(format_matches)
+    view: View = "links" if options.get("format") == "links" else "text"
+    return calls.open_page(url, view, start=int(options.get("start", 0)), length=WINDOW_CHARS).map(format_page)
 
 
 def format_results(answer: SearchAnswer) -> str:
@@ -172,7 +193,7 @@ _NOT_CAPTURED_TEXTS = {
 }
 
 
-def _parse_arguments(name: str, arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
+def _parse_arguments(name: str, arguments: str | Mapping[str, object]) -> Mapping[str, object]:
     """Return the arguments as an object. Raises InvalidToolCall."""
     if isinstance(arguments, str):
         try:
@@ -186,7 +207,7 @@ def _parse_arguments(name: str, arguments: str | Mapping[str, Any]) -> Mapping[s
     return arguments
 
 
-def _check_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _check_arguments(name: str, arguments: Mapping[str, object]) -> dict[str, str | int]:
     """Return the arguments in their types. Raises InvalidToolCall for unknown, missing and invalid ones."""
     properties = _PARAMETERS[name]["properties"]
     present = {key: value for key, value in arguments.items() if value is not None}
@@ -197,7 +218,7 @@ def _check_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _convert_argument(name, key, value, properties[key]) for key, value in present.items()}
 
 
-def _convert_argument(tool: str, key: str, value: Any, schema: Mapping[str, Any]) -> Any:
+def _convert_argument(tool: str, key: str, value: object, schema: PropertySchema) -> str | int:
     """Return an argument in its type. Numbers as text and lists of one are accepted. Raises InvalidToolCall."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -217,7 +238,7 @@ def _convert_argument(tool: str, key: str, value: Any, schema: Mapping[str, Any]
     return converted
 
 
-def _to_integer(value: Any) -> int | None:
+def _to_integer(value: object) -> int | None:
     """Return an integer, also from text or a float without fraction; None if it is not one."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value):
         return int(value)
@@ -226,7 +247,7 @@ def _to_integer(value: Any) -> int | None:
     return None
 
 
-def _to_string(value: Any) -> str | None:
+def _to_string(value: object) -> str | None:
     """Return a string, also from a number; None if it is neither."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None

@@ -76,7 +76,7 @@ def _can_read(read: Callable[[], object], name: str, on_fault: Callable[[str], N
 
 
 def _check_records(collection: Path, manifest: Manifest, on_fault: Callable[[str], None]) -> Iterator[bool]:
-    """Yield True for each record of each shard that can be read, else False; report shards with a wrong number of records."""
+    """Yield True for each record of each shard that can be read, else False; report shards of a wrong size."""
     for name in manifest.shards:
         shard = shards.load_shard(collection / "shards" / name)
         blobs = Blobs(collection / "shards" / name / "records")

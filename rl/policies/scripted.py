@@ -41,7 +41,7 @@ async def _play_known_form(attempt: Attempt) -> None:
         if action.tool == "search":
             observation = _format_results(await attempt.act("search", query=str(action.arguments["query"])))
         else:
-            url, start = action.arguments["url"], action.arguments.get("start", 0)
+            url, start = str(action.arguments["url"]), int(action.arguments.get("start", 0))
             observation = await _open(attempt, url, start, opened)
         steps += (Step(action.tool, action.arguments, observation),)
 
