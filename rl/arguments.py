@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
-from webemu.agent_client.tools import InvalidToolCall, function_tool
+from webemu.agent_client.tools import InvalidToolCall
+from webemu.rl.tool_schema import ParameterSchema, ParametersSchema, ToolSchema, function_tool
 
 MAX_ANSWER_CHARACTERS, MAX_CITATIONS = 20_000, 100
 """Longest `answer` of `finish` in characters, and the largest number of its `citations`."""
 
-TOOLS: tuple[dict[str, Any], ...] = (
+TOOLS: tuple[ToolSchema, ...] = (
     function_tool(
         "search",
         "Search the web. Gives ten results, each with a link id such as r3.",
@@ -53,7 +53,7 @@ ASK_USER = function_tool(
     question={"type": "string", "description": "One question.", "maxLength": 1000},
 )
 """Schema of the extra tool for tasks that have a simulated user."""
-_SCHEMAS: dict[str, dict[str, Any]] = {
+_SCHEMAS: dict[str, ParametersSchema] = {
     tool["function"]["name"]: tool["function"]["parameters"] for tool in (*TOOLS, ASK_USER)
 }
 """JSON Schema of the parameters of each tool, by tool name."""
@@ -61,7 +61,7 @@ _EXAMPLES = {"string": '"text"', "integer": "2", "array": '["https://example.org
 """Example value of each JSON type, for messages to the model."""
 
 
-def list_tools(has_user: bool) -> tuple[dict[str, Any], ...]:
+def list_tools(has_user: bool) -> tuple[ToolSchema, ...]:
     """Return the tool schemas of an episode in OpenAI's function format; `ask_user` is included only if `has_user`.
 
     names = [tool["function"]["name"] for tool in list_tools(has_user=False)]
@@ -70,7 +70,7 @@ def list_tools(has_user: bool) -> tuple[dict[str, Any], ...]:
     return (*TOOLS, ASK_USER) if has_user else TOOLS
 
 
-def parse_arguments(name: object, arguments: object, has_user: bool = False) -> dict[str, Any]:
+def parse_arguments(name: object, arguments: object, has_user: bool = False) -> dict[str, object]:
     """Return the validated arguments of a tool call. `arguments` is JSON text or an object; optional arguments that
     are null are left out.
 
@@ -105,7 +105,7 @@ def describe_usage(name: str) -> str:
     )
 
 
-def _parse_object(name: str, arguments: object) -> Mapping[str, Any]:
+def _parse_object(name: str, arguments: object) -> Mapping[str, object]:
     """Return the arguments as a mapping. Raises: InvalidToolCall if they are not a JSON object."""
     if isinstance(arguments, str):
         try:
@@ -117,7 +117,7 @@ def _parse_object(name: str, arguments: object) -> Mapping[str, Any]:
     return arguments
 
 
-def _unmet_requirement(value: Any, schema: Mapping[str, Any]) -> str:
+def _unmet_requirement(value: object, schema: ParameterSchema) -> str:
     """Return a description of the value that the schema requires, or an empty string if `value` is valid."""
     if schema["type"] == "integer":
         # bool is a subclass of int in Python, but not an integer in JSON.

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from webemu.rl import react
 from webemu.rl.reply import Reply, ToolCall
 from webemu.rl.tasks import AnswerType
+from webemu.rl.tool_schema import ToolSchema
 
-Message = Mapping[str, Any]
-Tools = Sequence[Mapping[str, Any]]
+Message = Mapping[str, object]
+"""Message of the chat completions API."""
+Tools = Sequence[ToolSchema]
 
 RULES = """You answer a question by searching a web. You do not know the answer: find it.
 
@@ -43,6 +44,17 @@ CUT_OFF_MESSAGE = "Your words were cut off by the limit on their length. Be brie
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedReply:
+    """Reply of a model as a protocol reads it."""
+
+    text: str
+    """Text beside the calls, such as a thought before an action."""
+    calls: tuple[ToolCall, ...]
+    message: Message
+    """Message to append to the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
     """Encoding of tool calls and observations in a conversation."""
 
@@ -51,8 +63,8 @@ class Protocol:
     """Function from (rules, tool schemas) to the system prompt."""
     request_tools: Callable[[Tools], Tools | None]
     """Function from the tool schemas to those sent with the request; None if the prompt describes them instead."""
-    parse_reply: Callable[[Reply], tuple[str, tuple[ToolCall, ...], Message]]
-    """Function from a reply to (thought, tool calls, message to append to the conversation)."""
+    parse_reply: Callable[[Reply], ParsedReply]
+    """Function that finds the tool calls in a reply."""
     observation_message: Callable[[ToolCall, str], Message]
     """Function from a call and its observation to the message that reports the observation."""
     stop: tuple[str, ...] = ()
@@ -77,20 +89,20 @@ def _tool_message(call: ToolCall, observation: str) -> Message:
     return {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": observation}
 
 
-def _parse_react_reply(reply: Reply) -> tuple[str, tuple[ToolCall, ...], Message]:
-    """Return thought, calls and the message to keep. Text after the first action is dropped, because the model wrote
-    it without having seen the observation.
+def _parse_react_reply(reply: Reply) -> ParsedReply:
+    """Return the thought and the first action of a text. Text after it is dropped, because the model wrote it without
+    having seen the observation.
     """
     step = react.parse_step(reply.text)
     calls = () if step.name is None else (ToolCall("", step.name, step.arguments),)
-    return step.thought, calls, {"role": "assistant", "content": step.consumed_text}
+    return ParsedReply(step.thought, calls, {"role": "assistant", "content": step.consumed_text})
 
 
 NATIVE = Protocol(
     "native",
     lambda rules, tools: rules,
     lambda tools: tools,
-    lambda reply: (reply.text, reply.calls, reply.message),
+    lambda reply: ParsedReply(reply.text, reply.calls, reply.message),
     _tool_message,
 )
 REACT = Protocol(

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, Self
+from typing import Self, TypedDict
 
 from webemu.rl.gates import contains_phrase
 from webemu.rl.state import Limits
@@ -41,6 +41,21 @@ class Plan:
     """Least weight of one outcome in a bucket's moving average."""
     memory: int = 2000
     """Number of failed tasks, and of solved tasks, that are remembered."""
+
+
+class _CurriculumState(TypedDict):
+    """State of a curriculum in JSON, as `Curriculum.to_json` writes it."""
+
+    seed: int
+    step: int
+    level: int
+    masked: int
+    failed: list[str]
+    solved: list[str]
+    spent: list[str]
+    """Ids of the reserve tasks that were used."""
+    rates: list[tuple[int, str, float, int]]
+    """Hops, recipe, average and number of outcomes of each bucket."""
 
 
 @dataclass(slots=True)
@@ -152,17 +167,17 @@ class Curriculum:
 
         Raises: ValueError or KeyError if `state_json` was not written by `to_json`.
         """
-        config: dict[str, Any] = json.loads(state_json)
-        state = {name: int(config[name]) for name in ("seed", "step", "level", "masked")}
-        curriculum = cls(tasks, reserve, state["seed"], plan or Plan(), state["step"], state["level"], state["masked"])
+        state: _CurriculumState = json.loads(state_json)
+        numbers = int(state["step"]), int(state["level"]), int(state["masked"])
+        curriculum = cls(tasks, reserve, int(state["seed"]), plan or Plan(), *numbers)
         curriculum.rates = {
-            (int(hops), str(recipe)): PassRate(average, outcomes) for hops, recipe, average, outcomes in config["rates"]
+            (int(hops), str(recipe)): PassRate(average, outcomes) for hops, recipe, average, outcomes in state["rates"]
         }
         curriculum._failed_ids, curriculum._solved_ids = (
-            dict.fromkeys(config["failed"]),
-            dict.fromkeys(config["solved"]),
+            dict.fromkeys(state["failed"]),
+            dict.fromkeys(state["solved"]),
         )
-        curriculum._used_reserve_ids = set(config["spent"])
+        curriculum._used_reserve_ids = set(state["spent"])
         return curriculum
 
     def _draw_one(self, rng: Random) -> Task:

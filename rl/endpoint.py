@@ -10,12 +10,13 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import openai
 
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.reply import Reply, ToolCall, assistant_message
+from webemu.rl.tool_schema import ToolSchema
 
 TIMEOUT_SECONDS = 300.0
 """Seconds to wait for one answer."""
@@ -32,6 +33,41 @@ _TOO_LONG_PHRASES = (
     "prompt is too long",
 )
 """Phrases in error messages of common servers that mean that the conversation exceeds the model's context."""
+
+
+class _FunctionFields(TypedDict, total=False):
+    name: str | None
+    arguments: str | dict[str, object] | None
+    """JSON text; some servers send the object itself."""
+
+
+class _ToolCallFields(TypedDict, total=False):
+    id: str | None
+    function: _FunctionFields
+
+
+class _MessageFields(TypedDict, total=False):
+    content: str | None
+    tool_calls: list[_ToolCallFields] | None
+    reasoning_content: str | None
+    reasoning: str | None
+
+
+class _Choice(TypedDict, total=False):
+    message: _MessageFields
+    finish_reason: str | None
+
+
+class _Usage(TypedDict, total=False):
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+class _Completion(TypedDict, total=False):
+    """Answer of the chat completions API, as far as it is read. Servers leave members out or send null."""
+
+    choices: list[_Choice]
+    usage: _Usage | None
 
 
 class EndpointError(InfrastructureError):
@@ -62,7 +98,7 @@ class Endpoint:
         *,
         timeout: float = TIMEOUT_SECONDS,
         retries: int = MAX_RETRIES,
-        extra: Mapping[str, Any] | None = None,
+        extra: Mapping[str, object] | None = None,
     ) -> None:
         """Prepare a client; no request is sent. `extra` holds members for the body of every request, such as vLLM's
         `chat_template_kwargs`; `timeout` is in seconds.
@@ -82,8 +118,8 @@ class Endpoint:
 
     async def chat(
         self,
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]] | None = None,
+        messages: Sequence[Mapping[str, object]],
+        tools: Sequence[ToolSchema] | None = None,
         *,
         seed: int | None = None,
         temperature: float | None = None,
@@ -174,7 +210,7 @@ _ACTIONS = {
 """Suggested remedy by reason; `{url}` and `{model}` are filled in."""
 
 
-def _parse_completion(answer: Mapping[str, Any]) -> Reply:
+def _parse_completion(answer: _Completion) -> Reply:
     """Return the first choice of a chat completion. Raises: KeyError, TypeError or similar if it has another shape."""
     choice, usage = answer["choices"][0], answer.get("usage") or {}
     message_fields = choice["message"]
@@ -196,7 +232,7 @@ def _parse_completion(answer: Mapping[str, Any]) -> Reply:
     )
 
 
-def _parse_tool_call(number: int, tool_call: Mapping[str, Any]) -> ToolCall:
+def _parse_tool_call(number: int, tool_call: _ToolCallFields) -> ToolCall:
     function = tool_call["function"]
     arguments = function.get("arguments") or ""
     argument_text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

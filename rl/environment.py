@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from webemu.agent_client import AsyncClient, Client
 from webemu.agent_client.errors import ClientError
@@ -20,6 +20,7 @@ from webemu.rl.session_client import Delay, Effect, Steps
 from webemu.rl.state import Limits, Observation
 from webemu.rl.swap import WordSwap
 from webemu.rl.tasks import Task
+from webemu.rl.tool_schema import ToolSchema
 
 T = TypeVar("T")
 
@@ -30,7 +31,9 @@ _NO_TASK = Task("", "", ("",))
 class _BaseEpisode:
     """State and properties shared by `Episode` and `AsyncEpisode`."""
 
-    def __init__(self, limits: Limits | None, policy: Mapping[str, Any] | None, swap: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, limits: Limits | None, policy: Mapping[str, object] | None, swap: Mapping[str, str] | None
+    ) -> None:
         self._settings = (limits or Limits(), dict(policy or {}), WordSwap(dict(swap or {})))
         self._logic = self._create_logic(_NO_TASK, 0)
         # An episode that was never reset counts as ended, so that a call answers instead of failing.
@@ -55,7 +58,7 @@ class _BaseEpisode:
         return self._logic.state.mask
 
     @property
-    def tools(self) -> tuple[dict[str, Any], ...]:
+    def tools(self) -> tuple[ToolSchema, ...]:
         """Schemas of the tools of this task, in OpenAI's function format."""
         return arguments.list_tools(bool(self._logic.state.task.user))
 
@@ -85,7 +88,7 @@ class Episode(_BaseEpisode):
         self,
         client: Client,
         limits: Limits | None = None,
-        policy: Mapping[str, Any] | None = None,
+        policy: Mapping[str, object] | None = None,
         swap: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare an episode; nothing is sent. `policy` is the session policy (docs/sessions.md): a day, blocked
@@ -123,8 +126,12 @@ class Episode(_BaseEpisode):
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
 
-    def _perform(self, effect: Effect) -> Any:
-        return time.sleep(effect.seconds) if isinstance(effect, Delay) else self._client.request(effect)
+    def _perform(self, effect: Effect) -> object:
+        """Return the answer of a request; None after a delay."""
+        if isinstance(effect, Delay):
+            time.sleep(effect.seconds)
+            return None
+        return self._client.request(effect)
 
 
 class AsyncEpisode(_BaseEpisode):
@@ -134,7 +141,7 @@ class AsyncEpisode(_BaseEpisode):
         self,
         client: AsyncClient,
         limits: Limits | None = None,
-        policy: Mapping[str, Any] | None = None,
+        policy: Mapping[str, object] | None = None,
         swap: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare an episode; nothing is sent. The parameters are those of `Episode`."""
@@ -170,5 +177,9 @@ class AsyncEpisode(_BaseEpisode):
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
 
-    async def _perform(self, effect: Effect) -> Any:
-        return await (asyncio.sleep(effect.seconds) if isinstance(effect, Delay) else self._client.request(effect))
+    async def _perform(self, effect: Effect) -> object:
+        """Return the answer of a request; None after a delay."""
+        if isinstance(effect, Delay):
+            await asyncio.sleep(effect.seconds)
+            return None
+        return await self._client.request(effect)

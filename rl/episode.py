@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from webemu.agent_client import calls
 from webemu.agent_client.errors import InfrastructureError, WebError
@@ -28,7 +28,7 @@ from webemu.rl.tasks import Task
 class EpisodeLogic:
     """One attempt at one task."""
 
-    def __init__(self, limits: Limits, policy: Mapping[str, Any], swap: WordSwap, task: Task, seed: int) -> None:
+    def __init__(self, limits: Limits, policy: Mapping[str, object], swap: WordSwap, task: Task, seed: int) -> None:
         self._limits, self._policy, self._swap = limits, policy, swap
         self.state = EpisodeState(task, seed)
 
@@ -37,11 +37,8 @@ class EpisodeLogic:
         policy is invalid.
         """
         state = self.state
-        # A budget in the session policy takes precedence over the limits.
-        budget = {"bytes": self._limits.bytes} | dict(self._policy.get("budget", {}))
-        session_policy = {"task": state.task.id, "rollout": str(state.seed), "seed": state.seed} | dict(self._policy)
         try:
-            state.session = yield from open_session(session_policy | {"budget": budget}, self._limits.retries)
+            state.session = yield from open_session(self._session_policy(), self._limits.retries)
         except InfrastructureError as error:
             return self._mask_episode(error)
         return Observation(sanitize(state.task.question), "task")
@@ -87,6 +84,15 @@ class EpisodeLogic:
             *(state.task, state.answer, state.citations, requests, dict(state.parts_by_page), dict(state.redirects)),
             *(state.end, state.mask, state.turns, state.invalid_calls),
         )
+
+    def _session_policy(self) -> dict[str, object]:
+        """Return the session policy with the task, the seed and the limit on bytes, which the policy may override."""
+        state, budget = self.state, self._policy.get("budget", {})
+        # The server refuses a budget that is no object, with a better message than any of ours.
+        if isinstance(budget, Mapping):
+            budget = {"bytes": self._limits.bytes} | dict(budget)
+        defaults = {"task": state.task.id, "rollout": str(state.seed), "seed": state.seed}
+        return {**defaults, **self._policy, "budget": budget}
 
     def _search(self, query: str, page: int = 1) -> Steps[Observation]:
         if self._charge_call():

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl import longform
@@ -68,13 +68,7 @@ The sentence:
 Does this text alone bear out everything that the sentence says?
 {{"supported": true}} or {{"supported": false}}"""
 """Prompt that asks whether the text of the cited pages supports a sentence."""
-
-
-_IS_VERDICT: dict[str, Callable[[Any], bool]] = {
-    "supported": lambda verdict: isinstance(verdict, bool),
-    "sentences": lambda verdict: isinstance(verdict, list) and all(type(one) is int for one in verdict),
-}
-"""Check of the type of an answer, by the field that holds it."""
+V = TypeVar("V")
 
 
 class JudgeUnavailable(Exception):
@@ -96,7 +90,7 @@ class Judge:
         """
         self._endpoint, self._as_factors = endpoint, as_factors
         self._slots = asyncio.Semaphore(max_concurrent)
-        self._verdicts: dict[str, asyncio.Future[Any]] = {}
+        self._verdicts: dict[str, asyncio.Future[object]] = {}
         self.failures: Counter[str] = Counter()
         """Number of episodes without a verdict, by reason."""
 
@@ -153,17 +147,19 @@ class Judge:
         )
         pages = _delimit("page", "\n\n".join(by_relevance)[:MAX_PAGE_CHARACTERS])
         prompt = SUPPORTED_PROMPT.format(pages=pages, sentence=_delimit("sentence", sentence))
-        return bool(await self._ask_cached(prompt, "supported"))
+        return await self._ask_cached(prompt, "supported", _parse_supported)
 
     async def _find_stating_sentences(self, claim: Evidence, sentences: list[str]) -> list[int]:
         """Return the positions, from 0, of the sentences that state a claim."""
         report = "\n".join(f"({number}) {' '.join(one.split())}" for number, one in enumerate(sentences, 1))
         fact = f"{claim.value}\n{claim.quote}".strip()
         prompt = STATED_PROMPT.format(report=_delimit("report", report), claim=_delimit("fact", fact))
-        return [number - 1 for number in await self._ask_cached(prompt, "sentences") if 1 <= number <= len(sentences)]
+        numbers = await self._ask_cached(prompt, "sentences", _parse_sentence_numbers)
+        return [number - 1 for number in numbers if 1 <= number <= len(sentences)]
 
-    async def _ask_cached(self, prompt: str, field: str) -> Any:
-        """Return the judge's verdict, from the cache if the question was asked before.
+    async def _ask_cached(self, prompt: str, field: str, parse: Callable[[object], V]) -> V:
+        """Return the judge's verdict, from the cache if the question was asked before. `parse` reads the field of the
+        answer that holds it.
 
         Raises: JudgeUnavailable if the answer is unreadable, InfrastructureError if the endpoint fails. Neither is
         cached.
@@ -176,22 +172,17 @@ class Judge:
             self._verdicts[cache_key] = asyncio.ensure_future(self._ask(prompt, field))
         try:
             # A caller that is cancelled must not cancel the request for the others.
-            return await asyncio.shield(self._verdicts[cache_key])
+            return parse(await asyncio.shield(self._verdicts[cache_key]))
         except (JudgeUnavailable, InfrastructureError):
             self._verdicts.pop(cache_key, None)
             raise
 
-    async def _ask(self, prompt: str, field: str) -> Any:
-        """Ask the judge and return the verdict. Raises: JudgeUnavailable if it has the wrong type,
-        InfrastructureError.
-        """
+    async def _ask(self, prompt: str, field: str) -> object:
+        """Ask the judge and return the field of its answer; None if it has none. Raises: InfrastructureError."""
         messages = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": prompt}]
         async with self._slots:
             reply = await self._endpoint.chat(messages, seed=0, temperature=0, max_tokens=MAX_VERDICT_TOKENS)
-        verdict = (find_last_with(reply.text, field) or {}).get(field)
-        if not _IS_VERDICT[field](verdict):
-            raise JudgeUnavailable
-        return verdict
+        return (find_last_with(reply.text, field) or {}).get(field)
 
 
 async def score_with_judge(record: EpisodeRecord, endpoint: Endpoint, *, as_factors: bool = False) -> Score:
@@ -201,6 +192,21 @@ async def score_with_judge(record: EpisodeRecord, endpoint: Endpoint, *, as_fact
         score = await score_with_judge(record, endpoint)
     """
     return await Judge(endpoint, as_factors=as_factors).score(record)
+
+
+def _parse_supported(verdict: object) -> bool:
+    """Return the verdict on a sentence. Raises: JudgeUnavailable if it is neither true nor false."""
+    if not isinstance(verdict, bool):
+        raise JudgeUnavailable
+    return verdict
+
+
+def _parse_sentence_numbers(verdict: object) -> list[int]:
+    """Return the numbers of sentences. Raises: JudgeUnavailable if the verdict is not a list of integers."""
+    # bool is a subclass of int in Python, but not a number in JSON.
+    if not isinstance(verdict, list) or any(type(one) is not int for one in verdict):
+        raise JudgeUnavailable
+    return verdict
 
 
 def _delimit(label: str, text: str) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from webemu.agent_client.calls import ApiCall
+from webemu.agent_client.responses import Response
 
 FAULTS = frozenset({"timeout", "error", "rate-limit", "reset", "truncated"})
 """Kinds of weather that replace the whole answer of a request (emulator/weather.py)."""
@@ -54,17 +55,44 @@ class Request:
         return self.status == 200 and not self.failed and not self.had_fault
 
 
+class _SearchRow(TypedDict):
+    query: str
+
+
+class _OpenedRow(TypedDict):
+    url: str
+
+
+class _RequestRow(TypedDict):
+    """Entry of the ledger in JSON, without the fields that rewards do not read."""
+
+    step: int
+    status: int
+    attempt: int
+    bytes: int
+    searches: list[_SearchRow]
+    opened: list[_OpenedRow]
+    weather: list[str]
+    failed: bool
+
+
+class _SessionReport(TypedDict):
+    """Answer of `GET /v1/sessions/{id}`, without the fields that rewards do not read."""
+
+    requests: list[_RequestRow]
+
+
 class OpenSessionCall(ApiCall[str]):
     """API call `POST /v1/sessions`, whose success has status 201."""
 
-    def parse_response(self, response: Any) -> str:
+    def parse_response(self, response: Response) -> str:
         """Return the id of the new session. Raises like every `ApiCall` on other statuses."""
         if response.status_code == 201:
             return str(json.loads(response.content)["session"])
         return ApiCall.parse_response(self, response)
 
 
-def open_session_call(policy: Mapping[str, Any]) -> ApiCall[str]:
+def open_session_call(policy: Mapping[str, object]) -> ApiCall[str]:
     """Return the API call that opens a session under a policy; its result is the session id."""
     return OpenSessionCall("/v1/sessions", _raise_no_session, json.dumps(policy).encode())
 
@@ -86,11 +114,11 @@ def find_opened_urls(requests: tuple[Request, ...]) -> frozenset[str]:
     return frozenset(url for request in requests if request.reached_agent for url in request.opened)
 
 
-def _raise_no_session(response: Any) -> str:
+def _raise_no_session(response: Response) -> str:
     raise ValueError(f"POST /v1/sessions must answer 201, got HTTP {response.status_code}")
 
 
-def _parse_requests(report: Mapping[str, Any]) -> tuple[Request, ...]:
+def _parse_requests(report: _SessionReport) -> tuple[Request, ...]:
     return tuple(
         Request(
             *(int(row["step"]), int(row["status"]), int(row["attempt"]), int(row["bytes"])),

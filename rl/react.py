@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from webemu.rl.tool_schema import FunctionSchema, ToolSchema
 
 _ACTION = re.compile(r"^[ \t>*#_`-]*action[ \t*_`]*:[ \t*_`]*(?=\S)", re.IGNORECASE | re.MULTILINE)
 _INPUT = re.compile(r"^[ \t>*#_`-]*action[ _]input[ \t*_`]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
@@ -37,7 +38,7 @@ class ReactStep:
     """Text up to the end of its first action, to be kept in the conversation."""
 
 
-def describe_tools(tools: Sequence[Mapping[str, Any]]) -> str:
+def describe_tools(tools: Sequence[ToolSchema]) -> str:
     """Return the part of the system prompt that describes the tools and the format of a call."""
     lines = [_describe_tool(tool["function"]) for tool in tools]
     return "\nThe tools:\n\n" + "\n".join(lines) + "\n" + _MANUAL
@@ -117,7 +118,7 @@ def _strip_labels(text: str) -> str:
     return _THOUGHT.sub("", text).strip()
 
 
-def _describe_tool(function: Mapping[str, Any]) -> str:
+def _describe_tool(function: FunctionSchema) -> str:
     """Return the description of a tool, with one line for each argument."""
     schema = function["parameters"]
     arguments = [

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class ToolCall(NamedTuple):
@@ -24,7 +24,7 @@ class Reply:
 
     text: str
     calls: tuple[ToolCall, ...]
-    message: Mapping[str, Any]
+    message: Mapping[str, object]
     """Assistant message to append to the conversation."""
     prompt_tokens: int
     completion_tokens: int
@@ -34,13 +34,13 @@ class Reply:
     """True if the token limit ended the text."""
 
 
-def assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+def assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, object]:
     """Return the assistant message for the conversation.
 
     Servers parse arguments as JSON when they render the conversation, so invalid arguments are wrapped into an object.
     The episode still receives what the model wrote.
     """
-    fields: dict[str, Any] = {"role": "assistant", "content": text}
+    fields: dict[str, object] = {"role": "assistant", "content": text}
     if calls:
         fields["tool_calls"] = [
             {

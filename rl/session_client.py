@@ -119,7 +119,7 @@ class SessionClient:
         return self.lost_answers > earlier_losses
 
 
-def open_session(policy: Mapping[str, Any], retries: int) -> Steps[SessionClient]:
+def open_session(policy: Mapping[str, object], retries: int) -> Steps[SessionClient]:
     """Open a session and return its client. If the answer is lost, another session is opened, and the first stays
     unused.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Literal
 
 from webemu.rl.record import End
 from webemu.rl.session_client import SessionClient
@@ -38,17 +38,27 @@ class Limits:
     """Retries of a request that failed because of an outage, before the episode is masked."""
 
 
-def parse_limits(config: Mapping[str, Any]) -> Limits:
+def parse_limits(config: Mapping[str, object]) -> Limits:
     """Return the limits in a configuration; names that are left out keep their default.
 
         parse_limits({"turns": 8, "brief": True})
 
-    Raises: ValueError if a name is unknown.
+    Raises: ValueError if a name is unknown or a value is not a whole number.
     """
     names = [one.name for one in fields(Limits)]
     if unknown := sorted(set(config) - set(names)):
         raise ValueError(f"unknown limit {unknown[0]!r}; known limits: {', '.join(names)}")
-    return Limits(**config)
+    numbers = {name: _read_number(name, value) for name, value in config.items()}
+    # Configurations that allow only numbers have 0 and 1 for False and True.
+    brief = bool(numbers.pop("brief", False))
+    return Limits(**numbers, brief=brief)
+
+
+def _read_number(name: str, value: object) -> int:
+    """Return a limit. Raises: ValueError if it is not a whole number; True and False count as 1 and 0."""
+    if not isinstance(value, int):
+        raise ValueError(f"the limit {name!r} must be a whole number, got {value!r}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)

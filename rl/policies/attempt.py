@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.record import EpisodeRecord
@@ -18,7 +17,7 @@ class Step:
     """Tool call with its observation."""
 
     tool: str
-    arguments: str | Mapping[str, Any]
+    arguments: str | Mapping[str, object]
     """Arguments as they were given: an object, or the model's own text."""
     observation: str
     kind: str
@@ -75,7 +74,7 @@ class Attempt:
         """Open the session and read the question."""
         self.question = (await self.episode.reset(self.task, self.seed)).text
 
-    async def act(self, tool: str, **arguments: Any) -> Observation:
+    async def act(self, tool: str, **arguments: object) -> Observation:
         """Call a tool in a turn of its own, for policies without a model.
 
         await attempt.act("search", query="river town")
@@ -84,7 +83,9 @@ class Attempt:
         self.turns.append(turn)
         return await self.call(turn, tool, arguments)
 
-    async def call(self, turn: Turn, tool: str, arguments: str | Mapping[str, Any], call_id: str = "") -> Observation:
+    async def call(
+        self, turn: Turn, tool: str, arguments: str | Mapping[str, object], call_id: str = ""
+    ) -> Observation:
         """Call a tool within a turn. `call_id` is the id of the call at the endpoint."""
         observation = await self.episode.call(tool, arguments)
         turn.steps.append(Step(tool, arguments, observation.text, observation.kind, call_id))

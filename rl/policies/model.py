@@ -61,15 +61,15 @@ def tool_calling_policy(sampled_model: SampledModel, protocol: Protocol) -> Agen
         messages = chat.start_conversation(protocol, attempt.task.answer_type, attempt.question, attempt.episode.tools)
         reminders = 0
         while not attempt.done and (reply := await sampled_model.sample_turn(attempt, messages, protocol)):
-            text, calls, message = protocol.parse_reply(reply)
-            turn = Turn(text, reply.thought, "", [], reply.prompt_tokens, reply.completion_tokens)
+            parsed = protocol.parse_reply(reply)
+            turn = Turn(parsed.text, reply.thought, "", [], reply.prompt_tokens, reply.completion_tokens)
             attempt.turns.append(turn)
-            messages.append(message)
-            for call in calls:
+            messages.append(parsed.message)
+            for call in parsed.calls:
                 if not attempt.done:
                     observation = await attempt.call(turn, call.name, call.arguments, call.id)
                     messages.append(protocol.observation_message(call, observation.text))
-            if not calls:
+            if not parsed.calls:
                 turn.told = chat.CUT_OFF_MESSAGE if reply.was_cut_off else chat.NO_CALL_MESSAGE
                 messages.append({"role": "user", "content": turn.told})
                 reminders += 1

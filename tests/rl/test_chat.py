@@ -7,7 +7,7 @@ import json
 import pytest
 
 from webemu.rl import arguments, chat, react
-from webemu.rl.chat import NATIVE, REACT
+from webemu.rl.chat import NATIVE, REACT, ParsedReply
 from webemu.rl.reply import Reply, ToolCall
 
 WRITTEN = [
@@ -84,7 +84,7 @@ def test_a_conversation_begins() -> None:
 def test_what_is_kept_of_a_reply() -> None:
     call = ToolCall("c1", "search", "{}")
     reply = Reply("so", (call,), {"role": "assistant", "content": "so"}, 1, 1)
-    assert NATIVE.parse_reply(reply) == ("so", (call,), reply.message)
+    assert NATIVE.parse_reply(reply) == ParsedReply("so", (call,), reply.message)
     assert NATIVE.observation_message(call, "seen") == {
         "role": "tool",
         "tool_call_id": "c1",
@@ -92,7 +92,7 @@ def test_what_is_kept_of_a_reply() -> None:
         "content": "seen",
     }
     said = Reply("Thought: so\nAction: find\nAction Input: x\nObservation: y", (), {}, 1, 1)
-    thought, calls, kept = REACT.parse_reply(said)
-    assert (thought, calls[0].name, calls[0].arguments) == ("so", "find", '{"pattern": "x"}')
-    assert kept == {"role": "assistant", "content": "Thought: so\nAction: find\nAction Input: x"}
-    assert REACT.observation_message(calls[0], "seen") == {"role": "user", "content": "Observation: seen"}
+    parsed = REACT.parse_reply(said)
+    assert (parsed.text, parsed.calls) == ("so", (ToolCall("", "find", '{"pattern": "x"}'),))
+    assert parsed.message == {"role": "assistant", "content": "Thought: so\nAction: find\nAction Input: x"}
+    assert REACT.observation_message(parsed.calls[0], "seen") == {"role": "user", "content": "Observation: seen"}

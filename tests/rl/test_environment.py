@@ -284,9 +284,10 @@ def test_a_failure_of_the_server_masks(tmp_path: Path, root: Path, world: World)
     assert episode.mask_reason.startswith("payload-missing")
 
 
-def test_a_bad_policy_is_the_callers_fault(world: World) -> None:
-    with world.client() as client, pytest.raises(WebError, match="weathr"):
-        Episode(client, policy={"weathr": {}}).reset(world.tasks[0])
+@pytest.mark.parametrize(("policy", "name"), [({"weathr": {}}, "weathr"), ({"budget": 5}, "budget")])
+def test_a_bad_policy_is_the_callers_fault(world: World, policy: dict[str, object], name: str) -> None:
+    with world.client() as client, pytest.raises(WebError, match=name):
+        Episode(client, policy=policy).reset(world.tasks[0])
 
 
 def test_limits(world: World) -> None:
