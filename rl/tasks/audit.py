@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from webemu.agent_client import observation_parsing
 from webemu.emulator import urls
@@ -95,7 +95,7 @@ def read_questions(path: Path, names: FieldNames) -> list[UserQuestion]:
     return parsed
 
 
-def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
+def _read_rows(path: Path) -> Iterator[dict[str, object]]:
     """Yield the rows of a question set as objects. Raises BadRequest if the file cannot be read or parsed."""
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -15,7 +15,7 @@ from itertools import islice
 
 from webemu.rl.tasks.difficulty import estimate_difficulty
 from webemu.rl.tasks.filters import FILTERS, Filter, FilterContext
-from webemu.rl.tasks.filters.answerable import recall_at_cutoffs
+from webemu.rl.tasks.filters.answerable import read_ranks, recall_at_cutoffs
 from webemu.rl.tasks.filters.duplicates import DuplicateFilter
 from webemu.rl.tasks.filters.filter import Verdict
 from webemu.rl.tasks.task import Task
@@ -59,9 +59,10 @@ class BuildResult:
         ranks_by_searcher: defaultdict[tuple[str, str], list[int | None]] = defaultdict(list)
         for task in (*self.kept_tasks, *self.rejected_tasks):
             verdict = task.filters.get("answerable", {})
-            for setting in verdict.get("ranks", ()):
-                ranks_by_searcher[setting, "alone"] += verdict["alone"][setting]
-                ranks_by_searcher[setting, "script"] += verdict["ranks"][setting]
+            question_ranks = read_ranks(verdict, "alone")
+            for setting, best_ranks in read_ranks(verdict, "ranks").items():
+                ranks_by_searcher[setting, "alone"] += question_ranks[setting]
+                ranks_by_searcher[setting, "script"] += best_ranks
         return {key: recall_at_cutoffs(ranks) for key, ranks in ranks_by_searcher.items()}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Protocol
 
 import typer
 from tqdm import tqdm
@@ -193,7 +193,20 @@ def _parse_band(band: str) -> tuple[float, float]:
     return lowest, highest
 
 
-def _update_bar(bar: Any, build_result: BuildResult) -> None:
+class _ProgressBar(Protocol):
+    """Progress bar of tqdm, as far as it is used here."""
+
+    n: int
+    """Tasks that were kept so far."""
+
+    def set_postfix(self, *, judged: int) -> None:
+        """Show the number of judged tasks behind the bar."""
+
+    def update(self, n: int) -> object:
+        """Advance the bar by a number of tasks."""
+
+
+def _update_bar(bar: _ProgressBar, build_result: BuildResult) -> None:
     """Update the progress bar."""
     bar.set_postfix(judged=len(build_result.kept_tasks) + len(build_result.rejected_tasks))
     bar.update(len(build_result.kept_tasks) - bar.n)
@@ -218,7 +231,7 @@ def _check_snapshot(server: str, config: Config) -> None:
         )
 
 
-def _check_settings(address: str, settings: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_settings(address: str, settings: Mapping[str, Mapping[str, object]]) -> None:
     """Open a session under each setting. Raises BadRequest if the server does not accept one as a session policy."""
     with Client(address) as client:
         for policy in settings.values():
@@ -285,7 +298,7 @@ def _parse_numbers(text: str, count: int, option: str) -> tuple[float, ...]:
     return numbers
 
 
-def _parse_setting(text: str) -> tuple[str, dict[str, Any]]:
+def _parse_setting(text: str) -> tuple[str, dict[str, object]]:
     """Return the name and the policy of a `--setting`. Raises BadRequest if the text is not NAME=POLICY."""
     name, _, policy = text.partition("=")
     try:

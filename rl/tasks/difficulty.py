@@ -14,6 +14,7 @@ from pathlib import Path
 
 from webemu.emulator.errors import BadRequest
 from webemu.rl.tasks.cached_client import MAX_RESULTS, PLAIN_SETTING
+from webemu.rl.tasks.filters.answerable import read_ranks
 from webemu.rl.tasks.filters.filter import Verdict
 from webemu.rl.tasks.task import Task
 
@@ -26,10 +27,10 @@ PASS_REWARD = 0.5
 def estimate_difficulty(task: Task, verdicts: dict[str, Verdict]) -> float:
     """Return the difficulty of a task, from the verdicts of the filters by name."""
     pass_rate = verdicts.get("band", {}).get("rate")
-    if pass_rate is not None:
-        return round(1 - float(pass_rate), 3)
+    if isinstance(pass_rate, int | float):
+        return round(1 - pass_rate, 3)
     hop_share = min(1.0, (task.hops - 1) / (MAX_HOPS - 1))
-    ranks = verdicts.get("answerable", {}).get("ranks", {}).get(PLAIN_SETTING)
+    ranks = read_ranks(verdicts.get("answerable", {}), "ranks").get(PLAIN_SETTING)
     if not ranks:
         return round(hop_share, 3)
     # The hardest page to find decides.

@@ -7,13 +7,44 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import NotRequired, TypedDict, TypeVar
 
 from webemu.rl.tasks.task import TaskError
 
 _ACTION = "name the graph.jsonl that `webemu generate` wrote next to its WARC files"
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+class _EntityRow(TypedDict):
+    """Line of the file about an entity."""
+
+    entity: str
+    """Key of the entity."""
+    kind: str
+    name: str
+    title: str
+    urls: list[str]
+
+
+class _ObjectRow(TypedDict):
+    """Object of a fact."""
+
+    text: str
+    entity: NotRequired[str]
+    """Key of the entity that is the object, if it has a page of its own."""
+
+
+class _FactRow(TypedDict):
+    """Line of the file about a fact."""
+
+    subject: str
+    """Key of the entity."""
+    relation: str
+    object: _ObjectRow
+    label: str
+    urls: list[str]
+    as_of: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +187,12 @@ class Graph:
         return self._most_common_shares[fact.subject.kind, fact.base_relation]
 
 
-def _parse_entity(row: Mapping[str, Any]) -> Entity:
+def _parse_entity(row: _EntityRow) -> Entity:
     """Return the entity of a row of the file."""
     return Entity(row["entity"], row["kind"], row["name"], row["title"], row["urls"][0])
 
 
-def _parse_fact(row: Mapping[str, Any], entities: Mapping[str, Entity]) -> Fact:
+def _parse_fact(row: _FactRow, entities: Mapping[str, Entity]) -> Fact:
     """Return the fact of a row of the file."""
     stated = row["object"]
     target = entities[stated["entity"]] if "entity" in stated else None

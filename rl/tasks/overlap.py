@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.ngrams import NGRAM_WORDS, normalize_text
@@ -64,7 +63,7 @@ def _read_texts(path: Path) -> Iterator[str]:
         raise BadRequest(f"{path}: {error.strerror}", action="check the path given to --against") from error
     if text.lstrip().startswith("["):
         try:
-            rows = json.loads(text)
+            rows: Iterable[object] = json.loads(text)
         except ValueError as error:
             raise BadRequest(f"{path}: {error}", action="use JSON lines, a JSON list or plain lines") from error
     else:
@@ -74,7 +73,7 @@ def _read_texts(path: Path) -> Iterator[str]:
         yield from _iterate_strings(row if question is None else question)
 
 
-def _parse_row(line: str) -> Any:
+def _parse_row(line: str) -> object:
     """Return the line's JSON, or the line itself if it is none."""
     try:
         return json.loads(line)
@@ -82,7 +81,7 @@ def _parse_row(line: str) -> Any:
         return line
 
 
-def _iterate_strings(value: Any) -> Iterator[str]:
+def _iterate_strings(value: object) -> Iterator[str]:
     """Yield all strings in a JSON value."""
     if isinstance(value, str):
         yield value

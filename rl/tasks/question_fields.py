@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 QUESTION_FIELDS = ("question", "query", "problem", "prompt", "q", "input", "question_text", "claim")
 """Usual names of the field with the question, most specific first."""
@@ -60,7 +59,7 @@ class UserQuestion:
     """Gold pages that are known by title alone."""
 
 
-def parse_question_row(row: Mapping[str, Any], number: int, names: FieldNames) -> UserQuestion:
+def parse_question_row(row: Mapping[str, object], number: int, names: FieldNames) -> UserQuestion:
     """Return the question of one row of the file. Raises ValueError if the row has no question."""
     question = first_field(row, (names.question,) if names.question else QUESTION_FIELDS)
     if not isinstance(question, str) or not question.strip():
@@ -77,7 +76,7 @@ def parse_question_row(row: Mapping[str, Any], number: int, names: FieldNames) -
     )
 
 
-def first_field(row: Mapping[str, Any], names: Sequence[str]) -> Any:
+def first_field(row: Mapping[str, object], names: Sequence[str]) -> object:
     """Return the value of the first of these fields that is present and not empty, ignoring case; None if there is
     none.
     """
@@ -86,7 +85,7 @@ def first_field(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((value for name in names if (value := folded.get(name.casefold())) not in (None, "", [], {})), None)
 
 
-def _find_answers(value: Any) -> Iterator[str]:
+def _find_answers(value: object) -> Iterator[str]:
     """Yield the answers in a value: a text, a number, a list, TriviaQA's `value` with `aliases`, SQuAD's `text`, or a
     JSON list written as text. A boolean becomes "yes" or "no".
     """
@@ -107,7 +106,7 @@ def _find_answers(value: Any) -> Iterator[str]:
             yield from _find_answers(value.get(name))
 
 
-def _find_urls(value: Any) -> Iterator[str]:
+def _find_urls(value: object) -> Iterator[str]:
     """Yield the URLs in a text, a list, or an object with a URL field."""
     if isinstance(value, str):
         yield from (part for part in value.split() if part.startswith(("http://", "https://")))
@@ -118,7 +117,7 @@ def _find_urls(value: Any) -> Iterator[str]:
         yield from _find_urls(first_field(value, ("url", "link", "href", "source", "urls")))
 
 
-def _find_titles(value: Any) -> Iterator[str]:
+def _find_titles(value: object) -> Iterator[str]:
     """Yield the titles in HotpotQA's `supporting_facts`: (title, sentence) pairs, or `title` next to `sent_id`."""
     if isinstance(value, str):
         yield value

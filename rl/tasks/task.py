@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, SupportsFloat, SupportsInt, get_args
 
 AnswerType = Literal["", "name", "date", "number", "title", "url", "choice", "none", "report"]
 """Form of the answer; "" means that it was not declared. `none`: the web does not say, and that is the right answer.
@@ -72,7 +72,7 @@ class Task:
     """`train`, `dev` or `test`; empty until the file is split."""
     difficulty: float | None = None
     """A number from 0 (easy) to 1; None if it was not measured."""
-    filters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    filters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Verdict of each filter, by the filter's name: `ok`, and the observations that led to it."""
     user: tuple[Reply, ...] = ()
     """Replies of the scripted user about things that the question leaves open; empty if nobody can be asked."""
@@ -116,7 +116,7 @@ def to_json_line(task: Task) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
-def parse_task(row: Mapping[str, Any]) -> Task:
+def parse_task(row: object) -> Task:
     """Return a task from its JSON object. A field that is null counts as absent.
 
     Raises:
@@ -124,37 +124,78 @@ def parse_task(row: Mapping[str, Any]) -> Task:
     """
     if not isinstance(row, Mapping):
         raise TypeError("a task must be a JSON object")
-    row = {name: value for name, value in row.items() if value is not None}
-    if missing := [name for name in ("id", "question", "answers") if row.get(name, "") in ("", [])]:
+    fields: dict[str, object] = {name: value for name, value in row.items() if value is not None}
+    if missing := [name for name in ("id", "question", "answers") if fields.get(name, "") in ("", [])]:
         raise ValueError(f"the field `{missing[0]}` is missing or empty")
-    answer_texts, hops, answer_type = row["answers"], int(row.get("hops", 1)), row.get("answer_type", "")
-    if isinstance(answer_texts, str) or not all(one is not None and str(one).strip() for one in answer_texts):
+    answer_texts = _read_list(fields, "answers")
+    if not all(one is not None and str(one).strip() for one in answer_texts):
         raise ValueError("`answers` must be a list of strings that are not empty")
-    if hops < 1:
-        raise ValueError(f"`hops` must be at least 1, got {hops}")
-    if answer_type not in get_args(AnswerType):
-        raise ValueError(
-            f"`answer_type` must be one of {', '.join(filter(None, get_args(AnswerType)))}, got {answer_type!r}"
-        )
+    difficulty = fields.get("difficulty")
     return Task(
-        id=str(row["id"]),
-        question=str(row["question"]),
+        id=str(fields["id"]),
+        question=str(fields["question"]),
         answers=tuple(map(str, answer_texts)),
-        evidence=tuple(_parse_evidence(one) for one in row.get("evidence", ())),
-        hops=hops,
-        recipe=str(row.get("recipe", "")),
-        answer_type=answer_type,
-        split=str(row.get("split", "")),
-        difficulty=float(row["difficulty"]) if "difficulty" in row else None,
-        filters=dict(row.get("filters", {})),
-        user=tuple(Reply(tuple(map(str, one["words"])), str(one["says"])) for one in row.get("user", ())),
+        evidence=tuple(_parse_evidence(one) for one in _read_list(fields, "evidence")),
+        hops=_parse_hops(fields.get("hops", 1)),
+        recipe=str(fields.get("recipe", "")),
+        answer_type=_parse_answer_type(fields.get("answer_type", "")),
+        split=str(fields.get("split", "")),
+        difficulty=None if difficulty is None else _parse_difficulty(difficulty),
+        filters=_parse_filters(fields.get("filters", {})),
+        user=tuple(_parse_reply(one) for one in _read_list(fields, "user")),
     )
 
 
-def _parse_evidence(row: str | Mapping[str, Any]) -> Evidence:
+def _read_list(fields: Mapping[str, object], name: str) -> list[object]:
+    """Return the list in a field; empty if the field is absent. Raises TypeError if it is no list."""
+    value = fields.get(name, ())
+    if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
+        raise TypeError(f"`{name}` must be a list, got {value!r}")
+    return list(value)
+
+
+def _parse_hops(value: object) -> int:
+    if not isinstance(value, str | SupportsInt):
+        raise TypeError(f"`hops` must be a whole number, got {value!r}")
+    if (hops := int(value)) < 1:
+        raise ValueError(f"`hops` must be at least 1, got {hops}")
+    return hops
+
+
+def _parse_answer_type(value: object) -> AnswerType:
+    answer_types: tuple[AnswerType, ...] = get_args(AnswerType)
+    for answer_type in answer_types:
+        if answer_type == value:
+            return answer_type
+    raise ValueError(f"`answer_type` must be one of {', '.join(filter(None, answer_types))}, got {value!r}")
+
+
+def _parse_difficulty(value: object) -> float:
+    if not isinstance(value, str | SupportsFloat):
+        raise TypeError(f"`difficulty` must be a number from 0 to 1, got {value!r}")
+    return float(value)
+
+
+def _parse_filters(value: object) -> dict[str, Mapping[str, object]]:
+    """Return the verdicts by the filter's name. Raises TypeError if they are no objects."""
+    if not isinstance(value, Mapping) or not all(isinstance(verdict, Mapping) for verdict in value.values()):
+        raise TypeError("`filters` must be an object with one object for each filter")
+    return dict(value)
+
+
+def _parse_reply(row: object) -> Reply:
+    """Return a reply of the scripted user from its JSON object."""
+    if not isinstance(row, Mapping):
+        raise TypeError("an entry of `user` must be a JSON object")
+    return Reply(tuple(map(str, _read_list(row, "words"))), str(row["says"]))
+
+
+def _parse_evidence(row: object) -> Evidence:
     """Return evidence from its JSON object, or from a bare URL."""
     if isinstance(row, str):
         return Evidence(row)
+    if not isinstance(row, Mapping):
+        raise TypeError("an entry of `evidence` must be a URL or a JSON object")
     return Evidence(str(row["url"]), *(str(row.get(name, "")) for name in ("quote", "value", "digest")))
 
 

@@ -27,6 +27,9 @@ def test_load(tmp_path: Path) -> None:
              '{"id": 1, "question": "q", "answers": "abc"}',
              '{"id": 1, "question": "q", "answers": ["a"], "answer_type": "riddle"}',
              '{"id": 1, "question": "q", "answers": [" "]}', '{"id": 1, "question": "q", "answers": [null]}',
+             '{"id": 1, "question": "q", "answers": ["a"], "evidence": "https://a.example/"}',
+             '{"id": 1, "question": "q", "answers": ["a"], "filters": {"quote": true}}',
+             '{"id": 1, "question": "q", "answers": ["a"], "hops": [2]}',
              '{"id": 1, "question": "", "answers": ["a"]}', '{"id": 1, "question": "q", "answers": ["a"], "hops": 0}']
 )  # fmt: skip
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:

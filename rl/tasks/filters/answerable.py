@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Literal
 
 from webemu.emulator import urls
 from webemu.rl.tasks.cached_client import MAX_RESULTS, PLAIN_SETTING, CachedClient, Result
@@ -42,6 +43,16 @@ async def check_answerable(task: Task, context: FilterContext) -> Verdict:
     # Ways are looked for without a policy; the other settings only count for recall.
     ways = await _find_ways(task, dict(zip(page_urls, best_ranks[PLAIN_SETTING], strict=True)), context.web)
     return {"ok": all(ways.values()), "ways": list(ways.values()), "ranks": best_ranks, "alone": question_ranks}
+
+
+def read_ranks(verdict: Mapping[str, object], searcher: Literal["alone", "ranks"]) -> dict[str, list[int | None]]:
+    """Return the ranks by setting in a verdict of `check_answerable`: for the bare question (`alone`), or the best over
+    all queries (`ranks`). Empty if the filter could not decide or did not run.
+    """
+    ranks = verdict.get(searcher)
+    if not isinstance(ranks, Mapping):
+        return {}
+    return {str(setting): list(page_ranks) for setting, page_ranks in ranks.items()}
 
 
 async def rank_pages(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from webemu.rl.tasks.cached_client import MAX_CONCURRENCY, CachedClient
 from webemu.rl.tasks.task import Task
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from webemu.rl.endpoint import Endpoint
     from webemu.rl.tasks.overlap import BenchmarkIndex
 
-Verdict = dict[str, Any]
+Verdict = dict[str, object]
 """`ok`: true, false, or null with `why` if the filter could not decide. The other keys are observations."""
 
 
@@ -56,6 +56,6 @@ class Filter:
     """One line for the docs."""
 
 
-def undecided(why: str, **observations: Any) -> Verdict:
+def undecided(why: str, **observations: object) -> Verdict:
     """Return the verdict of a filter that could not decide, with the reason and its observations."""
     return {"ok": None, "why": why, **observations}

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.json_text import find_last_with
@@ -58,7 +58,7 @@ def generate_tasks(
 
 async def ask_for_json(
     endpoint: Endpoint, prompt: str, field: str, seed_key: str, temperature: float = TEMPERATURE
-) -> Any:
+) -> dict[str, object]:
     """Return the JSON object with this field in the model's answer.
 
     The seed depends on `seed_key` and the prompt, so that a repeated build sends the same requests.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from webemu.rl.json_text import to_single_line
 from webemu.rl.tasks.claims import MAX_CHARACTERS_READ, is_stated
-from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.crawl import Crawl, CrawlPage
 from webemu.rl.tasks.model import checks, prompts
 from webemu.rl.tasks.model.generation import CandidateRejected, ask_for_json, generate_tasks
 from webemu.rl.tasks.model.passages import Passage, iterate_pages
@@ -50,24 +50,26 @@ async def _make_report(crawl: Crawl, seed: int, passage: Passage, endpoint: Endp
     proposal = await ask_for_json(endpoint, prompt, "claims", f"{seed}:{page.url}")
     question = to_single_line(proposal.get("question"))
     checks.check_task_text(question, text)
-    proposed_claims = proposal["claims"] if isinstance(proposal["claims"], list) else []
-    claims = [claim for one in proposed_claims[: 2 * MAX_CLAIMS] if (claim := _check_claim(crawl, one, text))]
-    evidence = tuple(Evidence(page.url, quote, value, page.digest) for quote, value in claims[:MAX_CLAIMS])
-    task = build_checked_task(RECIPE_NAME, f"{question} {INSTRUCTIONS}", evidence, {page.url: page.text})
+    claims = proposal["claims"]
+    proposed_claims = claims[: 2 * MAX_CLAIMS] if isinstance(claims, list) else []
+    evidence = [claim for one in proposed_claims if (claim := _check_claim(crawl, page, one, text))]
+    task = build_checked_task(
+        RECIPE_NAME, f"{question} {INSTRUCTIONS}", tuple(evidence[:MAX_CLAIMS]), {page.url: page.text}
+    )
     if isinstance(task, str):
         raise CandidateRejected(task)
     return task
 
 
-def _check_claim(crawl: Crawl, proposed: Any, text: str) -> tuple[str, str] | None:
-    """Return quote and value of a proposed claim; None, with the reason counted, if the page does not confirm it."""
+def _check_claim(crawl: Crawl, page: CrawlPage, proposed: object, text: str) -> Evidence | None:
+    """Return a proposed claim as evidence; None, with the reason counted, if the page does not confirm it."""
     try:
         fields = proposed if isinstance(proposed, dict) else {}
         quote, value = checks.find_quote(to_single_line(fields.get("quote")), text), to_single_line(fields.get("value"))
         checks.check_quote_states(quote, value)
         if not is_stated(quote, text):
             raise CandidateRejected("quote with nothing to look up")
-        return quote, value
+        return Evidence(page.url, quote, value, page.digest)
     except CandidateRejected as reason:
         crawl.skip_counts[RECIPE_NAME, f"claim: {reason}"] += 1
         return None

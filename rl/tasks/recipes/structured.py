@@ -6,9 +6,8 @@ Parsed by `extruct`. Only values that a reader of the page can see are asked for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
 
 from webemu.emulator.extras import missing_package_error
 from webemu.rl import gates
@@ -107,7 +106,7 @@ def find_declared(parsed: ParsedPage) -> Iterator[PageFact]:
             parsed.skip("not shown")
 
 
-def _declared_things(html: str, url: str) -> list[dict[str, Any]]:
+def _declared_things(html: str, url: str) -> list[dict[str, object]]:
     """Return the properties of each thing declared at the top level, in all three syntaxes.
 
     Raises:
@@ -120,7 +119,7 @@ def _declared_things(html: str, url: str) -> list[dict[str, Any]]:
     except ImportError as error:
         raise missing_package_error("the recipe `find_declared`", ["extruct"]) from error
 
-    extracted: list[Any] = []
+    extracted: list[object] = []
     for syntax in (JsonLdExtractor(), MicrodataExtractor(add_html_node=False), OpenGraphExtractor()):
         with suppress(Exception):  # the libraries raise all kinds of errors on malformed data
             extracted += syntax.extract(html, base_url=url)
@@ -128,26 +127,27 @@ def _declared_things(html: str, url: str) -> list[dict[str, Any]]:
     things = [one for one in [*extracted, *graphs] if isinstance(one, dict)]
     open_graph = [dict(one["properties"]) for one in things if "namespace" in one]
     microdata = [one["properties"] for one in things if isinstance(one.get("properties"), dict) and _is_thing(one)]
-    return [*(one for one in things if "@type" in one and _is_thing(one)), *microdata, *open_graph]
+    json_ld = [one for one in things if "@type" in one and _is_thing(one)]
+    return [*json_ld, *microdata, *open_graph]
 
 
-def _is_thing(thing: dict[str, Any]) -> bool:
+def _is_thing(thing: Mapping[str, object]) -> bool:
     """True if the type of the object is one whose properties are asked for."""
     return bool(_THING_TYPES.search(" ".join(map(str, _as_list(thing.get("@type") or thing.get("type"))))))
 
 
-def _iterate_properties(thing: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _iterate_properties(thing: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of the known properties, including those of nested offers, ratings and addresses."""
     for key, value in thing.items():
         name = str(key).rpartition(":")[2].rpartition("/")[2].lower()
         elements = _as_list(value)
-        if name in _NESTED and len(elements) == 1 and isinstance(elements[0], dict):
-            yield from _iterate_properties(elements[0].get("properties") or elements[0])
+        if name in _NESTED and len(elements) == 1 and isinstance(nested := elements[0], dict):
+            yield from _iterate_properties(nested.get("properties") or nested)
         if name in QUESTION_WORDS and len(elements) == 1 and (text := _to_text(elements[0])):
             yield name, text
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     """Return a property's value as text, or the name of the thing that is its value; empty if it has neither."""
     if isinstance(value, dict):
         inner = value.get("properties") if isinstance(value.get("properties"), dict) else value
@@ -172,6 +172,6 @@ def _make_fact(parsed: ParsedPage, name: str, value: str) -> PageFact | None:
     return None
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[object]:
     """Return a value as a list; None is the empty list."""
     return value if isinstance(value, list) else [] if value is None else [value]
