@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Self
+from typing import Self, SupportsInt, TypedDict
 from weakref import WeakKeyDictionary
 
 from webemu.agent_client import AsyncClient, Client
@@ -21,6 +21,19 @@ from webemu.rl.tasks import Task, parse_task, to_json_line
 
 ANSWER_TIMEOUT_SECONDS = 90.0
 """Seconds to wait for one response of the web, which a session policy may delay on purpose."""
+
+
+class EpisodeResult(TypedDict):
+    """Score of an episode as JSON."""
+
+    reward: float | None
+    """Reward; None for a masked episode."""
+    terms: dict[str, float | None]
+    """Terms of the reward; None for a masked episode, or if a term does not apply."""
+    masked: str
+    """Reason why the episode is masked; empty if it is not."""
+    end: str
+    """Reason why the episode ended (`webemu.rl.record.End`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +50,21 @@ class EnvironmentConfig:
     """Address of the running server."""
     limits: Limits = field(default_factory=Limits)
     """Limits of each episode."""
-    policy: Mapping[str, Any] = field(default_factory=dict)
+    policy: Mapping[str, object] = field(default_factory=dict)
     """Session policy of every episode (docs/sessions.md)."""
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
+    def from_config(cls, config: Mapping[str, object]) -> Self:
         """Read `server`, `limits` and `policy`, each of which may be missing; other keys are ignored.
 
-        Raises ValueError on an unknown limit, or if `policy` is not an object.
+        Raises ValueError on an unknown or invalid limit, or if `limits` or `policy` is not an object.
         """
-        limits = parse_limits(_to_plain(config.get("limits") or {}))
-        policy = _to_plain(config.get("policy") or {})
+        limits, policy = (_to_plain(config.get(name) or {}) for name in ("limits", "policy"))
+        if not isinstance(limits, dict):
+            raise ValueError('`limits` must be an object such as {"turns": 12}')
         if not isinstance(policy, dict):
             raise ValueError("`policy` must be an object with the rules of a session")
-        return cls(str(config.get("server") or DEFAULT_URL), limits, policy)
+        return cls(str(config.get("server") or DEFAULT_URL), parse_limits(limits), policy)
 
     def new_episode(self) -> Episode:
         """Return a new episode for use in threads. All episodes of one server share a client."""
@@ -66,21 +80,30 @@ def pack_task(task: Task) -> str:
     return to_json_line(task)
 
 
-def unpack_task(column: str | Mapping[str, Any]) -> Task:
-    """Return the task of such a column. Raises ValueError, KeyError or TypeError if it is malformed."""
+def unpack_task(column: object) -> Task:
+    """Return the task of such a column, or of a JSON object. Raises ValueError, KeyError or TypeError if it is
+    malformed.
+    """
     return parse_task(json.loads(column) if isinstance(column, str) else column)
 
 
-def episode_result(record: EpisodeRecord) -> dict[str, Any]:
-    """Return the score of an episode as JSON: `reward`, `terms`, `masked` and `end`.
+def read_seed(column: object) -> int:
+    """Return the seed in a column of a trainer's table, which may be another library's integer; 0 if it is empty.
 
-    Reward and terms are None for a masked episode; `masked` says why it is.
+    Raises TypeError or ValueError if it is no number.
     """
+    if not isinstance(column, str | SupportsInt | None):
+        raise TypeError(f"the seed must be a whole number, got {column!r}")
+    return int(column or 0)
+
+
+def episode_result(record: EpisodeRecord) -> EpisodeResult:
+    """Return the score of an episode as JSON."""
     score = rubric_of(record.task).score(record)
     return {"reward": score.reward, "terms": dict(score.terms), "masked": score.mask, "end": record.end}
 
 
-def _to_plain(config_value: Any) -> Any:
+def _to_plain(config_value: object) -> object:
     """Return nested values without OmegaConf's containers, in which trainers keep their configurations."""
     if isinstance(config_value, Mapping):
         return {str(name): _to_plain(one) for name, one in config_value.items()}

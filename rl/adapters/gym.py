@@ -8,10 +8,10 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result
-from webemu.rl.adapters.text_tool_calls import parse_calls
+from webemu.rl.adapters.text_tool_calls import TextCall, parse_calls
 from webemu.rl.tasks import Task
 
 
@@ -34,43 +34,46 @@ class SearchEnv:
         )
         self._random = random.Random("0:tasks")
 
-    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, object] | None = None
+    ) -> tuple[str, dict[str, object]]:
         """Start an episode; return the question and `info`.
 
         The task is `options["task"]`, an id, or else drawn by the seed. Raises KeyError if there is no such task.
         """
         if seed is not None:
             self._random = random.Random(f"{seed}:tasks")
-        task_id = (options or {}).get("task") or self._random.choice(list(self._tasks))
+        task_id = str((options or {}).get("task") or self._random.choice(list(self._tasks)))
         episode_seed = self._random.randrange(2**31) if seed is None else seed
         observation = self._episode.reset(self._tasks[task_id], episode_seed)
         return observation.text, {"kind": observation.kind, "task": task_id, "tools": list(self._episode.tools)}
 
-    def step(self, action: str | Mapping[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str | Mapping[str, object]) -> tuple[str, float, bool, bool, dict[str, object]]:
         """Return observation, reward, terminated (the agent finished), truncated (no turns left or masked), info."""
         tool_calls = (
-            parse_calls(action) if isinstance(action, str) else ((action.get("tool"), action.get("arguments")),)
+            parse_calls(action) if isinstance(action, str) else (TextCall(action.get("tool"), action.get("arguments")),)
         )
-        observations = [self._episode.call(name, arguments) for name, arguments in tool_calls]
-        text, info = "\n\n".join(one.text for one in observations), {"kind": observations[-1].kind}
+        observations = [self._episode.call(one.name, one.arguments) for one in tool_calls]
+        text = "\n\n".join(one.text for one in observations)
+        info: dict[str, object] = {"kind": observations[-1].kind}
         if not self._episode.done:
             return text, 0.0, False, False, info
         outcome = episode_result(self._episode.record())
         is_finished = outcome["end"] == "finished"
-        return text, outcome["reward"] or 0.0, is_finished, not is_finished, info | outcome
+        return text, outcome["reward"] or 0.0, is_finished, not is_finished, {**info, **outcome}
 
     def close(self) -> None:
         """Do nothing: the client is shared by all environments of a server and stays open."""
 
 
-def gymnasium_env(tasks: Sequence[Task], environment_config: EnvironmentConfig | None = None) -> Any:
+def gymnasium_env(tasks: Sequence[Task], environment_config: EnvironmentConfig | None = None) -> SearchEnv:
     """Return a `gymnasium.Env` that passes Gymnasium's `check_env`. Needs Gymnasium."""
     import gymnasium  # an optional dependency
 
     class AnyText(gymnasium.spaces.Text):
         """Space that contains any text; its samples are printable."""
 
-        def contains(self, x: Any) -> bool:
+        def contains(self, x: object) -> bool:
             """True for any string (Gymnasium's interface)."""
             return isinstance(x, str)
 
@@ -82,8 +85,8 @@ def gymnasium_env(tasks: Sequence[Task], environment_config: EnvironmentConfig |
         observation_space = AnyText(1_000_000, charset=string.printable)
 
         def reset(
-            self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
-        ) -> tuple[str, dict[str, Any]]:
+            self, *, seed: int | None = None, options: Mapping[str, object] | None = None
+        ) -> tuple[str, dict[str, object]]:
             """Seed Gymnasium's generator as its interface demands, then start an episode."""
             gymnasium.Env.reset(self, seed=seed)
             return SearchEnv.reset(self, seed=seed, options=options)

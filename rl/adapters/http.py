@@ -10,10 +10,9 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,7 +20,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from webemu.agent_client.errors import WebError
-from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, episode_result, unpack_task
+from webemu.rl.adapters.environment_config import (
+    EnvironmentConfig,
+    EpisodeResult,
+    close_clients,
+    episode_result,
+    unpack_task,
+)
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.state import Observation
 from webemu.rl.tasks import Task
@@ -39,8 +44,8 @@ class EpisodeSlot:
     episode: AsyncEpisode
     last_used: float = 0.0
     """Time of the last use (monotonic clock)."""
-    outcome: dict[str, Any] = field(default_factory=dict)
-    """Reward and terms once the episode is done; empty before."""
+    outcome: EpisodeResult | None = None
+    """Reward and terms once the episode is done; None before."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Serialises the calls of one episode."""
 
@@ -72,7 +77,7 @@ class EpisodeRegistry:
         self.slots: dict[str, EpisodeSlot] = {}
         """Episodes by name, the least recently used first."""
 
-    async def reset(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def reset(self, params: Mapping[str, object]) -> dict[str, object]:
         """Start an episode and return its name, task, tools and first observation. Raises HttpError."""
         task, seed = self._find_task(params), _read_seed(params)
         name, slot = self._open_slot()
@@ -85,17 +90,17 @@ class EpisodeRegistry:
             raise
         return {"episode": name, "task": task.id, "tools": list(slot.episode.tools)} | observation_fields
 
-    async def step(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def step(self, params: Mapping[str, object]) -> dict[str, object]:
         """Make one tool call and return its observation. Raises HttpError if there is no such episode."""
         slot = self._use_slot(params)
         async with slot.lock:
             return await _observation_fields(slot, await slot.episode.call(params.get("tool"), params.get("arguments")))
 
-    async def close(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def close(self, params: Mapping[str, object]) -> dict[str, object]:
         """Drop an episode; closing one that is gone is no error."""
         return {"closed": self.slots.pop(str(params.get("episode")), None) is not None}
 
-    def _use_slot(self, params: dict[str, Any]) -> EpisodeSlot:
+    def _use_slot(self, params: Mapping[str, object]) -> EpisodeSlot:
         """Return the slot of an episode and mark it as used. Raises HttpError if it is gone."""
         name = str(params.get("episode"))
         slot = self.slots.pop(name, None)
@@ -127,7 +132,7 @@ class EpisodeRegistry:
         slot.last_used = time.monotonic()
         self.slots[name] = slot
 
-    def _find_task(self, params: dict[str, Any]) -> Task:
+    def _find_task(self, params: Mapping[str, object]) -> Task:
         """Return the task given in full or by id. Raises HttpError if it is malformed or unknown."""
         if "task" in params:
             try:
@@ -166,7 +171,7 @@ def build_app(
 
 
 def _json_endpoint(
-    handler: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+    handler: Callable[[Mapping[str, object]], Awaitable[dict[str, object]]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Wrap a registry method as an endpoint that reads and answers JSON."""
 
@@ -192,7 +197,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-async def _read_params(request: Request) -> dict[str, Any]:
+async def _read_params(request: Request) -> dict[str, object]:
     """Return the JSON object in the body. Raises HttpError if there is none."""
     body = await read_body(request, MAX_BODY_BYTES)
     try:
@@ -204,7 +209,7 @@ async def _read_params(request: Request) -> dict[str, Any]:
     return params
 
 
-def _read_seed(params: dict[str, Any]) -> int:
+def _read_seed(params: Mapping[str, object]) -> int:
     """Return the `seed` parameter, 0 by default. Raises HttpError if it is no integer."""
     seed = params.get("seed") or 0
     if not isinstance(seed, int) or isinstance(seed, bool):
@@ -212,8 +217,9 @@ def _read_seed(params: dict[str, Any]) -> int:
     return seed
 
 
-async def _observation_fields(slot: EpisodeSlot, observation: Observation) -> dict[str, Any]:
+async def _observation_fields(slot: EpisodeSlot, observation: Observation) -> dict[str, object]:
     """Return an observation as JSON, with reward and terms once the episode is done."""
-    if slot.episode.done and not slot.outcome:
+    if slot.episode.done and slot.outcome is None:
         slot.outcome = episode_result(await slot.episode.record())
-    return {"observation": observation.text, "kind": observation.kind, "done": slot.episode.done} | slot.outcome
+    observation_fields = {"observation": observation.text, "kind": observation.kind, "done": slot.episode.done}
+    return {**observation_fields, **(slot.outcome or {})}

@@ -7,12 +7,18 @@ SkyRL demands a number as reward: a masked episode earns 0, with `masked` set in
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
+from webemu.rl.adapters.environment_config import (
+    EnvironmentConfig,
+    EpisodeResult,
+    episode_result,
+    pack_task,
+    read_seed,
+    unpack_task,
+)
 from webemu.rl.adapters.text_tool_calls import parse_calls, tool_manual
 from webemu.rl.arguments import list_tools
 from webemu.rl.chat import answer_rules
@@ -29,15 +35,15 @@ class SearchTextEnv(BaseTextEnv):
     read.
     """
 
-    def __init__(self, env_config: Mapping[str, Any], extras: Mapping[str, Any]) -> None:
+    def __init__(self, env_config: Mapping[str, object], extras: Mapping[str, object]) -> None:
         super().__init__()
         environment_config = EnvironmentConfig.from_config(env_config)
         self.max_turns = environment_config.limits.turns
-        self._task, self._seed = unpack_task(extras["task"]), int(extras.get("seed") or 0)
+        self._task, self._seed = unpack_task(extras["task"]), read_seed(extras.get("seed"))
         self._episode = environment_config.new_episode()
-        self._result: dict[str, Any] = {}
+        self._result: EpisodeResult | None = None
 
-    def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, Any]]:
+    def init(self, prompt: list[dict[str, str]]) -> tuple[list[dict[str, str]], dict[str, object]]:
         """Start the episode; return the prompt with the question appended."""
         observation = self._episode.reset(self._task, self._seed)
         return [*prompt, {"role": "user", "content": observation.text}], {}
@@ -45,21 +51,23 @@ class SearchTextEnv(BaseTextEnv):
     def step(self, action: str) -> BaseTextEnvStepOutput:
         """Make the calls in a model's text and return their observations."""
         self.turns += 1
-        tool_observations = [self._episode.call(name, arguments) for name, arguments in parse_calls(action)]
+        tool_observations = [self._episode.call(one.name, one.arguments) for one in parse_calls(action)]
         if done := self._episode.done:
             self._result = self._result or episode_result(self._episode.record())
         return BaseTextEnvStepOutput(
             observations=[{"role": "user", "content": one.text} for one in tool_observations],
-            reward=self._result.get("reward") or 0.0,
+            reward=(self._result["reward"] if self._result else None) or 0.0,
             done=done,
-            metadata=dict(self._result),
+            metadata=dict(self._result or {}),
             postprocessed_action=None,
         )
 
     def get_metrics(self) -> dict[str, float]:
         """Return the terms of an ended episode, and `masked`."""
-        term_values = {name: value for name, value in self._result.get("terms", {}).items() if value is not None}
-        return term_values | {"masked": float(bool(self._result.get("masked")))}
+        if self._result is None:
+            return {"masked": 0.0}
+        term_values = {name: value for name, value in self._result["terms"].items() if value is not None}
+        return term_values | {"masked": float(bool(self._result["masked"]))}
 
 
 def register() -> None:
@@ -68,7 +76,7 @@ def register() -> None:
         skyrl_gym.register(id=ID, entry_point="webemu.rl.adapters.skyrl:SearchTextEnv")
 
 
-def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
     """Return rows of SkyRL's dataset."""
     return [{"prompt": _build_prompt(task), "env_class": ID, "task": pack_task(task), "seed": seed} for task in tasks]
 

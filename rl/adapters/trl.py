@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
+from webemu.rl.adapters.environment_config import (
+    EnvironmentConfig,
+    EpisodeResult,
+    episode_result,
+    pack_task,
+    unpack_task,
+)
 from webemu.rl.chat import answer_rules
 from webemu.rl.tasks import Task
 
@@ -24,7 +30,7 @@ def _episode_tool(method: Callable[..., str]) -> Callable[..., str]:
     """
 
     @wraps(method)
-    def call(self: SearchEnv, **arguments: Any) -> str:
+    def call(self: SearchEnv, **arguments: object) -> str:
         return self._call(method.__name__, arguments)
 
     return call
@@ -38,9 +44,9 @@ class SearchEnv:
     def __init__(self, environment_config: EnvironmentConfig) -> None:
         self._episode = environment_config.new_episode()
         self._task = ""
-        self._result: dict[str, Any] | None = None
+        self._result: EpisodeResult | None = None
 
-    def reset(self, *, task: str, seed: int = 0, **row: Any) -> str:
+    def reset(self, *, task: str, seed: int = 0, **row: object) -> str:
         """Start an episode of a packed task; return the question, which TRL appends to the prompt."""
         unpacked_task = unpack_task(task)
         self._task, self._result = unpacked_task.id, None
@@ -85,11 +91,11 @@ class SearchEnv:
         """
         raise NotImplementedError
 
-    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def _call(self, name: str, arguments: Mapping[str, object]) -> str:
         self._result = None
         return self._episode.call(name, arguments).text
 
-    def _score(self) -> dict[str, Any]:
+    def _score(self) -> EpisodeResult:
         """Return the score of the current episode, computed once."""
         if self._result is None:
             self._result = episode_result(self._episode.record())
@@ -117,8 +123,8 @@ def environment_factories(environment_config: EnvironmentConfig) -> dict[str, Ca
 def reward(
     environments: Sequence[SearchEnv],
     log_metric: Callable[[str, float], None] | None = None,
-    log_extra: Callable[[str, list[Any]], None] | None = None,
-    **row: Any,
+    log_extra: Callable[[str, list[object]], None] | None = None,
+    **row: object,
 ) -> list[float | None]:
     """Return the reward of each episode for `reward_funcs`, None where masked. Its terms are logged only."""
     outcomes = [one._score() for one in environments]
@@ -132,7 +138,7 @@ def reward(
     return [one["reward"] for one in outcomes]
 
 
-def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
     """Return rows of a dataset: a prompt that ends where the question goes, and the task as text.
 
     Dataset.from_list(build_rows(load("tasks.jsonl")))
@@ -159,7 +165,7 @@ def _build_prompt(task: Task) -> list[dict[str, str]]:
     return [{"role": "system", "content": answer_rules(task.answer_type)}, {"role": "user", "content": ""}]
 
 
-def _term_values(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+def _term_values(outcomes: Sequence[EpisodeResult]) -> dict[str, list[float]]:
     """Return the values of each term, over the episodes that are not masked and have it."""
     values_by_term: dict[str, list[float]] = {}
     for outcome in outcomes:

@@ -7,9 +7,8 @@ error of the rollout.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import verifiers.v1 as vf
 from pydantic import Field
@@ -23,6 +22,7 @@ from webemu.rl.policies.model import SampledModel, tool_calling_policy
 from webemu.rl.reply import Reply
 from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import load
+from webemu.rl.tool_schema import ToolSchema
 
 INFO = "webemu"
 """Key under which a trace keeps the episode's score."""
@@ -79,9 +79,18 @@ class _SeedlessEndpoint(Endpoint):
     equal.
     """
 
-    async def chat(self, *args: Any, seed: int | None = None, **more: Any) -> Reply:
+    async def chat(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        tools: Sequence[ToolSchema] | None = None,
+        *,
+        seed: int | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        stop: Sequence[str] = (),
+    ) -> Reply:
         # `seed` is dropped on purpose.
-        return await super().chat(*args, **more)
+        return await super().chat(messages, tools, temperature=temperature, max_tokens=max_tokens, stop=stop)
 
 
 class WebHarnessConfig(vf.HarnessConfig):
@@ -90,7 +99,7 @@ class WebHarnessConfig(vf.HarnessConfig):
     server: str = DEFAULT_URL
     seed: int = 0
     limits: dict[str, int] = Field(default_factory=dict)
-    policy: dict[str, Any] = Field(default_factory=dict)
+    policy: dict[str, object] = Field(default_factory=dict)
 
 
 class WebHarness(vf.Harness[WebHarnessConfig]):
@@ -109,7 +118,7 @@ class WebHarness(vf.Harness[WebHarnessConfig]):
         secret: str,
         mcp_urls: dict[str, str],
         data: WebData,
-        **more: Any,
+        **more: object,
     ) -> vf.ProgramResult:
         """Play one episode. Raises RuntimeError if it is masked, so that verifiers counts the rollout as failed."""
         environment_config = EnvironmentConfig.from_config(self.config.model_dump())

@@ -8,15 +8,22 @@ and broken JSON. A score must be a number: a masked episode scores 0 and sets `m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import Final, Protocol, TypedDict
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from verl.tools.base_tool import BaseTool
 from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 
-from webemu.rl.adapters.environment_config import EnvironmentConfig, episode_result, pack_task, unpack_task
+from webemu.rl.adapters.environment_config import (
+    EnvironmentConfig,
+    EpisodeResult,
+    episode_result,
+    pack_task,
+    read_seed,
+    unpack_task,
+)
 from webemu.rl.arguments import list_tools
 from webemu.rl.chat import answer_rules
 from webemu.rl.environment import AsyncEpisode
@@ -24,34 +31,47 @@ from webemu.rl.rewards import LONG, SHORT
 from webemu.rl.sanitizing import sanitize
 from webemu.rl.tasks import Task
 
-EXTRA_FIELD = "webemu"
+EXTRA_FIELD: Final = "webemu"
 """Extra field of a trajectory that holds the episode's score."""
 TERM_NAMES = tuple(dict.fromkeys(term.name for term in (*SHORT.terms, *LONG.terms)))
 """Names of all reward terms; every row reports all of them, because verl wants equal keys."""
 _TOOL_SCHEMAS = {tool["function"]["name"]: tool for tool in list_tools(has_user=True)}
 
 
+class AgentData(Protocol):
+    """Trajectory of verl, as far as it is used here."""
+
+    extra_fields: MutableMapping[str, object]
+
+
+class ExtraInfo(TypedDict, total=False):
+    """Extra fields of a row, as verl passes them to `compute_score`; the key is `EXTRA_FIELD`."""
+
+    webemu: EpisodeResult
+
+
 class Trajectory:
     """Episode of one trajectory and its score. Parallel calls of a turn share it and are made one after another."""
 
-    def __init__(self, episode: AsyncEpisode, kwargs: Mapping[str, Any]) -> None:
+    def __init__(self, episode: AsyncEpisode, kwargs: Mapping[str, object]) -> None:
         self._episode, self._kwargs = episode, kwargs
         self._is_started, self._lock = False, asyncio.Lock()
-        self.outcome: dict[str, Any] = {}
+        self.outcome: EpisodeResult | None = None
+        """Score once the episode is done; None before."""
 
-    async def call(self, name: str, arguments: Any) -> str:
+    async def call(self, name: str, arguments: object) -> str:
         """Make one tool call, starting the episode at the first one; return the observation's text."""
         async with self._lock:
             if not self._is_started:
                 self._is_started = True
-                await self._episode.reset(unpack_task(self._kwargs["task"]), int(self._kwargs.get("seed") or 0))
+                await self._episode.reset(unpack_task(self._kwargs["task"]), read_seed(self._kwargs.get("seed")))
             observation = await self._episode.call(name, arguments)
             if self._episode.done and not self.outcome:
                 self.outcome = episode_result(await self._episode.record())
             return observation.text
 
 
-_TRAJECTORIES: WeakKeyDictionary[Any, Trajectory] = WeakKeyDictionary()
+_TRAJECTORIES: WeakKeyDictionary[AgentData, Trajectory] = WeakKeyDictionary()
 """Episodes by verl's `AgentData`, dropped together with it."""
 
 
@@ -60,23 +80,24 @@ class EpisodeTool(BaseTool):
     `EnvironmentConfig`.
     """
 
-    def __init__(self, config: dict[str, Any], tool_schema: OpenAIFunctionToolSchema | None) -> None:
+    def __init__(self, config: dict[str, object], tool_schema: OpenAIFunctionToolSchema | None) -> None:
         self._environment_config = EnvironmentConfig.from_config(config)
-        schema = tool_schema or OpenAIFunctionToolSchema.model_validate(_TOOL_SCHEMAS[config["tool"]])
-        self._create_kwargs: dict[str, Mapping[str, Any]] = {}
+        schema = tool_schema or OpenAIFunctionToolSchema.model_validate(_TOOL_SCHEMAS[str(config["tool"])])
+        self._create_kwargs: dict[str, Mapping[str, object]] = {}
         super().__init__(config, schema)
 
-    async def create(self, instance_id: str | None = None, **kwargs: Any) -> tuple[str, ToolResponse]:
+    async def create(
+        self, instance_id: str | None = None, *, create_kwargs: Mapping[str, object], **more: object
+    ) -> tuple[str, ToolResponse]:
         """Remember `create_kwargs`: the `task` and `seed` of the row's `tools_kwargs`."""
         name = instance_id or uuid4().hex
-        self._create_kwargs[name] = kwargs["create_kwargs"]
+        self._create_kwargs[name] = create_kwargs
         return name, ToolResponse()
 
     async def execute(
-        self, instance_id: str, parameters: dict[str, Any], **kwargs: Any
-    ) -> tuple[ToolResponse, float, dict[str, Any]]:
+        self, instance_id: str, parameters: dict[str, object], *, agent_data: AgentData, **more: object
+    ) -> tuple[ToolResponse, float, dict[str, object]]:
         """Make the call in the trajectory's episode; once it is done, attach its score to the trajectory."""
-        agent_data = kwargs["agent_data"]
         trajectory = _TRAJECTORIES.get(agent_data)
         if trajectory is None:
             trajectory = _TRAJECTORIES[agent_data] = Trajectory(
@@ -87,27 +108,28 @@ class EpisodeTool(BaseTool):
             agent_data.extra_fields[EXTRA_FIELD] = trajectory.outcome
         return ToolResponse(text=text), 0.0, {}
 
-    async def release(self, instance_id: str, **kwargs: Any) -> None:
+    async def release(self, instance_id: str, **more: object) -> None:
         """Forget what `create` remembered."""
         self._create_kwargs.pop(instance_id, None)
 
 
 def compute_score(
-    data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any] | None = None, **more: Any
+    data_source: str, solution_str: str, ground_truth: str, extra_info: ExtraInfo | None = None, **more: object
 ) -> dict[str, float]:
     """Return the episode's reward and terms, with the same keys for every row. An episode that never ended scores 0."""
-    outcome = (extra_info or {}).get(EXTRA_FIELD) or {"reward": 0.0, "terms": {}, "masked": "", "end": ""}
+    never_ended: EpisodeResult = {"reward": 0.0, "terms": {}, "masked": "", "end": ""}
+    outcome = (extra_info or {}).get(EXTRA_FIELD) or never_ended
     terms = {name: float(outcome["terms"].get(name) or 0.0) for name in TERM_NAMES}
     state = {"masked": float(bool(outcome["masked"])), "ended": float(bool(outcome["end"]))}
     return {"score": float(outcome["reward"] or 0.0)} | terms | state
 
 
-def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, Any]]:
+def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
     """Return rows of verl's Parquet files."""
     return [_build_row(number, task, seed) for number, task in enumerate(tasks)]
 
 
-def _build_row(index: int, task: Task, seed: int) -> dict[str, Any]:
+def _build_row(index: int, task: Task, seed: int) -> dict[str, object]:
     tool_names = [tool["function"]["name"] for tool in list_tools(bool(task.user))]
     tool_kwargs = {"create_kwargs": {"task": pack_task(task), "seed": seed}}
     return {

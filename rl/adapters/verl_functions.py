@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Mapping
 from math import prod
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from verl.tools.function_tool import function_tool
@@ -35,11 +34,9 @@ _MEASURES = (
 _CLIENTS: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 
 
-def _register(tool: dict[str, Any]) -> None:
-    name = tool["function"]["name"]
-
-    @function_tool(name, schema=tool)
-    async def call(**arguments: Any) -> str:
+def _register(name: str, schema: Mapping[str, object]) -> None:
+    @function_tool(name, schema=schema)
+    async def call(**arguments: object) -> str:
         return sanitize(await call_async(_loop_client(), name, arguments))
 
 
@@ -51,11 +48,11 @@ def _loop_client() -> AsyncClient:
 
 
 for _tool in TOOLS:
-    _register(_tool)
+    _register(_tool["function"]["name"], _tool)
 
 
 def compute_score(
-    data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, Any], **more: Any
+    data_source: str, solution_str: str, ground_truth: str, extra_info: Mapping[str, object], **more: object
 ) -> dict[str, float]:
     """Return 1 if the last `<answer>` is right and has the form that the short rubric demands, otherwise 0."""
     answers = _ANSWER.findall(solution_str)

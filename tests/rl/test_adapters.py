@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, place, same
 from tests.rl.worlds import World
 from webemu.rl.adapters import gym, trl
-from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, pack_task, unpack_task
+from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, pack_task, read_seed, unpack_task
 from webemu.rl.adapters.http import EpisodeRegistry, build_app
-from webemu.rl.adapters.text_tool_calls import parse_calls, tool_manual
+from webemu.rl.adapters.text_tool_calls import TextCall, parse_calls, tool_manual
 from webemu.rl.arguments import list_tools
 from webemu.rl.state import Limits
 from webemu.rl.tasks import save
@@ -132,11 +133,22 @@ def test_trl_logs_every_term(world: World) -> None:
 def test_a_place_refuses_what_it_does_not_know() -> None:
     with pytest.raises(ValueError, match="turns"):
         EnvironmentConfig.from_config({"limits": {"trns": 3}})
+    with pytest.raises(ValueError, match="'turns' must be a whole number, got '3'"):
+        EnvironmentConfig.from_config({"limits": {"turns": "3"}})
+    with pytest.raises(ValueError, match="`limits` must be an object"):
+        EnvironmentConfig.from_config({"limits": [3]})
+    assert EnvironmentConfig.from_config({"limits": {"brief": 1}}).limits == Limits(brief=True)
     assert EnvironmentConfig.from_config({"limits": {"turns": 3}}).limits == Limits(turns=3)
 
 
 def test_a_task_travels_as_one_column(world: World) -> None:
     assert [unpack_task(pack_task(task)) for task in world.tasks] == list(world.tasks)
+
+
+def test_the_seed_of_a_row() -> None:
+    assert [read_seed(one) for one in (None, "", 0, 7, "7", np.int64(7))] == [0, 0, 0, 7, 7, 7]
+    with pytest.raises(TypeError, match="whole number"):
+        read_seed([7])
 
 
 SAID = {
@@ -161,13 +173,13 @@ SAID = {
 
 @pytest.mark.parametrize("text", SAID)
 def test_calls_are_read_from_text(text: str) -> None:
-    assert list(parse_calls(text)) == SAID[text]
+    assert [(call.name, call.arguments) for call in parse_calls(text)] == SAID[text]
 
 
 def test_the_manual_names_every_tool() -> None:
     text = tool_manual(list_tools(has_user=True))
     assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in list_tools(has_user=True))
-    assert list(parse_calls(text))[-1] == ("search", {"query": "…"})
+    assert parse_calls(text)[-1] == TextCall("search", {"query": "…"})
 
 
 def test_gym_takes_a_models_text(world: World) -> None:
