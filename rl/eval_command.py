@@ -9,19 +9,20 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from tqdm import tqdm
 
 from webemu.agent_client import ClientError
+from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.evaluation.agents import BaselineName, ModelSpec, NoAgentError, ProtocolName, baseline_agent, model_agent
 from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.folder import FolderError
-from webemu.rl.evaluation.rows import AttemptRow
+from webemu.rl.evaluation.result import EvaluationResult
 from webemu.rl.evaluation.run import RunSettings
 from webemu.rl.evaluation.table import format_table
 from webemu.rl.serving import run_server
@@ -105,15 +106,17 @@ def evaluation(
         agent_spec = model_agent(model_spec, baseline) if model else baseline_agent(baseline, all_tasks)
         run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
         with run_server(server or None, root, collection) as address:
-            figures, mask = _run_evaluation(run_spec, address, quiet)
+            result, mask = _run_evaluation(run_spec, address, quiet)
     except (ClientError, FolderError, NoAgentError) as error:
         _exit_with_error(error.message, error.action or "start the server with `webemu serve`")
     except TaskError as error:
         _exit_with_error(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
-    typer.echo(format_table(figures))
-    _print_outputs(figures, out)
-    _fail_if_masked(figures["overall"]["masked"], figures["overall"]["attempts"], mask)
-    verdicts = {name: count for name, count in figures["probe"].items() if name not in ("share_reads", "not probed")}
+    typer.echo(format_table(result.summary))
+    _print_outputs(result, out)
+    _fail_if_masked(result.summary.overall.masked, result.summary.overall.attempts, mask)
+    verdicts = {
+        name: int(count) for name, count in result.probe_counts.items() if name not in ("share_reads", "not probed")
+    }
     _fail_if_masked(verdicts.get("masked", 0), sum(verdicts.values()), "see probes.jsonl")
 
 
@@ -126,8 +129,8 @@ def _fail_if_masked(masked: int, attempts: int, mask: str) -> None:
         )
 
 
-def _run_evaluation(run_spec: Evaluation, address: str, quiet: bool) -> tuple[dict[str, Any], str]:
-    """Return the figures, and the reason why the last masked attempt was masked (empty if none was)."""
+def _run_evaluation(run_spec: Evaluation, address: str, quiet: bool) -> tuple[EvaluationResult, str]:
+    """Return the result, and the reason why the last masked attempt was masked (empty if none was)."""
     progress = _Progress(len(run_spec.tasks) * run_spec.settings.samples, quiet)
     try:
         return asyncio.run(evaluate(run_spec, address, progress.on_attempt)), progress.last_mask
@@ -154,7 +157,8 @@ class _Progress:
     def on_attempt(self, row: AttemptRow | None) -> None:
         """Count an attempt. None stands for one that an earlier run finished; it does not count towards the rate."""
         self.finished_count += 1
-        self.last_mask = (row or {}).get("mask") or self.last_mask
+        if row is not None and row["mask"]:
+            self.last_mask = row["mask"]
         if self.bar.disable:
             return
         if row is None:
@@ -197,7 +201,7 @@ def _read_api_key(variable: str) -> str:
     return os.environ[variable] if variable else "none"
 
 
-def _parse_json_option(text: str, option: str) -> dict[str, Any]:
+def _parse_json_option(text: str, option: str) -> dict[str, object]:
     """Return the JSON object that an option holds. Exits with an error if it is not one."""
     try:
         return dict(json.loads(text))
@@ -214,16 +218,16 @@ def _parse_limits_option(turns: int, calls: int, text: str) -> Limits:
         _exit_with_error(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
 
 
-def _print_outputs(figures: Mapping[str, Any], out: Path) -> None:
+def _print_outputs(result: EvaluationResult, out: Path) -> None:
     """Print where the results are, and how many attempts were masked and why."""
-    if figures["probe"]:
+    if result.probe_counts:
         verdict_counts = ", ".join(
-            f"{name} {count}" for name, count in figures["probe"].items() if name != "share_reads"
+            f"{name} {count}" for name, count in result.probe_counts.items() if name != "share_reads"
         )
         typer.echo(f"probe     {verdict_counts}")
     typer.echo(f"report    {out / 'report.html'}")
-    if masked := figures["overall"]["masked"]:
-        reasons = ", ".join(f"{reason} {count}" for reason, count in figures["masks"].items())
+    if masked := result.summary.overall.masked:
+        reasons = ", ".join(f"{reason} {count}" for reason, count in result.summary.masks.items())
         typer.echo(f"masked    {masked} ({reasons}); the same command repeats them")
 
 

@@ -12,18 +12,27 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from webemu.rl import arguments
+from webemu.rl.attempt_row import AttemptRow, StepRow
 from webemu.rl.chat import answer_rules
 from webemu.rl.gates import contains_phrase
+from webemu.rl.tool_schema import ToolSchema
 from webemu.rl.verify import normalise
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-Row = Mapping[str, Any]
-"""Attempt as a line of `episodes.jsonl`, or conversation as a line of the exported file."""
+
+class Conversation(TypedDict):
+    """Line of the exported file."""
+
+    messages: list[dict[str, object]]
+    """Messages of the chat completions API; the arguments of tool calls are objects."""
+    tools: list[ToolSchema]
+    task: str
+    """Id of the task."""
 
 
 class EpisodesError(ValueError):
@@ -56,19 +65,19 @@ class SelectionCriteria:
 class SelectedConversations:
     """Exported conversations, and what was dropped."""
 
-    conversations: list[dict[str, Any]] = field(default_factory=list)
+    conversations: list[Conversation] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     """Number of dropped attempts by reason."""
 
 
-def read_episodes(path: Path) -> Iterator[dict[str, Any]]:
+def read_episodes(path: Path) -> Iterator[AttemptRow]:
     """Yield the attempts in an evaluation's folder or file. If several lines describe one attempt, the last one
     counts.
 
     Raises: EpisodesError if the file cannot be read or a line is not an episode.
     """
     path = path / "episodes.jsonl" if path.is_dir() else path
-    last: dict[tuple[str, int], dict[str, Any]] = {}
+    last: dict[tuple[str, int], AttemptRow] = {}
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
@@ -87,20 +96,20 @@ def read_episodes(path: Path) -> Iterator[dict[str, Any]]:
     yield from last.values()
 
 
-def select(attempts: Iterable[Row], criteria: SelectionCriteria) -> SelectedConversations:
+def select(attempts: Iterable[AttemptRow], criteria: SelectionCriteria) -> SelectedConversations:
     """Return the conversations that are worth copying, ordered by task. Attempts of a task with the same actions count
     once.
 
         selection = select(read_episodes(Path("oracle")), SelectionCriteria(grounded=True))
     """
-    selection, by_task = SelectedConversations(), defaultdict[str, list[Row]](list)
+    selection, by_task = SelectedConversations(), defaultdict[str, list[AttemptRow]](list)
     for attempt in attempts:
         if reason := rejection_reason(attempt, criteria):
             selection.dropped[reason] += 1
         else:
             by_task[attempt["task"]].append(attempt)
     for task in sorted(by_task):
-        distinct_attempts: dict[str, Row] = {}
+        distinct_attempts: dict[str, AttemptRow] = {}
         for attempt in sorted(by_task[task], key=_sort_key):
             distinct_attempts.setdefault(_actions_key(attempt), attempt)
         best_attempts = list(distinct_attempts.values())[: criteria.per_task]
@@ -111,7 +120,7 @@ def select(attempts: Iterable[Row], criteria: SelectionCriteria) -> SelectedConv
     return selection
 
 
-def rejection_reason(attempt: Row, criteria: SelectionCriteria) -> str:
+def rejection_reason(attempt: AttemptRow, criteria: SelectionCriteria) -> str:
     """Return why an attempt is not copied; empty if it meets the criteria."""
     steps = [step for turn in attempt["turns"] for step in turn.get("steps", ())]
     slips = sum(step["kind"] == "misuse" for step in steps) + sum("told" in turn for turn in attempt["turns"])
@@ -130,7 +139,7 @@ def rejection_reason(attempt: Row, criteria: SelectionCriteria) -> str:
     )
 
 
-def uses_unseen_answer(attempt: Row) -> bool:
+def uses_unseen_answer(attempt: AttemptRow) -> bool:
     """True if a call names the answer, or opens a URL, before anything had shown it. Only the gold answer could tell
     it that.
     """
@@ -148,13 +157,13 @@ def uses_unseen_answer(attempt: Row) -> bool:
     return False
 
 
-def to_conversation(attempt: Row, thoughts: bool = False) -> dict[str, Any]:
+def to_conversation(attempt: AttemptRow, thoughts: bool = False) -> Conversation:
     """Return an attempt as messages and tools, up to the call that ended it.
 
     The arguments of calls are objects without nulls. Every row has the same keys, since table readers fill in missing
     ones.
     """
-    messages: list[dict[str, Any]] = [
+    messages: list[dict[str, object]] = [
         {"role": "system", "content": answer_rules(attempt["answer_type"])},
         {"role": "user", "content": attempt["question"]},
     ]
@@ -180,7 +189,7 @@ def to_conversation(attempt: Row, thoughts: bool = False) -> dict[str, Any]:
     return {"messages": messages, "tools": list(arguments.list_tools(attempt["user"])), "task": attempt["task"]}
 
 
-def save_conversations(path: Path, conversations: Iterable[Row]) -> None:
+def save_conversations(path: Path, conversations: Iterable[Conversation]) -> None:
     """Write conversations as JSON Lines. The file only gets its name when it is complete."""
     # Renaming is atomic: a reader never sees half a file.
     unfinished = path.with_name(f"{path.name}.unfinished")
@@ -188,7 +197,7 @@ def save_conversations(path: Path, conversations: Iterable[Row]) -> None:
     unfinished.replace(path)
 
 
-def read_conversations(path: Path) -> Iterator[dict[str, Any]]:
+def read_conversations(path: Path) -> Iterator[Conversation]:
     """Yield the conversations of a file."""
     with path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
@@ -203,24 +212,24 @@ def load_dataset(path: Path) -> Dataset:
     return Dataset.from_list(list(read_conversations(path)), on_mixed_types="use_json")
 
 
-def _sort_key(attempt: Row) -> tuple[float, int, int, int]:
+def _sort_key(attempt: AttemptRow) -> tuple[float, int, int, int]:
     """Return the sort key of an attempt: highest reward first, then fewest calls, then fewest tokens."""
     calls = sum(len(turn.get("steps", ())) for turn in attempt["turns"])
-    return -attempt["reward"], calls, attempt["prompt_tokens"] + attempt["completion_tokens"], attempt["sample"]
+    return -(attempt["reward"] or 0), calls, attempt["prompt_tokens"] + attempt["completion_tokens"], attempt["sample"]
 
 
-def _actions_key(attempt: Row) -> str:
+def _actions_key(attempt: AttemptRow) -> str:
     """Return the calls of an attempt in one spelling, to find attempts that did the same."""
     steps = [step for turn in attempt["turns"] for step in turn.get("steps", ())]
     return json.dumps([[step["tool"], _parse_arguments(step["arguments"])] for step in steps], sort_keys=True)
 
 
-def _to_tool_call(step: Row, call_id: str) -> dict[str, Any]:
+def _to_tool_call(step: StepRow, call_id: str) -> dict[str, object]:
     call_arguments = _parse_arguments(step["arguments"]) or {}
     return {"id": call_id, "type": "function", "function": {"name": step["tool"], "arguments": call_arguments}}
 
 
-def _parse_arguments(raw_arguments: str | Mapping[str, Any]) -> dict[str, Any] | None:
+def _parse_arguments(raw_arguments: str | Mapping[str, object]) -> dict[str, object] | None:
     """Return arguments as an object without nulls; None if they are not a JSON object."""
     if isinstance(raw_arguments, str):
         try:
@@ -234,8 +243,8 @@ def _parse_arguments(raw_arguments: str | Mapping[str, Any]) -> dict[str, Any] |
     )
 
 
-def _grounding_of(attempt: Row) -> float | None:
-    terms: Mapping[str, float | None] = attempt["terms"]
+def _grounding_of(attempt: AttemptRow) -> float | None:
+    terms = attempt["terms"]
     return terms.get("grounding", terms.get("precision"))
 
 

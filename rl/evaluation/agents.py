@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from webemu.rl.chat import PROTOCOLS
 from webemu.rl.policies import AgentPolicy
@@ -48,9 +47,9 @@ class Agent:
     """Agent to evaluate."""
 
     policy: AgentPolicy
-    manifest_fields: Mapping[str, Any]
+    manifest_fields: Mapping[str, object]
     """Entries of the manifest."""
-    resources: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
+    resources: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
     """Context that must be open while the agent answers, such as a model's connections."""
 
 
@@ -64,7 +63,7 @@ class ModelSpec:
     protocol: ProtocolName = ProtocolName.native
     temperature: float | None = None
     max_tokens: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
     """Further parameters of each request."""
 
 

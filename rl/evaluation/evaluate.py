@@ -6,15 +6,16 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from webemu.agent_client import AsyncClient
+from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.evaluation import report
 from webemu.rl.evaluation.agents import Agent
 from webemu.rl.evaluation.folder import EvaluationFolder
 from webemu.rl.evaluation.manifest import build_manifest
 from webemu.rl.evaluation.probes import run_probes
-from webemu.rl.evaluation.rows import AttemptRow, outcome_of
+from webemu.rl.evaluation.result import EvaluationResult
+from webemu.rl.evaluation.rows import outcome_of
 from webemu.rl.evaluation.run import RunSettings, list_attempts, run_attempts
 from webemu.rl.evaluation.summary import summarize
 from webemu.rl.tasks import Task
@@ -28,7 +29,7 @@ class Evaluation:
     """Inputs of an evaluation."""
 
     tasks: Sequence[Task]
-    task_selection: Mapping[str, Any]
+    task_selection: Mapping[str, object]
     """Description of the selected tasks, for the manifest."""
     agent: Agent
     """Agent that answers."""
@@ -39,8 +40,8 @@ class Evaluation:
 
 async def evaluate(
     evaluation: Evaluation, server: str, on_attempt: Callable[[AttemptRow | None], None]
-) -> dict[str, Any]:
-    """Make all missing attempts and return the figures, which are also written to the folder.
+) -> EvaluationResult:
+    """Make all missing attempts and return the result, which is also written to the folder.
 
     `on_attempt` is called with the row of each new attempt, and with None for each that was there before. Raises
     FolderError, EndpointError, InfrastructureError or BadRequest.
@@ -68,22 +69,17 @@ async def evaluate(
 
 def write_results(
     folder: EvaluationFolder,
-    manifest_fields: Mapping[str, Any],
+    manifest_fields: Mapping[str, object],
     evaluation: Evaluation,
-    probe_counts: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Write `summary.json` and `report.html` from the rows in the folder, and return the figures."""
+    probe_counts: Mapping[str, float],
+) -> EvaluationResult:
+    """Write `summary.json` and `report.html` from the rows in the folder, and return the result."""
     attempt_keys = list_attempts(evaluation.tasks, evaluation.settings)
-    figures = summarize([outcome_of(row) for row in folder.read_rows(attempt_keys)], evaluation.settings.seed)
-    report_data = {
-        "manifest": dict(manifest_fields),
-        **figures,
-        "made again": folder.retried_count,
-        "probe": dict(probe_counts),
-    }
-    _write(folder.path / "summary.json", json.dumps(report_data, indent=2, ensure_ascii=False) + "\n")
-    _write(folder.path / "report.html", report.render_report(report_data, folder.read_rows(attempt_keys)))
-    return report_data
+    summary = summarize([outcome_of(row) for row in folder.read_rows(attempt_keys)], evaluation.settings.seed)
+    result = EvaluationResult(manifest_fields, summary, folder.retried_count, probe_counts)
+    _write(folder.path / "summary.json", json.dumps(result.to_json(), indent=2, ensure_ascii=False) + "\n")
+    _write(folder.path / "report.html", report.render_report(result, folder.read_rows(attempt_keys)))
+    return result
 
 
 def _write(path: Path, text: str) -> None:

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
-from webemu.rl.evaluation.rows import AttemptRow
+from webemu.rl.attempt_row import AttemptRow
 
 AttemptKey = tuple[str, int]
 """Task id and sample number."""
@@ -36,7 +36,7 @@ class FolderError(ValueError):
 class EvaluationFolder:
     """Folder of an evaluation, open for appending."""
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, manifest: Mapping[str, object]) -> None:
         """Create the folder, or continue in it. Raises FolderError if it is another evaluation's or damaged."""
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ class EvaluationFolder:
         self._file.flush()
         self._index_row(attempt_row, offset)
 
-    def read_rows(self, keys: Sequence[AttemptKey]) -> Iterator[dict[str, Any]]:
+    def read_rows(self, keys: Sequence[AttemptKey]) -> Iterator[AttemptRow]:
         """Yield the current rows of these attempts in the given order; missing attempts are skipped."""
         with (self.path / "episodes.jsonl").open("rb") as file:
             for key in keys:
@@ -96,7 +96,7 @@ class EvaluationFolder:
         self._offsets[key] = offset, bool(attempt_row["mask"])
 
 
-def _check_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+def _check_manifest(path: Path, manifest: Mapping[str, object]) -> None:
     """Write the manifest, or check that the existing one is the same. Raises FolderError if it differs."""
     if not path.exists():
         if (path.parent / "episodes.jsonl").exists():
@@ -144,7 +144,7 @@ def _last_line_end(file: IO[bytes], end: int) -> int:
     return 0
 
 
-def _read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_lines(path: Path) -> Iterator[tuple[int, AttemptRow]]:
     """Yield byte offset and content of each row. Raises FolderError on a damaged line."""
     if not path.exists():
         return

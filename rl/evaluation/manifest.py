@@ -7,15 +7,14 @@ from dataclasses import asdict
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from webemu import agent_client, rl
 from webemu.rl.evaluation.run import RunSettings
 
 
 def build_manifest(
-    task_selection: Mapping[str, Any], agent_fields: Mapping[str, Any], snapshot: str, settings: RunSettings
-) -> dict[str, Any]:
+    task_selection: Mapping[str, object], agent_fields: Mapping[str, object], snapshot: str, settings: RunSettings
+) -> dict[str, object]:
     """Return the manifest from the task selection, the agent's fields, the snapshot and the settings.
 
     Concurrency is left out, because it does not change results.

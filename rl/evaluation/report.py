@@ -6,14 +6,16 @@ nodes. The Content Security Policy forbids any other script, style or request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
 from webemu.emulator.bootstrap import CONFIDENCE_LEVEL
-from webemu.rl.evaluation.rows import PASS_REWARD, AttemptRow
+from webemu.rl.attempt_row import AttemptRow, StepRow
+from webemu.rl.evaluation.result import EvaluationResult
+from webemu.rl.evaluation.rows import PASS_REWARD
+from webemu.rl.evaluation.statistics import Figure
 from webemu.rl.evaluation.stylesheet import content_security_policy, stylesheet
 from webemu.rl.evaluation.summary import DIMENSIONS, FIGURE_HEADINGS
 from webemu.rl.rewards import LONG, SHORT
@@ -29,19 +31,24 @@ SHARES = frozenset(("em", "f1", "grounded", "coverage", "precision", "recall", "
 _KINDS = {term.name: term.kind for rubric in (LONG, SHORT) for term in rubric.terms}
 
 
-def render_report(figures: Mapping[str, Any], rows: Iterable[AttemptRow]) -> str:
-    """Return the report of an evaluation as HTML, from its figures and rows."""
+def render_report(result: EvaluationResult, rows: Iterable[AttemptRow]) -> str:
+    """Return the report of an evaluation as HTML, from its result and rows."""
     loader = PackageLoader("webemu.rl.evaluation", ".")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"figure": _format_figure, "span": _format_span}
-    overall = figures["overall"]["figures"]
+    overall = result.summary.overall.figures
     passes = [kind for kind in overall if kind.startswith("pass@")]
-    attempts = figures["overall"]["attempts"]
-    trajectories = list(_build_trajectories(rows, _observation_limit(attempts)))
+    index, details = [], []
+    for row in rows:
+        verdict = verdict_of(row)
+        index.append(_index_entry(row, verdict))
+        trajectory = _build_trajectory(row, verdict, _observation_limit(result.summary.overall.attempts))
+        details.append(htmlsafe_json_dumps(trajectory))
     return environment.get_template("report.html").render(
-        evaluation=figures,
+        evaluation=result,
+        summary=result.summary,
         overall=overall,
         dimensions=DIMENSIONS,
         names=FIGURE_HEADINGS,
@@ -51,17 +58,17 @@ def render_report(figures: Mapping[str, Any], rows: Iterable[AttemptRow]) -> str
         level=CONFIDENCE_LEVEL,
         passed=PASS_REWARD,
         kinds=htmlsafe_json_dumps(_KINDS),
-        index=htmlsafe_json_dumps(list(map(_index_entry, trajectories))),
-        details=[htmlsafe_json_dumps(one) for one in trajectories],
+        index=htmlsafe_json_dumps(index),
+        details=details,
         shares=SHARES,
         look=stylesheet(),
         policy=content_security_policy(loader.get_source(environment, "report.html")[0]),
     )
 
 
-def _available_figures(overall: Mapping[str, Any], kinds: Iterable[str]) -> list[str]:
+def _available_figures(overall: Mapping[str, Figure], kinds: Iterable[str]) -> list[str]:
     """Return the names of the figures that exist; tokens only if any were spent."""
-    return [kind for kind in kinds if kind in overall and (kind != "tokens" or overall[kind]["high"])]
+    return [kind for kind in kinds if kind in overall and (kind != "tokens" or overall[kind].high)]
 
 
 def _observation_limit(attempts: int) -> int:
@@ -71,13 +78,13 @@ def _observation_limit(attempts: int) -> int:
     )
 
 
-def _build_trajectories(rows: Iterable[AttemptRow], clip: int) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        turns = [turn | {"steps": [_clip_step(step, clip) for step in turn.get("steps", ())]} for turn in row["turns"]]
-        yield {**row, "turns": turns, "verdict": verdict_of(row)}
+def _build_trajectory(row: AttemptRow, verdict: str, clip: int) -> dict[str, object]:
+    """Return everything that the page shows of an attempt."""
+    turns = [{**turn, "steps": [_clip_step(step, clip) for step in turn.get("steps", ())]} for turn in row["turns"]]
+    return {**row, "turns": turns, "verdict": verdict}
 
 
-def _clip_step(step: Mapping[str, Any], clip: int) -> dict[str, Any]:
+def _clip_step(step: StepRow, clip: int) -> dict[str, object]:
     """Return a step with its observation clipped, and the number of characters left out."""
     text = step.get("observation", "")
     return {**step, "observation": text[:clip], "more": max(0, len(text) - clip)}
@@ -87,26 +94,36 @@ def verdict_of(row: AttemptRow) -> str:
     """Return the outcome of an attempt in one word: masked, passed, ungrounded, wrong or unfinished."""
     if row["mask"]:
         return "masked"
-    if row["reward"] >= PASS_REWARD:
+    if (row["reward"] or 0) >= PASS_REWARD:
         return "passed"
     if row["terms"].get("correct"):
         return "ungrounded"
     return "wrong" if row["end"] == "finished" else "unfinished"
 
 
-def _index_entry(trajectory: Mapping[str, Any]) -> dict[str, Any]:
+def _index_entry(row: AttemptRow, verdict: str) -> dict[str, object]:
     """Return the fields by which the page lists and filters an attempt."""
-    entry = {name: trajectory[name] for name in ("task", "sample", "recipe", "hops", "verdict", "reward")}
-    return entry | {"question": trajectory["question"][:300], "answer": trajectory["answer"][:160]}
+    return {
+        "task": row["task"],
+        "sample": row["sample"],
+        "recipe": row["recipe"],
+        "hops": row["hops"],
+        "verdict": verdict,
+        "reward": row["reward"],
+        "question": row["question"][:300],
+        "answer": row["answer"][:160],
+    }
 
 
-def _format_figure(figure: Mapping[str, Any], kind: str) -> str:
-    mean = figure["mean"]
+def _format_figure(figure: Figure, kind: str) -> str:
+    return _format_value(figure.mean, kind)
+
+
+def _format_span(figure: Figure, kind: str) -> str:
+    return f"{_format_value(figure.low, kind)} to {_format_value(figure.high, kind)}"
+
+
+def _format_value(value: float, kind: str) -> str:
     if kind in SHARES or kind.startswith("pass@"):
-        return f"{mean:.3f}"
-    return f"{mean:,.0f}" if mean >= 100 else f"{mean:.1f}"
-
-
-def _format_span(figure: Mapping[str, Any], kind: str) -> str:
-    ends = [_format_figure({"mean": figure[end]}, kind) for end in ("low", "high")]
-    return f"{ends[0]} to {ends[1]}"
+        return f"{value:.3f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"

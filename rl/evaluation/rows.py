@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from webemu.rl.attempt_row import AttemptRow, StepRow, TurnRow
 from webemu.rl.ledger import find_opened_urls
 from webemu.rl.policies import Attempt
+from webemu.rl.policies.attempt import Step, Turn
 from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rewards import rubric_of
 
@@ -17,9 +18,6 @@ PASS_REWARD = 0.5
 It takes a right answer with at least half of its citations good, or a report whose coverage times precision is as
 much.
 """
-
-AttemptRow = Mapping[str, Any]
-"""Row of an attempt as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +35,62 @@ class Outcome:
     """Figures by their name in `summary.NAMES`, and `pass`."""
 
 
-def attempt_row(attempt: Attempt, record: EpisodeRecord, sample: int, seconds: float) -> dict[str, Any]:
+def attempt_row(attempt: Attempt, record: EpisodeRecord, sample: int, seconds: float) -> AttemptRow:
     """Return everything about an attempt, gold answers included: for people and programs, never for models."""
     task, mask = attempt.task, attempt.endpoint_outage or record.mask
     score = rubric_of(task).score(record)
     return {
-        **{"task": task.id, "sample": sample, "seed": attempt.seed, "question": task.question},
-        **{"answers": list(task.answers), "evidence": list(dict.fromkeys(one.url for one in task.evidence))},
-        **{"recipe": task.recipe, "hops": task.hops, "answer_type": task.answer_type, "split": task.split},
+        "task": task.id,
+        "sample": sample,
+        "seed": attempt.seed,
+        "question": task.question,
+        "answers": list(task.answers),
+        "evidence": list(dict.fromkeys(one.url for one in task.evidence)),
+        "recipe": task.recipe,
+        "hops": task.hops,
+        "answer_type": task.answer_type,
+        "split": task.split,
         "user": bool(task.user),
-        "turns": [{name: value for name, value in asdict(turn).items() if value} for turn in attempt.turns],
-        **{
-            "answer": record.answer,
-            "citations": list(record.citations),
-            "opened": sorted(find_opened_urls(record.requests)),
-        },
-        **{"end": "masked" if mask else attempt.stop_reason or record.end or "unfinished", "mask": mask},
+        "turns": [_turn_row(turn) for turn in attempt.turns],
+        "answer": record.answer,
+        "citations": list(record.citations),
+        "opened": sorted(find_opened_urls(record.requests)),
+        "end": "masked" if mask else attempt.stop_reason or record.end or "unfinished",
+        "mask": mask,
         "reward": None if mask else score.reward,
         "terms": {name: None if mask else value for name, value in score.terms.items()},
         "recall": None if mask else evidence_recall(record),
         "prompt_tokens": sum(turn.prompt_tokens for turn in attempt.turns),
         "completion_tokens": sum(turn.completion_tokens for turn in attempt.turns),
         "seconds": round(seconds, 3),
+    }
+
+
+def _turn_row(turn: Turn) -> TurnRow:
+    """Return a turn as JSON, without its empty fields."""
+    row: TurnRow = {}
+    if turn.text:
+        row["text"] = turn.text
+    if turn.thought:
+        row["thought"] = turn.thought
+    if turn.reminder:
+        row["told"] = turn.reminder
+    if turn.steps:
+        row["steps"] = [_step_row(step) for step in turn.steps]
+    if turn.prompt_tokens:
+        row["prompt_tokens"] = turn.prompt_tokens
+    if turn.completion_tokens:
+        row["completion_tokens"] = turn.completion_tokens
+    return row
+
+
+def _step_row(step: Step) -> StepRow:
+    return {
+        "tool": step.tool,
+        "arguments": step.arguments,
+        "observation": step.observation,
+        "kind": step.kind,
+        "id": step.id,
     }
 
 

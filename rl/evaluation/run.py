@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
 
 from webemu.agent_client import AsyncClient
 from webemu.agent_client.errors import InfrastructureError
+from webemu.rl.attempt_row import AttemptRow
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.evaluation.folder import AttemptKey, EvaluationFolder
-from webemu.rl.evaluation.rows import AttemptRow, attempt_row
+from webemu.rl.evaluation.rows import attempt_row
 from webemu.rl.policies import AgentPolicy, Attempt
 from webemu.rl.record import EpisodeRecord
 from webemu.rl.state import Limits
@@ -35,7 +35,7 @@ class RunSettings:
     """Seed from which each attempt's own is derived."""
     limits: Limits = field(default_factory=Limits)
     """Limits of each episode."""
-    session: Mapping[str, Any] = field(default_factory=dict)
+    session: Mapping[str, object] = field(default_factory=dict)
     """Session policy (docs/sessions.md)."""
     probe: float = 0
     """Share of the passed tasks that are repeated on a web with altered answers."""
@@ -89,7 +89,7 @@ async def run_attempts(
 
 async def run_and_record(
     task: Task, sample: int, policy: AgentPolicy, client: AsyncClient, settings: RunSettings
-) -> dict[str, Any]:
+) -> AttemptRow:
     """Make one attempt and return its row."""
     start = time.monotonic()
     attempt, record = await run_attempt(task, sample, policy, client, settings)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from webemu.rl.evaluation.rows import Outcome
 from webemu.rl.evaluation.statistics import Figure, mean_with_interval, pass_at_k
@@ -24,44 +23,83 @@ FIGURE_HEADINGS = {
 """Headings of the figures."""
 
 
-def summarize(outcomes: Sequence[Outcome], seed: int = 0) -> dict[str, Any]:
-    """Return all figures as JSON. Masked attempts are counted but enter no figure."""
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """Figures of a group of attempts."""
+
+    tasks: int
+    """Number of tasks."""
+    attempts: int
+    """Number of attempts, masked ones included."""
+    masked: int
+    """Number of masked attempts."""
+    figures: Mapping[str, Figure]
+    """Figures by name, such as `pass@1`; those without a value are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Figures of an evaluation."""
+
+    overall: GroupSummary
+    """Figures of all attempts."""
+    groups: Mapping[str, Mapping[str, GroupSummary]]
+    """Figures by the names in `DIMENSIONS`, and by the groups of each."""
+    ends: Mapping[str, int]
+    """Number of attempts by the reason why they ended."""
+    masks: Mapping[str, int]
+    """Number of masked attempts by the kind of the outage."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the figures as JSON."""
+        return {
+            "overall": asdict(self.overall),
+            **{
+                f"by {dimension}": {name: asdict(group) for name, group in groups.items()}
+                for dimension, groups in self.groups.items()
+            },
+            "ends": dict(self.ends),
+            "masks": dict(self.masks),
+        }
+
+
+def summarize(outcomes: Sequence[Outcome], seed: int = 0) -> Summary:
+    """Return all figures. Masked attempts are counted but enter no figure."""
     groups: dict[str, dict[str, list[Outcome]]] = {name: defaultdict(list) for name in DIMENSIONS}
     for attempt_outcome in outcomes:
         for name in DIMENSIONS:
             groups[name][attempt_outcome.groups[name]].append(attempt_outcome)
-    return {
-        "overall": _group_figures(outcomes, "all", seed),
-        **{f"by {name}": _figures_by_group(groups[name], name, seed) for name in DIMENSIONS},
-        "ends": dict(sorted(Counter(attempt_outcome.end for attempt_outcome in outcomes).items())),
-        "masks": dict(
-            sorted(
-                Counter(
-                    attempt_outcome.mask.partition(":")[0] for attempt_outcome in outcomes if attempt_outcome.mask
-                ).items()
-            )
-        ),
-    }
+    return Summary(
+        _summarize_group(outcomes, "all", seed),
+        {name: _summarize_groups(groups[name], name, seed) for name in DIMENSIONS},
+        _count_sorted(one.end for one in outcomes),
+        _count_sorted(one.mask.partition(":")[0] for one in outcomes if one.mask),
+    )
 
 
-def _figures_by_group(groups: Mapping[str, list[Outcome]], dimension: str, seed: int) -> dict[str, Any]:
+def _count_sorted(names: Iterable[str]) -> dict[str, int]:
+    """Return how often each name occurs, in the order of the names."""
+    return dict(sorted(Counter(names).items()))
+
+
+def _summarize_groups(groups: Mapping[str, list[Outcome]], dimension: str, seed: int) -> dict[str, GroupSummary]:
     ordered = sorted(groups, key=lambda name: (len(name), name) if dimension == "hops" else (0, name))
-    return {name: _group_figures(groups[name], f"{dimension}:{name}", seed) for name in ordered}
+    return {name: _summarize_group(groups[name], f"{dimension}:{name}", seed) for name in ordered}
 
 
-def _group_figures(outcomes: Sequence[Outcome], name: str, seed: int) -> dict[str, Any]:
+def _summarize_group(outcomes: Sequence[Outcome], name: str, seed: int) -> GroupSummary:
     by_task: dict[str, list[Outcome]] = defaultdict(list)
     for attempt_outcome in outcomes:
         by_task[attempt_outcome.task].append(attempt_outcome)
     figures: dict[str, Figure | None] = dict(_pass_at_k_figures(by_task, name, seed))
     for kind in (*QUALITY_FIGURES, *EFFORT_FIGURES):
         figures[kind] = mean_with_interval(_task_means(by_task, kind), f"{name}:{kind}", seed)
-    return {
-        "tasks": len(by_task),
-        "attempts": len(outcomes),
-        "masked": sum(bool(attempt_outcome.mask) for attempt_outcome in outcomes),
-        "figures": {kind: asdict(attempt_outcome) for kind, attempt_outcome in figures.items() if attempt_outcome},
-    }
+    return GroupSummary(
+        len(by_task),
+        len(outcomes),
+        sum(bool(attempt_outcome.mask) for attempt_outcome in outcomes),
+        {kind: figure for kind, figure in figures.items() if figure},
+    )
 
 
 def _task_means(by_task: Mapping[str, Sequence[Outcome]], kind: str) -> list[float]:

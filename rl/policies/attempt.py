@@ -33,7 +33,7 @@ class Turn:
     text: str = ""
     thought: str = ""
     """Reasoning before the text, if the server reports it separately."""
-    told: str = ""
+    reminder: str = ""
     """User message that followed because the turn had no call."""
     steps: list[Step] = field(default_factory=list)
     prompt_tokens: int = 0

@@ -70,8 +70,8 @@ def tool_calling_policy(sampled_model: SampledModel, protocol: Protocol) -> Agen
                     observation = await attempt.call(turn, call.name, call.arguments, call.id)
                     messages.append(protocol.observation_message(call, observation.text))
             if not parsed.calls:
-                turn.told = chat.CUT_OFF_MESSAGE if reply.was_cut_off else chat.NO_CALL_MESSAGE
-                messages.append({"role": "user", "content": turn.told})
+                turn.reminder = chat.CUT_OFF_MESSAGE if reply.was_cut_off else chat.NO_CALL_MESSAGE
+                messages.append({"role": "user", "content": turn.reminder})
                 reminders += 1
                 attempt.stop_reason = "silent" if reminders > MAX_REMINDERS else ""
 

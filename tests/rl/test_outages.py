@@ -183,8 +183,8 @@ def test_an_evaluation_begins_at_a_server_that_is_busy(world: World, root: Path,
         [world.tasks[0]], {}, baseline_agent(BaselineName.oracle, world.tasks), RunSettings(), tmp_path / "out"
     )
     with before(world.url, "503", 4) as front:
-        figures = asyncio.run(evaluate(asked, front.url, lambda _: None))
-    assert figures["overall"]["masked"] == 0
+        result = asyncio.run(evaluate(asked, front.url, lambda _: None))
+    assert result.summary.overall.masked == 0
 
 
 @pytest.mark.parametrize("words", [["quiz"], ["tasks", "audit"], ["eval"], ["tasks", "build"]], ids=" ".join)

@@ -204,10 +204,10 @@ def test_several_calls_in_one_turn(world: World) -> None:
 def test_a_model_that_calls_nothing_is_told_to_and_then_left(world: World) -> None:
     attempt, record = agent(replies("It is Bo."), world)
     assert (attempt.stop_reason, record.end, reward(record)) == ("silent", "", 0)
-    assert [turn.told for turn in attempt.turns] == [NO_CALL_MESSAGE] * 3
+    assert [turn.reminder for turn in attempt.turns] == [NO_CALL_MESSAGE] * 3
     end = said("finish", {"answer": "Bo", "citations": []})
     attempt, record = agent(replies(Said("and so", finish="length"), end), world)
-    assert [turn.told for turn in attempt.turns] == [CUT_OFF_MESSAGE, ""]
+    assert [turn.reminder for turn in attempt.turns] == [CUT_OFF_MESSAGE, ""]
     assert (attempt.stop_reason, record.answer) == ("", "Bo")
 
 

@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from webemu.rl.evaluation import report
+from webemu.rl.evaluation.result import EvaluationResult
 from webemu.rl.evaluation.rows import outcome_of
 from webemu.rl.evaluation.summary import summarize
 
@@ -66,12 +67,9 @@ def row(number: int, text: str = "page", right: bool = True, mask: str = "", **o
 
 
 def made(*rows: dict[str, Any]) -> str:
-    figures = {
-        "manifest": MANIFEST,
-        "probe": {"reads": 3, "neither": 1, "share_reads": 0.75},
-        **summarize([outcome_of(one) for one in rows]),
-    }
-    return report.render_report(figures, rows)
+    summary = summarize([outcome_of(one) for one in rows])
+    probe_counts = {"reads": 3, "neither": 1, "share_reads": 0.75}
+    return report.render_report(EvaluationResult(MANIFEST, summary, probe_counts=probe_counts), rows)
 
 
 def test_nothing_of_the_web_is_markup() -> None:

@@ -76,33 +76,32 @@ def test_a_figure() -> None:
 
 def test_the_summary_counts_tasks_and_not_attempts() -> None:
     rows = [outcome("a", 1.0)] * 3 + [outcome("a", 0.0)] + [outcome("b", 0.0, "2")] * 4
-    told = summarize(rows)
-    figures = told["overall"]["figures"]
-    assert figures["em"]["mean"] == pytest.approx((0.75 + 0) / 2)
+    summary = summarize(rows)
+    figures = summary.overall.figures
+    assert figures["em"].mean == pytest.approx((0.75 + 0) / 2)
     assert [kind for kind in figures if kind.startswith("pass@")] == ["pass@1", "pass@2", "pass@4"]
-    assert [figures[f"pass@{k}"]["mean"] for k in (1, 2, 4)] == [pytest.approx(0.375), 0.5, 0.5]
-    assert told["by hops"]["2"]["figures"]["em"]["mean"] == 0
-    assert (told["overall"]["tasks"], told["overall"]["attempts"]) == (2, 8)
+    assert [figures[f"pass@{k}"].mean for k in (1, 2, 4)] == [pytest.approx(0.375), 0.5, 0.5]
+    assert summary.groups["hops"]["2"].figures["em"].mean == 0
+    assert (summary.overall.tasks, summary.overall.attempts) == (2, 8)
 
 
 def test_what_is_masked_is_counted_and_in_no_figure() -> None:
-    told = summarize([outcome("a", 1.0), outcome("a", None), outcome("b", None)])
-    assert told["overall"]["figures"]["em"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "tasks": 1}
-    assert told["overall"]["figures"]["pass@1"]["tasks"] == 1
-    assert (told["overall"]["masked"], told["masks"], told["ends"]) == (2, {"outage": 2}, {"finished": 1, "masked": 2})
+    summary = summarize([outcome("a", 1.0), outcome("a", None), outcome("b", None)])
+    assert summary.overall.figures["em"] == Figure(1.0, 1.0, 1.0, 1)
+    assert summary.overall.figures["pass@1"].tasks == 1
+    assert (summary.overall.masked, summary.masks, summary.ends) == (2, {"outage": 2}, {"finished": 1, "masked": 2})
 
 
 def test_pass_at_k_only_of_tasks_with_so_many_samples() -> None:
-    told = summarize([outcome("a", 1.0), outcome("a", 0.0), outcome("b", 0.0), outcome("b", None)])
-    figures = told["overall"]["figures"]
-    assert (figures["pass@1"]["tasks"], figures["pass@2"]["tasks"]) == (2, 1)
-    assert figures["pass@2"]["mean"] == 1.0
+    figures = summarize([outcome("a", 1.0), outcome("a", 0.0), outcome("b", 0.0), outcome("b", None)]).overall.figures
+    assert (figures["pass@1"].tasks, figures["pass@2"].tasks) == (2, 1)
+    assert figures["pass@2"].mean == 1.0
 
 
 def test_all_masked_is_no_figure_and_no_crash() -> None:
-    told = summarize([outcome("a", None)])
-    assert told["overall"]["figures"] == {}
-    assert "masked" in format_table(told)
+    summary = summarize([outcome("a", None)])
+    assert summary.overall.figures == {}
+    assert "masked" in format_table(summary)
 
 
 def test_the_table() -> None:
