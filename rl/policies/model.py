@@ -83,9 +83,9 @@ def rag_policy(sampled_model: SampledModel) -> AgentPolicy:
 
     async def play(attempt: Attempt) -> None:
         hits = await question_search.search_question(attempt)
-        page = (await attempt.act("open", link=hits[0][0])) if hits else None
+        page = (await attempt.act("open", link=hits[0].link)) if hits else None
         text = page.text if page and page.kind == "page" else "Nothing was found."
-        await _answer_once(sampled_model, attempt, f"{text}\n\n{_ANSWER_FROM_PAGE}", [hits[0][0]] if hits else [])
+        await _answer_once(sampled_model, attempt, f"{text}\n\n{_ANSWER_FROM_PAGE}", [hits[0].link] if hits else [])
 
     return play
 

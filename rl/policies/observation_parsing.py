@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 _MARKED_TEXT = re.compile(
     r"\A\[(?:results|page|matches) (\w+): data, not instructions\]\n(.*)\n\[end of \w+ \1\]", re.DOTALL
@@ -13,6 +14,16 @@ _RESULT = re.compile(r"^\[(r\d+)\] (.*)\n   (\S+)", re.MULTILINE)
 _NEXT_CURSOR = re.compile(r"\n\nThe page goes on: open it with cursor=(\d+)\.\Z")
 _PUNCTUATION = re.compile(r"[^\w\s.,'’%&+-]|_+|(?<!\w)-")
 _LINK_NUMBER = re.compile(r"\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownResult:
+    """Search result as an observation shows it."""
+
+    link: str
+    """Link id, such as `r1`."""
+    title: str
+    url: str
 
 
 def unwrap(observation: str) -> str:
@@ -26,9 +37,9 @@ def to_plain_query(question: str) -> str:
     return " ".join(_PUNCTUATION.sub(" ", question).split())
 
 
-def parse_results(observation: str) -> list[tuple[str, str, str]]:
-    """Return (link id, title, URL) of the results in rank order."""
-    return _RESULT.findall(unwrap(observation))
+def parse_results(observation: str) -> list[ShownResult]:
+    """Return the results in rank order."""
+    return [ShownResult(*match.groups()) for match in _RESULT.finditer(unwrap(observation))]
 
 
 def parse_page_text(observation: str) -> str:

@@ -11,11 +11,11 @@ async def play_rag(attempt: Attempt) -> None:
     hits = await question_search.search_question(attempt)
     answer = ""
     if hits:
-        opened = await attempt.act("open", link=hits[0][0])
+        opened = await attempt.act("open", link=hits[0].link)
         if opened.kind == "page":
             answer = reader.extract_answer(
                 attempt.question,
                 observation_parsing.strip_link_numbers(observation_parsing.parse_page_text(opened.text)),
             )
-    citations = [hits[0][0]] if answer else []
+    citations = [hits[0].link] if answer else []
     await attempt.act("finish", answer=answer or "not found", citations=citations)

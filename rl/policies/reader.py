@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from webemu.rl.gates import classify_form, contains_phrase
 from webemu.rl.verify import normalise
@@ -32,15 +33,25 @@ def extract_answer(question: str, text: str) -> str:
 
     extract_answer("When was Arlen founded?", "Founded: 12 March 1904")  # "12 March 1904"
     """
-    return best_candidate(question, text)[1]
+    return best_candidate(question, text).answer
 
 
-def best_candidate(question: str, text: str) -> tuple[float, str]:
-    """Return the weight and the text of the best candidate; (0, "") if there is none."""
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Candidate for the answer."""
+
+    weight: float
+    """Weight of the words that its line shares with the question; 0 if there is no candidate."""
+    answer: str
+    """Empty if there is no candidate."""
+
+
+def best_candidate(question: str, text: str) -> Candidate:
+    """Return the best candidate in a text."""
     expected_form, words = _expected_form(question), _content_words(question)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     frequency = Counter(word for line in lines for word in set(_content_words(line)))
-    best_weight, best_answer = 0.0, ""
+    best = Candidate(0.0, "")
     for number, line in enumerate(lines):
         for part, answer_text in _split_line(line):
             weight = sum(1 / frequency.get(word, 1) for word in set(_content_words(part)) & set(words))
@@ -48,9 +59,9 @@ def best_candidate(question: str, text: str) -> tuple[float, str]:
                 (one for one in _find_candidates(answer_text, expected_form) if not _is_in_question(one, question)), ""
             )
             # Among equal weights the earlier line wins.
-            if candidate and weight - number / 10**6 > best_weight:
-                best_weight, best_answer = weight - number / 10**6, candidate
-    return best_weight, best_answer
+            if candidate and weight - number / 10**6 > best.weight:
+                best = Candidate(weight - number / 10**6, candidate)
+    return best
 
 
 def _expected_form(question: str) -> str:

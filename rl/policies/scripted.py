@@ -50,15 +50,16 @@ async def _read_first_pages(attempt: Attempt) -> None:
     """Read the first pages that a search for the question finds, and finish with the best candidate."""
     best_weight, answer, cited_link = 0.0, "", ""
     hits = await question_search.search_question(attempt)
-    for rank, (name, _, _) in enumerate(hits[:MAX_PAGES]):
-        opened = await attempt.act("open", link=name)
+    for rank, hit in enumerate(hits[:MAX_PAGES]):
+        opened = await attempt.act("open", link=hit.link)
         if opened.kind == "page":
-            weight, candidate = reader.best_candidate(
+            candidate = reader.best_candidate(
                 attempt.question,
                 observation_parsing.strip_link_numbers(observation_parsing.parse_page_text(opened.text)),
             )
-            if weight * RANK_DISCOUNT**rank > best_weight:
-                best_weight, answer, cited_link = weight * RANK_DISCOUNT**rank, candidate, name
+            weight = candidate.weight * RANK_DISCOUNT**rank
+            if weight > best_weight:
+                best_weight, answer, cited_link = weight, candidate.answer, hit.link
     await _finish(attempt, answer, [cited_link])
 
 
@@ -80,7 +81,7 @@ async def _open(attempt: Attempt, url: str, start: int, opened: list[str]) -> st
 def _format_results(observation: Observation) -> str:
     """Return results in the layout of the tools of `agent_client`, which the script reads."""
     return "\n\n".join(
-        f"{name[1:]}. {title}\n   {url}" for name, title, url in observation_parsing.parse_results(observation.text)
+        f"{one.link[1:]}. {one.title}\n   {one.url}" for one in observation_parsing.parse_results(observation.text)
     )
 
 

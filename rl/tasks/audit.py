@@ -137,12 +137,10 @@ async def _audit_one(user_question: UserQuestion, web: CachedClient) -> AuditRow
         await _find_by_title(title, web) for title in user_question.titles
     ]
     present_urls = [page.url for page in gold if page.state != "missing"]
-    question_ranks, best_ranks = await rank_pages(user_question.question, present_urls, web)
-    positions = {url: position for position, url in enumerate(present_urls)}
+    ranks = await rank_pages(user_question.question, present_urls, web)
+    ranks_by_url = dict(zip(present_urls, zip(ranks.for_question, ranks.best, strict=True), strict=True))
     gold = [
-        GoldPage(page.url, page.title, page.state, question_ranks[positions[page.url]], best_ranks[positions[page.url]])
-        if page.url in positions
-        else page
+        GoldPage(page.url, page.title, page.state, *ranks_by_url[page.url]) if page.url in ranks_by_url else page
         for page in gold
     ]
     answers = [answer for answer in map(normalise, user_question.answers) if answer and answer not in _YES_NO]

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -123,15 +124,16 @@ def build_tasks(
         find_collection(config)
     with (
         convert_errors(),
-        _open_streams(recipes, from_file, config, graph, recipe_endpoint, seed) as (
-            streams,
-            skip_counts,
-            default_count,
-        ),
+        _open_streams(recipes, from_file, config, graph, recipe_endpoint, seed) as streams,
         run_server(server, root, config.collection) as address,
         asyncio.Runner() as runner,
         tqdm(
-            total=count or default_count, unit="task", desc="building", disable=quiet, file=sys.stderr, leave=False
+            total=count or streams.default_count,
+            unit="task",
+            desc="building",
+            disable=quiet,
+            file=sys.stderr,
+            leave=False,
         ) as bar,
     ):
         if server and from_file is None:
@@ -151,15 +153,15 @@ def build_tasks(
         )
         try:
             build_result = build(
-                streams,
-                count or default_count,
+                streams.tasks_by_recipe,
+                count or streams.default_count,
                 context,
                 runner,
                 on_progress=lambda partial_result: _update_bar(bar, partial_result),
             )
         finally:
             runner.run(_close_context(context))
-        skip_lines = list(tables.format_skipped(skip_counts))
+        skip_lines = list(tables.format_skipped(streams.skip_counts))
     split_result = split_tasks(build_result.kept_tasks, weights, seed, granularity)
     save(out, split_result.tasks)
     if keep_rejected:
@@ -170,8 +172,8 @@ def build_tasks(
         out,
         time.monotonic() - started_at,
     )
-    if len(build_result.kept_tasks) < (count or (0 if from_file else default_count)):
-        typer.echo(f"warning    {count or default_count:,} were requested; no more tasks pass the filters")
+    if len(build_result.kept_tasks) < (count or (0 if from_file else streams.default_count)):
+        typer.echo(f"warning    {count or streams.default_count:,} were requested; no more tasks pass the filters")
 
 
 def _print_result(build_result: BuildResult, further_lines: list[str], out: Path, seconds: float) -> None:
@@ -238,11 +240,23 @@ def _check_settings(address: str, settings: Mapping[str, Mapping[str, object]]) 
             client.request(open_session_call(policy))
 
 
+@dataclass(frozen=True, slots=True)
+class _TaskStreams:
+    """Tasks that are made or read while they are filtered."""
+
+    tasks_by_recipe: Mapping[str, Iterator[Task]]
+    """Tasks by the name of their recipe."""
+    skip_counts: Mapping[tuple[str, str], int]
+    """Number of pages and facts that became no task, by recipe and reason. It grows while tasks are made."""
+    default_count: int
+    """Number of tasks to keep unless `--count` says otherwise."""
+
+
 @contextmanager
 def _open_streams(
     recipes: str, from_file: Path | None, config: Config, graph: Path | None, endpoint: Endpoint | None, seed: int
-) -> Iterator[tuple[Mapping[str, Iterator[Task]], Mapping[tuple[str, str], int], int]]:
-    """Yield the task streams by recipe, the counters of what recipes skip, and the number of tasks to make by default.
+) -> Iterator[_TaskStreams]:
+    """Yield the tasks to filter: those of a file, or those that the recipes make.
 
     Raises:
         TaskError: The task file of `--from` cannot be read or is empty.
@@ -254,13 +268,15 @@ def _open_streams(
             raise TaskError(f"{from_file}: there is no task in it")
         # A dict keeps the order in which the recipes first occur.
         names = {one.recipe: 0 for one in tasks}
-        yield {name: iter([one for one in tasks if one.recipe == name]) for name in names}, {}, len(tasks)
+        by_recipe = {name: iter([one for one in tasks if one.recipe == name]) for name in names}
+        yield _TaskStreams(by_recipe, {}, len(tasks))
         return
     available: set[SourceKind] = {"crawl", *(("graph",) if graph else ()), *(("model",) if endpoint else ())}
     selected = choose_recipes(recipes, frozenset(available))
     with Crawl(find_collection(config)) as crawl:
         sources = Sources(crawl, Graph.read(graph) if graph else None, endpoint)
-        yield {recipe.name: recipe.make(sources, seed) for recipe in selected}, crawl.skip_counts, DEFAULT_COUNT
+        by_recipe = {recipe.name: recipe.make(sources, seed) for recipe in selected}
+        yield _TaskStreams(by_recipe, crawl.skip_counts, DEFAULT_COUNT)
 
 
 def _make_endpoint(base_url: str | None, model: str | None, api_key_env: str) -> Endpoint | None:

@@ -46,6 +46,31 @@ class CrawlPage:
     """The text view that the server shows: each paragraph or table row is a line, and ` | ` separates cells."""
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Link from one page to another."""
+
+    source: str
+    """URL of the page that has the link."""
+    target: str
+    """URL that the link leads to."""
+    anchor: str
+    """Text of the link."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAnchor:
+    """Text of links on several pages, all of which lead to the same page."""
+
+    text: str
+    target: str
+    """URL that the links lead to."""
+    page_count: int
+    """Number of pages with such a link."""
+    domains: list[str]
+    """Registrable domains of these pages."""
+
+
 # chr(31) keeps seed and URL apart. QUALIFY keeps the latest capture of each URL.
 _PAGES = """
 SELECT p.url, c.url_host_name, c.url_host_registered_domain, p.title, p.description, p.headings, p.language
@@ -60,7 +85,7 @@ SELECT DISTINCT l.target, l.anchor FROM links l JOIN captures c USING (source_id
 WHERE c.url = ? AND c.content_digest = ? ORDER BY ALL
 """
 _INLINKS = """
-SELECT DISTINCT c.url, c.url_host_registered_domain, l.anchor
+SELECT DISTINCT c.url, l.anchor
 FROM links l JOIN captures c USING (source_id, warc_record_offset)
 WHERE l.target = ? AND c.url <> l.target ORDER BY ALL
 """
@@ -129,24 +154,22 @@ class Crawl:
         except EmulatorError:
             return None
 
-    def list_links(self, page: CrawlPage) -> list[tuple[str, str]]:
-        """Return (target URL, anchor text) of each link on the page."""
-        return self._catalog.db.execute(_LINKS, [page.url, page.digest]).fetchall()
+    def list_links(self, page: CrawlPage) -> list[Link]:
+        """Return the links on the page."""
+        rows = self._catalog.db.execute(_LINKS, [page.url, page.digest]).fetchall()
+        return [Link(page.url, target, anchor) for target, anchor in rows]
 
-    def list_inlinks(self, url: str) -> list[tuple[str, str, str]]:
-        """Return (URL, registrable domain, anchor text) of each link on another page to this URL."""
-        return self._catalog.db.execute(_INLINKS, [url]).fetchall()
+    def list_inlinks(self, url: str) -> list[Link]:
+        """Return the links on other pages to this URL."""
+        rows = self._catalog.db.execute(_INLINKS, [url]).fetchall()
+        return [Link(source, url, anchor) for source, anchor in rows]
 
-    def iterate_anchors(self, seed: int | str = 0) -> Iterator[tuple[str, str, int, list[str]]]:
-        """Yield (anchor text, target URL, number of linking pages, their registrable domains).
-
-        Only anchor texts that lead to a single page are yielded, and only if at least two domains or three pages use
-        them.
-        """
+    def iterate_anchors(self, seed: int | str = 0) -> Iterator[SharedAnchor]:
+        """Yield the anchor texts that lead to a single page, if at least two domains or three pages use them."""
         cursor = self._catalog.db.cursor()
         cursor.execute(_ANCHORS, [str(seed)])
         while rows := cursor.fetchmany(_ROWS_PER_FETCH):
-            yield from rows
+            yield from (SharedAnchor(*row) for row in rows)
 
     def find_phrase(self, words: str, limit: int = 5) -> list[str]:
         """Return the URLs of at most `limit` pages that contain these words as a phrase, sorted. Superseded captures

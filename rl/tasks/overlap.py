@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from webemu.emulator.errors import BadRequest
@@ -18,6 +19,15 @@ from webemu.rl.tasks.question_fields import QUESTION_FIELDS, first_field
 MIN_WORDS = 5
 """Smallest number of words of a benchmark question that is compared."""
 _WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Words that a text has in common with a benchmark."""
+
+    source: str
+    """Name of the benchmark's file."""
+    words: str
 
 
 class BenchmarkIndex:
@@ -34,14 +44,14 @@ class BenchmarkIndex:
                 # Hashes take less memory than texts; benchmarks have millions of n-grams.
                 sources.update((hash(ngram), name) for ngram in _ngrams(words, size))
 
-    def find_overlap(self, text: str) -> tuple[str, str] | None:
-        """Return (name of the source, the words) of the first n-gram that the text shares; None if it shares none."""
+    def find_overlap(self, text: str) -> Overlap | None:
+        """Return the longest n-gram that the text shares with a benchmark; None if it shares none."""
         words = _split_words(text)
         # Longest first: the longest overlap is the most telling one.
         for size, sources in sorted(self._ngrams_by_size.items(), reverse=True):
             for ngram in _ngrams(words, size):
                 if name := sources.get(hash(ngram)):
-                    return name, " ".join(ngram)
+                    return Overlap(name, " ".join(ngram))
         return None
 
 

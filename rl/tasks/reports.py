@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from webemu.rl.gates import contains_phrase
 from webemu.rl.tasks.claims import Claim, find_claims, is_reachable, write_report
@@ -37,8 +38,16 @@ INSTRUCTIONS = (
     " on, by their places among your citations."
 )
 """Instructions at the end of each question."""
-PageClaims = tuple[CrawlPage, str, list[Claim]]
-"""A page, its name in questions, and its claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageClaims:
+    """Page of a report with the claims to ask for."""
+
+    page: CrawlPage
+    subject: str
+    """Name of the page in questions."""
+    claims: list[Claim]
 
 
 def generate_page_reports(sources: Sources, seed: int) -> Iterator[Task]:
@@ -90,7 +99,7 @@ def _read_page_claims(crawl: Crawl, page: CrawlPage, recipe_name: str, seed: int
     if len(chosen_claims) < minimum:
         crawl.skip_counts[recipe_name, "too few claims"] += 1
         return None
-    return page, parsed.short_title, chosen_claims
+    return PageClaims(page, parsed.short_title, chosen_claims)
 
 
 def _choose_claims(page_claims: list[Claim], seed: str) -> list[Claim]:
@@ -116,14 +125,15 @@ def _read_linked_pages(
 ) -> list[PageClaims]:
     """Return pages that the first one links to, with their claims, under names that differ. May be empty."""
     # Links of one or two characters are page numbers and footnotes.
-    target_urls = dict.fromkeys(url for url, anchor in crawl.list_links(first_page[0]) if len(anchor) > 2)
+    links = crawl.list_links(first_page.page)
+    target_urls = dict.fromkeys(link.target for link in links if len(link.anchor) > 2)
     candidate_urls = [url for url in target_urls if use_counts[url] < MAX_REPORTS_PER_PAGE]
-    random.Random(f"{seed}:{first_page[0].url}").shuffle(candidate_urls)
+    random.Random(f"{seed}:{first_page.page.url}").shuffle(candidate_urls)
     linked_pages: list[PageClaims] = []
     for url in candidate_urls[:MAX_LINKS_TRIED]:
-        page = crawl.find_page(url) if url != first_page[0].url else None
+        page = crawl.find_page(url) if url != first_page.page.url else None
         page_claims = _read_page_claims(crawl, page, recipe_name, seed, MIN_CLAIMS_PER_PAGE) if page else None
-        if page_claims and page_claims[1] not in (first_page[1], *(other[1] for other in linked_pages)):
+        if page_claims and page_claims.subject not in (first_page.subject, *(other.subject for other in linked_pages)):
             linked_pages.append(page_claims)
             use_counts[url] += 1
         if len(linked_pages) == MAX_PAGES - 1:
@@ -133,15 +143,13 @@ def _read_linked_pages(
 
 def _yield_task(crawl: Crawl, recipe_name: str, report_pages: list[PageClaims]) -> Iterator[Task]:
     """Yield the task about these pages; if there is none, count the reason."""
-    page_claims = [
-        (page, claim) for page, _, claims in report_pages for claim in claims[: MAX_CLAIMS // len(report_pages)]
-    ]
+    page_claims = [(one.page, claim) for one in report_pages for claim in one.claims[: MAX_CLAIMS // len(report_pages)]]
     question_text = build_question(
-        [(subject, page.host, (claim.aspect for claim in claims)) for page, subject, claims in report_pages]
+        [(one.subject, one.page.host, (claim.aspect for claim in one.claims)) for one in report_pages]
     )
     evidence = tuple(Evidence(page.url, claim.quote, claim.value, page.digest) for page, claim in page_claims)
     task = build_checked_task(
-        recipe_name, question_text, evidence, {page.url: page.text for page, _, _ in report_pages}
+        recipe_name, question_text, evidence, {one.page.url: one.page.text for one in report_pages}
     )
     if isinstance(task, Task):
         yield task

@@ -15,7 +15,7 @@ from webemu.emulator.errors import CatalogError
 from webemu.rl.environment import Episode
 from webemu.rl.rewards import SHORT
 from webemu.rl.tasks import Task
-from webemu.rl.tasks.crawl import Crawl
+from webemu.rl.tasks.crawl import Crawl, Link
 from webemu.rl.tasks.recipe import Recipe, Sources
 from webemu.rl.tasks.recipes import CRAWL, cloze, prose, titles, values
 
@@ -137,9 +137,10 @@ def test_a_page_is_its_latest_capture(crawl: Crawl) -> None:
 def test_links_both_ways(crawl: Crawl) -> None:
     page = crawl.find_page(f"{SITE}/arlind")
     assert page is not None
-    assert crawl.list_links(page) == [(f"{SITE}/orvale", "a village in the hills")]
-    assert crawl.list_inlinks(f"{SITE}/orvale") == [(f"{SITE}/arlind", "north.example", "a village in the hills")]
-    assert [row[:2] for row in crawl.iterate_anchors()] == [("the oldest law", f"{SITE}/charter")]
+    link = Link(f"{SITE}/arlind", f"{SITE}/orvale", "a village in the hills")
+    assert crawl.list_links(page) == [link]
+    assert crawl.list_inlinks(f"{SITE}/orvale") == [link]
+    assert [(one.text, one.target) for one in crawl.iterate_anchors()] == [("the oldest law", f"{SITE}/charter")]
 
 
 def test_what_is_said_and_where(crawl: Crawl) -> None:

@@ -153,8 +153,8 @@ def test_only_the_oracle_looks_at_the_gold(world: World, policy: AgentPolicy) ->
 def test_what_a_policy_reads_of_an_observation(world: World) -> None:
     ((attempt, _),) = play(world, play_rag, world.tasks[0])
     found = observation_parsing.parse_results(attempt.steps[0].observation)
-    assert [name for name, _, _ in found][:3] == ["r1", "r2", "r3"]
-    assert all(url.startswith("https://") for _, _, url in found)
+    assert [one.link for one in found][:3] == ["r1", "r2", "r3"]
+    assert all(one.url.startswith("https://") for one in found)
     page = observation_parsing.parse_page_text(attempt.steps[1].observation)
     assert page
     assert "data, not instructions" not in page

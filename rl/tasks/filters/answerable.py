@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -25,6 +26,16 @@ RECALL_CUTOFFS = (1, 5, 10, MAX_RESULTS)
 """Cutoffs at which recall is reported."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageRanks:
+    """Ranks of pages, in the order in which they were asked for; None for a page that was not found."""
+
+    for_question: list[int | None]
+    """Ranks for the bare question."""
+    best: list[int | None]
+    """Best ranks over all queries made from the question."""
+
+
 async def check_answerable(task: Task, context: FilterContext) -> Verdict:
     """Reject a task if a page of its evidence cannot be reached.
 
@@ -37,9 +48,9 @@ async def check_answerable(task: Task, context: FilterContext) -> Verdict:
     ranks_by_setting = await asyncio.gather(
         *(rank_pages(task.question, page_urls, context.web, setting) for setting in context.web.settings)
     )
-    question_ranks, best_ranks = (
-        {name: one[k] for name, one in zip(context.web.settings, ranks_by_setting, strict=True)} for k in (0, 1)
-    )
+    ranks = dict(zip(context.web.settings, ranks_by_setting, strict=True))
+    question_ranks = {name: one.for_question for name, one in ranks.items()}
+    best_ranks = {name: one.best for name, one in ranks.items()}
     # Ways are looked for without a policy; the other settings only count for recall.
     ways = await _find_ways(task, dict(zip(page_urls, best_ranks[PLAIN_SETTING], strict=True)), context.web)
     return {"ok": all(ways.values()), "ways": list(ways.values()), "ranks": best_ranks, "alone": question_ranks}
@@ -55,15 +66,14 @@ def read_ranks(verdict: Mapping[str, object], searcher: Literal["alone", "ranks"
     return {str(setting): list(page_ranks) for setting, page_ranks in ranks.items()}
 
 
-async def rank_pages(
-    question: str, pages: Sequence[str], web: CachedClient, setting: str = PLAIN_SETTING
-) -> tuple[list[int | None], list[int | None]]:
-    """Return two ranks per page: for the bare question, and the best over all queries made from it. None: not found."""
+async def rank_pages(question: str, pages: Sequence[str], web: CachedClient, setting: str = PLAIN_SETTING) -> PageRanks:
+    """Return the ranks of pages, for the bare question and over all queries made from it."""
     results = await asyncio.gather(*(web.search(query, setting) for query in build_queries(question)))
     ranks_by_page = [[find_rank(url, hits) for hits in results] for url in pages]
-    return [page_ranks[0] for page_ranks in ranks_by_page], [
-        min((rank for rank in page_ranks if rank), default=None) for page_ranks in ranks_by_page
-    ]
+    return PageRanks(
+        [page_ranks[0] for page_ranks in ranks_by_page],
+        [min((rank for rank in page_ranks if rank), default=None) for page_ranks in ranks_by_page],
+    )
 
 
 async def _find_ways(task: Task, best_ranks: Mapping[str, int | None], web: CachedClient) -> dict[str, str]:

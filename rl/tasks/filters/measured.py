@@ -11,7 +11,7 @@ async def check_overlap(task: Task, context: FilterContext) -> Verdict:
     if context.benchmarks is None:
         return undecided("no benchmark was given")
     if overlap := context.benchmarks.find_overlap(task.question):
-        return {"ok": False, "file": overlap[0], "words": overlap[1]}
+        return {"ok": False, "file": overlap.source, "words": overlap.words}
     return {"ok": True}
 
 

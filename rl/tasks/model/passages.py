@@ -83,14 +83,11 @@ def pages_naming(crawl: Crawl, known_pages: tuple[CrawlPage, ...], name: str, se
     # A dict as an ordered set: the seed must give the same pages.
     linked_urls: dict[str, None] = {}
     for page in known_pages:
-        linked_urls |= {
-            url: None for url, anchor in crawl.list_links(page) if contains_phrase(normalise(anchor), normalised_name)
-        }
-        linked_urls |= {
-            url: None
-            for url, _, anchor in crawl.list_inlinks(page.url)
-            if contains_phrase(normalise(anchor), normalised_name)
-        }
+        links = [(link.target, link.anchor) for link in crawl.list_links(page)]
+        inlinks = [(link.source, link.anchor) for link in crawl.list_inlinks(page.url)]
+        for url, anchor in (*links, *inlinks):
+            if contains_phrase(normalise(anchor), normalised_name):
+                linked_urls[url] = None
     urls = [url for url in linked_urls if url not in {page.url for page in known_pages}]
     random.Random(seed).shuffle(urls)
     candidates = (crawl.find_page(url) for url in urls[:MAX_PAGES_OPENED])

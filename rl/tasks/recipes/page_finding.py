@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from webemu.rl.tasks.crawl import SharedAnchor
 from webemu.rl.tasks.recipe import Sources
 from webemu.rl.tasks.recipes.parsed_page import (
     PageFact,
@@ -63,28 +64,30 @@ def url_spellings(url: str) -> tuple[str, ...]:
 def generate_anchor_tasks(sources: Sources, seed: int) -> Iterator[Task]:
     """Yield tasks for pages that several others link to with the same words, which lead to no other page."""
     crawl = sources.crawl
-    for anchor, target, page_count, domains in crawl.iterate_anchors(f"{seed}:anchor"):
-        page = crawl.find_page(target)
+    for anchor in crawl.iterate_anchors(f"{seed}:anchor"):
+        page = crawl.find_page(anchor.target)
         parsed = "target not in the crawl" if page is None else parse_page(crawl, page, "anchor")
         if isinstance(parsed, str):
             crawl.skip_counts["anchor", parsed] += 1
-        elif reason := _rejection_reason(anchor):
+        elif reason := _rejection_reason(anchor.text):
             parsed.skip(reason)
-        elif fact := _anchor_fact(parsed, anchor, page_count, domains):
+        elif fact := _anchor_fact(parsed, anchor):
             question = fill_question(fact, parsed.name)
             if is_sound(fact, parsed, question):
                 yield make_task(fact, question, "anchor", make_evidence(fact, parsed.page))
 
 
-def _anchor_fact(parsed: ParsedPage, anchor: str, page_count: int, domains: list[str]) -> PageFact | None:
+def _anchor_fact(parsed: ParsedPage, anchor: SharedAnchor) -> PageFact | None:
     """Return the question for the page's title or, if the link's words give the title away, for its address."""
     page = parsed.page
-    linking_sites = " and ".join(domains[:2]) if len(domains) > 1 else f"{domains[0]} ({page_count} of them)"
-    lead = f'Pages of {linking_sites} link to a page of {page.host.removeprefix("www.")} with the words "{anchor}".'
+    domains = anchor.domains
+    linking_sites = " and ".join(domains[:2]) if len(domains) > 1 else f"{domains[0]} ({anchor.page_count} of them)"
+    host = page.host.removeprefix("www.")
+    lead = f'Pages of {linking_sites} link to a page of {host} with the words "{anchor.text}".'
     quote = next((line for line in parsed.lines if parsed.short_title.lower() in line.lower() and len(line) < 200), "")
     if (
-        normalise(anchor) in normalise(parsed.short_title)
-        or normalise(parsed.short_title) in normalise(anchor)
+        normalise(anchor.text) in normalise(parsed.short_title)
+        or normalise(parsed.short_title) in normalise(anchor.text)
         or not quote
     ):
         quote = next((line for line in parsed.lines if len(line.split()) > 4), quote)
