@@ -11,14 +11,13 @@ import re
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from webemu.emulator import urls
 from webemu.ingest.capture import TITLE_HEADER
 from webemu.ingest.records import MAX_BLOCK, Skip
-from webemu.ingest.rows import Row, iter_rows
+from webemu.ingest.rows import Row
 from webemu.ingest.times import UNKNOWN, parse_warc_time
 
 TEXT_COLUMNS = ("text", "contents", "content", "raw_content")
@@ -53,14 +52,14 @@ class DumpRow(NamedTuple):
     """Drop reasons `bad-url` and `bad-date`, for values that are unreadable and were treated as missing."""
 
 
-def iter_records(path: Path, container_format: str) -> Iterator[bytes | Skip]:
-    """Yield each row as the bytes of a WARC record, and skips for rows or parts of them that are lost.
+def iter_records(file_name: str, rows: Iterator[Row | Skip]) -> Iterator[bytes | Skip]:
+    """Yield each row of a file as the bytes of a WARC record, and skips for rows or parts of them that are lost.
 
     Reasons of skips are `bad-json`, `no-text`, `oversized-record`, and the flaws of a row.
     """
-    host, crawl = host_for_file(path.name), ""
-    yield _build_record("warcinfo", DumpRow(path.name, UNKNOWN, "", "", ""), 0, b"format: WARC File Format 1.1\r\n")
-    for number, row in enumerate(iter_rows(path, container_format, COLUMNS)):
+    host, crawl = host_for_file(file_name), ""
+    yield _build_record("warcinfo", DumpRow(file_name, UNKNOWN, "", "", ""), 0, b"format: WARC File Format 1.1\r\n")
+    for number, row in enumerate(rows):
         if isinstance(row, Skip):
             yield row
             continue

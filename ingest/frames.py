@@ -189,11 +189,6 @@ def _read_after(stream: pa.CompressedInputStream, skipped: int, step: int) -> It
         yield chunk
 
 
-def open_frames(container_format: str, file: BinaryIO) -> FrameReader:
-    """Return the reader for the frames of a file of this container format, such as `warc.zst`."""
-    return ZstdReader(file) if container_format.endswith("zst") else Lz4Reader()
-
-
 def _read_zstd_dictionary(file: BinaryIO) -> zstandard.ZstdCompressionDict | None:
     """Return the dictionary in a first frame with magic 0x184D2A5D, or None (WARC zstd convention).
 

@@ -21,11 +21,14 @@ from pathlib import Path
 
 from webemu.emulator.errors import SourceError
 from webemu.index.parent import exit_with_parent, ignore_sigint_in_children
+from webemu.ingest.formats.detection import detect_format
+from webemu.ingest.formats.format import Format
+from webemu.ingest.formats.warc import WARC_GZ_ONE_MEMBER
 from webemu.ingest.pieces import PIECE_BYTES, PieceCollector, split_source
 from webemu.ingest.readers import RecordCrossesPiece
 from webemu.ingest.records import Skip
-from webemu.ingest.repack import detect_format, make_seekable
-from webemu.ingest.worker import Job, RecordsShareMember, WorkerProgress, ingest_job
+from webemu.ingest.repack import make_seekable
+from webemu.ingest.worker import UNREADABLE, Job, RecordsShareMember, WorkerProgress, ingest_job
 
 MAX_CRASHES = 20
 """Crashes after which a source is given up."""
@@ -47,21 +50,20 @@ class JobResult:
     """Jobs to do instead of this one, which was too large."""
 
 
-def _prepare_job(job: Job, collection: Path, container_format: str = "") -> Job:
-    """Make the per-record copy if the file needs one. `container_format` is detected if empty."""
+def _prepare_job(job: Job, collection: Path, container_format: Format | None) -> Job:
+    """Make the per-record copy if the format needs one. A source of no known format becomes unreadable."""
     path = Path(job.path)
-    container_format = container_format or detect_format(path)
     copy = Path("warc") / f"{job.source_id}.warc.gz"
     (collection / "warc").mkdir(parents=True, exist_ok=True)
     try:
         read_from, skips = make_seekable(path, container_format, collection / copy)
     except SourceError as error:
         return replace(
-            job, container_format="unreadable", skipped_ranges=(Skip("unreadable-source", 0, job.bytes, str(error)),)
+            job, container_format=UNREADABLE, skipped_ranges=(Skip("unreadable-source", 0, job.bytes, str(error)),)
         )
     return replace(
         job,
-        container_format=container_format,
+        container_format=container_format.name if container_format else UNREADABLE,
         copy=None if read_from == path else str(copy),
         skipped_ranges=tuple(skips),
     )
@@ -101,9 +103,9 @@ def _run_job(
 ) -> JobResult:
     """Divide a large source into pieces, or ingest a source or piece into a staging folder."""
     if job.end is None:
-        job = _prepare_job(job, collection)
+        job = _prepare_job(job, collection, detect_format(Path(job.path)))
         path = collection / job.copy if job.copy else Path(job.path)
-        if job.container_format != "unreadable" and len(pieces := split_source(job, path, piece_bytes)) > 1:
+        if job.is_readable and len(pieces := split_source(job, path, piece_bytes)) > 1:
             return JobResult(job, None, pieces=tuple(pieces))
     name = str(job.source_id) if job.piece_number is None else f"{job.source_id}.{job.piece_number}"
     # Fill a folder of this process's own, then rename it: a folder under the final name is always complete.
@@ -117,7 +119,7 @@ def _run_job(
         if job.piece_number is not None:
             return JobResult(job, None, crosses_piece=True)
         ingest_job(
-            job := _prepare_job(replace(job, end=None), collection, "warc.gz-one-member"),
+            job := _prepare_job(replace(job, end=None), collection, WARC_GZ_ONE_MEMBER),
             collection,
             own_staging,
             on_progress,

@@ -1,4 +1,4 @@
-"""Rows of a dump of texts, in order and as a stream: JSON lines (plain, gzip, zstd) and Parquet.
+"""Rows of a dump of texts, in order and as a stream: of unpacked JSON lines, and of Parquet.
 
 The meaning of columns is not known here; `webemu.ingest.dump` knows it.
 """
@@ -15,12 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webemu.ingest.records import MAX_BLOCK, Skip
-from webemu.ingest.unpack import iter_unpacked
 
-DUMP_FORMATS = ("jsonl", "jsonl.gz", "jsonl.zst", "parquet")
-"""Container formats of dumps."""
+DAMAGED_PARQUET = "damaged-parquet"
+"""Drop reason of rows that a damaged Parquet file does not give."""
 _BATCH_ROWS = 256
-_STEP_BYTES = 1 << 18
 
 
 class Row(NamedTuple):
@@ -32,26 +30,7 @@ class Row(NamedTuple):
     """Values by column name."""
 
 
-def iter_rows(path: Path, container_format: str, columns: frozenset[str]) -> Iterator[Row | Skip]:
-    """Yield every row, and skips for what cannot be read. Of Parquet only `columns` are read, if they are there."""
-    return (
-        _read_parquet(path, columns)
-        if container_format == "parquet"
-        else _parse_lines(_iter_content(path, container_format))
-    )
-
-
-def _iter_content(path: Path, container_format: str) -> Iterator[bytes | Skip]:
-    """Yield the unpacked bytes of a JSONL file in parts."""
-    if container_format != "jsonl":
-        yield from iter_unpacked(path, container_format)
-        return
-    with path.open("rb") as file:
-        while chunk := file.read(_STEP_BYTES):
-            yield chunk
-
-
-def _parse_lines(chunks: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
+def parse_lines(chunks: Iterator[bytes | Skip]) -> Iterator[Row | Skip]:
     """Yield the rows of JSON lines that come in parts of any size.
 
     A line that is too long is not kept. Damage ends a line, and another begins after it.
@@ -94,8 +73,8 @@ def _parse_json(line: bytes) -> Any:
         return None
 
 
-def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
-    """Yield the rows of all row groups.
+def read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
+    """Yield the rows of all row groups. Only `columns` are read, if they are there.
 
     Damage costs the rest of its own group; without its footer a file is unreadable.
     """
@@ -106,15 +85,15 @@ def _read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
             for group in range(file.metadata.num_row_groups):
                 end = number + file.metadata.row_group(group).num_rows
                 for value in _read_row_group(file, group, names):
-                    yield Row(number, value) if value is not None else Skip("damaged-parquet", number, 0, "not UTF-8")
+                    yield Row(number, value) if value is not None else Skip(DAMAGED_PARQUET, number, 0, "not UTF-8")
                     number += 1
                 if number < end:
-                    yield Skip("damaged-parquet", number, 0, f"row group {group}", records=end - number)
+                    yield Skip(DAMAGED_PARQUET, number, 0, f"row group {group}", records=end - number)
                 number = end
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        yield Skip("damaged-parquet", number, path.stat().st_size, str(error)[:200])
+        yield Skip(DAMAGED_PARQUET, number, path.stat().st_size, str(error)[:200])
 
 
 def _read_row_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, Any] | None]:

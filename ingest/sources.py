@@ -17,21 +17,37 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urljoin, urlsplit
 
 from webemu.emulator.errors import SourceError
-from webemu.ingest.container_format import detect_format
 from webemu.ingest.download import fetch
+from webemu.ingest.formats import FORMATS, TITLES
+from webemu.ingest.formats.detection import detect_format
+from webemu.ingest.unpack import PACKINGS, PLAIN
 
-ARCHIVE_NAME = re.compile(r"\.(warc|arc|wet|wat)(\.(gz|zst|lz4))?$|\.wacz$", re.IGNORECASE)
+_LIST_NAME = re.compile(r"\.paths(\.gz)?$")
+
+
+def _compile_names(*, is_dump: bool) -> re.Pattern[str]:
+    """Return the pattern of the file names of archives, or of dumps of texts.
+
+    A name with any packing counts if its family has packed formats: `x.arc.zst` is refused later, and not overlooked.
+    """
+    formats = [one for one in FORMATS if one.is_dump == is_dump]
+    packed_titles = {one.title for one in formats if one.packing is not PLAIN}
+    suffixes: set[str] = set()
+    for container_format in formats:
+        suffixes.update(container_format.suffixes)
+        if container_format.packing is PLAIN and container_format.title in packed_titles:
+            suffixes.update(suffix + packing.suffix for suffix in container_format.suffixes for packing in PACKINGS)
+    return re.compile(f"(?:{'|'.join(map(re.escape, sorted(suffixes)))})$", re.IGNORECASE)
+
+
+ARCHIVE_NAME = _compile_names(is_dump=False)
 """Names that are taken for archives inside folders and globs."""
-DUMP_NAME = re.compile(r"\.(jsonl|ndjson|parquet|json\.(gz|zst))(\.(gz|zst))?$", re.IGNORECASE)
+DUMP_NAME = _compile_names(is_dump=True)
 """Names that are taken for dumps of texts.
 
 They are taken only if the glob ends like one: other files next to archives have such names.
 """
-_LIST_NAME = re.compile(r"\.paths(\.gz)?$")
-_ACCEPTED = (
-    "WARC, ARC, WET, WAT or WACZ files, folders and globs of these, JSONL or Parquet files, *.paths(.gz) lists, or URLs"
-    " of these"
-)
+_ACCEPTED = f"{', '.join(TITLES)} files, folders and globs of archives, *.paths(.gz) lists, or URLs of these"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +150,7 @@ def _check_named_source(path: Path) -> Source:
 
     Raises SourceError if neither its name nor its bytes are those of an archive.
     """
-    if not ARCHIVE_NAME.search(path.name) and detect_format(path) == "unknown":
+    if not ARCHIVE_NAME.search(path.name) and detect_format(path) is None:
         raise SourceError(f"{path} is not an archive in a known format", action=f"name {_ACCEPTED}")
     return Source(path, path.name)
 

@@ -1,19 +1,41 @@
-"""Unpacking of containers without offsets to a plain file, in bounded memory. Damage is passed over and reported."""
+"""Packings of whole files (gzip, zstd, lz4), and their unpacking in bounded memory. Damage is passed over and reported.
+
+A `Packing` knows bytes only. What the unpacked content is, `webemu.ingest.formats` tells.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
-from webemu.ingest.frames import DamagedFrame, Frame, FrameReader, open_frames
+from webemu.ingest.frames import (
+    LZ4_MAGIC,
+    SKIPPABLE,
+    ZSTD_MAGIC,
+    DamagedFrame,
+    Frame,
+    FrameReader,
+    Lz4Reader,
+    ZstdReader,
+)
 from webemu.ingest.readers.gzip_members import Member, find_next_member
 from webemu.ingest.readers.heads import MalformedRecord
 from webemu.ingest.records import Skip
 
+MAGIC_BYTES = 4
+"""Bytes at the beginning of a file that show its packing."""
+OVERSIZED = "oversized-archive"
+"""Drop reason of a file that unpacks to more than is allowed."""
 _STEP_BYTES = 1 << 16
 """Bytes that are unpacked at a time."""
+_PLAIN_STEP_BYTES = 1 << 18
+"""Bytes that are read at a time of a file that is not packed."""
 _WINDOW_BYTES = 1 << 20
 """Bytes that are searched for a frame at a time."""
 _MAX_BLOCK_BYTES = 5 << 20
@@ -24,13 +46,32 @@ _MAX_RATIO = 200
 """Times its size that a file may unpack to, if that is more than `_MAX_BYTES`."""
 
 
-def unpack(path: Path, container_format: str, target: Path) -> list[Skip]:
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """One way in which whole files are packed."""
+
+    name: str
+    """Name in drop reasons, as in `damaged-gzip`; empty for `PLAIN`."""
+    suffix: str
+    """Last suffix of the names of such files, such as `.gz`; empty for `PLAIN`."""
+    magic: re.Pattern[bytes]
+    """Matches the first `MAGIC_BYTES` of such files."""
+    iter_content: Callable[[Path], Iterator[bytes | Skip]]
+    """Yields the unpacked content in parts, and skips for ranges that cannot be unpacked."""
+
+    @property
+    def drop_reasons(self) -> tuple[str, ...]:
+        """Drop reasons of damage and of a missing end."""
+        return (f"damaged-{self.name}", f"truncated-{self.name}") if self.name else ()
+
+
+def unpack(path: Path, packing: Packing, target: Path) -> list[Skip]:
     """Write the content of the file to `target`. Return ranges of the packed file that cannot be unpacked as skips."""
     limit = max(_MAX_BYTES, _MAX_RATIO * path.stat().st_size)
     skips: list[Skip] = []
     separator = b""
     with target.open("wb") as file:
-        for chunk in iter_unpacked(path, container_format):
+        for chunk in packing.iter_content(path):
             if isinstance(chunk, Skip):
                 skips.append(chunk)
                 separator = b"\n\n"  # ends the record that was interrupted, so that the next one is found
@@ -39,14 +80,16 @@ def unpack(path: Path, container_format: str, target: Path) -> list[Skip]:
             file.write(separator + chunk)
             separator = b""
             if file.tell() > limit:
-                skips.append(Skip("oversized-archive", 0, 0, f"more than {limit} bytes"))
+                skips.append(Skip(OVERSIZED, 0, 0, f"more than {limit} bytes"))
                 break
     return skips
 
 
-def iter_unpacked(path: Path, container_format: str) -> Iterator[bytes | Skip]:
-    """Yield the unpacked content in parts, and skips for ranges that cannot be unpacked."""
-    return _unpack_frames(path, container_format) if container_format.endswith((".zst", ".lz4")) else _unpack_gzip(path)
+def _read_plain(path: Path) -> Iterator[bytes | Skip]:
+    """Yield the bytes of a file that is not packed."""
+    with path.open("rb") as file:
+        while chunk := file.read(_PLAIN_STEP_BYTES):
+            yield chunk
 
 
 def _unpack_gzip(path: Path) -> Iterator[bytes | Skip]:
@@ -95,12 +138,14 @@ def _find_sound_member(fd: int, offset: int, size: int) -> int:
     return size
 
 
-def _unpack_frames(path: Path, container_format: str) -> Iterator[bytes | Skip]:
-    """Yield the content of zstd or lz4 frames, each read by itself: damage costs its own frame only."""
-    name = "zstd" if container_format.endswith("zst") else "lz4"
+def _unpack_frames(path: Path, *, name: str, open_frames: Callable[[BinaryIO], FrameReader]) -> Iterator[bytes | Skip]:
+    """Yield the content of zstd or lz4 frames, each read by itself: damage costs its own frame only.
+
+    `name` is that of the packing in drop reasons.
+    """
     with path.open("rb", buffering=0) as file:
         fd, size, offset = file.fileno(), os.fstat(file.fileno()).st_size, 0
-        frames = open_frames(container_format, file)
+        frames = open_frames(file)
         while offset < size:
             frame = frames.locate(fd, offset, size)
             lost_from, error = frame.sound_end, ""
@@ -142,3 +187,22 @@ def _gives_content(frames: FrameReader, fd: int, offset: int, size: int) -> bool
         return any(frames.iter_content(fd, offset, min(offset + _MAX_BLOCK_BYTES, size)))
     except DamagedFrame:
         return False
+
+
+PLAIN = Packing(name="", suffix="", magic=re.compile(b""), iter_content=_read_plain)
+"""Files that are not packed as a whole."""
+GZIP = Packing(name="gzip", suffix=".gz", magic=re.compile(rb"\x1f\x8b"), iter_content=_unpack_gzip)
+ZSTD = Packing(
+    name="zstd",
+    suffix=".zst",
+    magic=re.compile(re.escape(ZSTD_MAGIC) + b"|" + SKIPPABLE.pattern),
+    iter_content=partial(_unpack_frames, name="zstd", open_frames=ZstdReader),
+)
+LZ4 = Packing(
+    name="lz4",
+    suffix=".lz4",
+    magic=re.compile(re.escape(LZ4_MAGIC)),
+    iter_content=partial(_unpack_frames, name="lz4", open_frames=lambda file: Lz4Reader()),
+)
+PACKINGS = (GZIP, ZSTD, LZ4, PLAIN)
+"""All packings, in the order in which a file is compared with them; every file is at least plain."""

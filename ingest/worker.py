@@ -29,6 +29,8 @@ from webemu.ingest.times import read_time
 
 CPU_SECONDS = 60
 """CPU seconds for one record. A slower one kills its worker (SIGPROF) and is then ingested without its text."""
+UNREADABLE = "unreadable"
+"""Container format of a source that is of no known format."""
 _MAX_EARLY_RECORDS = 4096
 """Request and metadata records that are remembered until their response comes; the oldest is forgotten first."""
 _MAX_ROW_BYTES = 8 << 20
@@ -68,7 +70,7 @@ class Job:
     Relative to the collection folder.
     """
     container_format: str
-    """Container format (`webemu.ingest.container_format`), `unreadable`, or empty if not yet detected."""
+    """Name of the container format (`webemu.ingest.formats`), `UNREADABLE`, or empty if not yet detected."""
     bytes: int
     """Size of the source, or the share of it that falls to the piece."""
     without_text_offsets: frozenset[int] = frozenset()
@@ -85,6 +87,11 @@ class Job:
     """Name of the crawl that the file states before the piece."""
     crawl_time: str | None = None
     """WARC-Date of the warcinfo record before the piece."""
+
+    @property
+    def is_readable(self) -> bool:
+        """False for a source of no known format, of which only a drop is counted."""
+        return self.container_format != UNREADABLE
 
 
 class StagingTables:
@@ -190,7 +197,7 @@ class Worker:
         job = self._job
         for skip in job.skipped_ranges:
             self._drop_counter.count(skip.reason, skip.offset, skip.bytes + skip.lost_bytes, records=skip.records)
-        for record in read_records(path, start=job.start, end=job.end) if job.container_format != "unreadable" else ():
+        for record in read_records(path, start=job.start, end=job.end) if job.is_readable else ():
             if isinstance(record, Skip):
                 self._count_skip(record)
                 continue

@@ -1,6 +1,6 @@
 """Detection of a body's real media type: magic bytes first, then the header, as in mimesniff.spec.whatwg.org.
 
-Containers of records (WARC, gzip, zip) are told apart elsewhere, in `webemu.ingest.container_format`.
+Containers of records (WARC, gzip, zip) are told apart elsewhere, in `webemu.ingest.formats`.
 """
 
 from __future__ import annotations

@@ -18,9 +18,11 @@ from fastwarc.stream_io import Lz4Writer
 
 from tests.ingest import flawed
 from webemu.emulator.errors import SourceError
+from webemu.ingest.formats.detection import detect_format
+from webemu.ingest.formats.warc import WARC_GZ_ONE_MEMBER
 from webemu.ingest.readers import read_records
 from webemu.ingest.records import Record, Skip
-from webemu.ingest.repack import detect_format, make_seekable
+from webemu.ingest.repack import make_seekable
 
 WORDS = [b"archive", b"crawl", b"desert", b"engine", b"forest", b"garden", b"harbor", b"island", b"jungle"]
 
@@ -46,17 +48,19 @@ def account(data: bytes, folder: Path, name: str) -> Account:
     """Read bytes as ingest does; a file that is refused is one skip."""
     source = folder / name
     source.write_bytes(data)
-    kind = detect_format(source)
+    detected = detect_format(source)
     try:
-        path, skips = make_seekable(source, kind, folder / "copy.warc.gz")
+        path, skips = make_seekable(source, detected, folder / "copy.warc.gz")
     except SourceError as error:
         return Account([], [Skip("unreadable-source", 0, len(data), error.message)], "unreadable")
     found = list(read_records(path))
     if any(isinstance(one, Skip) and one.reason == "records-share-member" for one in found):
-        path, skips = make_seekable(source, "warc.gz-one-member", folder / "copy.warc.gz")
+        path, skips = make_seekable(source, WARC_GZ_ONE_MEMBER, folder / "copy.warc.gz")
         found = list(read_records(path))
     rest = [one for one in found if isinstance(one, Skip) and (one.reason != "empty-file" or not data)]
-    return Account([one for one in found if isinstance(one, Record)], [*skips, *rest], kind)
+    return Account(
+        [one for one in found if isinstance(one, Record)], [*skips, *rest], detected.name if detected else "unreadable"
+    )
 
 
 def bodies(seed: int = 7) -> list[bytes]:

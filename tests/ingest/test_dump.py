@@ -18,10 +18,11 @@ from webemu.emulator.types import PageRequest, Query
 from webemu.index.catalog import Catalog
 from webemu.index.open import open_world
 from webemu.ingest.dump import host_for_file, read_row
-from webemu.ingest.repack import detect_format
-from webemu.ingest.rows import Row
+from webemu.ingest.formats.detection import detect_format
+from webemu.ingest.rows import Row, parse_lines
 from webemu.ingest.run import Report
 from webemu.ingest.sources import expand_sources
+from webemu.ingest.unpack import PLAIN
 
 WIKI = [
     {"id": "0", "contents": '"Evan Morris"\nEvan Morris was a lawyer of Aldmere.\nHe built the "opera".'},
@@ -138,11 +139,9 @@ def test_a_cut_parquet_file_is_named(tmp_path: Path) -> None:
 
 def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webemu.ingest.rows.MAX_BLOCK", 200)
-    from webemu.ingest.rows import iter_rows  # after the bound is set
-
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines([{"text": "x" * 3_000_000}, {"text": "after"}]))
-    long, after = iter_rows(path, "jsonl", frozenset())
+    long, after = parse_lines(PLAIN.iter_content(path))
     assert getattr(long, "reason", "") == "oversized-record"
     assert isinstance(after, Row)
     assert after.value == {"text": "after"}
@@ -164,7 +163,8 @@ def test_a_line_without_end_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_a_dump_is_known_by_its_bytes(data: bytes, kind: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(data)
-    assert detect_format(tmp_path / "x") == kind
+    detected = detect_format(tmp_path / "x")
+    assert (detected.name if detected else "unknown") == kind
 
 
 def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.ingest import flawed
 from tests.shared import cases
-from webemu.ingest.container_format import detect_format
+from webemu.ingest.formats.detection import detect_format
 from webemu.ingest.readers import read_records
 from webemu.ingest.records import MAX_HEAD, Record, Skip
 
@@ -306,7 +306,8 @@ def test_shared_archives_are_all_accounted_for() -> None:
     kinds: Counter[str] = Counter()
     for row in shared_archives():
         path = Path(SHARED or "", "data/warc", row["path"])
-        kinds[kind := detect_format(path)] += 1
+        detected = detect_format(path)
+        kinds[kind := detected.name if detected else "unknown"] += 1
         records, _ = checked(path)
         is_intact = not row["warcio_error"] and not row["fastwarc_error"]
         if kind in ("warc", "warc.gz") and is_intact and path.name not in FLAWED_BY_BOTH:

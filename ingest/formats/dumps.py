@@ -1,0 +1,100 @@
+"""Dumps of texts: JSON lines (plain, gzip, zstd) and Parquet. Each row is copied as a WARC record.
+
+The meaning of columns is in `webemu.ingest.dump`, the reading of rows in `webemu.ingest.rows`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import orjson
+
+from webemu.ingest import dump
+from webemu.ingest.formats.format import CopyTarget, Format, Probe
+from webemu.ingest.formats.members import compress_member
+from webemu.ingest.records import Skip
+from webemu.ingest.rows import DAMAGED_PARQUET, Row, parse_lines, read_parquet
+from webemu.ingest.unpack import GZIP, PLAIN, ZSTD, Packing
+
+_JSON_OBJECT_START = re.compile(rb'\{\s*"(?:[^"\\]|\\.){1,200}"\s*:')
+"""Start of a JSON object: a brace, a name and a colon."""
+
+
+def _begins_object(probe: Probe) -> bool:
+    """True if the first line is a JSON object, or if the part of it that is here begins like one."""
+    line, end, _ = probe.text.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if not end:
+        return bool(_JSON_OBJECT_START.match(line))
+    try:
+        return isinstance(orjson.loads(line), dict)
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _begins_parquet(probe: Probe) -> bool:
+    return probe.start.startswith(b"PAR1")
+
+
+def _copy_lines(path: Path, target: CopyTarget, *, packing: Packing) -> list[Skip]:
+    return _copy_rows(path.name, parse_lines(packing.iter_content(path)), target)
+
+
+def _copy_parquet(path: Path, target: CopyTarget) -> list[Skip]:
+    return _copy_rows(path.name, read_parquet(path, dump.COLUMNS), target)
+
+
+def _copy_rows(file_name: str, rows: Iterator[Row | Skip], target: CopyTarget) -> list[Skip]:
+    """Copy every row of a dump. Skips are summed up by reason, since there may be as many as rows."""
+    skips_by_reason: dict[str, Skip] = {}
+    for record in dump.iter_records(file_name, rows):
+        if isinstance(record, Skip):
+            first = skips_by_reason.get(record.reason, replace(record, bytes=0, records=0))
+            skips_by_reason[record.reason] = replace(first, bytes=first.bytes + record.bytes, records=first.records + 1)
+        else:
+            target.file.writelines(compress_member(iter((record,))))
+    return list(skips_by_reason.values())
+
+
+JSONL = Format(
+    name="jsonl",
+    title="JSONL",
+    suffixes=(".jsonl", ".ndjson"),
+    packing=PLAIN,
+    begins=_begins_object,
+    copy_records=partial(_copy_lines, packing=PLAIN),
+    is_dump=True,
+)
+JSONL_GZ = Format(
+    name="jsonl.gz",
+    title="JSONL",
+    suffixes=(".jsonl.gz", ".ndjson.gz", ".json.gz"),
+    packing=GZIP,
+    begins=_begins_object,
+    copy_records=partial(_copy_lines, packing=GZIP),
+    is_dump=True,
+    drop_reasons=GZIP.drop_reasons,
+)
+JSONL_ZST = Format(
+    name="jsonl.zst",
+    title="JSONL",
+    suffixes=(".jsonl.zst", ".ndjson.zst", ".json.zst"),
+    packing=ZSTD,
+    begins=_begins_object,
+    copy_records=partial(_copy_lines, packing=ZSTD),
+    is_dump=True,
+    drop_reasons=ZSTD.drop_reasons,
+)
+PARQUET = Format(
+    name="parquet",
+    title="Parquet",
+    suffixes=(".parquet",),
+    packing=PLAIN,
+    begins=_begins_parquet,
+    copy_records=_copy_parquet,
+    is_dump=True,
+    drop_reasons=(DAMAGED_PARQUET,),
+)
