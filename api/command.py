@@ -35,6 +35,7 @@ from webemu.emulator.config import Config, load_config
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
 from webemu.emulator.logs import event_extra, logging_config
+from webemu.emulator.options import RootOption
 
 log = logging.getLogger("webemu.serve")
 
@@ -52,48 +53,63 @@ PARENT_POLL_SECONDS = 0.5
 """Seconds between two checks that the parent process is alive."""
 
 
+CollectionOption = Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")]
+HostOption = Annotated[str | None, typer.Option(help="Address to bind to. [default: 127.0.0.1]")]
+PortOption = Annotated[
+    int | None, typer.Option(help="Port to listen on; 0 takes a free one. [default: 8800]", min=0, max=65535)
+]
+WebPortsOption = Annotated[
+    str | None,
+    typer.Option(help="Further ports, such as 80,443, for programs that use no proxy. [default: none]"),
+]
+UdsOption = Annotated[
+    str | None, typer.Option(help="Unix socket to listen on as well, for this user only. [default: none]")
+]
+DnsPortOption = Annotated[
+    int | None,
+    typer.Option(
+        help="DNS port; captured host names resolve to this server; 0 disables it. [default: 0]", min=0, max=65535
+    ),
+]
+WorkersOption = Annotated[int | None, typer.Option(help="Number of serving processes. [default: 1]", min=1)]
+CacheMbOption = Annotated[
+    int | None, typer.Option(help="Cache of rendered responses, in MB per process. [default: 64]")
+]
+LogFormatOption = Annotated[
+    str | None, typer.Option(help="Format of the log on standard error: text or json. [default: text]")
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Ray cluster to serve on, with `workers` replicas: auto, HOST:PORT or ray://HOST:PORT.",
+    ),
+]
+PartsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="With --ray: number of partitions that `webemu snapshots split` made; each gets two replicas.", min=2
+    ),
+]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for a collection that does not exist yet.")]
+ParentOption = Annotated[int, typer.Option(hidden=True, help="Process id; the server stops when that process ends.")]
+
+
 def serve(
-    collection: Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
-    host: Annotated[str | None, typer.Option(help="Address to bind to. [default: 127.0.0.1]")] = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port to listen on; 0 takes a free one. [default: 8800]", min=0, max=65535)
-    ] = None,
-    web_ports: Annotated[
-        str | None,
-        typer.Option(help="Further ports, such as 80,443, for programs that use no proxy. [default: none]"),
-    ] = None,
-    uds: Annotated[
-        str | None, typer.Option(help="Unix socket to listen on as well, for this user only. [default: none]")
-    ] = None,
-    dns_port: Annotated[
-        int | None,
-        typer.Option(
-            help="DNS port; captured host names resolve to this server; 0 disables it. [default: 0]", min=0, max=65535
-        ),
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Number of serving processes. [default: 1]", min=1)] = None,
-    cache_mb: Annotated[
-        int | None, typer.Option(help="Cache of rendered responses, in MB per process. [default: 64]")
-    ] = None,
-    log_format: Annotated[
-        str | None, typer.Option(help="Format of the log on standard error: text or json. [default: text]")
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Ray cluster to serve on, with `workers` replicas: auto, HOST:PORT or ray://HOST:PORT.",
-        ),
-    ] = None,
-    parts: Annotated[
-        int | None,
-        typer.Option(
-            help="With --ray: number of partitions that `webemu snapshots split` made; each gets two replicas.", min=2
-        ),
-    ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for a collection that does not exist yet.")] = False,
-    parent: Annotated[int, typer.Option(hidden=True, help="Process id; the server stops when that process ends.")] = 0,
+    collection: CollectionOption = None,
+    root: RootOption = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    web_ports: WebPortsOption = None,
+    uds: UdsOption = None,
+    dns_port: DnsPortOption = None,
+    workers: WorkersOption = None,
+    cache_mb: CacheMbOption = None,
+    log_format: LogFormatOption = None,
+    ray: RayOption = None,
+    parts: PartsOption = None,
+    wait: WaitOption = False,
+    parent: ParentOption = 0,
 ) -> None:
     """Serve a collection over HTTP: search, fetch, find; documented at /docs.
 
@@ -115,6 +131,14 @@ def serve(
         return
     if parts:
         raise BadRequest("--parts works on a Ray cluster only", action="name the cluster with --ray ADDRESS")
+    _listen_and_run(config, wait, parent)
+
+
+def _listen_and_run(config: Config, wait: bool, parent: int) -> None:
+    """Open all sockets and serve on them until the server is stopped.
+
+    `parent` is the process whose end stops the server too; 0 for none. With `wait`, the collection need not exist yet.
+    """
     listeners = [listen(config.host, port) for port in (config.port, *config.further_ports)]
     if config.dns_port:
         check_dns_port(config.host, config.dns_port)

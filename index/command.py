@@ -17,6 +17,7 @@ import typer
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.emulator.folders import find_collection
+from webemu.emulator.options import RootOption
 from webemu.index.catalog import Catalog
 from webemu.index.manifest import Manifest, current_id, read_manifest, set_current
 from webemu.index.partitions.split import split_collection
@@ -26,7 +27,6 @@ from webemu.index.snapshot import build_snapshot
 from webemu.index.verify import verify_snapshot
 
 Collection = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
-Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
 
 
 def _collection_folder(root: Path | None, collection: str | None) -> Path:
@@ -37,7 +37,7 @@ def _collection_folder(root: Path | None, collection: str | None) -> Path:
 def sql(
     query: Annotated[str, typer.Argument(help="SQL, in DuckDB's dialect.")],
     collection: Collection = None,
-    root: Root = None,
+    root: RootOption = None,
     form: Annotated[
         str, typer.Option("--format", help="Output format: table, csv or json (one object per line).")
     ] = "table",
@@ -85,7 +85,7 @@ SELECT (SELECT count(*) FROM sources), (SELECT coalesce(sum(bytes), 0) FROM sour
 """
 
 
-def stat(collection: Collection = None, root: Root = None) -> None:
+def stat(collection: Collection = None, root: RootOption = None) -> None:
     """Show what a collection holds, and what was dropped for which reason."""
     folder = _collection_folder(root, collection)
     with Catalog(folder, read_only=True) as catalog:
@@ -130,7 +130,7 @@ def resolve_snapshot_id(folder: Path, snapshot: str) -> str:
 
 
 @snapshots.command("list")
-def list_(collection: Collection = None, root: Root = None) -> None:
+def list_(collection: Collection = None, root: RootOption = None) -> None:
     """List snapshots; an asterisk marks the one that is served."""
     folder = _collection_folder(root, collection)
     current = current_id(folder)
@@ -146,7 +146,7 @@ def list_(collection: Collection = None, root: Root = None) -> None:
 @snapshots.command("build")
 def build_(
     collection: Collection = None,
-    root: Root = None,
+    root: RootOption = None,
     workers: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
     weights: Annotated[str, typer.Option(help='Weights of ranking features as JSON, such as {"anchors": 0}.')] = "{}",
     hold_out: Annotated[
@@ -180,7 +180,7 @@ def _weights(text: str) -> Weights:
 def split_(
     parts: Annotated[int, typer.Argument(help="Number of partitions.", min=2, max=1000)],
     collection: Collection = None,
-    root: Root = None,
+    root: RootOption = None,
     workers: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
     weights: Annotated[str, typer.Option(help="Weights of ranking features, as for `build`.")] = "{}",
 ) -> None:
@@ -193,7 +193,7 @@ def split_(
 
 
 @snapshots.command("use")
-def use(snapshot: str, collection: Collection = None, root: Root = None) -> None:
+def use(snapshot: str, collection: Collection = None, root: RootOption = None) -> None:
     """Serve this snapshot, given by the beginning of its id; running servers follow within seconds."""
     folder = _collection_folder(root, collection)
     set_current(folder, snapshot_id := resolve_snapshot_id(folder, snapshot))
@@ -201,7 +201,7 @@ def use(snapshot: str, collection: Collection = None, root: Root = None) -> None
 
 
 @snapshots.command("remove")
-def remove(snapshot: str, collection: Collection = None, root: Root = None) -> None:
+def remove(snapshot: str, collection: Collection = None, root: RootOption = None) -> None:
     """Delete a snapshot that is not served, and the shards that no other snapshot uses."""
     folder = _collection_folder(root, collection)
     snapshot_id = resolve_snapshot_id(folder, snapshot)
@@ -222,7 +222,7 @@ def verify(
         str | None, typer.Argument(help="Beginning of its id. [default: the one that is served]")
     ] = None,
     collection: Collection = None,
-    root: Root = None,
+    root: RootOption = None,
 ) -> None:
     """Read every file, record, view, key and payload of a snapshot, and report what is damaged or missing."""
     folder = _collection_folder(root, collection)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,13 +10,14 @@ import typer
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
+from webemu.emulator.options import RootOption
 from webemu.index.exports import FORMATS
 from webemu.index.traces import read_traces
 
 
 def traces(
     collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
+    root: RootOption = None,
     form: Annotated[str, typer.Option("--format", help="Output format: jsonl, sft or clickstream.")] = "jsonl",
     session: Annotated[str, typer.Option(help="Only sessions whose id begins like this.")] = "",
 ) -> None:

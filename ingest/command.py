@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +13,8 @@ import typer
 
 from webemu.emulator.config import Config, load_config
 from webemu.emulator.errors import SourceError
+from webemu.emulator.options import RootOption
+from webemu.ingest.formats import TITLES
 from webemu.ingest.run import Report, count_default_workers, run
 from webemu.ingest.sources import SourceList, expand_sources
 
@@ -18,48 +22,53 @@ _MAX_NAMES = 20
 """Files without a record that are named in the report; the others are only counted."""
 
 
+SourcesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="WARC, ARC, WET or WACZ files, folders, globs, dumps of texts (JSONL, Parquet), *.paths(.gz) lists, or"
+        " URLs of these."
+    ),
+]
+CollectionOption = Annotated[str | None, typer.Option(help="Collection to add to; created if new. [default: default]")]
+WorkersOption = Annotated[int | None, typer.Option(help="Number of worker processes. [default: one per core]", min=1)]
+PathsRootOption = Annotated[Path | None, typer.Option(help="Folder that the lines of a *.paths list are relative to.")]
+BaseUrlOption = Annotated[
+    str | None, typer.Option(help="URL that the lines of a *.paths list are relative to; files are downloaded.")
+]
+HostRanksOption = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="Common Crawl's host or domain ranks (cc-main-...-ranks.txt.gz) to rank by, instead of the crawl's own"
+        " links; give them again when there are new hosts.",
+    ),
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Read the sources on the machines of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT. Each must see"
+        " the sources under the same paths.",
+    ),
+]
+SnapshotOption = Annotated[
+    bool, typer.Option(help="Build a new snapshot at the end and make it the one that is served.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress bars.")]
+
+
 def ingest(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            help="WARC, ARC, WET or WACZ files, folders, globs, dumps of texts (JSONL, Parquet), *.paths(.gz) lists, or"
-            " URLs of these."
-        ),
-    ],
-    collection: Annotated[
-        str | None, typer.Option(help="Collection to add to; created if new. [default: default]")
-    ] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Number of worker processes. [default: one per core]", min=1)
-    ] = None,
-    paths_root: Annotated[
-        Path | None, typer.Option(help="Folder that the lines of a *.paths list are relative to.")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="URL that the lines of a *.paths list are relative to; files are downloaded.")
-    ] = None,
-    host_ranks: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="Common Crawl's host or domain ranks (cc-main-...-ranks.txt.gz) to rank by, instead of the crawl's own"
-            " links; give them again when there are new hosts.",
-        ),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Read the sources on the machines of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT. Each must see"
-            " the sources under the same paths.",
-        ),
-    ] = None,
-    snapshot: Annotated[
-        bool, typer.Option(help="Build a new snapshot at the end and make it the one that is served.")
-    ] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress bars.")] = False,
+    sources: SourcesArgument,
+    collection: CollectionOption = None,
+    root: RootOption = None,
+    workers: WorkersOption = None,
+    paths_root: PathsRootOption = None,
+    base_url: BaseUrlOption = None,
+    host_ranks: HostRanksOption = None,
+    ray: RayOption = None,
+    snapshot: SnapshotOption = True,
+    quiet: QuietOption = False,
 ) -> None:
     """Read dumps of the web into a collection and build a snapshot that can be served.
 
@@ -84,30 +93,31 @@ def ingest(
     source_list = expand_sources(sources, paths_root, base_url)
     if not source_list.sources:
         raise SourceError(
-            "the sources hold no archive",
-            action="name WARC, ARC, WET, WACZ, JSONL or Parquet files, or a folder of archives",
+            "the sources hold no archive", action=f"name {', '.join(TITLES)} files, or a folder of archives"
         )
-    try:
+    with _exit_when_interrupted():
         report = run(
-            source_list.sources,
-            config.collection_folder,
-            workers or count_default_workers(),
-            snapshot=snapshot,
-            quiet=quiet,
-            host_ranks=host_ranks,
-            cluster=ray,
-        )
+            source_list.sources, config.collection_folder, workers or count_default_workers(), snapshot=snapshot,
+            quiet=quiet, host_ranks=host_ranks, cluster=ray,
+        )  # fmt: skip
+    _show(report, config, source_list, root)
+    if snapshot and not report.snapshot:
+        print("snapshot  none: the collection holds no capture, so there is nothing to serve")
+    if report.failed or report.has_no_records:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _exit_when_interrupted() -> Iterator[None]:
+    """Exit with status 130 after a Ctrl-C, and say how to continue."""
+    try:
+        yield
     except (KeyboardInterrupt, RuntimeError) as error:
         # DuckDB raises a RuntimeError for a Ctrl-C during one of its calls.
         if isinstance(error, RuntimeError) and "interrupted" not in str(error).lower():
             raise
         print("\nStopped. Ingested sources are kept; run the same command to continue.", file=sys.stderr)
         raise typer.Exit(130) from None
-    _show(report, config, source_list, root)
-    if snapshot and not report.snapshot:
-        print("snapshot  none: the collection holds no capture, so there is nothing to serve")
-    if report.failed or report.has_no_records:
-        raise typer.Exit(1)
 
 
 def _show(report: Report, config: Config, source_list: SourceList, root: Path | None) -> None:

@@ -33,55 +33,73 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as in shells (128 + SIGINT)."""
 
 
+TasksOption = Annotated[Path, typer.Option(help="Task file: JSON Lines.")]
+ModelOption = Annotated[str, typer.Option(help="Name of the model at its endpoint.")]
+BaseUrlOption = Annotated[str, typer.Option(help="Address of an OpenAI-compatible endpoint, ending in /v1.")]
+ApiKeyEnvOption = Annotated[str, typer.Option(help="Environment variable that holds the endpoint's API key.")]
+ProtocolOption = Annotated[ProtocolName, typer.Option(help="Protocol of tool calls: native, or ReAct in plain text.")]
+BaselineOption = Annotated[
+    BaselineName | None,
+    typer.Option(help="Baseline that answers instead of a model; `rag` and `closed-book` may also use one."),
+]
+ServerOption = Annotated[
+    str, typer.Option(envvar="WEBEMU_SERVER", help="Address of a running server. [default: start one]")
+]
+CollectionOption = Annotated[str | None, typer.Option(help="Collection to start a server over.")]
+RootOption = Annotated[Path | None, typer.Option(help="Folder of all collections.")]
+OutOption = Annotated[Path, typer.Option(help="Folder of the results; an existing one is continued.")]
+SamplesOption = Annotated[int, typer.Option(min=1, help="Attempts at each task.")]
+ConcurrencyOption = Annotated[int, typer.Option(min=1, help="Attempts that run at the same time.")]
+TemperatureOption = Annotated[
+    float | None, typer.Option(min=0, help="Sampling temperature of the model. [default: the endpoint's]")
+]
+MaxTokensOption = Annotated[
+    int | None, typer.Option(min=1, help="Token limit of one turn of the model. [default: the endpoint's]")
+]
+ExtraJsonOption = Annotated[
+    str, typer.Option(help="JSON object whose members are added to each request to the endpoint.")
+]
+MaxTurnsOption = Annotated[int, typer.Option(min=1, help="Largest number of tool calls in an attempt.")]
+MaxCallsOption = Annotated[int, typer.Option(min=1, help="Largest number of searches and page views in an attempt.")]
+LimitsJsonOption = Annotated[str, typer.Option(help='Other limits as a JSON object, such as {"brief": true}.')]
+LimitOption = Annotated[
+    int | None, typer.Option(min=1, help="Number of tasks, from the top of the file. [default: all]")
+]
+SplitOption = Annotated[str, typer.Option(help="Only tasks of this split: train, dev or test.")]
+SessionPolicyOption = Annotated[str, typer.Option(help="Policy of every session, as a JSON object: a day, weather.")]
+ProbeOption = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="Share of passed tasks that are asked again of a web with another answer."),
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of the attempts.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+
 def evaluation(
-    tasks: Annotated[Path, typer.Option(help="Task file: JSON Lines.")],
-    model: Annotated[str, typer.Option(help="Name of the model at its endpoint.")] = "",
-    base_url: Annotated[str, typer.Option(help="Address of an OpenAI-compatible endpoint, ending in /v1.")] = "",
-    api_key_env: Annotated[str, typer.Option(help="Environment variable that holds the endpoint's API key.")] = "",
-    protocol: Annotated[
-        ProtocolName, typer.Option(help="Protocol of tool calls: native, or ReAct in plain text.")
-    ] = ProtocolName.native,
-    baseline: Annotated[
-        BaselineName | None,
-        typer.Option(help="Baseline that answers instead of a model; `rag` and `closed-book` may also use one."),
-    ] = None,
-    server: Annotated[
-        str, typer.Option(envvar="WEBEMU_SERVER", help="Address of a running server. [default: start one]")
-    ] = "",
-    collection: Annotated[str | None, typer.Option(help="Collection to start a server over.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder of all collections.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder of the results; an existing one is continued.")] = Path(
-        "evaluation"
-    ),
-    samples: Annotated[int, typer.Option(min=1, help="Attempts at each task.")] = 1,
-    concurrency: Annotated[int, typer.Option(min=1, help="Attempts that run at the same time.")] = 16,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, help="Sampling temperature of the model. [default: the endpoint's]")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Token limit of one turn of the model. [default: the endpoint's]")
-    ] = None,
-    extra_json: Annotated[
-        str, typer.Option(help="JSON object whose members are added to each request to the endpoint.")
-    ] = "{}",
-    max_turns: Annotated[int, typer.Option(min=1, help="Largest number of tool calls in an attempt.")] = Limits().turns,
-    max_calls: Annotated[
-        int, typer.Option(min=1, help="Largest number of searches and page views in an attempt.")
-    ] = Limits().calls,
-    limits_json: Annotated[str, typer.Option(help='Other limits as a JSON object, such as {"brief": true}.')] = "{}",
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Number of tasks, from the top of the file. [default: all]")
-    ] = None,
-    split: Annotated[str, typer.Option(help="Only tasks of this split: train, dev or test.")] = "",
-    session_policy: Annotated[
-        str, typer.Option(help="Policy of every session, as a JSON object: a day, weather.")
-    ] = "{}",
-    probe: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of passed tasks that are asked again of a web with another answer."),
-    ] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the attempts.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    tasks: TasksOption,
+    model: ModelOption = "",
+    base_url: BaseUrlOption = "",
+    api_key_env: ApiKeyEnvOption = "",
+    protocol: ProtocolOption = ProtocolName.native,
+    baseline: BaselineOption = None,
+    server: ServerOption = "",
+    collection: CollectionOption = None,
+    root: RootOption = None,
+    out: OutOption = Path("evaluation"),
+    samples: SamplesOption = 1,
+    concurrency: ConcurrencyOption = 16,
+    temperature: TemperatureOption = None,
+    max_tokens: MaxTokensOption = None,
+    extra_json: ExtraJsonOption = "{}",
+    max_turns: MaxTurnsOption = Limits().turns,
+    max_calls: MaxCallsOption = Limits().calls,
+    limits_json: LimitsJsonOption = "{}",
+    limit: LimitOption = None,
+    split: SplitOption = "",
+    session_policy: SessionPolicyOption = "{}",
+    probe: ProbeOption = 0,
+    seed: SeedOption = 0,
+    quiet: QuietOption = False,
 ) -> None:
     """Let a model answer a task file by searching, and measure it.
 

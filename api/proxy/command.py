@@ -15,8 +15,8 @@ from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 from webemu.api.proxy.programs import configure_cdx_toolkit, configure_wget
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
+from webemu.emulator.options import RootOption
 
-Root = Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")]
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DDGS_PROXY")
 """Variables by which programs find their proxy."""
 CA_VARIABLES = (
@@ -44,7 +44,7 @@ def build_exports(root: Path, server: str = "") -> dict[str, str]:
 
 
 def ca(
-    root: Root = None,
+    root: RootOption = None,
     export: Annotated[Path | None, typer.Option(help="File to copy the certificate to (PEM, without the key).")] = None,
 ) -> None:
     """Show the local certificate authority; create it if there is none.
@@ -64,7 +64,7 @@ def ca(
 
 
 def env(
-    root: Root = None,
+    root: RootOption = None,
     server: Annotated[
         str, typer.Option(help="Address of the running server.", envvar="WEBEMU_SERVER")
     ] = "http://127.0.0.1:8800",

@@ -16,11 +16,11 @@ from typing import Annotated
 
 import typer
 
-from webemu.api.proxy.command import Root
 from webemu.api.runtime.live_snapshot import current_id
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest, SnapshotError
 from webemu.emulator.folders import find_collection
+from webemu.emulator.options import RootOption
 
 ROOT_OPTIONS = ["--net", "--mount"]
 """Options of `unshare` for root."""
@@ -44,7 +44,7 @@ ALTERNATIVES = (
 def run(
     command: Annotated[list[str], typer.Argument(metavar="CMD...", help="Command with its arguments, after `--`.")],
     collection: Annotated[str | None, typer.Option(help="Collection to serve. [default: default]")] = None,
-    root: Root = None,
+    root: RootOption = None,
 ) -> None:
     """Run a command in a network of its own, where every name leads to the emulated web and nothing leads out.
 

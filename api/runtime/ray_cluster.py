@@ -212,27 +212,8 @@ def serve_on_ray(address: str, config: Config, partitions: int | None = None) ->
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # only now: Ray installs its own handler when it connects
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         serve.start(http_options={"host": config.host, "port": config.port, "keep_alive_timeout_s": KEEP_ALIVE_SECONDS})
-        cpus_needed, cpus_available = (
-            config.workers + REPLICAS_PER_PARTITION * (partitions or 0),
-            ray.cluster_resources().get("CPU", 0),
-        )
-        if cpus_needed > cpus_available:
-            print(
-                f"webemu: waiting for {cpus_needed} processors; the cluster has {cpus_available:.0f}",
-                file=sys.stderr,
-                flush=True,
-            )
-        actor_options = {
-            "name": _ledger_actor_name(config),
-            "namespace": NAME,
-            "lifetime": "detached",
-            "get_if_exists": True,
-        }
-        actor = (
-            ray.remote(num_cpus=0, max_restarts=-1, max_concurrency=8)(LedgerActor)
-            .options(**actor_options)
-            .remote(config)
-        )
+        _warn_of_few_processors(config.workers + REPLICAS_PER_PARTITION * (partitions or 0), ray)
+        actor = _start_ledger_actor(config, ray)
         try:
             _deploy(serve, config, partitions or 0)
             print(
@@ -245,6 +226,21 @@ def serve_on_ray(address: str, config: Config, partitions: int | None = None) ->
             ray.kill(actor)
             if not serve.status().applications:
                 serve.shutdown()  # its proxies would keep the port in use
+
+
+def _warn_of_few_processors(needed: int, ray: ModuleType) -> None:
+    """Print a line if the replicas have to wait for processors that the cluster does not have yet."""
+    available = ray.cluster_resources().get("CPU", 0)
+    if needed > available:
+        print(f"webemu: waiting for {needed} processors; the cluster has {available:.0f}", file=sys.stderr, flush=True)
+
+
+def _start_ledger_actor(config: Config, ray: ModuleType) -> object:
+    """Start the actor that records sessions, or return the one that runs already."""
+    make_actor = ray.remote(num_cpus=0, max_restarts=-1, max_concurrency=8)(LedgerActor)
+    options = {"name": _ledger_actor_name(config), "namespace": NAME, "lifetime": "detached", "get_if_exists": True}
+    actor: object = make_actor.options(**options).remote(config)
+    return actor
 
 
 def _ledger_actor_name(config: Config) -> str:

@@ -13,6 +13,7 @@ from webemu.emulator.config import load_config
 from webemu.emulator.errors import EmulatorError
 from webemu.emulator.extras import install_command
 from webemu.emulator.folders import find_collection
+from webemu.emulator.options import RootOption
 from webemu.index.command import resolve_snapshot_id
 from webemu.index.manifest import current_id, read_manifest, set_current
 
@@ -39,7 +40,7 @@ def embed(
     batch: Annotated[int, typer.Option(help="Passages that are encoded at a time.", min=1)] = 32,
     device: Annotated[str | None, typer.Option(help="Device of torch. [default: cuda if there is one]")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
-    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
+    root: RootOption = None,
 ) -> None:
     """Add vectors to a snapshot, so that it can be searched by meaning; the new snapshot is then served.
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
+from webemu.emulator.options import RootOption
 from webemu.index.command import resolve_snapshot_id
 from webemu.index.evaluation import beir
 from webemu.index.evaluation.judged import JudgedQuery, Judgments, id_resolver, read_judgments, read_queries, read_tasks
@@ -27,33 +28,49 @@ from webemu.index.manifest import current_id
 if TYPE_CHECKING:
     from ir_measures import Measure
 
+CollectionOption = Annotated[str | None, typer.Option(help="Collection. [default: default]")]
+QueriesOption = Annotated[Path | None, typer.Option(help="Queries: JSON Lines (_id, text), or id, tab, text.")]
+QrelsOption = Annotated[Path | None, typer.Option(help="Judgments: BEIR's three columns or TREC's four.")]
+IdsAreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ids", help="Meaning of page ids: a file of id, tab, URL, or a URL with {id}. [default: ids are URLs]"
+    ),
+]
+TasksOption = Annotated[Path | None, typer.Option(help="Task file instead: its questions, with their evidence.")]
+BeirFolderOption = Annotated[
+    Path | None, typer.Option("--beir", help="Folder in BEIR's layout instead: ingested, queried and removed.")
+]
+SnapshotOption = Annotated[str | None, typer.Option(help="Beginning of its id. [default: the one that is served]")]
+EngineOption = Annotated[str, typer.Option(help="Ranker: full, plain, weak, dense, hybrid or rerank.")]
+AgainstOption = Annotated[str | None, typer.Option(help="Second snapshot, compared with the first.")]
+AgainstEngineOption = Annotated[str | None, typer.Option(help="Second ranker, compared with the first.")]
+AsShownOption = Annotated[
+    bool, typer.Option("--shown", help="Score the results that an agent is shown, not the engine's ranking.")
+]
+DepthOption = Annotated[int, typer.Option(help="Results per query.", min=1, max=10_000)]
+MeasureNamesOption = Annotated[str, typer.Option("--measures", help="Measures, as ir_measures names them.")]
+RunFileOption = Annotated[Path | None, typer.Option(help="File for the rankings, in TREC's run format.")]
+PerQueryOption = Annotated[Path | None, typer.Option(help="File for a line of JSON per query.")]
+
 
 def eval_search(
-    collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
-    queries: Annotated[Path | None, typer.Option(help="Queries: JSON Lines (_id, text), or id, tab, text.")] = None,
-    qrels: Annotated[Path | None, typer.Option(help="Judgments: BEIR's three columns or TREC's four.")] = None,
-    ids_are: Annotated[
-        str | None,
-        typer.Option(
-            "--ids", help="Meaning of page ids: a file of id, tab, URL, or a URL with {id}. [default: ids are URLs]"
-        ),
-    ] = None,
-    tasks: Annotated[Path | None, typer.Option(help="Task file instead: its questions, with their evidence.")] = None,
-    beir_folder: Annotated[
-        Path | None, typer.Option("--beir", help="Folder in BEIR's layout instead: ingested, queried and removed.")
-    ] = None,
-    snapshot: Annotated[str | None, typer.Option(help="Beginning of its id. [default: the one that is served]")] = None,
-    engine: Annotated[str, typer.Option(help="Ranker: full, plain, weak, dense, hybrid or rerank.")] = "",
-    against: Annotated[str | None, typer.Option(help="Second snapshot, compared with the first.")] = None,
-    against_engine: Annotated[str | None, typer.Option(help="Second ranker, compared with the first.")] = None,
-    as_shown: Annotated[
-        bool, typer.Option("--shown", help="Score the results that an agent is shown, not the engine's ranking.")
-    ] = False,
-    depth: Annotated[int, typer.Option(help="Results per query.", min=1, max=10_000)] = 100,
-    measure_names: Annotated[str, typer.Option("--measures", help="Measures, as ir_measures names them.")] = MEASURES,
-    run_file: Annotated[Path | None, typer.Option(help="File for the rankings, in TREC's run format.")] = None,
-    per_query: Annotated[Path | None, typer.Option(help="File for a line of JSON per query.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
+    collection: CollectionOption = None,
+    queries: QueriesOption = None,
+    qrels: QrelsOption = None,
+    ids_are: IdsAreOption = None,
+    tasks: TasksOption = None,
+    beir_folder: BeirFolderOption = None,
+    snapshot: SnapshotOption = None,
+    engine: EngineOption = "",
+    against: AgainstOption = None,
+    against_engine: AgainstEngineOption = None,
+    as_shown: AsShownOption = False,
+    depth: DepthOption = 100,
+    measure_names: MeasureNamesOption = MEASURES,
+    run_file: RunFileOption = None,
+    per_query: PerQueryOption = None,
+    root: RootOption = None,
 ) -> None:
     """Measure how well a snapshot's search finds pages that are known to be right, and compare it with another.
 
@@ -63,7 +80,7 @@ def eval_search(
 
     webemu eval-search --beir scifact --depth 1000
     """
-    chosen_measures = parse_measures(measure_names)
+    measures = parse_measures(measure_names)
     with ExitStack() as stack:
         if beir_folder is not None:
             judged_queries = beir.read_judged(beir_folder)
@@ -71,10 +88,9 @@ def eval_search(
         else:
             folder = find_collection(load_config({"root": root, "collection": collection}))
             judged_queries = _read_judged(queries, qrels, ids_are, tasks)
-        config = RankerConfig(
-            folder, resolve_snapshot_id(folder, snapshot or current_id(folder) or ""), depth, engine, as_shown
-        )
-        scores = _score(judged_queries, config, chosen_measures)
+        snapshot_id = resolve_snapshot_id(folder, snapshot or current_id(folder) or "")
+        config = RankerConfig(folder, snapshot_id, depth, engine, as_shown)
+        scores = _score(judged_queries, config, measures)
         print("\n".join([f"{_describe(config)}, to depth {depth:,}", *format_table(scores)]))
         if against is not None or against_engine is not None:
             other_config = replace(
@@ -82,9 +98,8 @@ def eval_search(
                 snapshot=config.snapshot if against is None else resolve_snapshot_id(folder, against),
                 engine=engine if against_engine is None else against_engine,
             )
-            other_scores = _score(judged_queries, other_config, chosen_measures)
             print(f"\n{_describe(config)} (first), {_describe(other_config)} (second)")
-            print("\n".join(format_comparison(scores, other_scores)))
+            print("\n".join(format_comparison(scores, _score(judged_queries, other_config, measures))))
     if run_file is not None:
         _write_lines(run_file, _run_lines(scores, config.snapshot))
     if per_query is not None:

@@ -13,6 +13,7 @@ import typer
 from webemu.emulator.config import load_config
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.folders import find_collection
+from webemu.emulator.options import RootOption
 from webemu.index.catalog import Catalog
 from webemu.index.evaluation.known_items import KnownItem
 from webemu.index.evaluation.known_items import make_known_items as make
@@ -22,7 +23,7 @@ from webemu.index.open import open_world
 def known_items(
     out: Annotated[Path, typer.Option(help="Folder to write queries.jsonl and qrels.tsv into.")],
     collection: Annotated[str | None, typer.Option(help="Collection. [default: default]")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder of all collections. [default: webemu-data]")] = None,
+    root: RootOption = None,
     count: Annotated[int, typer.Option(help="Queries, a quarter of each kind.", min=1)] = 800,
     seed: Annotated[int, typer.Option(help="Seed that chooses the target pages.")] = 0,
 ) -> None:
