@@ -63,7 +63,7 @@ async def _by_verl(given: list[Any], one: Case, cut: Any) -> Played:
             cut()
     requests = (await verl._TRAJECTORIES[data]._episode.record()).requests
     await close_clients()
-    assert not [tool._given for tool in given if tool._given]
+    assert not [tool._create_kwargs for tool in given if tool._create_kwargs]
     score = verl.compute_score("webemu", "", one.task.answers[0], {**row["extra_info"], **data.extra_fields})
     earned = json.loads(json.dumps(data.extra_fields["webemu"]))
     assert score["score"] == (earned["reward"] or 0.0)
