@@ -106,6 +106,8 @@ class Web:
                 return
             else:
                 reply = await self._answer_without_session(request)
+        except ConnectionResetError:  # injected by the weather of a session: the connection is meant to end
+            raise
         except BaseException as failure:
             reply = self._refuse_unreadable(failure, scope, is_own=False)
         await self._send_response(reply, scope, send, request is None or request.session.sends_debug_headers, timer)
@@ -132,6 +134,8 @@ class Web:
                 return await self._handle_session(request, responder, scope, send, timer)
             else:
                 reply = await self._run_service(responder.handler, responder.handler, request)
+        except ConnectionResetError:  # injected by the weather of a session: the connection is meant to end
+            raise
         except BaseException as failure:
             reply = self._refuse_unreadable(failure, scope, is_own=True)
         if reply is not None:

@@ -12,6 +12,7 @@ from tests.crawls import Seen, html, ingest, write
 from webemu.api.app import create_app
 from webemu.api.services import sitemap
 from webemu.emulator.config import Config
+from webemu.emulator.session import encode_inline_policy
 from webemu.index.open import open_world
 
 SITE = "https://a.example"
@@ -131,3 +132,11 @@ def test_what_was_captured_of_a_service_is_answered_as_it_was(get: Get) -> None:
     assert "About the archive" in get("https://web.archive.org/web/about").text
     assert get("https://web.archive.org/web/2024/https://a.example/").status_code == 302
     assert get("https://web.archive.org/elsewhere").headers["x-webemu-reason"] == "url-not-captured"
+
+
+def test_an_injected_reset_ends_the_request_without_a_socket_too(get: Get) -> None:
+    """It is the weather of the session, and must not look like a failure of the server."""
+    name = encode_inline_policy(b'{"weather": {"resets": 1}}')
+    credentials = b64encode(f"{name}:".encode()).decode()
+    with pytest.raises(ConnectionResetError, match="weather"):
+        get(f"{SITE}/docs/index.html", Proxy_Authorization=f"Basic {credentials}")
