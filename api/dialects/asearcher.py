@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from webemu.api.dialects.dialect import Dialect, Route, build_response, read_params
 from webemu.api.dialects.retrieval import missing_error, render_error
 from webemu.api.dialects.search_r1 import answer_retrieve
@@ -30,7 +28,7 @@ def answer_access(world: World, request: Request) -> Response:
     return build_response({"result": [pages_by_url[url] for url in urls]})
 
 
-def _read_page(world: World, request: Request, url: str) -> dict[str, Any] | None:
+def _read_page(world: World, request: Request, url: str) -> dict[str, object] | None:
     """Return a page, None if it is not captured or has no text.
 
     ASearcher's client writes Wikipedia addresses as `index.php/TITLE`, so that `index.php?title=TITLE` is tried too.

@@ -5,10 +5,8 @@ A document's id is its URL, by which it can be fetched. Its text is cut to the f
 
 from __future__ import annotations
 
-from typing import Any
-
-from webemu.api.dialects.dialect import Dialect, Route, build_response
-from webemu.api.dialects.retrieval import render_error, require_texts
+from webemu.api.dialects.dialect import Dialect, Route, build_response, read_params
+from webemu.api.dialects.retrieval import render_error, require_text
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -23,12 +21,12 @@ MAX_TEXT_CHARS = 2048
 
 def answer_retrieve(world: World, request: Request) -> Response:
     """Answer `/retrieve` with `{"query"}`."""
-    query = require_texts(request, "query")["query"]
+    query = require_text(read_params(request), "query")
     hits = search(world, query, SearchParams(count=RESULTS), request.session.at_time)[0]
     return build_response({"result": [_render_entry(world, hit) for hit in hits]})
 
 
-def _render_entry(world: World, hit: Hit) -> dict[str, Any]:
+def _render_entry(world: World, hit: Hit) -> dict[str, object]:
     """Return one document, its text cut at a word."""
     title, text = hit.title, world.text_of(hit)[1]
     if len(text) > MAX_TEXT_CHARS:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
-from typing import Any
 
 from webemu.api.dialects.dialect import get_text
 from webemu.emulator.dates import parse_time
 from webemu.emulator.types import Capture
 
 
-def get_day(params: Mapping[str, Any], name: str) -> date | None:
+def get_day(params: Mapping[str, object], name: str) -> date | None:
     """Return a parameter as a date, None if it is missing or empty. Raises BadRequest if it is not a date."""
     value = get_text(params, name)
     return parse_time(value).date() if value else None

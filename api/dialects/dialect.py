@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 from uuid import UUID
 
 import orjson
@@ -154,13 +154,13 @@ def build_response(
     return response._replace(reason=REASON_PHRASES.get(status, b""))
 
 
-def read_params(request: Request) -> dict[str, Any]:
+def read_params(request: Request) -> dict[str, object]:
     """Return the parameters of a request by name: of the query string, then of a posted form or JSON object.
 
     A member of the body replaces a query parameter of the same name; of a repeated parameter the last value counts.
     Raises: BadRequest if the body is neither a form nor a JSON object.
     """
-    params: dict[str, Any] = dict(request.parameters)
+    params: dict[str, object] = dict(request.parameters)
     # A form is part of `Request.parameters` already; any other body has to be JSON, whatever its content type.
     if request.body.strip() and not _is_form(request.headers):
         try:
@@ -178,7 +178,7 @@ def _is_form(headers: Mapping[bytes, bytes]) -> bool:
     return headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
 
 
-def get_text(params: Mapping[str, Any], name: str, default: str = "") -> str:
+def get_text(params: Mapping[str, object], name: str, default: str = "") -> str:
     """Return a parameter as text; `default` if it is missing or null. Raises BadRequest on a list or an object."""
     value = params.get(name)
     if value is None:
@@ -188,7 +188,7 @@ def get_text(params: Mapping[str, Any], name: str, default: str = "") -> str:
     return str(value)
 
 
-def get_number(params: Mapping[str, Any], name: str, default: int, minimum: int, maximum: int) -> int:
+def get_number(params: Mapping[str, object], name: str, default: int, minimum: int, maximum: int) -> int:
     """Return a parameter as a whole number, clamped to its bounds; `default` if it is missing, null or empty.
 
     Raises: BadRequest if the value is not a whole number.
@@ -196,13 +196,13 @@ def get_number(params: Mapping[str, Any], name: str, default: int, minimum: int,
     value = params.get(name)
     if value is None or value == "":
         return default
-    try:
-        return max(minimum, min(maximum, int(value)))
-    except (TypeError, ValueError):
-        raise BadRequest(f"{name} is no whole number", reason=f"bad-{name}") from None
+    if isinstance(value, (str, int, float)):
+        with suppress(ValueError):
+            return max(minimum, min(maximum, int(value)))
+    raise BadRequest(f"{name} is no whole number", reason=f"bad-{name}")
 
 
-def get_flag(params: Mapping[str, Any], name: str, default: bool = False) -> bool:
+def get_flag(params: Mapping[str, object], name: str, default: bool = False) -> bool:
     """Return a parameter as a boolean: JSON's own, or true for `true`, `1`, `yes`, `on` in any case, false for other
     text.
     """
@@ -212,7 +212,7 @@ def get_flag(params: Mapping[str, Any], name: str, default: bool = False) -> boo
     return value if isinstance(value, bool) else str(value).lower() in ("true", "1", "yes", "on")
 
 
-def get_texts(params: Mapping[str, Any], name: str) -> list[str]:
+def get_texts(params: Mapping[str, object], name: str) -> list[str]:
     """Return a parameter as a list of texts: a JSON list, or one text split at commas; empty if it is missing or null.
 
     Raises: BadRequest if it is neither.

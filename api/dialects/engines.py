@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 import orjson
@@ -121,19 +121,20 @@ def _answer_search(world: World, request: Request, engine: Engine) -> Response:
     has_results = bool(query.strip()) and engine is not _ANNAS_ARCHIVE
     hits = search(world, query, search_params, request.session.at_time)[0] if has_results else ()
     results = [_build_view(world, hit, query) for hit in drop_unlinkable(hits)]
-    engine_values: dict[str, Any] = {
-        "engine": engine.name,
-        "service": engine.service,
-        "parameter": engine.query_param,
-        "path": request.path,
-    }
-    is_wml = request.path.startswith("/wml/")
     return render_template(
-        "engines.html", query=query, results=results, token=request_digest(request)[:20], is_wml=is_wml, **engine_values
+        "engines.html",
+        query=query,
+        results=results,
+        token=request_digest(request)[:20],
+        is_wml=request.path.startswith("/wml/"),
+        engine=engine.name,
+        service=engine.service,
+        parameter=engine.query_param,
+        path=request.path,
     )
 
 
-def _read_search_params(world: World, request: Request, engine: Engine, params: dict[str, Any]) -> SearchParams:
+def _read_search_params(world: World, request: Request, engine: Engine, params: dict[str, object]) -> SearchParams:
     """Return filters and paging from the parameters that the engine names."""
     page_size = get_number(params, "num", engine.page_size, 1, 100) if engine.name == "google" else engine.page_size
     page_value = (
@@ -198,11 +199,12 @@ def answer_leta(world: World, request: Request) -> Response:
         if query.strip()
         else ()
     )
-    values: list[Any] = [{"items": 1}, []]
+    result_indexes: list[int] = []
+    values: list[object] = [{"items": 1}, result_indexes]
     for hit in drop_unlinkable(hits):
         # A devalue list: objects and lists hold the indexes of their members.
         index = len(values)
-        values[1].append(index)
+        result_indexes.append(index)
         values += [
             {"link": index + 1, "title": index + 2, "snippet": index + 3},
             hit.url,

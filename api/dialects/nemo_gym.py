@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import Any
 
 import orjson
 
 from webemu.api.dialects.dialect import Dialect, Route, body_fields, build_response, get_number, get_text, read_params
-from webemu.api.dialects.retrieval import render_error, require_texts
+from webemu.api.dialects.retrieval import render_error, require_text
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -41,9 +40,9 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?。！？]+(?=\s)|\n|\Z)\s*", re.DOTALL)
 
 def answer_search(world: World, request: Request) -> Response:
     """Answer `/search` with Google's results as JSON inside a text."""
-    query = require_texts(request, "query")["query"]
+    query = require_text(read_params(request), "query")
     hits = search(world, query, SearchParams(count=RESULTS), request.session.at_time)[0]
-    payload: dict[str, Any] = {"kind": "customsearch#search"}
+    payload: dict[str, object] = {"kind": "customsearch#search"}
     if hits:
         payload["items"] = [_render_result(hit) for hit in hits]
     return build_response({"search_results": orjson.dumps(payload).decode()})
@@ -56,7 +55,7 @@ def _render_result(hit: Hit) -> dict[str, str]:
 
 def answer_browse(world: World, request: Request) -> Response:
     """Answer `/browse` with the text of a page, the middle of a long one left out."""
-    page = _read_page(world, request, require_texts(request, "url")["url"])
+    page = _read_page(world, request, require_text(read_params(request), "url"))
     if page is None:
         return build_response({"page_content": "No HTML found"})
     content = page.content

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webemu.api.dialects.dialect import Dialect, Route, body_fields, build_response, get_number
-from webemu.api.dialects.retrieval import MAX_RESULTS, render_error, require_texts
+from webemu.api.dialects.dialect import Dialect, Route, body_fields, build_response, get_number, read_params
+from webemu.api.dialects.retrieval import MAX_RESULTS, render_error, require_text
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
@@ -23,10 +23,10 @@ def answer_about(world: World, request: Request) -> Response:
 
 def answer_search(world: World, request: Request) -> Response:
     """Answer `/search` with `{"query", "topn"}`."""
-    params = require_texts(request, "query")
+    params = read_params(request)
     hits = search(
         world,
-        params["query"],
+        require_text(params, "query"),
         SearchParams(count=get_number(params, "topn", 10, 0, MAX_RESULTS)),
         request.session.at_time,
     )[0]
@@ -40,7 +40,7 @@ def answer_content(world: World, request: Request) -> Response:
 
     Raises: ServiceRefusal with status 404 if the page is not captured or has no text.
     """
-    url = require_texts(request, "url")["url"]
+    url = require_text(read_params(request), "url")
     try:
         page = world.fetch(PageRequest(url, "text", request.session.at_time))
     except (NotCaptured, ViewUnavailable) as error:

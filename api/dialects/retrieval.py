@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 from urllib.parse import unquote
 
-from webemu.api.dialects.dialect import build_response, read_params
+from webemu.api.dialects.dialect import build_response
 from webemu.api.http.request import Request
 from webemu.api.http.response import Response
 from webemu.emulator.errors import BadRequest, EmulatorError
@@ -15,7 +15,7 @@ MAX_RESULTS = 100
 """Most results for one query."""
 
 
-def render_document(hit: Hit, text: str) -> dict[str, Any]:
+def render_document(hit: Hit, text: str) -> dict[str, str]:
     """Return a passage under all the names by which clients look for its text.
 
     `contents` is the title in quotes, a line break, and the text.
@@ -30,17 +30,14 @@ def _document_id(url: str) -> str:
     return unquote(path) if host.endswith(".invalid") else url
 
 
-def require_texts(request: Request, *required: str) -> dict[str, Any]:
-    """Return the parameters of a request, in which each of the required ones is text. Raises BadRequest otherwise."""
-    params = read_params(request)
-    for name in required:
-        if not isinstance(params.get(name), str):
-            raise (
-                missing_error(name)
-                if params.get(name) is None
-                else BadRequest("Input should be a string", reason=f"bad-{name}")
-            )
-    return params
+def require_text(params: Mapping[str, object], name: str) -> str:
+    """Return a parameter that has to be text. Raises BadRequest if it is missing or not text."""
+    value = params.get(name)
+    if value is None:
+        raise missing_error(name)
+    if not isinstance(value, str):
+        raise BadRequest("Input should be a string", reason=f"bad-{name}")
+    return value
 
 
 def missing_error(name: str) -> BadRequest:

@@ -7,7 +7,6 @@ With `return_scores` it is the member `document` beside its score, otherwise it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from webemu.api.dialects.dialect import Dialect, Route, build_response, get_flag, get_number, read_params
 from webemu.api.dialects.retrieval import MAX_RESULTS, missing_error, render_document, render_error
@@ -25,7 +24,7 @@ MAX_QUERIES = 16_384
 """Most queries of one request."""
 _PATHS = ("/retrieve", "/rerank")
 
-RenderEntry = Callable[[dict[str, Any], float], Any]
+RenderEntry = Callable[[dict[str, str], float], object]
 """Turns a document and its score into an entry of the response."""
 
 
@@ -48,7 +47,7 @@ def answer_retrieve(world: World, request: Request) -> Response:
     return build_response({"result": [entries_of[query] for query in queries]})
 
 
-def _read_queries(params: dict[str, Any]) -> list[str]:
+def _read_queries(params: dict[str, object]) -> list[str]:
     """Return the queries. One text counts as a list of one: models write that, and trainers pass it on.
 
     Raises: BadRequest if they are missing, not texts, or too many.
@@ -65,12 +64,12 @@ def _read_queries(params: dict[str, Any]) -> list[str]:
     return queries
 
 
-def _is_for_reranker(params: dict[str, Any]) -> bool:
+def _is_for_reranker(params: dict[str, object]) -> bool:
     """True if the request is meant for `retrieval_rerank_server.py`."""
     return "topk_retrieval" in params or "topk_rerank" in params
 
 
-def _read_result_count(params: dict[str, Any]) -> int:
+def _read_result_count(params: dict[str, object]) -> int:
     """Return the number of results per query. 0 means the default."""
     # The original treats 0 as missing.
     if not _is_for_reranker(params):
@@ -79,11 +78,11 @@ def _read_result_count(params: dict[str, Any]) -> int:
     return min(retrieved_count, get_number(params, "topk_rerank", DEFAULT_TOPK, 0, MAX_RESULTS) or DEFAULT_TOPK)
 
 
-def _choose_entry_format(params: dict[str, Any]) -> RenderEntry:
+def _choose_entry_format(params: dict[str, object]) -> RenderEntry:
     """Return the format of entries; the reranking server's document is only its `contents`."""
     with_scores, is_for_reranker = get_flag(params, "return_scores"), _is_for_reranker(params)
 
-    def render_entry(passage: dict[str, Any], score: float) -> Any:
+    def render_entry(passage: dict[str, str], score: float) -> object:
         shown_document = passage["contents"] if is_for_reranker else passage
         return {"document": shown_document, "score": score} if with_scores else shown_document
 
@@ -118,14 +117,14 @@ def answer_rerank(world: World, request: Request) -> Response:
     )
 
 
-def _rank_texts(world: World, query: str, texts: list[str], count: int, with_scores: bool) -> list[Any]:
+def _rank_texts(world: World, query: str, texts: list[str], count: int, with_scores: bool) -> list[object]:
     """Return the best `count` texts, with their scores if asked for; ties keep their order."""
     scores = world.score_texts(query, texts)
     order = sorted(range(len(texts)), key=lambda index: (-scores[index], index))[:count]
     return [{"document": texts[index], "score": scores[index]} if with_scores else texts[index] for index in order]
 
 
-def _format_document(entry: Any) -> str:
+def _format_document(entry: object) -> str:
     """Return a document in the reranker's format. Raises BadRequest if it has no `contents`."""
     inner = entry.get("document", entry) if isinstance(entry, dict) else entry
     contents = inner.get("contents") if isinstance(inner, dict) else inner

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -27,7 +26,7 @@ def _load_templates() -> Environment:
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def render_template(template: str, content_type: bytes = HTML_TYPE, status: int = 200, **values: Any) -> Response:
+def render_template(template: str, content_type: bytes = HTML_TYPE, status: int = 200, **values: object) -> Response:
     """Return a response with the filled template as its body."""
     text = _load_templates().get_template(template).render(**values)
     return build_response(_FORBIDDEN.sub("\ufffd", text).encode(), status, content_type=content_type)
