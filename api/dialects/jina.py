@@ -7,7 +7,6 @@ is from the source (jina-ai/reader, `crawler.ts`). Screenshots are refused, beca
 from __future__ import annotations
 
 import re
-from typing import Any
 from urllib.parse import unquote
 
 import orjson
@@ -16,6 +15,7 @@ from webemu.api.dialects.dialect import Dialect, Route, build_response, get_head
 from webemu.api.dialects.jina_page import (
     FORMATS,
     SCREENSHOT_FORMATS,
+    PageData,
     ReaderOptions,
     Source,
     build_page_data,
@@ -130,7 +130,7 @@ def _is_markup(capture: Capture) -> bool:
     return capture.mime in ("text/html", "application/xhtml+xml")
 
 
-def read_options(request: Request, params: dict[str, Any]) -> ReaderOptions:
+def read_options(request: Request, params: dict[str, object]) -> ReaderOptions:
     """Return the options of a request: of headers, and of a POST's body under the same names in camel case.
 
     Raises: BadRequest if a number is wrong.
@@ -158,7 +158,7 @@ def _split_selectors(value: str) -> tuple[str, ...]:
     return tuple(one for one in value.split(", ") if one)[:MAX_SELECTORS]
 
 
-def _get_option(request: Request, params: dict[str, Any], name: str) -> str:
+def _get_option(request: Request, params: dict[str, object], name: str) -> str:
     """Return one option as text, the body's before the header's; empty if neither has it."""
     first_word, *more_words = name.split("-")
     value = params.get(first_word + "".join(map(str.capitalize, more_words)))
@@ -189,7 +189,7 @@ def accepted_form(request: Request) -> str:
     return "json" if kinds & {"application/json", "text/json", "application/*"} else "text"
 
 
-def render_page(request: Request, page_data: dict[str, Any]) -> Response:
+def render_page(request: Request, page_data: PageData) -> Response:
     """Return a page as a response in the form that the client accepts."""
     token_count = page_data["usage"]["tokens"]
     usage_headers: Headers = [(b"X-Usage-Tokens", str(token_count).encode())]
@@ -202,9 +202,9 @@ def render_page(request: Request, page_data: dict[str, Any]) -> Response:
             return build_response(format_page_text(page_data).encode(), headers=usage_headers, content_type=TEXT_TYPE)
 
 
-def wrap_json(page_data: Any, token_count: int) -> dict[str, Any]:
+def wrap_json(data: object, token_count: int) -> dict[str, object]:
     """Return the envelope of JSON responses."""
-    return {"code": 200, "status": 20000, "data": page_data, "meta": {"usage": {"tokens": token_count}}}
+    return {"code": 200, "status": 20000, "data": data, "meta": {"usage": {"tokens": token_count}}}
 
 
 _NO_BALANCE = "Account balance not enough to run this query, please recharge."
@@ -226,7 +226,8 @@ def render_error(error: EmulatorError, request: Request) -> Response:
     headers: Headers = [(b"Retry-After", b"1")] if status == 429 else []
     if get_header(request, b"accept").partition(";")[0].strip() == "text/plain":
         return build_response(line.encode(), status, headers, TEXT_TYPE)
-    payload: dict[str, Any] = {"data": None} | ({"path": path} if path else {}) | ({"retryAfter": 1} if headers else {})
+    payload: dict[str, object] = {"data": None}
+    payload |= ({"path": path} if path else {}) | ({"retryAfter": 1} if headers else {})
     payload |= {"code": status, "name": name, "status": code, "message": message, "readableMessage": line}
     return build_response(payload, status, headers)
 

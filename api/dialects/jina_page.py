@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import html as markup
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import TypedDict
 
 from webemu.api.dialects.metas import read_language, read_metas
 from webemu.emulator.errors import ServiceRefusal, ViewUnavailable
@@ -70,24 +71,49 @@ class Source:
     """Reason phrase that the target answered."""
 
 
-def count_tokens(text: str) -> int:
-    """Return the number of tokens that a text counts as."""
-    return (len(text) + 3) // 4
+class Usage(TypedDict):
+    """Tokens that a response counts as."""
+
+    tokens: int
 
 
-def build_page_data(world: World, source: Source, options: ReaderOptions) -> dict[str, Any]:
+class PageData(TypedDict, total=False):
+    """Members of `data` in a response of the Reader; absent if the page has none or the client asked for none."""
+
+    title: str
+    description: str
+    url: str
+    content: str
+    html: str
+    text: str
+    images: dict[str, str]
+    publishedTime: str
+    links: dict[str, str] | list[list[str]]
+    metadata: dict[str, str]
+    external: dict[str, str]
+    warning: str
+    usage: Usage
+
+
+def count_tokens(members: Mapping[str, object]) -> int:
+    """Return the number of tokens that the members of a page or a result count as."""
+    contents = (members.get(name) for name in ("content", "html", "text"))
+    return sum((len(text) + 3) // 4 for text in contents if isinstance(text, str))
+
+
+def build_page_data(world: World, source: Source, options: ReaderOptions) -> PageData:
     """Return the members of `data`.
 
     Raises: ViewUnavailable if there is nothing to read, ServiceRefusal if the page exceeds the token budget.
     """
     html = _select_elements(world, source, options)
     declarations = _read_declarations(source.html or "")
-    page_data: dict[str, Any] = {
+    page_data: PageData = {
         "title": source.title,
         "description": declarations.get("description") or declarations.get("og:description", ""),
         "url": source.url,
-        **_render_contents(world, source, html, options),
     }
+    page_data |= _render_contents(world, source, html, options)
     if published := declarations.get("article:published_time"):
         page_data["publishedTime"] = published
     if options.link_summary and html is not None:
@@ -96,11 +122,12 @@ def build_page_data(world: World, source: Source, options: ReaderOptions) -> dic
     if not 200 <= source.status < 400:
         reason = source.reason or _reason_phrase(source.status)
         page_data["warning"] = f"Target URL returned error {source.status}" + (f": {reason}" if reason else "")
-    token_count = sum(count_tokens(page_data.get(name, "")) for name in ("content", "html", "text"))
+    token_count = count_tokens(page_data)
     if 0 < options.token_budget < token_count:
         message = f"Token budget ({options.token_budget}) exceeded, intended charge amount {token_count}"
         raise ServiceRefusal(message, reason="over-budget", status=409)
-    return {**page_data, "usage": {"tokens": token_count}}
+    page_data["usage"] = {"tokens": token_count}
+    return page_data
 
 
 def _select_elements(world: World, source: Source, options: ReaderOptions) -> str | None:
@@ -118,9 +145,9 @@ def _select_elements(world: World, source: Source, options: ReaderOptions) -> st
     return html
 
 
-def _render_contents(world: World, source: Source, html: str | None, options: ReaderOptions) -> dict[str, Any]:
+def _render_contents(world: World, source: Source, html: str | None, options: ReaderOptions) -> PageData:
     """Return the members that hold the page in the formats asked for, and the summary of images."""
-    contents: dict[str, Any] = {}
+    contents: PageData = {}
     if "html" in options.format:
         contents["html"] = _limit_text(html or source.text, options)
     if "text" in options.format:
@@ -136,9 +163,10 @@ def _render_contents(world: World, source: Source, html: str | None, options: Re
     content, images = _reduce_markdown(content or source.text, options)
     if not content and not source.title:
         raise ViewUnavailable(f"No content available for URL {source.url}")
-    return {"content": _limit_text(content, options), **contents} | (
-        {"images": _summarize_images(images)} if options.has_image_summary else {}
-    )
+    contents = {"content": _limit_text(content, options), **contents}
+    if options.has_image_summary:
+        contents["images"] = _summarize_images(images)
+    return contents
 
 
 def _render_markdown(world: World, source: Source, html: str, options: ReaderOptions, with_images: bool = False) -> str:
@@ -179,7 +207,7 @@ def _summarize_images(images: list[tuple[str, str]]) -> dict[str, str]:
     return {f"Image {number}" + (f": {words}" if words else ""): url for number, (words, url) in enumerate(images, 1)}
 
 
-def _summarize_links(link_targets: list[tuple[str, str]], kind: str) -> Any:
+def _summarize_links(link_targets: list[tuple[str, str]], kind: str) -> dict[str, str] | list[list[str]]:
     """Return the summary of links: pairs for `all`, else an object from words to URL with each target once."""
     if kind == "all":
         return [list(pair) for pair in link_targets]
@@ -210,7 +238,7 @@ def _reason_phrase(status: int) -> str:
         return ""
 
 
-def format_page_text(page_data: dict[str, Any]) -> str:
+def format_page_text(page_data: PageData) -> str:
     """Return a page as text: markdown below a head and above its summaries, other formats as they are."""
     if "content" not in page_data:
         return str(page_data.get("html") or page_data.get("text") or "")
@@ -226,7 +254,7 @@ def format_page_text(page_data: dict[str, Any]) -> str:
     return f"{head}{page_data['content']}\n{end}"
 
 
-def _format_summary(head: str, mark: str, pairs: Any, kind_name: str) -> str:
+def _format_summary(head: str, mark: str, pairs: dict[str, str] | list[list[str]], kind_name: str) -> str:
     """Return a summary as a list in markdown; `kind_name` is used to say that there are none."""
     entries = pairs.items() if isinstance(pairs, dict) else pairs
     lines = [f"- {mark}[{words}]({url})" for words, url in entries]

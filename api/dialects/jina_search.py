@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import unquote
 
 import orjson
@@ -27,7 +26,7 @@ from webemu.api.dialects.jina import (
     render_error,
     wrap_json,
 )
-from webemu.api.dialects.jina_page import ReaderOptions, build_page_data
+from webemu.api.dialects.jina_page import ReaderOptions, build_page_data, count_tokens
 from webemu.api.dialects.search import SearchParams, search
 from webemu.api.http.errors import is_server_fault
 from webemu.api.http.request import Request
@@ -73,10 +72,11 @@ def _search_hits(world: World, request: Request, query: str, search_params: Sear
     return search(world, query, search_params, request.session.at_time)[0]
 
 
-def _render_result(world: World, request: Request, hit: Hit, options: ReaderOptions) -> dict[str, Any]:
+def _render_result(world: World, request: Request, hit: Hit, options: ReaderOptions) -> dict[str, object]:
     """Return one result, with its page unless `no-content` is asked for or the crawl cannot show it."""
     date_member = {} if hit.date == UNDATED else {"date": format_day(hit)}
-    row = {"title": display_title(hit), "url": hit.url, "description": hit.snippet, **date_member, "content": ""}
+    row: dict[str, object] = {"title": display_title(hit), "url": hit.url, "description": hit.snippet}
+    row |= {**date_member, "content": ""}
     if options.format == "no-content":
         return row
     try:
@@ -85,15 +85,14 @@ def _render_result(world: World, request: Request, hit: Hit, options: ReaderOpti
         if is_server_fault(error):
             raise
         return {**row, "usage": {"tokens": 0}}
-    page_members = {
+    return row | {
         name: page_data[name] for name in ("content", "html", "text", "images", "links", "usage") if name in page_data
     }
-    return row | page_members
 
 
-def _build_results_response(request: Request, rows: list[dict[str, Any]], has_no_content: bool) -> Response:
+def _build_results_response(request: Request, rows: list[dict[str, object]], has_no_content: bool) -> Response:
     """Return the results as a response in the form that the client accepts."""
-    token_count = _TOKENS_WITHOUT_CONTENT if has_no_content else sum(one["usage"]["tokens"] for one in rows)
+    token_count = _TOKENS_WITHOUT_CONTENT if has_no_content else sum(map(count_tokens, rows))
     usage_headers: Headers = [(b"X-Usage-Tokens", str(token_count).encode())]
     match accepted_form(request):
         case "stream":
@@ -107,7 +106,7 @@ def _build_results_response(request: Request, rows: list[dict[str, Any]], has_no
             return build_response(lines.encode(), headers=usage_headers, content_type=TEXT_TYPE)
 
 
-def _format_result_text(rank: int, row: dict[str, Any]) -> str:
+def _format_result_text(rank: int, row: dict[str, object]) -> str:
     """Return one result as text."""
     labels = (("Title", "title"), ("URL Source", "url"), ("Description", "description"), ("Date", "date"))
     lines = [f"[{rank}] {name}: {row[key]}" for name, key in labels if key in row]
