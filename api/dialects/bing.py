@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 from dataclasses import replace
 from datetime import date
-from typing import Any
 from urllib.parse import urlencode
 
 from webemu.api.dialects.dialect import (
@@ -47,7 +46,7 @@ def answer_search(world: World, request: Request) -> Response:
     answer_types = [name.lower() for name in get_texts(params, "responseFilter")]
     includes_pages = not answer_types or "webpages" in answer_types
     hits, has_more = search(world, query, search_params, request.session.at_time) if includes_pages else ((), False)
-    payload: dict[str, Any] = {"_type": "SearchResponse", "queryContext": {"originalQuery": query}}
+    payload: dict[str, object] = {"_type": "SearchResponse", "queryContext": {"originalQuery": query}}
     if not hits:
         return build_response({**payload, "rankingResponse": {}})
     rows = [_render_page(hit, index, _render_texts(world, hit, query, params)) for index, hit in enumerate(hits)]
@@ -56,7 +55,7 @@ def answer_search(world: World, request: Request) -> Response:
     ]
     web_pages = {"totalEstimatedMatches": estimate_total(search_params, len(hits), has_more), "value": rows}
     payload["webPages"] = {"webSearchUrl": _search_page_url(query), **web_pages}
-    ranking: dict[str, Any] = {"mainline": {"items": ranked_items}}
+    ranking: dict[str, object] = {"mainline": {"items": ranked_items}}
     if (not answer_types or "relatedsearches" in answer_types) and (
         related_queries := world.related_queries(query, hits, MAX_RELATED)
     ):
@@ -88,7 +87,7 @@ def answer_news(world: World, request: Request) -> Response:
     )
 
 
-def _render_article(hit: Hit, texts: tuple[str, str]) -> dict[str, Any]:
+def _render_article(hit: Hit, texts: tuple[str, str]) -> dict[str, object]:
     """Return one news result; `texts` are its title and description."""
     provider = {"_type": "Organization", "name": urls.split_domain(urls.host_of(hit.url))[0]}
     row = {"name": texts[0], "url": hit.url, "description": texts[1], "provider": [provider]}
@@ -122,7 +121,7 @@ def answer_suggestions(world: World, request: Request) -> Response:
     )
 
 
-def _read_query(request: Request) -> tuple[dict[str, Any], str]:
+def _read_query(request: Request) -> tuple[dict[str, object], str]:
     """Return the parameters and the query among them. Raises BadRequest if the query is missing."""
     params = read_params(request)
     if not (query := get_text(params, "q")).strip():
@@ -140,7 +139,7 @@ def _search_page_url(query: str) -> str:
     return "https://www.bing.com/search?" + urlencode({"q": query})
 
 
-def _read_search_params(world: World, request: Request, params: dict[str, Any]) -> SearchParams:
+def _read_search_params(world: World, request: Request, params: dict[str, object]) -> SearchParams:
     """Return filters and paging from the parameters."""
     count, offset = get_number(params, "count", 10, 1, 50), get_number(params, "offset", 0, 0, 1000)
     return SearchParams(offset, count, *_read_dates(world, request, get_text(params, "freshness")))
@@ -162,7 +161,7 @@ def _read_dates(world: World, request: Request, freshness: str) -> tuple[date | 
         raise BadRequest("Parameter has invalid value.", reason="bad-freshness") from None
 
 
-def _render_texts(world: World, hit: Hit, query: str, params: dict[str, Any]) -> tuple[str, str]:
+def _render_texts(world: World, hit: Hit, query: str, params: dict[str, object]) -> tuple[str, str]:
     """Return title and snippet, as plain text or HTML, with the words of the query set off or not."""
     is_html, is_decorated = get_text(params, "textFormat").lower() == "html", get_flag(params, "textDecorations")
     texts = (display_title(hit), hit.snippet)
@@ -182,9 +181,9 @@ def _mark_highlights(pieces: list[tuple[str, bool]]) -> str:
     return "".join(f"{_HIGHLIGHT_BEGIN}{piece}{_HIGHLIGHT_END}" if is_word else piece for piece, is_word in pieces)
 
 
-def _render_page(hit: Hit, index: int, texts: tuple[str, str]) -> dict[str, Any]:
+def _render_page(hit: Hit, index: int, texts: tuple[str, str]) -> dict[str, object]:
     """Return one web result; `texts` are its title and snippet."""
-    row: dict[str, Any] = {"id": f"{_PAGE_ID_PREFIX}{index}", "name": texts[0], "url": hit.url}
+    row: dict[str, object] = {"id": f"{_PAGE_ID_PREFIX}{index}", "name": texts[0], "url": hit.url}
     row |= {
         "datePublished": f"{hit.date}T00:00:00.0000000",
         "datePublishedDisplayText": format_day(hit),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from typing import Any
 from urllib.parse import unquote
 
 from webemu.api.dialects.dialect import (
@@ -86,7 +85,7 @@ def answer_spellcheck(world: World, request: Request) -> Response:
     )
 
 
-def _read_query(params: dict[str, Any]) -> str:
+def _read_query(params: dict[str, object]) -> str:
     """Return the query. Raises BadRequest if it is missing or too long."""
     query = get_text(params, "q")
     if not query.strip():
@@ -96,7 +95,7 @@ def _read_query(params: dict[str, Any]) -> str:
     return query
 
 
-def _read_search_params(world: World, request: Request, params: dict[str, Any], max_count: int) -> SearchParams:
+def _read_search_params(world: World, request: Request, params: dict[str, object], max_count: int) -> SearchParams:
     """Return filters and paging from the parameters. Raises BadRequest if one is out of bounds."""
     count = _get_bounded_number(params, "count", 20, 1, max_count)
     page = _get_bounded_number(params, "offset", 0, 0, LAST_PAGE)
@@ -104,7 +103,7 @@ def _read_search_params(world: World, request: Request, params: dict[str, Any], 
     return SearchParams(page * count, count, after, before)
 
 
-def _get_bounded_number(params: dict[str, Any], name: str, default: int, minimum: int, maximum: int) -> int:
+def _get_bounded_number(params: dict[str, object], name: str, default: int, minimum: int, maximum: int) -> int:
     """Return a parameter as a number. Raises BadRequest if it is out of bounds, where other services clamp."""
     bounded = get_number(params, name, default, -1, 1000)  # wider than any limit, so that clamping hides nothing
     if not minimum <= bounded <= maximum:
@@ -128,13 +127,13 @@ def _read_dates(world: World, request: Request, freshness: str) -> tuple[date | 
     return first, last
 
 
-def _is_spellcheck_off(params: dict[str, Any]) -> bool:
+def _is_spellcheck_off(params: dict[str, object]) -> bool:
     return not get_flag(params, "spellcheck", True)
 
 
 def _render_web_response(
-    params: dict[str, Any], query: str, rows: list[dict[str, Any]], has_more: bool
-) -> dict[str, Any]:
+    params: dict[str, object], query: str, rows: list[dict[str, object]], has_more: bool
+) -> dict[str, object]:
     """Return the response to a web search; without results there is no `web` member."""
     no_flags = dict.fromkeys(("show_strict_warning", "is_navigational", "is_news_breaking"), False)
     query_payload = {"original": query, **no_flags, "spellcheck_off": _is_spellcheck_off(params), "country": "us"}
@@ -147,7 +146,7 @@ def _render_web_response(
     }
     query_payload |= {"more_results_available": has_more, "state": ""}
     ranked_items = [{"type": "web", "index": index, "all": False} for index in range(len(rows))]
-    payload = {
+    payload: dict[str, object] = {
         "type": "search",
         "query": query_payload,
         "mixed": {"type": "mixed", "main": ranked_items, "top": [], "side": []},
@@ -161,7 +160,7 @@ def _highlight_snippet(world: World, hit: Hit, query: str, is_decorated: bool) -
     return highlight_html(world, hit.snippet, query, *(("<strong>", "</strong>") if is_decorated else ("", "")))
 
 
-def _render_result(hit: Hit, description: str) -> dict[str, Any]:
+def _render_result(hit: Hit, description: str) -> dict[str, object]:
     url_parts = _render_url_parts(hit.url)
     profile = {
         "name": url_parts["netloc"],
@@ -187,7 +186,7 @@ def _render_result(hit: Hit, description: str) -> dict[str, Any]:
     }
 
 
-def _render_article(hit: Hit, description: str) -> dict[str, Any]:
+def _render_article(hit: Hit, description: str) -> dict[str, object]:
     row = {"type": "news_result", "title": display_title(hit), "url": hit.url, "description": description}
     return {
         **row,
@@ -220,7 +219,7 @@ def render_error(error: EmulatorError, request: Request) -> Response:
     )
 
 
-def _classify_error(error: EmulatorError) -> tuple[int, str, str, dict[str, Any]]:
+def _classify_error(error: EmulatorError) -> tuple[int, str, str, dict[str, object]]:
     """Return status, code, detail and metadata of an error."""
     if error.reason == "bad-key":
         message = "The provided subscription token is invalid."

@@ -9,7 +9,6 @@ from __future__ import annotations
 from base64 import b64encode
 from datetime import UTC, datetime
 from hashlib import md5
-from typing import Any
 
 import orjson
 
@@ -67,14 +66,14 @@ def _search_hits(world: World, request: Request) -> tuple[Hit, ...]:
     )[0]
 
 
-def _build_payload_response(request: Request, documents: list[dict[str, Any]], hits: tuple[Hit, ...]) -> Response:
+def _build_payload_response(request: Request, documents: list[dict[str, object]], hits: tuple[Hit, ...]) -> Response:
     """Return the documents in Base64; scores are called distances, and are null unless asked for."""
     distances = [hit.score for hit in hits] if get_flag(read_params(request), "with_distance") else None
     results = [b64encode(orjson.dumps(document)).decode() for document in documents]
     return build_response({"results": results, "distances": distances, "outlinks": None})
 
 
-def _render_clueweb(world: World, hit: Hit) -> dict[str, Any]:
+def _render_clueweb(world: World, hit: Hit) -> dict[str, object]:
     """Return one document in ClueWeb22's format; its hash is the MD5 of the URL."""
     url_hash = md5(hit.url.encode(), usedforsecurity=False).hexdigest().upper()
     row = {"URL": hit.url, "url_hash": url_hash, "Language": "", "ClueWeb22-ID": ""}
@@ -83,7 +82,7 @@ def _render_clueweb(world: World, hit: Hit) -> dict[str, Any]:
 
 def _render_fineweb(
     world: World, hit: Hit, request: Request, archive_names: dict[str, tuple[str, str]]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return one document in FineWeb's format; `archive_names` are archive name and crawl by the archive's path."""
     capture = world.locate(PageRequest(hit.url, "text", request.session.at_time))
     file, crawl = archive_names.get(capture.file, ("", ""))

@@ -6,7 +6,8 @@ The first page has ten results and later ones fifteen. A client that asks too of
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from datetime import date
+from typing import NamedTuple
 
 from webemu.api.dialects import duckduckgo_scripts as scripts
 from webemu.api.dialects.dialect import Dialect, Route, get_number, get_text, read_params
@@ -68,7 +69,7 @@ def _answer_search(world: World, request: Request, template: str) -> Response:
     return render_template(template, query=query, results=results, offset=offset, next_offset=next_offset, vqd=vqd)
 
 
-def _read_first_day(world: World, request: Request, params: dict[str, Any]) -> Any:
+def _read_first_day(world: World, request: Request, params: dict[str, object]) -> date | None:
     """Return the first day of the age in `df`, None for no limit."""
     days = scripts.AGE_DAYS.get(get_text(params, "df"))
     return date_days_ago(world, days, request.session.at_time) if days else None

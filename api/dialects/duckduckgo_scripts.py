@@ -7,9 +7,9 @@ pages has none. The pages without scripts are in `duckduckgo`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from hashlib import sha256
-from typing import Any
 from urllib.parse import urlencode
 
 import orjson
@@ -62,7 +62,7 @@ def answer_deep(world: World, request: Request) -> Response:
     rows = [_render_result(world, hit, query) for hit in hits] or [_render_no_result(query)]
     rows += [{"n": f"/{_next_address(request, search_params)}"}] if has_more else []
     related = [{"text": entry, "display_text": entry} for entry in world.related_queries(query, hits, MAX_RELATED)]
-    empty_lists: dict[str, Any] = {name: _wrap_results(query, []) for name in ("images", "news", "videos")}
+    empty_lists: dict[str, object] = {name: _wrap_results(query, []) for name in ("images", "news", "videos")}
     calls = [
         ("pageLayout.load('d',", rows),
         *((f"duckbar.load('{name}', ", entry) for name, entry in empty_lists.items()),
@@ -74,7 +74,7 @@ def answer_deep(world: World, request: Request) -> Response:
     return build_response(b"".join(b"DDG.%s%s);" % body for body in bodies), content_type=_SCRIPT_TYPE)
 
 
-def _render_result(world: World, hit: Hit, query: str) -> dict[str, Any]:
+def _render_result(world: World, hit: Hit, query: str) -> dict[str, object]:
     host = urls.host_of(hit.url)
     entry = {"a": highlight_html(world, hit.snippet, query), "c": hit.url, "d": hit.url.partition("://")[2], "da": ""}
     return {
@@ -91,13 +91,13 @@ def _render_result(world: World, hit: Hit, query: str) -> dict[str, Any]:
     }
 
 
-def _render_no_result(query: str) -> dict[str, Any]:
+def _render_no_result(query: str) -> dict[str, object]:
     """Return the row of a search without results. It links elsewhere, and libraries drop it."""
     entry = {"a": "", "c": "", "d": "google.com search", "da": "", "i": "www.google.com", "s": "none", "t": "EOF"}
     return {**entry, "u": _GOOGLE_SEARCH + urlencode({"hl": "en", "q": query})}
 
 
-def _wrap_results(query: str, results: list[Any], next_address: str = "") -> dict[str, Any]:
+def _wrap_results(query: str, results: Sequence[object], next_address: str = "") -> dict[str, object]:
     """Return the object that wraps results; `next_address` leads to the next ones, empty for none."""
     payload = {"ads": [], "query": query, "queryEncoded": urlencode({"": query})[1:], "results": results}
     return {**payload, **({"next": next_address} if next_address else {}), "vqd": {query: make_token(query)}}
@@ -114,10 +114,10 @@ def answer_news(world: World, request: Request) -> Response:
     return build_response({**payload, "response_type": "news"}, content_type=_SCRIPT_TYPE)
 
 
-def _render_article(world: World, hit: Hit, query: str, today: date) -> dict[str, Any]:
+def _render_article(world: World, hit: Hit, query: str, today: date) -> dict[str, object]:
     published = date.fromisoformat(hit.date)
     seconds = int(datetime(published.year, published.month, published.day, tzinfo=UTC).timestamp())
-    entry: dict[str, Any] = {
+    entry: dict[str, object] = {
         "date": seconds,
         "excerpt": highlight_html(world, hit.snippet, query),
         "fetch_image": 0,
@@ -185,7 +185,7 @@ def answer_instant(world: World, request: Request) -> Response:
     return build_response(body, content_type=_SCRIPT_TYPE)
 
 
-_EMPTY_ANSWER: dict[str, Any] = {
+_EMPTY_ANSWER: dict[str, object] = {
     **dict.fromkeys(("Abstract", "AbstractSource", "AbstractText", "AbstractURL", "Answer", "AnswerType"), ""),
     **dict.fromkeys(("Definition", "DefinitionSource", "DefinitionURL", "Entity", "Heading", "Image"), ""),
     **dict.fromkeys(("ImageHeight", "ImageIsLogo", "ImageWidth"), 0),
@@ -200,7 +200,7 @@ def _is_titled(hit: Hit, query: str) -> bool:
     return " ".join(name.split()).casefold() == " ".join(query.split()).casefold()
 
 
-def _render_abstract(hit: Hit | None) -> dict[str, Any]:
+def _render_abstract(hit: Hit | None) -> dict[str, object]:
     """Return the members that describe the abstract; empty without one."""
     if hit is None:
         return {}
@@ -209,15 +209,15 @@ def _render_abstract(hit: Hit | None) -> dict[str, Any]:
     return {**payload, "AbstractSource": source, "Heading": re.split(r"\s[-–—|·]\s", hit.title, maxsplit=1)[0]}
 
 
-def _render_topic(world: World, hit: Hit, query: str) -> dict[str, Any]:
+def _render_topic(world: World, hit: Hit, query: str) -> dict[str, object]:
     link = highlight_html(world, display_title(hit), "")
     address = highlight_html(world, hit.url, "")
     summary = f"{display_title(hit)} - {hit.snippet}"
-    icon: dict[str, Any] = {"Height": "", "URL": "", "Width": ""}
+    icon = {"Height": "", "URL": "", "Width": ""}
     result = f'<a href="{address}">{link}</a> {highlight_html(world, hit.snippet, query)}'
     return {"FirstURL": hit.url, "Icon": icon, "Result": result, "Text": summary}
 
 
-def _answer_type(abstract_hit: Hit | None, topics: list[Any]) -> str:
+def _answer_type(abstract_hit: Hit | None, topics: Sequence[object]) -> str:
     """Return `A` for an article, `D` for several topics, empty for nothing."""
     return "A" if abstract_hit else "D" if topics else ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from webemu.api.dialects.days import format_capture_time, format_midnight, get_day
 from webemu.api.dialects.dialect import (
@@ -40,7 +39,7 @@ MAX_SUBPAGES = 100
 """Most subpages of one page."""
 HIGHLIGHT_CHARS = 400
 """Characters of a highlight."""
-JsonObject = dict[str, Any]
+JsonObject = dict[str, object]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
@@ -139,7 +138,7 @@ def _render_page_parts(world: World, request: Request, options: JsonObject, page
     return row
 
 
-def _render_text(world: World, page: Page, options: Any, at_time: datetime | None) -> str:
+def _render_text(world: World, page: Page, options: object, at_time: datetime | None) -> str:
     """Return a page as text or HTML, cut to `maxCharacters`."""
     text_options = options if isinstance(options, dict) else {}
     html_page = (
@@ -176,7 +175,7 @@ def _render_page(world: World, request: Request, params: JsonObject, url: str, p
     return row
 
 
-def _render_highlights(world: World, options: Any, content: str) -> list[str]:
+def _render_highlights(world: World, options: object, content: str) -> list[str]:
     """Return the passage where the query's words first occur, or the beginning; empty for a page without text."""
     query = get_text(options, "query") if isinstance(options, dict) else ""
     offsets = world.occurrences(content, query) if query else []

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
-from typing import Any
 
 from webemu.api.dialects import firecrawl_crawl
 from webemu.api.dialects.dialect import (
@@ -41,7 +40,7 @@ from webemu.emulator.world import World
 
 MAX_LINKS = 30_000
 """Most links of one map."""
-JsonObject = dict[str, Any]
+JsonObject = dict[str, object]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
@@ -84,7 +83,7 @@ def answer_search(world: World, request: Request) -> Response:
         return build_response(
             {"success": True, "data": rows, **({} if rows else {"warning": "No search results found"})}
         )
-    rows_by_kind: JsonObject = {"web": rows, "images": []}
+    rows_by_kind: dict[str, list[JsonObject]] = {"web": rows, "images": []}
     if "news" in _read_sources(params):
         articles = search(world, query, replace(search_params, published=True), request.session.at_time)[0]
         rows_by_kind["news"] = [_render_article(hit, rank) for rank, hit in enumerate(articles, 1)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -47,7 +46,7 @@ _ENCODED_PARAMS = (
     "allowSubdomains", "scrapeOptions",
 )  # fmt: skip
 """Parameters that a crawl's id encodes."""
-JsonObject = dict[str, Any]
+JsonObject = dict[str, object]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
@@ -134,10 +133,11 @@ def _read_limit(params: JsonObject, max_pages: int) -> int:
 
 def _run_crawl(world: World, params: JsonObject, at_time: datetime | None) -> list[Capture]:
     """Return the captures of a crawl: pages that links lead to, and all captured pages of the site unless excluded."""
-    site = urls.host_of(urls.parse_user_url(params["url"]))
+    start_url = get_text(params, "url")
+    site = urls.host_of(urls.parse_user_url(start_url))
     skips_sitemap = get_flag(params, "ignoreSitemap") or get_text(params, "sitemap") == "skip"
     sitemap_urls = (page.url for page in list_pages(world, site, get_flag(params, "allowSubdomains"), at_time))
-    return SiteCrawl(world, _read_limits(params), at_time).crawl(params["url"], () if skips_sitemap else sitemap_urls)
+    return SiteCrawl(world, _read_limits(params), at_time).crawl(start_url, () if skips_sitemap else sitemap_urls)
 
 
 def _read_limits(params: JsonObject) -> CrawlLimits:
@@ -187,7 +187,7 @@ def _compile_patterns(params: JsonObject, name: str) -> list[Callable[[str], boo
 
 def _render_documents(
     world: World, captures: list[Capture], options: JsonObject, at_time: datetime | None, scrape_id: str
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """Yield the documents of captures, leaving out those that the crawl cannot show."""
     for capture in captures:
         try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any
 
 from webemu.api.dialects.days import format_capture_time
 from webemu.api.dialects.metas import read_icon_url, read_language, read_metas
@@ -45,7 +44,7 @@ _RESERVED_NAMES = frozenset(
 """
 
 
-def read_formats(options: dict[str, Any]) -> list[str]:
+def read_formats(options: dict[str, object]) -> list[str]:
     """Return the names of the formats asked for, given as texts or as objects with a `type`; markdown by default.
 
     Raises: BadRequest if the parameter is no list.
@@ -59,15 +58,15 @@ def read_formats(options: dict[str, Any]) -> list[str]:
 
 
 def render_document(
-    world: World, url: str, options: dict[str, Any], at_time: datetime | None, scrape_id: str
-) -> dict[str, Any]:
+    world: World, url: str, options: dict[str, object], at_time: datetime | None, scrape_id: str
+) -> dict[str, object]:
     """Return one page in the formats of `options`; `scrape_id` becomes part of its metadata.
 
     Raises: NotCaptured, ViewUnavailable or PayloadError if the crawl cannot show the page.
     """
     format_names = read_formats(options)
     page = world.fetch(PageRequest(url, "markdown" if "markdown" in format_names else "text", at_time))
-    page_document: dict[str, Any] = {"markdown": page.content} if "markdown" in format_names else {}
+    page_document: dict[str, object] = {"markdown": page.content} if "markdown" in format_names else {}
     wants_full_page = options.get("onlyMainContent") is False and page_document and page.capture.mime in _MARKUP
     if (wants_full_page or {"html", "rawHtml"} & set(format_names)) and (
         html_page := open_page(world, url, "html", at_time)
@@ -95,10 +94,10 @@ def _read_html(world: World, page: Page, at_time: datetime | None) -> str:
     return html_page.content if html_page else ""
 
 
-def render_metadata(page: Page, html: str, url: str, scrape_id: str) -> dict[str, Any]:
+def render_metadata(page: Page, html: str, url: str, scrape_id: str) -> dict[str, object]:
     """Return the metadata of a page; `html` is its document, `url` the URL of the request."""
     capture = page.capture
-    page_metadata: dict[str, Any] = _read_declarations(html, capture.url)
+    page_metadata: dict[str, object] = {**_read_declarations(html, capture.url)}
     page_metadata |= {"title": page.title, "sourceURL": url, "url": capture.url, "statusCode": capture.status}
     page_metadata |= {
         "contentType": _content_type(capture),
@@ -110,16 +109,16 @@ def render_metadata(page: Page, html: str, url: str, scrape_id: str) -> dict[str
     return page_metadata | ({"error": _reason_phrase(capture.status)} if capture.status >= 400 else {})
 
 
-def _read_declarations(html: str, url: str) -> dict[str, Any]:
+def _read_declarations(html: str, url: str) -> dict[str, str | list[str]]:
     """Return what a document declares; a name that occurs more than once has a list of its values."""
-    page_metadata: dict[str, Any] = {}
+    page_metadata: dict[str, str | list[str]] = {}
     declarations = read_metas(html)
     for name, content in declarations:
         if re.sub("[_-]", "", name) in _RESERVED_NAMES:
             continue
         if name in page_metadata:
-            earlier_values = page_metadata[name] if isinstance(page_metadata[name], list) else [page_metadata[name]]
-            page_metadata[name] = [*earlier_values, content]
+            earlier = page_metadata[name]
+            page_metadata[name] = [*(earlier if isinstance(earlier, list) else [earlier]), content]
         else:
             page_metadata[name] = content
     first_values = dict(reversed(declarations))

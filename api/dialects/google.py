@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from webemu.api.dialects.dialect import Dialect, Route, build_response, get_header, get_number, get_text, read_params
 from webemu.api.dialects.display import display_title, highlight_html
@@ -71,7 +70,7 @@ def answer_search(world: World, request: Request) -> Response:
     )
 
 
-def _read_search_params(world: World, request: Request, params: dict[str, Any]) -> SearchParams:
+def _read_search_params(world: World, request: Request, params: dict[str, object]) -> SearchParams:
     """Return filters and paging from the parameters. Raises BadRequest if they reach beyond the last rank."""
     count, start = get_number(params, "num", 10, 1, 10), get_number(params, "start", 1, 0, 1000)
     if start < 1 or start + count > MAX_RANK + 1:  # the service refuses this instead of clamping
@@ -92,17 +91,17 @@ def _read_search_params(world: World, request: Request, params: dict[str, Any]) 
 
 
 def _render_queries(
-    params: dict[str, Any], search_params: SearchParams, total: int, has_more: bool, hit_count: int
-) -> dict[str, Any]:
+    params: dict[str, object], search_params: SearchParams, total: int, has_more: bool, hit_count: int
+) -> dict[str, object]:
     """Return the description of this page of results and of those before and after it."""
-    page_query: dict[str, Any] = {
+    page_query: dict[str, object] = {
         "title": f"Google Custom Search - {get_text(params, 'q')}",
         "totalResults": str(total),
     }
     page_query |= {"searchTerms": get_text(params, "q"), "count": hit_count, "startIndex": search_params.offset + 1}
     page_query |= {"inputEncoding": "utf8", "outputEncoding": "utf8", "safe": get_text(params, "safe", "off")}
     page_query |= {"cx": get_text(params, "cx")} | {name: params[name] for name in _ECHOED_PARAMS if params.get(name)}
-    queries_payload = {"request": [page_query]}
+    queries_payload: dict[str, object] = {"request": [page_query]}
     if search_params.offset:
         start = max(1, search_params.offset - search_params.count + 1)
         queries_payload["previousPage"] = [{**page_query, "count": search_params.count, "startIndex": start}]
@@ -113,12 +112,12 @@ def _render_queries(
     return queries_payload
 
 
-def _render_information(total: int) -> dict[str, Any]:
+def _render_information(total: int) -> dict[str, object]:
     payload = {"searchTime": 0.0, "formattedSearchTime": "0.00"}
     return {**payload, "totalResults": str(total), "formattedTotalResults": f"{total:,}"}
 
 
-def _render_result(world: World, hit: Hit, query: str) -> dict[str, Any]:
+def _render_result(world: World, hit: Hit, query: str) -> dict[str, object]:
     return {
         "kind": "customsearch#result",
         "title": display_title(hit),

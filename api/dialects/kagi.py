@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from webemu.api.dialects.days import format_midnight
 from webemu.api.dialects.dialect import (
     Dialect,
@@ -42,12 +40,12 @@ def answer_search(world: World, request: Request) -> Response:
     )
 
 
-def _render_result(hit: Hit, rank: int) -> dict[str, Any]:
+def _render_result(hit: Hit, rank: int) -> dict[str, object]:
     row = {"t": 0, "rank": rank, "url": hit.url, "title": hit.title or hit.url, "snippet": hit.snippet}
     return row | {"published": format_midnight(hit.date)}
 
 
-def _render_meta(request: Request) -> dict[str, Any]:
+def _render_meta(request: Request) -> dict[str, object]:
     return {"id": request_digest(request)[:32], "node": "webemu", "ms": 0, "api_balance": 0.0}
 
 

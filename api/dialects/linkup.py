@@ -6,8 +6,6 @@ Its client requires a `favicon` of every result: empty if the crawl has none.
 
 from __future__ import annotations
 
-from typing import Any
-
 from webemu.api.dialects.days import get_day
 from webemu.api.dialects.dialect import (
     Dialect,
@@ -31,7 +29,7 @@ from webemu.emulator.world import World
 
 DEFAULT_RESULTS = 10
 """Results of a search that names no number."""
-JsonObject = dict[str, Any]
+JsonObject = dict[str, object]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
@@ -61,12 +59,12 @@ def _read_search_params(params: JsonObject) -> SearchParams:
 
 
 def _render_result(world: World, request: Request, hit: Hit) -> JsonObject:
-    row = {"type": "text", "name": hit.title or hit.url, "url": hit.url, "content": world.passage_of(hit)}
+    row: JsonObject = {"type": "text", "name": hit.title or hit.url, "url": hit.url, "content": world.passage_of(hit)}
     return row | {"favicon": find_icon(world, hit.url, request.session.at_time)}
 
 
 def _render_source(world: World, request: Request, hit: Hit) -> JsonObject:
-    row = {"name": hit.title or hit.url, "url": hit.url, "snippet": hit.snippet}
+    row: JsonObject = {"name": hit.title or hit.url, "url": hit.url, "snippet": hit.snippet}
     return row | {"favicon": find_icon(world, hit.url, request.session.at_time)}
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any
 
 from webemu.api.dialects.dialect import (
     Dialect,
@@ -34,7 +33,7 @@ CHARS_PER_TOKEN = 4
 MAX_QUERIES = 5
 """Most queries of one request."""
 _DAY = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
-JsonObject = dict[str, Any]
+JsonObject = dict[str, object]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
@@ -94,12 +93,12 @@ def _render_results(world: World, request: Request, params: JsonObject, hits: li
     """Return the results, each with as much of its page as the remaining tokens allow."""
     remaining_chars = get_number(params, "max_tokens", 10_000, 1, 1_000_000) * CHARS_PER_TOKEN
     page_chars = get_number(params, "max_tokens_per_page", 4096, 1, 1_000_000) * CHARS_PER_TOKEN
-    rows = []
+    rows: list[JsonObject] = []
     for hit in hits:
         page = open_page(world, hit.url, "text", request.session.at_time)
         page_text = ((page.content if page else "") or hit.snippet)[: min(remaining_chars, page_chars)]
         remaining_chars -= len(page_text)
-        row = {"title": hit.title or hit.url, "url": hit.url, "snippet": page_text, "date": hit.date}
+        row: JsonObject = {"title": hit.title or hit.url, "url": hit.url, "snippet": page_text, "date": hit.date}
         rows.append(row | {"last_updated": None})
     return rows
 

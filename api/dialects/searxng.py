@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 import orjson
@@ -86,7 +85,7 @@ def answer_search(world: World, request: Request) -> Response:
     )
 
 
-def _parse_search(params: dict[str, Any]) -> _SearchRequest:
+def _parse_search(params: dict[str, object]) -> _SearchRequest:
     """Return the parameters, checked. Raises BadRequest in the service's words if one is wrong."""
     if not (query := get_text(params, "q")).strip():
         raise BadRequest("No query", reason="missing-q")
@@ -102,14 +101,14 @@ def _parse_search(params: dict[str, Any]) -> _SearchRequest:
     return _SearchRequest(query, int(number), span, _read_categories(params), engines[0] if engines else DEFAULT_ENGINE)
 
 
-def _read_categories(params: dict[str, Any]) -> list[str]:
+def _read_categories(params: dict[str, object]) -> list[str]:
     """Return the categories asked for: from the list, and from the check boxes of a form."""
     boxes = [name.removeprefix("category_") for name in params if name.startswith("category_")]
     ticked = [name for name in boxes if get_text(params, f"category_{name}", "on").lower() != "off"]
     return [name.lower() for name in (*get_texts(params, "categories"), *ticked)]
 
 
-def _read_kinds(params: dict[str, Any]) -> list[str]:
+def _read_kinds(params: dict[str, object]) -> list[str]:
     """Return the kinds of results asked for: categories, and those that names of engines (`bing images`) imply."""
     last_words = [engine.lower().rpartition(" ")[2] for engine in get_texts(params, "engines")]
     engine_kinds = [word if word in _OTHER_CATEGORIES or word == "news" else "general" for word in last_words]
@@ -121,7 +120,7 @@ def _invalid_parameter(value: str, name: str) -> BadRequest:
     return BadRequest(f'Invalid value "{value[:100]}" for parameter {name}', reason=f"bad-{name}")
 
 
-def _answer_page(world: World, request: Request, params: dict[str, Any]) -> Response:
+def _answer_page(world: World, request: Request, params: dict[str, object]) -> Response:
     """Return this server's own result page, whose links lead to its other pages."""
     page_number = (
         get_text(params, "pageno", "1") if {*_read_kinds(params)} & _PAGE_CATEGORIES else str(EMPTY_PAGE_NUMBER)
@@ -131,10 +130,10 @@ def _answer_page(world: World, request: Request, params: dict[str, Any]) -> Resp
     return page.answer_search(world, request._replace(method="GET", query=urlencode(query), body=b""))
 
 
-def _render_result(hit: Hit, position: int, search_request: _SearchRequest) -> dict[str, Any]:
+def _render_result(hit: Hit, position: int, search_request: _SearchRequest) -> dict[str, object]:
     parts = urls.split_url(hit.url)
     url_parts = [parts.scheme, parts.netloc, parts.path, "", parts.query, parts.fragment]
-    row: dict[str, Any] = {"url": hit.url, "title": display_title(hit), "content": hit.snippet, "thumbnail": ""}
+    row: dict[str, object] = {"url": hit.url, "title": display_title(hit), "content": hit.snippet, "thumbnail": ""}
     row |= {"engine": search_request.engine, "template": "default.html", "parsed_url": url_parts}
     row |= dict.fromkeys(("img_src", "iframe_src", "audio_src"), "")
     row |= {"publishedDate": f"{hit.date}T00:00:00", "pubdate": f"{hit.date} 00:00:00", "length": None}
@@ -144,10 +143,10 @@ def _render_result(hit: Hit, position: int, search_request: _SearchRequest) -> d
 
 
 def _write_json(
-    request: Request, search_request: _SearchRequest, rows: list[dict[str, Any]], related_queries: list[str]
+    request: Request, search_request: _SearchRequest, rows: list[dict[str, object]], related_queries: list[str]
 ) -> Response:
     """Return the results and suggestions as JSON. The number of results is 0, as most engines report it."""
-    empty_members: dict[str, Any] = {name: [] for name in ("answers", "corrections", "infoboxes")}
+    empty_members: dict[str, object] = {name: [] for name in ("answers", "corrections", "infoboxes")}
     payload = {
         "query": search_request.query,
         "number_of_results": 0,
@@ -159,14 +158,14 @@ def _write_json(
 
 
 def _write_csv(
-    request: Request, search_request: _SearchRequest, results: list[dict[str, Any]], related_queries: list[str]
+    request: Request, search_request: _SearchRequest, results: list[dict[str, object]], related_queries: list[str]
 ) -> Response:
     """Return the results as CSV; suggestions have no column."""
-    rows = ({**result, "host": result["parsed_url"][1], "type": "result"} for result in results)
+    rows = ({**result, "host": urls.split_url(get_text(result, "url")).netloc, "type": "result"} for result in results)
     return _write_table([[row[name] for name in _COLUMNS] for row in rows])
 
 
-def _write_table(rows: list[list[Any]]) -> Response:
+def _write_table(rows: list[list[object]]) -> Response:
     file = io.StringIO()
     csv.writer(file).writerows([_COLUMNS, *rows])
     disposition = (b"Content-Disposition", b"attachment;Filename=searx.csv")
@@ -174,14 +173,14 @@ def _write_table(rows: list[list[Any]]) -> Response:
 
 
 def _write_rss(
-    request: Request, search_request: _SearchRequest, rows: list[dict[str, Any]], related_queries: list[str]
+    request: Request, search_request: _SearchRequest, rows: list[dict[str, object]], related_queries: list[str]
 ) -> Response:
     return render_template(
         "searxng.rss", RSS_TYPE, origin=request.origin, query=search_request.query, results=rows, problem=""
     )
 
 
-_WRITERS: dict[str, Callable[[Request, _SearchRequest, list[dict[str, Any]], list[str]], Response]] = {
+_WRITERS: dict[str, Callable[[Request, _SearchRequest, list[dict[str, object]], list[str]], Response]] = {
     "json": _write_json,
     "csv": _write_csv,
     "rss": _write_rss,
@@ -209,7 +208,7 @@ def answer_config(world: World, request: Request) -> Response:
     engine = {"name": DEFAULT_ENGINE, "categories": ["general"], "shortcut": "ddg", "enabled": True, "paging": True}
     engine |= {"language_support": True, "languages": ["en"], "regions": [], "safesearch": True}
     engine |= {"time_range_support": True, "timeout": 3.0}
-    payload: dict[str, Any] = {
+    payload: dict[str, object] = {
         "categories": ["general"],
         "engines": [engine],
         "plugins": [],

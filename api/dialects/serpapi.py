@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
 from urllib.parse import urlencode
 
 from webemu.api.dialects.dialect import (
@@ -64,7 +63,7 @@ def answer_search(world: World, request: Request) -> Response:
         return build_response({**common_members, "search_information": empty_information, "error": NO_RESULTS})
     render = _render_article if result_kind == "news" else _render_result
     rows = [render(world, hit, start + rank_on_page, query) for rank_on_page, hit in enumerate(hits, 1)]
-    payload: dict[str, Any] = {
+    payload: dict[str, object] = {
         **common_members,
         "search_information": _render_information(query, estimate_total(search_params, len(hits), has_more)),
     }
@@ -100,7 +99,7 @@ def answer_account(world: World, request: Request) -> Response:
     return build_response({**account_owner, **plan, **remaining_searches, **used_searches})
 
 
-def _read_engine_and_query(params: dict[str, Any]) -> tuple[str, str]:
+def _read_engine_and_query(params: dict[str, object]) -> tuple[str, str]:
     """Return engine and query. Raises BadRequest if one is missing or unsupported."""
     engine = get_text(params, "engine", "google")
     if engine not in _ENGINES:
@@ -113,7 +112,7 @@ def _read_engine_and_query(params: dict[str, Any]) -> tuple[str, str]:
     return engine, query
 
 
-def _render_metadata(world: World, request: Request, query: str) -> dict[str, Any]:
+def _render_metadata(world: World, request: Request, query: str) -> dict[str, object]:
     """Return the metadata of a search. Its time is the session's day, so that equal requests get equal bytes."""
     search_time = f"{date_days_ago(world, 0, request.session.at_time)} 00:00:00 UTC"
     payload = {
@@ -135,18 +134,24 @@ def _find_related(world: World, query: str, hits: Sequence[Hit], kind: str) -> l
     return world.related_queries(query, hits, MAX_RELATED) if kind == "organic" else []
 
 
-def _render_parameters(params: dict[str, Any], engine: str) -> dict[str, Any]:
+def _render_parameters(params: dict[str, object], engine: str) -> dict[str, object]:
     """Return the parameters of the search as the response repeats them."""
-    shown_params = {"engine": engine, "google_domain": "google.com", "hl": "en", "gl": "us", "device": "desktop"}
+    shown_params: dict[str, object] = {
+        "engine": engine,
+        "google_domain": "google.com",
+        "hl": "en",
+        "gl": "us",
+        "device": "desktop",
+    }
     return shown_params | {name: value for name, value in params.items() if name not in _HIDDEN_PARAMS}
 
 
-def _render_information(query: str, total: int) -> dict[str, Any]:
+def _render_information(query: str, total: int) -> dict[str, object]:
     payload = {"query_displayed": query, "total_results": total, "time_taken_displayed": 0.0}
     return {**payload, "organic_results_state": "Results for exact spelling"}
 
 
-def _render_result(world: World, hit: Hit, position: int, query: str) -> dict[str, Any]:
+def _render_result(world: World, hit: Hit, position: int, query: str) -> dict[str, object]:
     row = {
         "position": position,
         "title": display_title(hit),
@@ -160,7 +165,7 @@ def _render_result(world: World, hit: Hit, position: int, query: str) -> dict[st
     return {**row, **snippet_members, "source": urls.split_domain(urls.host_of(hit.url))[0]}
 
 
-def _render_article(world: World, hit: Hit, position: int, query: str) -> dict[str, Any]:
+def _render_article(world: World, hit: Hit, position: int, query: str) -> dict[str, object]:
     row = {"position": position, "title": display_title(hit), "link": hit.url}
     return {
         **row,
@@ -171,12 +176,12 @@ def _render_article(world: World, hit: Hit, position: int, query: str) -> dict[s
 
 
 def _render_pagination(
-    request: Request, params: dict[str, Any], search_params: SearchParams, has_more: bool
-) -> dict[str, Any]:
+    request: Request, params: dict[str, object], search_params: SearchParams, has_more: bool
+) -> dict[str, object]:
     """Return the page's number and the next page's address, without the API key, as the service has it."""
     base_url = request.origin if request.host in HOSTS else f"{request.origin}/{NAME}"
     visible_params = {name: value for name, value in params.items() if name not in {*_KEY_PARAMS, "source", "output"}}
-    pagination: dict[str, Any] = {"current": search_params.offset // search_params.count + 1}
+    pagination: dict[str, object] = {"current": search_params.offset // search_params.count + 1}
     if has_more:
         next_query = urlencode({**visible_params, "start": search_params.offset + search_params.count})
         pagination |= {

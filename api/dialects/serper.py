@@ -7,8 +7,6 @@ empty.
 
 from __future__ import annotations
 
-from typing import Any
-
 from webemu.api.dialects.dialect import (
     Dialect,
     Route,
@@ -55,7 +53,7 @@ def answer_search(world: World, request: Request) -> Response:
     return build_response([_answer_one(world, request, kind, params) for params in _read_batch(request)])
 
 
-def _read_batch(request: Request) -> list[dict[str, Any]]:
+def _read_batch(request: Request) -> list[dict[str, object]]:
     """Return the requests of a batch. Raises BadRequest if one is no object or there are too many."""
     try:
         batch = json_text.parse_json(request.body)
@@ -68,7 +66,7 @@ def _read_batch(request: Request) -> list[dict[str, Any]]:
     return list(batch)
 
 
-def _answer_one(world: World, request: Request, kind: str, params: dict[str, Any]) -> dict[str, Any]:
+def _answer_one(world: World, request: Request, kind: str, params: dict[str, object]) -> dict[str, object]:
     """Return the response to one search. Raises BadRequest if a parameter is wrong."""
     query, count, page = (
         get_text(params, "q"),
@@ -81,7 +79,7 @@ def _answer_one(world: World, request: Request, kind: str, params: dict[str, Any
         raise BadRequest("Invalid search type", reason="bad-type")
     after, before = parse_dates(world, request, get_text(params, "tbs"))
     search_params = SearchParams((page - 1) * count, count, after, before, published=kind == "news")
-    search_parameters = {
+    search_parameters: dict[str, object] = {
         "q": query,
         "gl": get_text(params, "gl", "us"),
         "hl": get_text(params, "hl", "en"),
@@ -103,7 +101,9 @@ def _answer_one(world: World, request: Request, kind: str, params: dict[str, Any
     }
 
 
-def _find_results(world: World, request: Request, kind: str, query: str, search_params: SearchParams) -> dict[str, Any]:
+def _find_results(
+    world: World, request: Request, kind: str, query: str, search_params: SearchParams
+) -> dict[str, object]:
     """Return the members with results and related searches; empty for a kind of which the crawl has none."""
     # Titles have no date, so that a session that sees the web of a past day gets no completions.
     if kind == "autocomplete" and request.session.at_time is None:
@@ -111,7 +111,7 @@ def _find_results(world: World, request: Request, kind: str, query: str, search_
     if (render := _RENDERERS.get(kind)) is None:
         return {}
     hits, _ = search(world, query, search_params, request.session.at_time)
-    result_members = {
+    result_members: dict[str, object] = {
         _RESULT_MEMBERS[kind]: [
             render(hit, search_params.offset + rank_on_page) for rank_on_page, hit in enumerate(hits, 1)
         ]
@@ -122,18 +122,18 @@ def _find_results(world: World, request: Request, kind: str, query: str, search_
     )
 
 
-def _render_result(hit: Hit, position: int) -> dict[str, Any]:
+def _render_result(hit: Hit, position: int) -> dict[str, object]:
     row = {"title": display_title(hit), "link": hit.url, "snippet": hit.snippet, "date": format_day(hit)}
     return {**row, "position": position}
 
 
-def _render_article(hit: Hit, position: int) -> dict[str, Any]:
+def _render_article(hit: Hit, position: int) -> dict[str, object]:
     row = {"title": display_title(hit), "link": hit.url, "snippet": hit.snippet, "date": format_day(hit)}
     return {**row, "source": urls.split_domain(urls.host_of(hit.url))[0], "position": position}
 
 
-def _render_paper(hit: Hit, position: int) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _render_paper(hit: Hit, position: int) -> dict[str, object]:
+    row: dict[str, object] = {
         "title": display_title(hit),
         "link": hit.url,
         "snippet": hit.snippet,
@@ -152,7 +152,7 @@ def answer_scrape(world: World, request: Request) -> Response:
     if not (url := get_text(params, "url")):
         raise BadRequest("Missing url parameter", reason="missing-url")
     page = world.fetch(PageRequest(url, "text", at_time=request.session.at_time))
-    payload: dict[str, Any] = {"text": page.content}
+    payload: dict[str, object] = {"text": page.content}
     if get_flag(params, "includeMarkdown"):
         payload["markdown"] = world.fetch(PageRequest(url, "markdown", at_time=request.session.at_time)).content
     return build_response({**payload, "metadata": {"title": page.title}, "credits": 2})

@@ -7,7 +7,6 @@ ignored. Images are empty.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from webemu.api.archives.filters import compile_pattern
 from webemu.api.dialects.days import format_mail_date, get_day
@@ -40,7 +39,7 @@ MAX_PAGES = 500
 """Most pages of one crawl."""
 _LETTER_DAYS = {name[0]: days for name, days in AGE_DAYS.items() if name != "hour"}
 """Days of the one-letter time spans."""
-JsonObject = dict[str, Any]
+JsonObject = dict[str, object]
 """A JSON object: parameters of a request, or a part of a response."""
 
 

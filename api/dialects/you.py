@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any
 
 from webemu.api.dialects.days import format_capture_time
 from webemu.api.dialects.dialect import (
@@ -28,7 +27,7 @@ from webemu.emulator.world import World
 
 _DATE_RANGE = re.compile(r"(\d{4}-\d\d-\d\d)to(\d{4}-\d\d-\d\d)")
 _VIEWS: dict[str, View] = {"html": "html", "markdown": "markdown"}
-JsonObject = dict[str, Any]
+JsonObject = dict[str, object]
 """A JSON object: parameters of a request, or a part of a response."""
 
 
