@@ -23,6 +23,8 @@ from webemu.emulator import json_text
 from webemu.emulator.errors import BadRequest, EmulatorError, ServiceRefusal
 from webemu.emulator.world import World
 
+JsonObject = dict[str, object]
+"""A JSON object: parameters of a request, or a part of a response."""
 Endpoint = Callable[[World, Request], Response]
 """Answers one route: a request to the service, and the world to answer it from."""
 JSON_TYPE = b"application/json"
@@ -36,7 +38,7 @@ class Route:
     """One route of a service: methods, path and the endpoint that answers it."""
 
     methods: tuple[str, ...]
-    """HTTP methods; `GET` includes `HEAD_CHARS`."""
+    """HTTP methods; `GET` includes `HEAD`."""
     path: str
     """Regular expression that the whole path must match, below the service's root."""
     endpoint: Endpoint

@@ -12,6 +12,7 @@ from datetime import datetime
 from webemu.api.dialects.days import format_capture_time, format_midnight, get_day
 from webemu.api.dialects.dialect import (
     Dialect,
+    JsonObject,
     Route,
     body_fields,
     build_response,
@@ -39,8 +40,6 @@ MAX_SUBPAGES = 100
 """Most subpages of one page."""
 HIGHLIGHT_CHARS = 400
 """Characters of a highlight."""
-JsonObject = dict[str, object]
-"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def answer_search(world: World, request: Request) -> Response:

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from webemu.api.dialects import firecrawl_crawl
 from webemu.api.dialects.dialect import (
     Dialect,
+    JsonObject,
     Route,
     build_response,
     get_flag,
@@ -40,8 +41,6 @@ from webemu.emulator.world import World
 
 MAX_LINKS = 30_000
 """Most links of one map."""
-JsonObject = dict[str, object]
-"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def _is_version_1(request: Request) -> bool:

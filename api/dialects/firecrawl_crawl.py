@@ -14,6 +14,7 @@ import orjson
 
 from webemu.api.archives.filters import compile_pattern
 from webemu.api.dialects.dialect import (
+    JsonObject,
     build_response,
     get_flag,
     get_number,
@@ -46,8 +47,6 @@ _ENCODED_PARAMS = (
     "allowSubdomains", "scrapeOptions",
 )  # fmt: skip
 """Parameters that a crawl's id encodes."""
-JsonObject = dict[str, object]
-"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def answer_start(world: World, request: Request) -> Response:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from webemu.api.dialects.days import get_day
 from webemu.api.dialects.dialect import (
     Dialect,
+    JsonObject,
     Route,
     build_response,
     get_flag,
@@ -29,8 +30,6 @@ from webemu.emulator.world import World
 
 DEFAULT_RESULTS = 10
 """Results of a search that names no number."""
-JsonObject = dict[str, object]
-"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def answer_search(world: World, request: Request) -> Response:

@@ -10,6 +10,7 @@ from datetime import date
 
 from webemu.api.dialects.dialect import (
     Dialect,
+    JsonObject,
     Route,
     body_fields,
     build_response,
@@ -33,8 +34,6 @@ CHARS_PER_TOKEN = 4
 MAX_QUERIES = 5
 """Most queries of one request."""
 _DAY = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
-JsonObject = dict[str, object]
-"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def answer_search(world: World, request: Request) -> Response:

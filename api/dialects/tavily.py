@@ -12,6 +12,7 @@ from webemu.api.archives.filters import compile_pattern
 from webemu.api.dialects.days import format_mail_date, get_day
 from webemu.api.dialects.dialect import (
     Dialect,
+    JsonObject,
     Route,
     body_fields,
     build_response,
@@ -39,8 +40,6 @@ MAX_PAGES = 500
 """Most pages of one crawl."""
 _LETTER_DAYS = {name[0]: days for name, days in AGE_DAYS.items() if name != "hour"}
 """Days of the one-letter time spans."""
-JsonObject = dict[str, object]
-"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def answer_search(world: World, request: Request) -> Response:

@@ -8,6 +8,7 @@ from datetime import date
 from webemu.api.dialects.days import format_capture_time
 from webemu.api.dialects.dialect import (
     Dialect,
+    JsonObject,
     Route,
     build_response,
     get_header,
@@ -27,8 +28,6 @@ from webemu.emulator.world import World
 
 _DATE_RANGE = re.compile(r"(\d{4}-\d\d-\d\d)to(\d{4}-\d\d-\d\d)")
 _VIEWS: dict[str, View] = {"html": "html", "markdown": "markdown"}
-JsonObject = dict[str, object]
-"""A JSON object: parameters of a request, or a part of a response."""
 
 
 def answer_search(world: World, request: Request) -> Response:
