@@ -6,6 +6,7 @@ A result contains as much of its page as the client's token limits allow, since 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date
 
 from webemu.api.dialects.dialect import (
@@ -81,11 +82,10 @@ def _parse_day(params: JsonObject, name: str) -> date | None:
     """Return a parameter in the form MM/DD/YYYY as a date, None if it is missing. Raises BadRequest otherwise."""
     if not (value := get_text(params, name)):
         return None
-    try:
-        month, day, year = map(int, _DAY.fullmatch(value).groups())  # type: ignore[union-attr]
-        return date(year, month, day)
-    except (AttributeError, ValueError):  # AttributeError: the pattern does not match
-        raise BadRequest(f"{name}: use MM/DD/YYYY", reason=f"bad-{name}") from None
+    if match := _DAY.fullmatch(value):
+        with suppress(ValueError):
+            return date(int(match[3]), int(match[1]), int(match[2]))
+    raise BadRequest(f"{name}: use MM/DD/YYYY", reason=f"bad-{name}")
 
 
 def _render_results(world: World, request: Request, params: JsonObject, hits: list[Hit]) -> list[JsonObject]:
