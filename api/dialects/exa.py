@@ -105,7 +105,7 @@ def _read_search_params(params: JsonObject, count: int, excluded_sites: tuple[st
 
 
 def _read_contents_options(params: JsonObject) -> JsonObject:
-    """Return the `answer_contents` object, which says what each result is to contain; empty if there is none."""
+    """Return the `contents` object, which says what each result is to contain; empty if there is none."""
     contents_options = params.get("contents")
     return contents_options if isinstance(contents_options, dict) else {}
 

@@ -115,7 +115,7 @@ def _select_best_parts(world: World, content: str, query: str) -> str:
 
 
 def _split_into_parts(content: str) -> list[str]:
-    """Split a text into parts of about `MAX_WRITER_CHARACTERS` characters that end with sentences."""
+    """Split a text into parts of about `PART_CHARS` characters that end with sentences."""
     sentences = [match[0] for match in _SENTENCE.finditer(content)]
     parts: dict[int, str] = {}
     for sentence, end in zip(sentences, accumulate(map(len, sentences)), strict=True):
