@@ -23,7 +23,7 @@ from webemu.index.records import match_features, read_hit
 
 @dataclass(frozen=True, slots=True)
 class RerankInputs:
-    """What the second stage looks for in the best pages."""
+    """Words and pairs of words that the second stage of ranking looks for in the best pages."""
 
     terms: Terms = ()
     """Hashes of each word's readings and the word's rareness (idf); empty if nothing is reranked."""

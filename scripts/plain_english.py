@@ -34,6 +34,7 @@ ALLOWED = {
     "emulator/trace.py::shown": "column of the trace files",
     "api/services/openapi.py::others": "member of search answers",
     "agent_client/types.py::others": "member of search answers",
+    "agent_client/responses.py::others": "member of search answers",
     "api/sessions/models.py::left": "member of a session's report",
     "api/sessions/store.py::left": "member of a session's report",
     "rl/attempt_row.py::told": "member of episodes.jsonl",

@@ -41,7 +41,7 @@ class Walk:
     """Records the calls of this thread while it is open as a context."""
 
     name: str
-    stays: list[str] = field(default_factory=list)
+    visits: list[str] = field(default_factory=list)
     """Files in the order in which they were entered, relative to the house."""
     climbs: list[str] = field(default_factory=list)
     """Calls from a lower floor to a higher one, as caller and function."""
@@ -69,19 +69,19 @@ class Walk:
         self._calls.add(call)
         if caller is not None and FLOORS[_room(_house_path(caller) or path)] < FLOORS[_room(path)]:
             self.climbs.append(f"{_house_path(caller)} -> {path} {frame.f_code.co_name}")
-        if not self.stays or self.stays[-1] != path:
-            self.stays.append(path)
+        if not self.visits or self.visits[-1] != path:
+            self.visits.append(path)
 
     @property
     def crossings(self) -> int:
         """Number of times that the walk goes from one room to another."""
-        return sum(_room(before) != _room(after) for before, after in pairwise(self.stays))
+        return sum(_room(before) != _room(after) for before, after in pairwise(self.visits))
 
     def __str__(self) -> str:
-        files, rooms = set(self.stays), {_room(path) for path in self.stays}
+        files, rooms = set(self.visits), {_room(path) for path in self.visits}
         return (
-            f"{self.name:<24} {len(self.stays):>3} stays {len(files):>3} files {len(rooms):>2} rooms"
-            f" {self.crossings:>3} crossings {len(self.climbs):>3} climbs {len(self.stays) - len(files):>3} returns"
+            f"{self.name:<24} {len(self.visits):>3} stays {len(files):>3} files {len(rooms):>2} rooms"
+            f" {self.crossings:>3} crossings {len(self.climbs):>3} climbs {len(self.visits) - len(files):>3} returns"
         )
 
 
@@ -151,7 +151,7 @@ def main() -> None:
     for walk in asyncio.run(walk_all(options.root, options.collection)):
         print(walk)
         if options.stays:
-            print(*(f"    {path}" for path in walk.stays), sep="\n")
+            print(*(f"    {path}" for path in walk.visits), sep="\n")
             print(*(f"    climb: {call}" for call in walk.climbs), sep="\n")
 
 

@@ -87,5 +87,5 @@ async def send_response(answer: ApiResponse, send: Send, *, bodiless: bool = Fal
     """
     start = {"type": "http.response.start", "status": answer.status, "headers": build_headers(answer)}
     # `webemu.api.proxy.http_protocol` sends a response with a reason in one piece, and adds the date to our own.
-    await send({**start, "reason": REASON_PHRASES[answer.status], "own": True})
+    await send({**start, "reason": REASON_PHRASES[answer.status], "has_default_headers": True})
     await send({"type": "http.response.body", "body": b"" if bodiless else answer.body})

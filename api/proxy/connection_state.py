@@ -15,7 +15,7 @@ class Reading(Enum):
     """Part of a request that is read next."""
 
     IDLE = "idle"
-    """Nothing is expected: the last request is complete, and the client may stay silent."""
+    """The last request is complete: nothing is expected, and the client may stay silent."""
     LINE = "line"
     """The first line of a request is expected or incomplete. A connection begins here: its client owes a request."""
     HEAD = "head"

@@ -36,7 +36,7 @@ class ResponseStart(TypedDict):
     status: int
     reason: bytes
     headers: Iterable[Header]
-    own: NotRequired[bool]
+    has_default_headers: NotRequired[bool]
     """True for this server's own responses, which get the default headers."""
 
 
@@ -75,7 +75,7 @@ class BufferedResponseCycle(RequestResponseCycle):
         self.response_started = True
         self.waiting_for_100_continue = False
         self._has_body = message["status"] not in _BODILESS_STATUSES
-        default_headers = self.default_headers if message.get("own") else []
+        default_headers = self.default_headers if message.get("has_default_headers") else []
         headers = (*default_headers, *message["headers"])
         self._pending_head = render_head(message["status"], message["reason"], headers, not self.keep_alive)
 
