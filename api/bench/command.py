@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from webemu.api.bench.figures import format_json, format_lines
+from webemu.api.bench.report import Report
 from webemu.api.bench.request_factory import KINDS
 from webemu.api.bench.run import Settings, run
 from webemu.emulator.config import load_config
@@ -99,7 +100,7 @@ def bench(
     _show(run(load_config(flags), settings), out)
 
 
-def _show(report: dict[str, Any], out: Path | None) -> None:
+def _show(report: Report, out: Path | None) -> None:
     """Print the report, and write it as JSON to the file if there is one."""
     print("\n".join([report["title"], *format_lines(report)]))
     if out is not None:
