@@ -3,9 +3,11 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from math import isfinite
 
 import pytest
 
+from webemu.emulator import keyed_random
 from webemu.emulator.keyed_random import KeyedRandom
 from webemu.emulator.noise import has_ranking_noise, perturb_results, vary_query
 from webemu.emulator.types import Hit
@@ -24,6 +26,20 @@ def test_a_draw_hangs_on_all_of_what_it_is_about() -> None:
     ]
     assert len({one.uniform("x"), one.uniform("y"), *(other.uniform("x") for other in others)}) == 5
     assert one.permute(range(9), "a") == one.permute(range(9), "a") != one.permute(range(9), "b")
+
+
+@pytest.mark.parametrize("integer", [0, 1, 2**55, 2**56 - 8, 2**56 - 5, 2**56 - 4, 2**56 - 1])
+def test_uniform_numbers_are_below_1_for_every_digest(monkeypatch: pytest.MonkeyPatch, integer: int) -> None:
+    class Digest:
+        def digest(self) -> bytes:
+            return integer.to_bytes(7, "big") + b"\xff"
+
+    monkeypatch.setattr(keyed_random, "blake2b", lambda text, digest_size: Digest())
+    draws = KeyedRandom("any key")
+    # Only the four integers whose quotient rounds to 1 have another value than the quotient.
+    assert draws.uniform() == (1 - 2**-53 if integer >= 2**56 - 4 else integer / 2**56)
+    assert all(draws.choice(range(count)) <= count - 1 for count in (1, 3, 10, 2**20))
+    assert isfinite(draws.normal())
 
 
 def test_faults_come_at_their_rates() -> None:
