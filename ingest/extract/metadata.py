@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -149,7 +148,7 @@ def _iter_json_ld_dates(tree: LexborHTMLParser) -> Iterator[str]:
         if "datePublished" not in source or len(source) > _MAX_JSON:
             continue
         try:
-            level: list[Any] = [json.loads(source, strict=False)]
+            level: list[object] = [json.loads(source, strict=False)]
         except (ValueError, RecursionError):
             continue
         while level:
@@ -159,7 +158,7 @@ def _iter_json_ld_dates(tree: LexborHTMLParser) -> Iterator[str]:
             level = [inner for node_value in level for inner in _list_children(node_value)]
 
 
-def _list_children(json_value: Any) -> list[Any]:
+def _list_children(json_value: object) -> list[object]:
     """Return the children of a JSON value."""
     if isinstance(json_value, dict):
         return list(json_value.values())
