@@ -14,12 +14,17 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from webemu.emulator.cluster import connect_to_ray
 from webemu.ingest import pool
 from webemu.ingest.pool import JobResult
 from webemu.ingest.worker import Job, WorkerProgress
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+    from ray.actor import ActorHandle
 
 MAX_LOST_MACHINES = 5
 """Retries of a source whose machine is lost, before it is given up."""
@@ -93,12 +98,12 @@ def run_jobs(
 class _RayJobRunner:
     """Runner of jobs on a cluster that is already connected."""
 
-    def __init__(self, ray: Any, collection: Path) -> None:
+    def __init__(self, ray: ModuleType, collection: Path) -> None:
         self._ray = ray
         self._collection = collection
         self._progress = ray.remote(num_cpus=0, max_restarts=-1)(ProgressActor).remote()
         self._task = ray.remote(num_cpus=1, max_retries=MAX_LOST_MACHINES, scheduling_strategy="SPREAD")(_run_task)
-        self._running_tasks: dict[Any, Job] = {}
+        self._running_tasks: dict[ObjectRef, Job] = {}
 
     def run(
         self, jobs: Sequence[Job], on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None]
@@ -141,7 +146,7 @@ class _RayJobRunner:
         except self._ray.exceptions.RayError:
             return {}
 
-    def _collect(self, task: Any, staging: Path) -> JobResult:
+    def _collect(self, task: ObjectRef, staging: Path) -> JobResult:
         """Write the files of a finished task. A failed task, or one whose machines were lost, gives its source up."""
         job = self._running_tasks.pop(task)
         self._progress.forget.remote(job.source_id)
@@ -159,7 +164,7 @@ class _RayJobRunner:
         return JobResult(job, staging / str(job.source_id))
 
 
-def _run_task(job: Job, progress: Any) -> tuple[JobResult, Files]:
+def _run_task(job: Job, progress: ActorHandle) -> tuple[JobResult, Files]:
     """Ingest one source. Entry point on a machine of the cluster."""
     return ingest_job(job, lambda worker_progress: progress.report.remote(job.source_id, worker_progress))
 
