@@ -199,7 +199,7 @@ def parse_recipe(text: str, where: str = "recipe") -> Recipe:
         config = tomllib.loads(text)
         stages = tuple(_parse_stage(one) for one in config.pop("stages", ()))
         section_types = {"web": Web, "held_out": Web, "model": Model, "limits": Limits}
-        sections: dict[str, Any] = {
+        sections: dict[str, object] = {
             name: _build(kind, config.pop(name, {}), f"[{name}]") for name, kind in section_types.items()
         }
         recipe = _build(Recipe, {"policy": {}} | config | sections | {"stages": stages}, "the recipe")
@@ -225,7 +225,7 @@ def _parse_stage(config: dict[str, Any]) -> Stage:
     return stage
 
 
-def _build(kind: type[T], config: Mapping[str, Any], where: str) -> T:
+def _build(kind: type[T], config: Mapping[str, object], where: str) -> T:
     """Return a dataclass built from a TOML table. Raises: ValueError if a key is unknown."""
     field_names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
     if unknown := [name for name in config if name not in field_names]:
