@@ -9,7 +9,8 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -112,23 +113,34 @@ def evaluation(
       webemu eval --tasks tasks.jsonl --model Qwen/Qwen3-8B --base-url http://127.0.0.1:8000/v1 --samples 4
     """
     session = _parse_json_option(session_policy, "--session-policy")
-    setting = RunSettings(
-        samples, concurrency, seed, _parse_limits_option(max_turns, max_calls, limits_json), session, probe
-    )
+    limits = _parse_limits_option(max_turns, max_calls, limits_json)
+    setting = RunSettings(samples, concurrency, seed, limits, session, probe)
     sampling_options = (protocol, temperature, max_tokens, _parse_json_option(extra_json, "--extra-json"))
     model_spec = ModelSpec(model, base_url, _read_api_key(api_key_env), *sampling_options)
-    try:
+    with _exit_on_errors():
         all_tasks = load(tasks)
         selected_tasks = _select_tasks(all_tasks, split, limit)
         task_source = {"tasks": blake2b(tasks.read_bytes(), digest_size=16).hexdigest(), "split": split, "limit": limit}
         agent_spec = model_agent(model_spec, baseline) if model else baseline_agent(baseline, all_tasks)
-        run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
         with run_server(server or None, root, collection) as address:
+            run_spec = Evaluation(selected_tasks, task_source, agent_spec, setting, out)
             result, mask = _run_evaluation(run_spec, address, quiet)
+    _print_result(result, mask, out)
+
+
+@contextmanager
+def _exit_on_errors() -> Iterator[None]:
+    """Exit with an error and its remedy if the server, the folder, the agent or the task file is at fault."""
+    try:
+        yield
     except (ClientError, FolderError, NoAgentError) as error:
         _exit_with_error(error.message, error.action or "start the server with `webemu serve`")
     except TaskError as error:
         _exit_with_error(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
+
+
+def _print_result(result: EvaluationResult, mask: str, out: Path) -> None:
+    """Print the figures and where they are. Exits with an error if an outage masked most attempts or probes."""
     typer.echo(format_table(result.summary))
     _print_outputs(result, out)
     _fail_if_masked(result.summary.overall.masked, result.summary.overall.attempts, mask)
