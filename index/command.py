@@ -139,7 +139,7 @@ def list_(collection: Collection = None, root: RootOption = None) -> None:
         print(
             f"{mark} {manifest.id}  {manifest.sources:,} sources, {manifest.documents:,} documents,"
             f" {manifest.captures:,} captures, {manifest.hosts:,} hosts"
-            + (f", {manifest.dense['vectors']:,} vectors of {manifest.dense['model']}" if manifest.dense else "")
+            + (f", {manifest.dense.vectors:,} vectors of {manifest.dense.model}" if manifest.dense else "")
         )
 
 

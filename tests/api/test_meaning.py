@@ -21,7 +21,7 @@ pytest.importorskip("usearch", reason="the extra dense is not installed")
 from webemu.index.dense import build  # noqa: E402
 from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
 from webemu.index.dense.ranker import HybridRanker  # noqa: E402
-from webemu.index.dense.store import EmbeddingManifest, VectorStore  # noqa: E402
+from webemu.index.dense.store import VectorStore  # noqa: E402
 from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest  # noqa: E402
 from webemu.index.open import open_snapshot  # noqa: E402
@@ -64,7 +64,8 @@ def app(snapshot: Path, model: Model, tmp_path: Path) -> App:
     words = open_snapshot(snapshot.parent.parent, snapshot.name)
     engine = words.ranker
     assert isinstance(engine, RankEngine)
-    dense = EmbeddingManifest(**read_manifest(snapshot).dense or {})
+    dense = read_manifest(snapshot).dense
+    assert dense is not None
     store = VectorStore(snapshot / "dense", dense.dimensions, dense.scale, list(engine.doc_values.order))
     finders = {"full": engine, "hybrid": HybridRanker(engine, store, QueryEncoder(model), "hybrid")}
     return create_app(

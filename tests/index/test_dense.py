@@ -21,7 +21,7 @@ from webemu.emulator.world import World  # noqa: E402
 from webemu.index.dense import build  # noqa: E402
 from webemu.index.dense.encoder import QueryEncoder  # noqa: E402
 from webemu.index.dense.ranker import HybridRanker  # noqa: E402
-from webemu.index.dense.store import EmbeddingManifest, VectorStore  # noqa: E402
+from webemu.index.dense.store import VectorStore  # noqa: E402
 from webemu.index.engine import RankEngine  # noqa: E402
 from webemu.index.lock import exclusive_lock  # noqa: E402
 from webemu.index.manifest import current_id, read_manifest, set_current  # noqa: E402
@@ -66,7 +66,8 @@ def finder(crawl: tuple[Path, str], mode: str, judge: object = None) -> HybridRa
     folder, snapshot = crawl
     engine = open_snapshot(folder, snapshot).ranker
     assert isinstance(engine, RankEngine)
-    dense = EmbeddingManifest(**read_manifest(folder / "snapshots" / snapshot).dense or {})
+    dense = read_manifest(folder / "snapshots" / snapshot).dense
+    assert dense is not None
     store = VectorStore(
         folder / "snapshots" / snapshot / "dense", dense.dimensions, dense.scale, list(engine.doc_values.order)
     )
@@ -85,7 +86,7 @@ def test_a_snapshot_with_vectors_is_another_one(crawl: tuple[Path, str]) -> None
     made, old = (read_manifest(folder / "snapshots" / name) for name in (snapshot, base))
     assert old.dense is None
     assert made.dense is not None
-    assert (made.dense["base"], made.dense["vectors"], made.dense["dimensions"]) == (base, len(TEXTS), 64)
+    assert (made.dense.base, made.dense.vectors, made.dense.dimensions) == (base, len(TEXTS), 64)
     assert replace(made, id=base, dense=None, hashes=old.hashes) == old
     for name in (snapshot, base):
         faults: list[str] = []
@@ -148,7 +149,10 @@ def test_the_graph_of_many_vectors_is_measured(crawl: tuple[Path, str]) -> None:
     made = build.embed_snapshot(
         folder, build.read_base_manifest(folder, snapshot), replace(WISH, digest="8"), lambda: (words, words), exact=10
     )
-    assert (read_manifest(folder / "snapshots" / made).dense or {})["recall"] > 0.9
+    dense = read_manifest(folder / "snapshots" / made).dense
+    assert dense is not None
+    assert dense.recall is not None
+    assert dense.recall > 0.9
     assert found(finder((folder, made), "dense"), "car", 2) == found(finder(crawl, "dense"), "car", 2)
 
 
@@ -278,7 +282,9 @@ def test_two_do_not_embed_at_once_and_a_moved_model_is_noted(crawl: tuple[Path, 
     folder, snapshot = crawl
     base = build.read_base_manifest(folder, snapshot)
     assert build.embed_snapshot(folder, base, replace(WISH, model="/moved"), lambda: (words, words)) == snapshot
-    assert (read_manifest(folder / "snapshots" / snapshot).dense or {})["model"] == "/moved"
+    dense = read_manifest(folder / "snapshots" / snapshot).dense
+    assert dense is not None
+    assert dense.model == "/moved"
     with exclusive_lock(folder / "embed.lock", SnapshotError("taken")), pytest.raises(SnapshotError, match="another"):
         build.embed_snapshot(folder, base, WISH, lambda: (words, words))
     build.embed_snapshot(folder, base, WISH, lambda: (words, words))
