@@ -15,16 +15,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from webemu.emulator.cluster import connect_to_ray
 from webemu.ingest import pool
 from webemu.ingest.pool import JobResult
 from webemu.ingest.worker import Job, WorkerProgress
-
-if TYPE_CHECKING:
-    from ray import ObjectRef
-    from ray.actor import ActorHandle
 
 MAX_LOST_MACHINES = 5
 """Retries of a source whose machine is lost, before it is given up."""
@@ -59,6 +55,21 @@ class ProgressActor:
     def forget(self, source: int) -> None:
         """Remove a source that has ended."""
         self._progress_by_source.pop(source, None)
+
+
+class RemoteMethod(Protocol):
+    """Method of an actor, as Ray's handle has it."""
+
+    def remote(self, *arguments: object) -> object:
+        """Start the call and return a reference to its result."""
+
+
+class ProgressHandle(Protocol):
+    """Ray's handle of a `ProgressActor`."""
+
+    @property
+    def report(self) -> RemoteMethod:
+        """Call `ProgressActor.report`."""
 
 
 def ingest_job(job: Job, on_progress: Callable[[WorkerProgress], None]) -> tuple[JobResult, Files]:
@@ -103,7 +114,7 @@ class _RayJobRunner:
         self._collection = collection
         self._progress = ray.remote(num_cpus=0, max_restarts=-1)(ProgressActor).remote()
         self._task = ray.remote(num_cpus=1, max_retries=MAX_LOST_MACHINES, scheduling_strategy="SPREAD")(_run_task)
-        self._running_tasks: dict[ObjectRef, Job] = {}
+        self._running_tasks: dict[object, Job] = {}
 
     def run(
         self, jobs: Sequence[Job], on_progress: Callable[[list[tuple[Job, WorkerProgress]]], None]
@@ -146,7 +157,7 @@ class _RayJobRunner:
         except self._ray.exceptions.RayError:
             return {}
 
-    def _collect(self, task: ObjectRef, staging: Path) -> JobResult:
+    def _collect(self, task: object, staging: Path) -> JobResult:
         """Write the files of a finished task. A failed task, or one whose machines were lost, gives its source up."""
         job = self._running_tasks.pop(task)
         self._progress.forget.remote(job.source_id)
@@ -164,7 +175,7 @@ class _RayJobRunner:
         return JobResult(job, staging / str(job.source_id))
 
 
-def _run_task(job: Job, progress: ActorHandle) -> tuple[JobResult, Files]:
+def _run_task(job: Job, progress: ProgressHandle) -> tuple[JobResult, Files]:
     """Ingest one source. Entry point on a machine of the cluster."""
     return ingest_job(job, lambda worker_progress: progress.report.remote(job.source_id, worker_progress))
 
