@@ -17,11 +17,11 @@ class CommandFigures(TypedDict):
     wall_s: float
     core_s: float
     parent_own: int
-    """Of the process itself."""
+    """Anonymous memory of the process itself."""
     child_own: int
-    """Of its largest child."""
+    """Anonymous memory of its largest child."""
     tree_own: int
-    """Of both and all other children."""
+    """Anonymous memory of the process and all its children."""
     rss: int
     """Largest resident set of one process."""
 
