@@ -177,7 +177,11 @@ class _RayJobRunner:
 
 def _run_task(job: Job, progress: ProgressHandle) -> tuple[JobResult, Files]:
     """Ingest one source. Entry point on a machine of the cluster."""
-    return ingest_job(job, lambda worker_progress: progress.report.remote(job.source_id, worker_progress))
+
+    def report(worker_progress: WorkerProgress) -> None:
+        progress.report.remote(job.source_id, worker_progress)
+
+    return ingest_job(job, report)
 
 
 def _write_file(path: Path, content: bytes) -> None:
