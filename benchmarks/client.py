@@ -74,7 +74,7 @@ class Echo(asyncio.Protocol):
 
 
 class ClientOptions(TypedDict, total=False):
-    """Where a client connects to: an address, or an application in this process."""
+    """Target of a client: an address, or an application in this process."""
 
     base_url: str
     app: Application
