@@ -15,7 +15,6 @@ from selectolax.lexbor import LexborHTMLParser
 
 from webemu.ingest.extract.dates import parse_day
 from webemu.ingest.extract.language import iso_639_1
-from webemu.ingest.extract.links import join_url
 
 MAX_TITLE = 1000
 """Longest title kept, in characters."""
@@ -64,16 +63,14 @@ class PageMetadata:
     """ISO 639-1 code."""
     publish_date: date | None
     """Publication date."""
-    canonical_url: str | None
-    """Absolute canonical URL without fragment."""
     is_noindex: bool
     """True if a robots meta element forbids indexing."""
 
 
-def read_metadata(tree: LexborHTMLParser, html: str, base: str, latest: date | None) -> PageMetadata:
+def read_metadata(tree: LexborHTMLParser, html: str, latest: date | None) -> PageMetadata:
     """Read the metadata of a document; `latest` is the last plausible publication date.
 
-    `base` is the URL that references are relative to. `html` is the source of `tree`, used for quick substring tests.
+    `html` is the source of `tree`, used for quick substring tests.
     """
     metas = _read_metas(tree)
     headings = [text for node in tree.css("h1,h2,h3") if (text := _fold_blanks(node.text()))]
@@ -88,7 +85,6 @@ def read_metadata(tree: LexborHTMLParser, html: str, base: str, latest: date | N
         description=_fold_blanks(metas.get("description") or metas.get("og:description") or "")[:MAX_DESCRIPTION],
         language=_read_language(tree, metas),
         publish_date=next((day for text in _iter_dates(tree, html, metas) if (day := parse_day(text, latest))), None),
-        canonical_url=_read_canonical_url(tree, base),
         is_noindex=not {"noindex", "none"}.isdisjoint(re.split(r"[\s,;]+", metas.get("robots", "").lower())),
     )
 
@@ -118,12 +114,6 @@ def _read_language(tree: LexborHTMLParser, metas: dict[str, str]) -> str | None:
     attributes = root.attributes if root else {}
     lang = attributes.get("lang") or attributes.get("xml:lang")
     return iso_639_1(lang) or iso_639_1(metas.get("content-language")) or iso_639_1(metas.get("og:locale"))
-
-
-def _read_canonical_url(tree: LexborHTMLParser, base: str) -> str | None:
-    node = tree.css_first("link[rel=canonical][href]")
-    href = (node.attributes["href"] or "").strip() if node else ""
-    return join_url(base, href).partition("#")[0] or None if href else None
 
 
 def _iter_dates(tree: LexborHTMLParser, html: str, metas: dict[str, str]) -> Iterator[str]:
