@@ -73,7 +73,7 @@ class Size(TypedDict):
     cold: list[QueryFigures]
 
 
-MB, GB, MS = 1e6, 1e9, 1.0
+MB, MS = 1e6, 1.0
 _CURVES: Sequence[tuple[str, Callable[[Size], float], float, str]] = (
     ("ingest", lambda figures: figures["ingest"]["core_s"], 1, "core-s"),
     ("ingest, wall", lambda figures: figures["ingest"]["wall_s"], 1, "s"),
