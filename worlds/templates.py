@@ -16,14 +16,12 @@ Layout = Callable[[Site, str, str, str], tuple[str, str]]
 """Function from (site, title, content, aside) to (style sheet, body)."""
 
 
-def render_table(head: Sequence[str], rows: Iterable[Sequence[str]], css_class: str = "wide", caption: str = "") -> str:
+def render_table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """Return a `<table>`. The cells of `head` and the caption are text, the cells of `rows` are HTML."""
     header_cells = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<table class="{css_class}">{title}<thead><tr>{header_cells}</tr></thead>\n<tbody>\n{body}</tbody></table>\n'
-    )
+    return f'<table class="wide">{title}<thead><tr>{header_cells}</tr></thead>\n<tbody>\n{body}</tbody></table>\n'
 
 
 def render_list(items: Iterable[str], css_class: str = "") -> str:
