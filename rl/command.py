@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from webemu.agent_client import Client, ClientError, Trajectory, run
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.scripted import MAX_STEPS, scripted_policy
+from webemu.rl.ending import exit_with_error
 from webemu.rl.tasks import Task, TaskError, load
 from webemu.rl.verify import is_exact_match
 
@@ -60,7 +61,7 @@ def quiz(
             client.health()
             graded_tasks = [_grade_task(client, task, number < show) for number, task in enumerate(selected_tasks)]
     except (ClientError, TaskError, ValueError) as error:
-        _exit_with_error(error)
+        _stop(error)
     _print_table(graded_tasks)
     score = sum(one.correct for one in graded_tasks)
     typer.echo(f"score: {score} / {len(graded_tasks)}")
@@ -77,14 +78,11 @@ def _grade_task(client: Client, task: Task, prints_transcript: bool) -> GradedTa
     return graded
 
 
-def _exit_with_error(error: Exception) -> None:
+def _stop(error: Exception) -> NoReturn:
     """Print an error with its remedy and exit with status 1."""
-    typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
     if isinstance(error, ClientError):
-        typer.echo(f"  -> {error.action or 'start the server with `webemu serve`'}", err=True)
-    else:
-        typer.echo("  -> `webemu generate OUT` writes a web with a task file", err=True)
-    raise typer.Exit(1) from None
+        exit_with_error(error.message, error.action or "start the server with `webemu serve`")
+    exit_with_error(str(error), "`webemu generate OUT` writes a web with a task file")
 
 
 def _print_transcript(graded: GradedTask) -> None:

@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from tqdm import tqdm
 
 from webemu.agent_client import ClientError
 from webemu.rl.attempt_row import AttemptRow
+from webemu.rl.ending import exit_with_error
 from webemu.rl.evaluation.agents import BaselineName, ModelSpec, NoAgentError, ProtocolName, baseline_agent, model_agent
 from webemu.rl.evaluation.evaluate import Evaluation, evaluate
 from webemu.rl.evaluation.folder import FolderError
@@ -134,9 +135,9 @@ def _exit_on_errors() -> Iterator[None]:
     try:
         yield
     except (ClientError, FolderError, NoAgentError) as error:
-        _exit_with_error(error.message, error.action or "start the server with `webemu serve`")
+        exit_with_error(error.message, error.action or "start the server with `webemu serve`")
     except TaskError as error:
-        _exit_with_error(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
+        exit_with_error(str(error), "write a task file with `webemu tasks build` or `webemu generate`")
 
 
 def _print_result(result: EvaluationResult, mask: str, out: Path) -> None:
@@ -153,7 +154,7 @@ def _print_result(result: EvaluationResult, mask: str, out: Path) -> None:
 def _fail_if_masked(masked: int, attempts: int, mask: str) -> None:
     """Exit with an error if an outage masked more than half of the attempts, since the rest says little."""
     if 2 * masked > attempts:
-        _exit_with_error(
+        exit_with_error(
             f"an outage masked {masked} of {attempts} attempts; the last: {mask or 'see the report'}",
             "repair the endpoint or the server, then run the same command again: it repeats them",
         )
@@ -224,7 +225,7 @@ def _select_tasks(tasks: Sequence[Task], split: str, limit: int | None) -> tuple
 def _read_api_key(variable: str) -> str:
     """Return the API key in an environment variable; `none` if no variable is named. Exits if it is not set."""
     if variable and not os.environ.get(variable):
-        _exit_with_error(
+        exit_with_error(
             f"the environment variable {variable} is not set (from --api-key-env)",
             f"export {variable}=…, or leave out --api-key-env",
         )
@@ -236,7 +237,7 @@ def _parse_json_option(text: str, option: str) -> dict[str, object]:
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError) as error:
-        _exit_with_error(
+        exit_with_error(
             f"{option} must be a JSON object, got {text!r} ({error})", f"""write it as {option} '{{"name": "value"}}'"""
         )
 
@@ -245,7 +246,7 @@ def _parse_limits_option(turns: int, calls: int, text: str) -> Limits:
     try:
         return parse_limits({"turns": turns, "calls": calls} | _parse_json_option(text, "--limits-json"))
     except ValueError as error:
-        _exit_with_error(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
+        exit_with_error(f"--limits-json: {error}", """write it as --limits-json '{"brief": true}'""")
 
 
 def _print_outputs(result: EvaluationResult, out: Path) -> None:
@@ -259,10 +260,3 @@ def _print_outputs(result: EvaluationResult, out: Path) -> None:
     if masked := result.summary.overall.masked:
         reasons = ", ".join(f"{reason} {count}" for reason, count in result.summary.masks.items())
         typer.echo(f"masked    {masked} ({reasons}); the same command repeats them")
-
-
-def _exit_with_error(message: str, action: str) -> NoReturn:
-    """Print an error with its remedy and exit with status 1."""
-    typer.echo(f"webemu: {message}", err=True)
-    typer.echo(f"  -> {action}", err=True)
-    raise typer.Exit(1) from None

@@ -15,6 +15,7 @@ from webemu.agent_client import Client, ClientError
 from webemu.agent_client.client import DEFAULT_URL
 from webemu.agent_client.errors import InfrastructureError
 from webemu.rl.adapters.environment_config import EnvironmentConfig
+from webemu.rl.ending import exit_with_error
 from webemu.rl.tasks import Task, TaskError, load
 
 
@@ -93,7 +94,6 @@ def _serve(
 
 def _stop(error: Exception) -> NoReturn:
     """Print an error and its remedy to standard error, and exit with status 1."""
-    typer.echo(f"webemu: {error.message if isinstance(error, ClientError) else error}", err=True)
-    action = error.action if isinstance(error, ClientError) else "`webemu episodes --help` lists the options"
-    typer.echo(f"  -> {action or 'start the server with `webemu serve`'}", err=True)
-    raise typer.Exit(1) from None
+    if isinstance(error, ClientError):
+        exit_with_error(error.message, error.action or "start the server with `webemu serve`")
+    exit_with_error(str(error), "`webemu episodes --help` lists the options")
