@@ -19,6 +19,7 @@ from collections.abc import Callable
 from datetime import datetime
 from email.utils import format_datetime
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -45,14 +46,19 @@ CLD2_NAMES = {
 """ISO 639-3 code and name of each language, as the language detector CLD2 reports them."""
 Headers = list[tuple[str, str]]
 """Header names and values, in order."""
+Progress = Callable[[int, int], None]
+"""Called with (captures written, all captures) after each capture."""
 
 
-def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Callable[[int], None]) -> list[Path]:
-    """Write all fetches below `out`/crawl-data and return the paths of the WARC files.
-
-    `progress` is called with 1 after each fetch.
-    """
+def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Progress | None) -> list[Path]:
+    """Write all fetches below `out`/crawl-data and return the paths of the WARC files."""
     warc_paths: list[Path] = []
+    counter = count(1)
+
+    def on_fetch() -> None:
+        if progress:
+            progress(next(counter), len(fetches))
+
     for subset, name in PATH_LIST_NAMES.items():
         subset_fetches = sorted(
             (fetch for fetch in fetches if fetch.subset == subset),
@@ -70,7 +76,7 @@ def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Calla
                 out / paths[-1],
                 seed,
                 sorted(subset_fetches[n::file_count], key=lambda fetch: (fetch.captured_at, fetch.url)),
-                progress,
+                on_fetch,
             )
         listing = "".join(f"{path}\n" for path in paths).encode()
         (out / f"crawl-data/{CRAWL_NAME}/{name}.paths.gz").write_bytes(gzip.compress(listing, mtime=0))
@@ -78,7 +84,7 @@ def write_crawl(out: Path, seed: int, fetches: list[CrawlFetch], progress: Calla
     return warc_paths
 
 
-def _write_file(path: Path, seed: int, fetches: list[CrawlFetch], progress: Callable[[int], None]) -> None:
+def _write_file(path: Path, seed: int, fetches: list[CrawlFetch], on_fetch: Callable[[], None]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     warcinfo_id = _make_record_id(seed, path.name)
     with path.open("wb") as file:
@@ -93,7 +99,7 @@ def _write_file(path: Path, seed: int, fetches: list[CrawlFetch], progress: Call
         )
         for fetch in fetches:
             _write_fetch(writer, seed, fetch, warcinfo_id)
-            progress(1)
+            on_fetch()
 
 
 def _write_fetch(writer: WARCWriter, seed: int, fetch: CrawlFetch, warcinfo_id: str) -> None:
