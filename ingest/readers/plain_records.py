@@ -73,7 +73,7 @@ def _read_record(fd: int, offset: int, size: int, max_block: int) -> Record:
         if not missing:
             raise MalformedRecord("content-length-mismatch", f"declared {declared}")
         headers = _headers_of_cut_record(fd, offset, start, size, headers)
-    length = _skip_line_ends(fd, end, size) - offset
+    length = skip_line_ends(fd, end, size) - offset
     block = _read_block(fd, start, end - start, max_block)
     is_oversized = end - start > max_block
     return Record(
@@ -123,7 +123,7 @@ def _read_block(fd: int, start: int, size: int, max_block: int) -> bytes:
     return b"".join(chunks)
 
 
-def _skip_line_ends(fd: int, offset: int, size: int) -> int:
+def skip_line_ends(fd: int, offset: int, size: int) -> int:
     """Return the offset of the first byte from `offset` on that is not part of a line end."""
     step = 64  # usually there are two line ends; long runs of them are rare
     while offset < size:

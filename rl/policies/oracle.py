@@ -13,6 +13,7 @@ from webemu.rl.policies.attempt import Attempt
 from webemu.rl.record import url_key
 from webemu.rl.tasks import Evidence
 from webemu.rl.verify import normalise
+from webemu.rl.views import strip_link_numbers
 
 MAX_SEARCHES_PER_PAGE = 3
 """Searches for one page before it is opened by its URL."""
@@ -79,11 +80,11 @@ async def _read_page(attempt: Attempt, link: str, url: str, expected_texts: list
         observation = await (
             attempt.act("open", link=url, cursor=next_cursor) if next_cursor else attempt.act("open", link=link)
         )
-        text += "\n" + observation_parsing.strip_link_numbers(observation_parsing.parse_page_text(observation.text))
+        text += "\n" + strip_link_numbers(observation_parsing.parse_page_text(observation.text))
         next_cursor = observation_parsing.parse_next_cursor(observation.text)
     for expected in expected_texts if next_cursor else ():
         if not attempt.done and not contains_answer(text, expected):
-            text += "\n" + observation_parsing.strip_link_numbers(
+            text += "\n" + strip_link_numbers(
                 observation_parsing.unwrap((await attempt.act("find", pattern=expected)).text)
             )
     return text
@@ -115,9 +116,7 @@ def _candidate_queries(attempt: Attempt, number: int) -> Iterator[str]:
         evidence[number - 1].value if number and classify_form(evidence[number - 1].value) == "words" else ""
     )
     seen_text = normalise(
-        " ".join(
-            [attempt.question, *(observation_parsing.strip_link_numbers(step.observation) for step in attempt.steps)]
-        )
+        " ".join([attempt.question, *(strip_link_numbers(step.observation) for step in attempt.steps)])
     )
     candidates = (
         name if contains_phrase(seen_text, normalise(name)) else "",
