@@ -153,13 +153,11 @@ async def _audit_one(user_question: UserQuestion, web: CachedClient) -> AuditRow
         tuple(gold),
         in_gold,
         in_results,
-        _classify(gold, answers, in_gold, in_results),
+        _classify(gold, in_gold, in_results),
     )
 
 
-def _classify(
-    gold: Sequence[GoldPage], answers: Sequence[str], in_gold: bool | None, in_results: int | None
-) -> QuestionStatus:
+def _classify(gold: Sequence[GoldPage], in_gold: bool | None, in_results: int | None) -> QuestionStatus:
     """Return the result for a question from the states of its gold pages and the places where an answer was found."""
     is_gold_missing = any(page.state == "missing" for page in gold)
     # in_gold is None if there is no answer to look for; then the page itself must do.
