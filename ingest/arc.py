@@ -76,7 +76,7 @@ def convert_records(fd: int, size: int) -> Iterator[ArcRecord | Skip]:
         line = _expected_line(window)
         if line is None:
             end = find_next_line(fd, offset + 1, size)
-            yield Skip("junk-between-records", offset, end - offset, repr(os.pread(fd, 40, offset)))
+            yield Skip("junk-between-records", offset, end - offset)
             offset = end
             continue
         start = offset + line.size
@@ -94,13 +94,12 @@ def convert_records(fd: int, size: int) -> Iterator[ArcRecord | Skip]:
 def _convert_cut_record(fd: int, offset: int, start: int, line: ArcLine, size: int) -> Iterator[ArcRecord | Skip]:
     """Yield the remainder of the last record of a cut file, and the skip that counts what is missing."""
     existing_bytes, missing_bytes = size - start, start + line.length - size
-    target, record_type, content_type = _choose_warc_type(line)
-    detail = f"{existing_bytes} of {line.length} bytes"
+    _, record_type, content_type = _choose_warc_type(line)
     if is_usable([("WARC-Type", record_type), ("Content-Type", content_type)], os.pread(fd, MAX_HEAD, start)):
         yield ArcRecord(_build_head(line, existing_bytes, {TRUNCATED_HEADER: "unspecified"}), start, existing_bytes)
-        yield Skip("truncated-record", size, 0, f"{target[:200]}: {detail}", lost_bytes=missing_bytes)
+        yield Skip("truncated-record", size, 0, lost_bytes=missing_bytes)
     else:
-        yield Skip("truncated-record", offset, size - offset, detail)
+        yield Skip("truncated-record", offset, size - offset)
 
 
 def _expected_line(text: bytes) -> ArcLine | None:

@@ -85,15 +85,15 @@ def read_parquet(path: Path, columns: frozenset[str]) -> Iterator[Row | Skip]:
             for group in range(file.metadata.num_row_groups):
                 end = number + file.metadata.row_group(group).num_rows
                 for value in _read_row_group(file, group, names):
-                    yield Row(number, value) if value is not None else Skip(DAMAGED_PARQUET, number, 0, "not UTF-8")
+                    yield Row(number, value) if value is not None else Skip(DAMAGED_PARQUET, number, 0)
                     number += 1
                 if number < end:
-                    yield Skip(DAMAGED_PARQUET, number, 0, f"row group {group}", records=end - number)
+                    yield Skip(DAMAGED_PARQUET, number, 0, records=end - number)
                 number = end
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        yield Skip(DAMAGED_PARQUET, number, path.stat().st_size, str(error)[:200])
+        yield Skip(DAMAGED_PARQUET, number, path.stat().st_size)
 
 
 def _read_row_group(file: pq.ParquetFile, group: int, names: list[str]) -> Iterator[dict[str, object] | None]:
