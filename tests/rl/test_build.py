@@ -34,7 +34,7 @@ async def _even(task: Task, means: FilterContext) -> Verdict:
     return {"ok": int(task.answers[0].split()[1]) % 2 == 0}
 
 
-EVEN = (Filter("even", _even, "the town's number is even"),)
+EVEN = (Filter("even", _even),)
 
 
 def built(
