@@ -68,7 +68,7 @@ test-all: $(DEV)
 	WEBEMU_TEST_CASES=all $(BIN)/python -m pytest $(PARALLEL) $(ELSEWHERE) $(ARGS)
 
 test-clients: $(CLIENTS)/clients.stamp
-	$(CLIENTS)/bin/python -m pytest tests/clients $(ARGS)
+	$(CLIENTS)/bin/python -m pytest tests/clients tests/test_examples.py $(ARGS)
 
 test-trainers: $(TRAINERS)/trainers.stamp $(VERL)/trainers.stamp
 	$(TRAINERS)/bin/python -m pytest tests/trainers $(ARGS)
