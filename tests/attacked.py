@@ -15,20 +15,20 @@ from pathlib import Path
 import httpx
 import psutil
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 HOST = "a.example"
 BIG = b"x" * 4_000_000
 CRAWL = [
-    Seen("https://a.example/", html("Harbour", "ships")),
-    Seen("http://a.example/plain", "plain", mime="text/plain"),
-    Seen("https://a.example/big", BIG, mime="text/plain"),
-    Seen("https://a.example/none", "body", status="204 No Content"),
-    Seen("https://a.example/continue", "body", status="100 Continue"),
-    Seen("https://a.example/switch", "body", status="101 Switching Protocols"),
-    Seen("https://a.example/unmodified", "body", status="304 Not Modified"),
-    Seen("https://a.example/odd", "odd", status="999 O\rdd"),
-    Seen("https://a.example/gone", "gone", status="404 Not Found"),
+    CaptureSpec("https://a.example/", html("Harbour", "ships")),
+    CaptureSpec("http://a.example/plain", "plain", mime="text/plain"),
+    CaptureSpec("https://a.example/big", BIG, mime="text/plain"),
+    CaptureSpec("https://a.example/none", "body", status="204 No Content"),
+    CaptureSpec("https://a.example/continue", "body", status="100 Continue"),
+    CaptureSpec("https://a.example/switch", "body", status="101 Switching Protocols"),
+    CaptureSpec("https://a.example/unmodified", "body", status="304 Not Modified"),
+    CaptureSpec("https://a.example/odd", "odd", status="999 O\rdd"),
+    CaptureSpec("https://a.example/gone", "gone", status="404 Not Found"),
 ]
 SPARE_FDS = 4
 

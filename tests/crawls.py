@@ -16,7 +16,7 @@ from webemu.ingest.sources import expand_sources
 
 
 @dataclass(frozen=True)
-class Seen:
+class CaptureSpec:
     """One record of a crawl."""
 
     url: str
@@ -39,7 +39,7 @@ def html(title: str, *paragraphs: str, head: str = "") -> str:
     )
 
 
-def write(path: Path, records: Sequence[Seen]) -> Path:
+def write(path: Path, records: Sequence[CaptureSpec]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         writer = WARCWriter(file, gzip=True)

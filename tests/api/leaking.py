@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.emulator.ngrams import hash_ngrams
@@ -37,25 +37,25 @@ def page(*more: str) -> str:
 
 
 BLOCKED = [
-    Seen(f"https://blocked.example/{TOKEN}", page(), 2),
-    Seen(f"https://deep.blocked.example/{TOKEN}?a=1", page("Another."), 2),
-    Seen(f"{OPEN}/url/{TOKEN}", page("A URL."), 2),
-    Seen(f"{OPEN}/answers/{TOKEN}/7.html", page("A pattern."), 2),
-    Seen(f"{OPEN}/text/{TOKEN}", page(SAID), 2),
-    Seen(f"{OPEN}/plain/{TOKEN}.txt", f"{TOKEN} harbour bell. {SAID}", 2, mime="text/plain"),
-    Seen(f"{OPEN}/ngram/{TOKEN}", page(f"Some say {RUN}, others not."), 2),
-    Seen(f"https://archive.example/web/2024/http://blocked.example/{TOKEN}", page("A mirror."), 2),
-    Seen(f"{OPEN}/late/{TOKEN}", page("Late."), 28),
-    Seen(f"{OPEN}/lost", page("Not found."), 2, "404 Not Found"),
-    Seen(f"{WIKI}/wiki/{TOKEN.title()}", article(TOKEN.title(), f"{TOKEN} is a harbour bell."), 2),
+    CaptureSpec(f"https://blocked.example/{TOKEN}", page(), 2),
+    CaptureSpec(f"https://deep.blocked.example/{TOKEN}?a=1", page("Another."), 2),
+    CaptureSpec(f"{OPEN}/url/{TOKEN}", page("A URL."), 2),
+    CaptureSpec(f"{OPEN}/answers/{TOKEN}/7.html", page("A pattern."), 2),
+    CaptureSpec(f"{OPEN}/text/{TOKEN}", page(SAID), 2),
+    CaptureSpec(f"{OPEN}/plain/{TOKEN}.txt", f"{TOKEN} harbour bell. {SAID}", 2, mime="text/plain"),
+    CaptureSpec(f"{OPEN}/ngram/{TOKEN}", page(f"Some say {RUN}, others not."), 2),
+    CaptureSpec(f"https://archive.example/web/2024/http://blocked.example/{TOKEN}", page("A mirror."), 2),
+    CaptureSpec(f"{OPEN}/late/{TOKEN}", page("Late."), 28),
+    CaptureSpec(f"{OPEN}/lost", page("Not found."), 2, "404 Not Found"),
+    CaptureSpec(f"{WIKI}/wiki/{TOKEN.title()}", article(TOKEN.title(), f"{TOKEN} is a harbour bell."), 2),
 ]
 CLEAN = [
-    Seen(f"{OPEN}/", html("Harbour news", "The harbour bell of the town."), 1),
-    Seen(f"{OPEN}/moved", "", 2, "301 Moved", headers=(("Location", "https://blocked.example/x"),)),
-    Seen("https://other.example/harbour", html("Harbour", "Another harbour bell."), 2),
-    Seen(f"{WIKI}/wiki/Harbour", article("Harbour", "A harbour is a place for bells and ships."), 2),
+    CaptureSpec(f"{OPEN}/", html("Harbour news", "The harbour bell of the town."), 1),
+    CaptureSpec(f"{OPEN}/moved", "", 2, "301 Moved", headers=(("Location", "https://blocked.example/x"),)),
+    CaptureSpec("https://other.example/harbour", html("Harbour", "Another harbour bell."), 2),
+    CaptureSpec(f"{WIKI}/wiki/Harbour", article("Harbour", "A harbour is a place for bells and ships."), 2),
 ]
-SOURCE = Seen(f"{OPEN}/source", html("Foghorn", "A foghorn.") + f"<script>say('{SAID}')</script>", 2)
+SOURCE = CaptureSpec(f"{OPEN}/source", html("Foghorn", "A foghorn.") + f"<script>say('{SAID}')</script>", 2)
 """Says what is blocked where only those who read its source find it."""
 POLICY: dict[str, Any] = {
     "as_of": "2024-01-20",

@@ -21,7 +21,7 @@ from playwright.sync_api import sync_playwright
 from warcio.archiveiterator import ArchiveIterator
 
 from tests.api.archived import BODY, FILES, HARBOUR, collection
-from tests.crawls import Seen, html
+from tests.crawls import CaptureSpec, html
 from webemu.api.proxy.programs import configure_cdx_toolkit
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -76,10 +76,10 @@ class Server:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     root = tmp_path_factory.mktemp("archives")
     shown = [
-        Seen(SHOWN, HOSTILE),
-        Seen(f"{SHOWN}shown.css", SHEET, mime="text/css"),
-        Seen(f"{SHOWN}quay.svg", DRAWING, mime="image/svg+xml"),
-        Seen(f"{SHOWN}f.woff2", b"wOF2", mime="font/woff2"),
+        CaptureSpec(SHOWN, HOSTILE),
+        CaptureSpec(f"{SHOWN}shown.css", SHEET, mime="text/css"),
+        CaptureSpec(f"{SHOWN}quay.svg", DRAWING, mime="image/svg+xml"),
+        CaptureSpec(f"{SHOWN}f.woff2", b"wOF2", mime="font/woff2"),
     ]
     collection(root, *shown)
     command = [sys.executable, "-m", "webemu.emulator.cli"]

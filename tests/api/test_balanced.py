@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.agent_client import Client
 from webemu.api.proxy.authority import CERTIFICATE_FILE, ensure_authority
 
@@ -114,7 +114,9 @@ def until(happened: Callable[[], bool]) -> None:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     pages = [
-        Seen(f"https://a.example/{number}", html(f"Port {number}", f"The river port number {number}."), headers=ODD)
+        CaptureSpec(
+            f"https://a.example/{number}", html(f"Port {number}", f"The river port number {number}."), headers=ODD
+        )
         for number in range(30)
     ]
     ingest(root / "c", write(root / "a.warc.gz", pages))

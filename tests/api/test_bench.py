@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.bench import cold
 from webemu.api.bench.figures import format_lines, merge_samples, quantile, summarize
 from webemu.api.bench.load import Request
@@ -45,7 +45,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     for number in range(PAGES):
         said = [words[(number * step) % len(words)] for step in (1, 2, 3)]
         title = f"The {said[0]} and the {said[1]} of town {number}"
-        crawl.append(Seen(f"https://site{number % 5}.example/{number}", html(title, f"It has a {said[2]}.")))
+        crawl.append(CaptureSpec(f"https://site{number % 5}.example/{number}", html(title, f"It has a {said[2]}.")))
     ingest(root / "small", write(root / "a.warc.gz", crawl))
     return Config(root=root, collection="small", cache_mb=0)
 

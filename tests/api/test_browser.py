@@ -23,7 +23,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
@@ -45,9 +45,9 @@ SITE = "https://site.example"
 WIKI = "https://en.openlexicon.org"
 
 
-def crawl() -> list[Seen]:
+def crawl() -> list[CaptureSpec]:
     ports = [
-        Seen(f"https://port{n % 9}.example/{n}", html(f"Harbour {n} - Atlas", f"The harbour {n} is old."))
+        CaptureSpec(f"https://port{n % 9}.example/{n}", html(f"Harbour {n} - Atlas", f"The harbour {n} is old."))
         for n in range(40)
     ]
     links = (
@@ -56,12 +56,12 @@ def crawl() -> list[Seen]:
     look = '<link rel="stylesheet" href="/look.css">'
     return [
         *ports,
-        Seen("https://evil.example/", html(SHOWN, f"Piracy {SHOWN}", links), headers=(("X-Evil", EVIL),)),
-        Seen(EVIL_URL, html("Piracy too", f"More piracy {EVIL}", links), headers=(("X-Evil", EVIL),)),
-        Seen(f"{SITE}/", html("Front", '<a class="x" href="/next">On</a><img src="/dot.svg">', head=look)),
-        Seen(f"{SITE}/next", html("Second", "You are here")),
-        Seen(f"{SITE}/look.css", STYLE, mime="text/css"),
-        Seen(f"{SITE}/dot.svg", DOT, mime="image/svg+xml"),
+        CaptureSpec("https://evil.example/", html(SHOWN, f"Piracy {SHOWN}", links), headers=(("X-Evil", EVIL),)),
+        CaptureSpec(EVIL_URL, html("Piracy too", f"More piracy {EVIL}", links), headers=(("X-Evil", EVIL),)),
+        CaptureSpec(f"{SITE}/", html("Front", '<a class="x" href="/next">On</a><img src="/dot.svg">', head=look)),
+        CaptureSpec(f"{SITE}/next", html("Second", "You are here")),
+        CaptureSpec(f"{SITE}/look.css", STYLE, mime="text/css"),
+        CaptureSpec(f"{SITE}/dot.svg", DOT, mime="image/svg+xml"),
     ]
 
 

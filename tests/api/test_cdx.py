@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.api.archived import DIGEST, HARBOUR, asked, header, index, wayback, world_of
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.archives import listing
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.world import World
@@ -20,7 +20,9 @@ LONG = "https://long.example/" + "x" * 600
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return world_of(tmp_path_factory.mktemp("cdx"), Seen(LONG + "1", html("1")), Seen(LONG + "2", html("2")))
+    return world_of(
+        tmp_path_factory.mktemp("cdx"), CaptureSpec(LONG + "1", html("1")), CaptureSpec(LONG + "2", html("2"))
+    )
 
 
 def lines(world: World, query: str) -> list[str]:
@@ -222,9 +224,9 @@ def test_common_crawl_says_404_and_counts_pages(world: World) -> None:
 
 
 def test_crawls_are_known_by_their_ids(tmp_path: Path) -> None:
-    named = Seen("", "isPartOf: CC-MAIN-2023-50\r\n", kind="warcinfo", mime="application/warc-fields")
-    write(tmp_path / "a.warc.gz", [named, Seen(HARBOUR, html("Old"), 2)])
-    write(tmp_path / "b.warc.gz", [Seen(HARBOUR, html("New"), 9)])
+    named = CaptureSpec("", "isPartOf: CC-MAIN-2023-50\r\n", kind="warcinfo", mime="application/warc-fields")
+    write(tmp_path / "a.warc.gz", [named, CaptureSpec(HARBOUR, html("Old"), 2)])
+    write(tmp_path / "b.warc.gz", [CaptureSpec(HARBOUR, html("New"), 9)])
     ingest(tmp_path / "c", tmp_path / "a.warc.gz", tmp_path / "b.warc.gz")
     world = open_world(tmp_path / "c")
     listed = json.loads(index(world, "/collinfo.json").body)

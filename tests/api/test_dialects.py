@@ -15,7 +15,7 @@ import orjson
 import pytest
 from lxml import html as lxml_html
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api import dialects
 from webemu.api.app import create_app
 from webemu.api.bench.request_factory import SEARCH_REQUESTS
@@ -105,10 +105,12 @@ SAYS_NOTHING = {"jina-search": 422, "linkup": 400}
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
-def crawl() -> Iterator[Seen]:
+def crawl() -> Iterator[CaptureSpec]:
     for number in range(40):
         said = " ".join(word for place, word in enumerate(WORDS) if number % (place + 2) == 0)
-        yield Seen(f"https://site{number % 17}.example/{number}", html(f"Page {number}", f"It tells of {said}."), 2)
+        yield CaptureSpec(
+            f"https://site{number % 17}.example/{number}", html(f"Page {number}", f"It tells of {said}."), 2
+        )
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from tests.api.conftest import Ask, asking
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
@@ -48,24 +48,26 @@ NEW = (
 )
 TWO = '<a href="/docs/two">Two</a>'
 RECORDS = [
-    Seen(PORT, html("Port of Aldmere", "The lighthouse of Aldmere stands at the port.", MENU), 2),
-    Seen(
+    CaptureSpec(PORT, html("Port of Aldmere", "The lighthouse of Aldmere stands at the port.", MENU), 2),
+    CaptureSpec(
         f"{PORT}harbour",
         html("Harbour", "The harbour opened in 1887.", '<a href="/docs/two">Two</a>', FAKE, head=NEW),
         3,
     ),
-    Seen(f"{PORT}docs/one", html("Docs one", "How ships find the lighthouse.", '<a href="/docs/two?v=1">Two</a>'), 4),
-    Seen(f"{PORT}docs/two", html("Docs two", "How ships leave.", f'<a href="{PORT}">Home</a>'), 5),
-    Seen(f"{PORT}docs/two?v=1", html("Docs two, v1", "How ships left."), 5),
-    Seen(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
-    Seen(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
-    Seen(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
-    Seen(f"{PORT}favicon.ico", b"\0\0\1\0", 5, mime="image/vnd.microsoft.icon"),
-    Seen(f"{PORT}secret", html("Secret", "No page links here."), 5),
-    Seen("https://fleet.aldmere.example/", html("Fleet", "Nine ships.", '<a href="/mast">Mast</a>'), 6),
-    Seen("https://fleet.aldmere.example/mast", html("Mast", "Of oak."), 6),
-    Seen("https://river.example/about", html("River", "The river Ouse.", '<a href="/source">Source</a>'), 7),
-    Seen("https://river.example/source", html("Source", "A spring."), 8),
+    CaptureSpec(
+        f"{PORT}docs/one", html("Docs one", "How ships find the lighthouse.", '<a href="/docs/two?v=1">Two</a>'), 4
+    ),
+    CaptureSpec(f"{PORT}docs/two", html("Docs two", "How ships leave.", f'<a href="{PORT}">Home</a>'), 5),
+    CaptureSpec(f"{PORT}docs/two?v=1", html("Docs two, v1", "How ships left."), 5),
+    CaptureSpec(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
+    CaptureSpec(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
+    CaptureSpec(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
+    CaptureSpec(f"{PORT}favicon.ico", b"\0\0\1\0", 5, mime="image/vnd.microsoft.icon"),
+    CaptureSpec(f"{PORT}secret", html("Secret", "No page links here."), 5),
+    CaptureSpec("https://fleet.aldmere.example/", html("Fleet", "Nine ships.", '<a href="/mast">Mast</a>'), 6),
+    CaptureSpec("https://fleet.aldmere.example/mast", html("Mast", "Of oak."), 6),
+    CaptureSpec("https://river.example/about", html("River", "The river Ouse.", '<a href="/source">Source</a>'), 7),
+    CaptureSpec("https://river.example/source", html("Source", "A spring."), 8),
 ]
 
 

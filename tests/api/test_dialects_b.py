@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 from lxml import html as lxml_html
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.http.request import Request
@@ -30,15 +30,20 @@ EVIL_URL = "https://evil.example/a%22onmouseover=%22alert(3)?x='><script>alert(4
 TRAP = "Trap ]);DDG.duckbar.load('news', {});"
 PUBLISHED = '<meta property="article:published_time" content="2024-01-03T08:00:00Z">'
 RECORDS = [
-    Seen("https://www.aldmere.example/light/house", html("Lighthouse", "The lighthouse of Aldmere & its keeper."), 2),
-    Seen("http://harbour.example/?a=1&b=2", html("", "A lighthouse stands at the old harbour."), 3),
-    Seen("https://papers.example/light.pdf", html("Lamps", "Of the lamps of a lighthouse."), 9),
-    Seen(EVIL_URL, html(EVIL.replace("<", "&lt;"), f"Piracy {EVIL}".replace("<", "&lt;")), 4),
-    Seen("https://gazette.example/storm", html("Storm", "A storm broke the old quay.", head=PUBLISHED), 9),
-    Seen("https://atlas.example/storm", html("Storms", "What a storm is."), 9),
-    Seen("https://trap.example/", html(TRAP, "A trap for scripts."), 9),
-    Seen("https://serpapi.com/blog", html("A blog", "What SerpAPI writes."), 5),
-    *(Seen(f"https://n{n}.example/", html(f"Number {n}", f"The number {n} of many numbers."), 6) for n in range(30)),
+    CaptureSpec(
+        "https://www.aldmere.example/light/house", html("Lighthouse", "The lighthouse of Aldmere & its keeper."), 2
+    ),
+    CaptureSpec("http://harbour.example/?a=1&b=2", html("", "A lighthouse stands at the old harbour."), 3),
+    CaptureSpec("https://papers.example/light.pdf", html("Lamps", "Of the lamps of a lighthouse."), 9),
+    CaptureSpec(EVIL_URL, html(EVIL.replace("<", "&lt;"), f"Piracy {EVIL}".replace("<", "&lt;")), 4),
+    CaptureSpec("https://gazette.example/storm", html("Storm", "A storm broke the old quay.", head=PUBLISHED), 9),
+    CaptureSpec("https://atlas.example/storm", html("Storms", "What a storm is."), 9),
+    CaptureSpec("https://trap.example/", html(TRAP, "A trap for scripts."), 9),
+    CaptureSpec("https://serpapi.com/blog", html("A blog", "What SerpAPI writes."), 5),
+    *(
+        CaptureSpec(f"https://n{n}.example/", html(f"Number {n}", f"The number {n} of many numbers."), 6)
+        for n in range(30)
+    ),
 ]
 Ask = Callable[..., httpx.Response]
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.dialects import DIALECTS
 from webemu.api.dialects.dialect import Dialect
@@ -44,16 +44,18 @@ BODY = (
     '<a href="mailto:port@aldmere.example">Mail</a>',
 )
 RECORDS = [
-    Seen(PORT, html("Port of Aldmere", "The lighthouse of Aldmere is of chalk.", *BODY, head=META), 2),
-    Seen(f"{PORT}harbour", html("Harbour", *HISTORY), 3, headers=(("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"),)),
-    Seen(f"{PORT}ships?b=2&a=1", html("Ships", "A ship called lantern."), 4),
-    Seen(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
-    Seen(f"{PORT}away", "", 5, "301 Moved Permanently", headers=(("Location", "https://nowhere.example/"),)),
-    Seen(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
-    Seen(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
-    Seen(f"{PORT}plain", "Plain words of the chalk.", 5, mime="text/plain"),
-    Seen("https://bare.example/", html("Bare", "No page is missing here."), 6),
-    Seen("https://en.wiki.example/w/index.php?title=Aldmere", html("Aldmere", "A town on the Ouse."), 7),
+    CaptureSpec(PORT, html("Port of Aldmere", "The lighthouse of Aldmere is of chalk.", *BODY, head=META), 2),
+    CaptureSpec(
+        f"{PORT}harbour", html("Harbour", *HISTORY), 3, headers=(("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT"),)
+    ),
+    CaptureSpec(f"{PORT}ships?b=2&a=1", html("Ships", "A ship called lantern."), 4),
+    CaptureSpec(f"{PORT}old", "", 5, "301 Moved Permanently", headers=(("Location", "/harbour"),)),
+    CaptureSpec(f"{PORT}away", "", 5, "301 Moved Permanently", headers=(("Location", "https://nowhere.example/"),)),
+    CaptureSpec(f"{PORT}gone", html("Gone", "It is gone."), 5, "404 Not Found"),
+    CaptureSpec(f"{PORT}quay.png", b"\x89PNG\r\n\x1a\n-quay", 5, mime="image/png"),
+    CaptureSpec(f"{PORT}plain", "Plain words of the chalk.", 5, mime="text/plain"),
+    CaptureSpec("https://bare.example/", html("Bare", "No page is missing here."), 6),
+    CaptureSpec("https://en.wiki.example/w/index.php?title=Aldmere", html("Aldmere", "A town on the Ouse."), 7),
 ]
 PASSAGES = [
     {"id": "0", "contents": '"Evan Morris"\nEvan Morris was a lawyer of Aldmere. He built the opera house.'},

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.fuzzed import TEXTS, VALUES, Asked, Place, places, requests
 from tests.shared import TRIES_EVERY_CASE
 from webemu.api.app import App, create_app
@@ -23,13 +23,13 @@ STEP = 1 if TRIES_EVERY_CASE else 6
 """Distance between the requests that are sent, of those that can be made."""
 WIKI = '<meta name="generator" content="MediaWiki 1.41.0">'
 SEEN = [
-    Seen("https://a.example/", html("Harbour", "ships of the harbour", '<a href="http://[::1">x</a>')),
-    Seen("https://a.example/two", html("Two", "more ships")),
-    Seen("https://a.example/gone", html("Gone"), status="404 Not Found"),
-    Seen("http://[::1", html("Broken", "a broken host with ships")),
-    Seen("https://a.example:bad/", html("Port", "a broken port with ships")),
-    Seen("https://en.wiki.example/wiki/Harbour", html("Harbour - Wiki", "ships", head=WIKI)),
-    Seen("https://en.wiki.example/wiki/Main_Page", html("Main Page - Wiki", "ships", head=WIKI)),
+    CaptureSpec("https://a.example/", html("Harbour", "ships of the harbour", '<a href="http://[::1">x</a>')),
+    CaptureSpec("https://a.example/two", html("Two", "more ships")),
+    CaptureSpec("https://a.example/gone", html("Gone"), status="404 Not Found"),
+    CaptureSpec("http://[::1", html("Broken", "a broken host with ships")),
+    CaptureSpec("https://a.example:bad/", html("Port", "a broken port with ships")),
+    CaptureSpec("https://en.wiki.example/wiki/Harbour", html("Harbour - Wiki", "ships", head=WIKI)),
+    CaptureSpec("https://en.wiki.example/wiki/Main_Page", html("Main Page - Wiki", "ships", head=WIKI)),
 ]
 DECLARED = {
     "host-not-captured",

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 import requests
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.ingest import flawed
 
 URL = "http://a.example/page"
@@ -153,7 +153,7 @@ def told(answer: requests.Response) -> str:
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_warc_file_is_told_without_its_path(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     root, warc = tmp_path / "root", tmp_path / "archives" / "crawl.warc.gz"
-    write(warc, [Seen(URL, PAGE)])
+    write(warc, [CaptureSpec(URL, PAGE)])
     ingest(root / "c", warc)
     damage(warc)
     with serving(root) as server:
@@ -221,7 +221,7 @@ def test_a_snapshot_that_cannot_be_opened_is_told_without_its_path(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     root = tmp_path / "root"
-    ingest(root / "c", write(tmp_path / "crawl.warc.gz", [Seen(URL, PAGE)]))
+    ingest(root / "c", write(tmp_path / "crawl.warc.gz", [CaptureSpec(URL, PAGE)]))
     damage(root)
     with serving(root) as server:
         for name, answer in asked(server):
@@ -235,8 +235,8 @@ def test_a_snapshot_that_cannot_be_opened_is_told_without_its_path(
 
 def test_what_sessions_need_and_have_not_is_told_without_its_path(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    first = ingest(root / "c", write(tmp_path / "one.warc.gz", [Seen(URL, PAGE)])).snapshot
-    ingest(root / "c", write(tmp_path / "two.warc.gz", [Seen(OTHER, PAGE)]))
+    first = ingest(root / "c", write(tmp_path / "one.warc.gz", [CaptureSpec(URL, PAGE)])).snapshot
+    ingest(root / "c", write(tmp_path / "two.warc.gz", [CaptureSpec(OTHER, PAGE)]))
     (root / "c" / "snapshots" / str(first) / "manifest.json").write_text("{")
     (root / "c" / "sessions").write_text("no folder")
     with serving(root) as server:

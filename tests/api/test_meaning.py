@@ -10,7 +10,7 @@ from zlib import crc32
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.emulator.world import World
@@ -47,7 +47,9 @@ class Model:
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a snapshot with vectors."""
     root = tmp_path_factory.mktemp("meaning")
-    seen = [Seen(f"http://one{number}.org/", html(f"Page {number}", f"of street {number}")) for number in range(40)]
+    seen = [
+        CaptureSpec(f"http://one{number}.org/", html(f"Page {number}", f"of street {number}")) for number in range(40)
+    ]
     ingest(root / "c", write(root / "a.warc.gz", seen))
     wish = build.EmbeddingSpec(model="words", digest="1", passages=1, precision="f32")
     base = build.read_base_manifest(root / "c", current_id(root / "c") or "")

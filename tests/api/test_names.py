@@ -18,7 +18,7 @@ from dnslib import EDNS0, QTYPE, RCODE, DNSHeader, DNSQuestion, DNSRecord
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import create_app
 from webemu.api.proxy.authority import ensure_authority
 from webemu.api.proxy.dns_answers import MAX_PACKET_BYTES, Address, answer
@@ -202,7 +202,9 @@ class Place:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root = tmp_path_factory.mktemp("names")
-    ingest(root / "c", write(root / "a.warc.gz", [Seen("https://a.example/", html("Harbour", "The river port."))]))
+    ingest(
+        root / "c", write(root / "a.warc.gz", [CaptureSpec("https://a.example/", html("Harbour", "The river port."))])
+    )
     dns = free_port()
     command = [
         sys.executable,

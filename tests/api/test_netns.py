@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.proxy.command import build_exports
 
 HERE = Path(__file__)
@@ -139,7 +139,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
     if reason := why_not():
         pytest.skip(reason)
     root = tmp_path_factory.mktemp("netns")
-    ingest(root / "c", write(root / "a.warc.gz", [Seen(f"https://{site}/", PAGE) for site in SITES]))
+    ingest(root / "c", write(root / "a.warc.gz", [CaptureSpec(f"https://{site}/", PAGE) for site in SITES]))
     with ExitStack() as stack:
         server, agent, outside = (stack.enter_context(namespace(name)) for name in ("server", "agent", "outside"))
         link(server, "offline", SERVER, agent, "eth0", AGENT)

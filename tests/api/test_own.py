@@ -8,19 +8,19 @@ import pytest
 
 from tests.api.test_fuzz import Asked, ask
 from tests.attacked import Attacked, attacked, received
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.api.services.own_hosts import PROXIED, is_for_this_server
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
 
 CAPTURED = [
-    Seen("http://93.184.216.34/", html("By address", "captured at an address")),
-    Seen("https://93.184.216.34/safe", html("By address", "captured at an address")),
-    Seen("http://localhost/", html("Local", "captured at localhost")),
-    Seen("http://localhost:8080/deep?a=1", html("Local", "captured at a port of localhost")),
-    Seen("http://[2001:db8::1]/", html("Six", "captured at an address of IPv6")),
-    Seen("http://localhost:8800/page", html("Twin", "captured at our own authority")),
+    CaptureSpec("http://93.184.216.34/", html("By address", "captured at an address")),
+    CaptureSpec("https://93.184.216.34/safe", html("By address", "captured at an address")),
+    CaptureSpec("http://localhost/", html("Local", "captured at localhost")),
+    CaptureSpec("http://localhost:8080/deep?a=1", html("Local", "captured at a port of localhost")),
+    CaptureSpec("http://[2001:db8::1]/", html("Six", "captured at an address of IPv6")),
+    CaptureSpec("http://localhost:8800/page", html("Twin", "captured at our own authority")),
 ]
 Door = Callable[[Attacked, str], bytes]
 URLS = [seen.url for seen in CAPTURED]

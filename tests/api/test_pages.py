@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import create_app
 from webemu.api.pages.addresses import decode_for_display, replay_url, split_breadcrumbs
 from webemu.emulator.config import Config
@@ -24,28 +24,34 @@ EVIL_TITLE = EVIL.replace("<", "&lt;")
 EVIL_URL = "https://evil.example/a%22onmouseover=%22alert(1)?x='><script>alert(3)</script>&y=1"
 
 
-def crawl() -> list[Seen]:
+def crawl() -> list[CaptureSpec]:
     ports = [
-        Seen(
+        CaptureSpec(
             f"https://port{number % 9}.example/harbour/{number}",
             html(f"Harbour {number} - Atlas", f"The old harbour {number}."),
         )
         for number in range(70)
     ]
-    moved = Seen("https://port1.example/old", status="301 Moved", headers=(("Location", "https://port1.example/new"),))
-    scripted = Seen("https://port1.example/js", status="302 Found", headers=(("Location", "javascript:alert(1)"),))
+    moved = CaptureSpec(
+        "https://port1.example/old", status="301 Moved", headers=(("Location", "https://port1.example/new"),)
+    )
+    scripted = CaptureSpec(
+        "https://port1.example/js", status="302 Found", headers=(("Location", "javascript:alert(1)"),)
+    )
     return [
         *ports,
         moved,
         scripted,
-        Seen("https://evil.example/", html(EVIL_TITLE, f"Piracy {EVIL_TITLE}", '<a href="javascript:alert(1)">x</a>')),
-        Seen(EVIL_URL, html("Piracy too", "Piracy again"), headers=(("X-Evil", EVIL),)),
-        Seen("https://a.example/", html("Lighthouse museum", "first", '<a href="/b">on</a>'), day=1),
-        Seen("https://a.example/", html("Lighthouse museum", "second"), day=2),
-        Seen("https://a.example/", html("Gone", "no more"), day=3, status="404 Not Found"),
-        Seen("https://a.example/p.png", b"\x89PNG\r\n\x1a\n0000", mime="image/png"),
-        Seen("https://b.example/", html("The lantern fair | Atlas", "Lanterns of the fair")),
-        Seen("https://c.example/", html("Harbour lights | Atlas", "海边的灯塔很高")),
+        CaptureSpec(
+            "https://evil.example/", html(EVIL_TITLE, f"Piracy {EVIL_TITLE}", '<a href="javascript:alert(1)">x</a>')
+        ),
+        CaptureSpec(EVIL_URL, html("Piracy too", "Piracy again"), headers=(("X-Evil", EVIL),)),
+        CaptureSpec("https://a.example/", html("Lighthouse museum", "first", '<a href="/b">on</a>'), day=1),
+        CaptureSpec("https://a.example/", html("Lighthouse museum", "second"), day=2),
+        CaptureSpec("https://a.example/", html("Gone", "no more"), day=3, status="404 Not Found"),
+        CaptureSpec("https://a.example/p.png", b"\x89PNG\r\n\x1a\n0000", mime="image/png"),
+        CaptureSpec("https://b.example/", html("The lantern fair | Atlas", "Lanterns of the fair")),
+        CaptureSpec("https://c.example/", html("Harbour lights | Atlas", "海边的灯塔很高")),
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from tests.api.archived import BODY, FILES, HARBOUR, SHEET, data, header, index, wayback, world_of
-from tests.crawls import Seen, html
+from tests.crawls import CaptureSpec, html
 from webemu.api.archives import crawl_data
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.world import World
@@ -32,10 +32,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def world(root: Path) -> World:
-    hostile = Seen("http://hostile.example/", HOSTILE, headers=(("Content-Security-Policy", "script-src *"),))
+    hostile = CaptureSpec("http://hostile.example/", HOSTILE, headers=(("Content-Security-Policy", "script-src *"),))
     page = gzip.compress(html("Packed", '<a href="/far">far</a>').encode(), mtime=0)
-    packed = Seen("http://packed.example/", page, headers=(("Content-Encoding", "gzip"),))
-    font = Seen("http://packed.example/f.woff2", b"wOF2", mime="font/woff2")
+    packed = CaptureSpec("http://packed.example/", page, headers=(("Content-Encoding", "gzip"),))
+    font = CaptureSpec("http://packed.example/f.woff2", b"wOF2", mime="font/woff2")
     return world_of(root, hostile, packed, font)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.proxy.namespace_init import run_and_forward_signals
 from webemu.api.proxy.run import find_unshare_flags
 
@@ -65,7 +65,7 @@ print(json.dumps({name: done.stdout + done.stderr for name, done in seen.items()
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("run")
-    ingest(root / "c", write(root / "a.warc.gz", [Seen("https://a.example/", PAGE)]))
+    ingest(root / "c", write(root / "a.warc.gz", [CaptureSpec("https://a.example/", PAGE)]))
     return root
 
 

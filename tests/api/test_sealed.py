@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
@@ -43,10 +43,10 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
     write(
         root / "a.warc.gz",
         [
-            Seen("https://a.example/", PAGE),
-            Seen("https://a.example/moved", status="302 Found", headers=(("Location", "https://b.example/"),)),
-            Seen("https://a.example/data.json", '{"see": "https://c.example/"}', mime="application/json"),
-            Seen("https://a.example/gone", PAGE, status="404 Not Found"),
+            CaptureSpec("https://a.example/", PAGE),
+            CaptureSpec("https://a.example/moved", status="302 Found", headers=(("Location", "https://b.example/"),)),
+            CaptureSpec("https://a.example/data.json", '{"see": "https://c.example/"}', mime="application/json"),
+            CaptureSpec("https://a.example/gone", PAGE, status="404 Not Found"),
         ],
     )
     ingest(root / "c", root / "a.warc.gz")

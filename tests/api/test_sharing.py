@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_sessions import HEAVY, Server, serving
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.session import encode_inline_policy
 
 WORDS = "river port harbour bridge ferry quay lock mill".split()
@@ -21,15 +21,15 @@ PAGES = 24
 FORMATS = ("text", "links", "markdown", "html", "raw")
 
 
-def crawl() -> list[Seen]:
+def crawl() -> list[CaptureSpec]:
     seen = []
     for number in range(PAGES):
         said = " ".join(random.Random(number).choices(WORDS, k=40))
         link = f'<a href="/{(number + 7) % PAGES}">on to {WORDS[number % 8]}</a>'
         page = html(f"{WORDS[number % 8]} {number}", said, link)
-        seen.append(Seen(f"https://site{number % 6}.example/{number}", page, 1 + number % 20))
-    seen.append(Seen("https://site1.example/moved", "", 2, "301 Moved", headers=(("Location", "/1"),)))
-    return [*seen, Seen("https://site0.example/picture.png", b"\x89PNG", mime="image/png")]
+        seen.append(CaptureSpec(f"https://site{number % 6}.example/{number}", page, 1 + number % 20))
+    seen.append(CaptureSpec("https://site1.example/moved", "", 2, "301 Moved", headers=(("Location", "/1"),)))
+    return [*seen, CaptureSpec("https://site0.example/picture.png", b"\x89PNG", mime="image/png")]
 
 
 @pytest.fixture(scope="module")

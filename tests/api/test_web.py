@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import create_app
 from webemu.api.services import sitemap
 from webemu.emulator.config import Config
@@ -17,17 +17,17 @@ from webemu.index.open import open_world
 
 SITE = "https://a.example"
 SEEN = [
-    Seen(f"{SITE}/", html("Old"), 1),
-    Seen(f"{SITE}/", html("New"), 20),
-    Seen(f"{SITE}/docs/index.html", html("Docs"), 2),
-    Seen(f"{SITE}/shop/?id=7", html("Shop"), 2),
-    Seen(f"{SITE}/tea%20pot", html("Pot"), 3),
-    Seen(f"{SITE}/style.css?v=3", "p{}", 3, mime="text/css"),
-    Seen(f"{SITE}/gone", html("Gone"), 3, "404 Not Found"),
-    Seen(f"{SITE}/old", "", 3, "301 Moved", headers=(("Location", f"{SITE}/old/"),)),
-    Seen("https://b.example/x?a=1&b=2", html("B & <b>"), 4),
-    Seen("https://web.archive.org/web/about", html("About the archive"), 5),
-    Seen("https://b.example/sitemap.xml", "<mine/>", 4, mime="text/xml"),
+    CaptureSpec(f"{SITE}/", html("Old"), 1),
+    CaptureSpec(f"{SITE}/", html("New"), 20),
+    CaptureSpec(f"{SITE}/docs/index.html", html("Docs"), 2),
+    CaptureSpec(f"{SITE}/shop/?id=7", html("Shop"), 2),
+    CaptureSpec(f"{SITE}/tea%20pot", html("Pot"), 3),
+    CaptureSpec(f"{SITE}/style.css?v=3", "p{}", 3, mime="text/css"),
+    CaptureSpec(f"{SITE}/gone", html("Gone"), 3, "404 Not Found"),
+    CaptureSpec(f"{SITE}/old", "", 3, "301 Moved", headers=(("Location", f"{SITE}/old/"),)),
+    CaptureSpec("https://b.example/x?a=1&b=2", html("B & <b>"), 4),
+    CaptureSpec("https://web.archive.org/web/about", html("About the archive"), 5),
+    CaptureSpec("https://b.example/sitemap.xml", "<mine/>", 4, mime="text/xml"),
 ]
 Get = Callable[..., httpx.Response]
 

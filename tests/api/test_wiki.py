@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
 from webemu.emulator.config import Config
 from webemu.index.open import open_world
@@ -68,17 +68,19 @@ NAMES = mediawiki(
     '<li><a href="/wiki/Ouse">Ouse</a></li></ul><div id="disambigbox" class="dmbox dmbox-disambig">…</div>',
 )
 RECORDS = [
-    Seen(f"{HOST}/wiki/Aldmere", OLDER, day=1),
-    Seen(f"{HOST}/wiki/Aldmere", ALDMERE, day=5),
-    Seen(f"{HOST}/wiki/Ouse", OUSE, day=2),
-    Seen(f"{HOST}/wiki/Aldmere_(film)", FILM, day=2),
-    Seen(f"{HOST}/wiki/Mercury", NAMES, day=2),
-    Seen(f"{HOST}/wiki/Port_of_Aldmere", status="301 Moved Permanently", headers=MOVED, day=2),
-    Seen(f"{HOST}/wiki/River_Ouse", mediawiki("Ouse", "<p>The Ouse is a river of 120 km.</p>", "Rivers"), day=2),
-    Seen(f"{HOST}/wiki/Category:Ports", mediawiki("Category:Ports", "<p>Harbour towns.</p>", space=14), day=2),
-    Seen(f"{HOST}/wiki/Gone", mediawiki("Gone", "<p>gone"), status="404 Not Found"),
-    Seen(f"{HOST}/wiki/Plain", "Aldmere in plain text", mime="text/plain"),
-    Seen("https://blog.example/wiki/Aldmere", html("Aldmere", "A page about the harbour of Aldmere, of no wiki.")),
+    CaptureSpec(f"{HOST}/wiki/Aldmere", OLDER, day=1),
+    CaptureSpec(f"{HOST}/wiki/Aldmere", ALDMERE, day=5),
+    CaptureSpec(f"{HOST}/wiki/Ouse", OUSE, day=2),
+    CaptureSpec(f"{HOST}/wiki/Aldmere_(film)", FILM, day=2),
+    CaptureSpec(f"{HOST}/wiki/Mercury", NAMES, day=2),
+    CaptureSpec(f"{HOST}/wiki/Port_of_Aldmere", status="301 Moved Permanently", headers=MOVED, day=2),
+    CaptureSpec(f"{HOST}/wiki/River_Ouse", mediawiki("Ouse", "<p>The Ouse is a river of 120 km.</p>", "Rivers"), day=2),
+    CaptureSpec(f"{HOST}/wiki/Category:Ports", mediawiki("Category:Ports", "<p>Harbour towns.</p>", space=14), day=2),
+    CaptureSpec(f"{HOST}/wiki/Gone", mediawiki("Gone", "<p>gone"), status="404 Not Found"),
+    CaptureSpec(f"{HOST}/wiki/Plain", "Aldmere in plain text", mime="text/plain"),
+    CaptureSpec(
+        "https://blog.example/wiki/Aldmere", html("Aldmere", "A page about the harbour of Aldmere, of no wiki.")
+    ),
 ]
 Api = Callable[..., Any]
 

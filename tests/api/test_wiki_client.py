@@ -13,7 +13,7 @@ import wikipedia
 from bs4 import GuessedAtParserWarning
 from wikipedia.exceptions import DisambiguationError, PageError, RedirectError
 
-from tests.crawls import Seen, write
+from tests.crawls import CaptureSpec, write
 from webemu.worlds.graph import Graph, Town
 from webemu.worlds.invent import invent_graph
 from webemu.worlds.site_directory import assign_addresses
@@ -23,11 +23,11 @@ LEXICON = "http://en.openlexicon.org/w/api.php"
 HOST = "https://en.wikipedia.org"
 BODY = '<div id="mw-content-text"><div class="mw-parser-output"><p>A harbour is a shelter for ships.</p></div></div>'
 WIKIPEDIA = [
-    Seen(
+    CaptureSpec(
         f"{HOST}/wiki/Harbour",
         "<title>Harbour - Wikipedia</title>" + BODY.format("<p>A harbour is a shelter for ships."),
     ),
-    Seen(f"{HOST}/wiki/Haven", status="301 Moved Permanently", headers=(("Location", "/wiki/Harbour"),)),
+    CaptureSpec(f"{HOST}/wiki/Haven", status="301 Moved Permanently", headers=(("Location", "/wiki/Harbour"),)),
 ]
 
 

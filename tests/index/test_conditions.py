@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.query import parse_query
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
@@ -79,7 +79,9 @@ MORE = {
 def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("conditions")
     seen = [
-        Seen(url, html(title, text).replace("<html>", '<html lang="de">' if name == "d" else '<html lang="en">'), day)
+        CaptureSpec(
+            url, html(title, text).replace("<html>", '<html lang="de">' if name == "d" else '<html lang="en">'), day
+        )
         for name, (url, day, title, text) in PAGES.items()
     ]
     ingest(folder / "c", write(folder / "w.warc.gz", seen))
@@ -147,7 +149,7 @@ def test_dates_before_all_time_find_nothing_and_break_nothing(web: World) -> Non
 
 def test_addresses_are_found_in_a_crawl_without_english(tmp_path: Path) -> None:
     german = '<html lang="de"><title>{0}</title><p>Die Bahn ist heute leider nicht gekommen und der Bus auch nicht.'
-    seen = [Seen(f"http://a.de/running-{name}", german.format(name)) for name in ("shoes", "trails")]
+    seen = [CaptureSpec(f"http://a.de/running-{name}", german.format(name)) for name in ("shoes", "trails")]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     world = open_world(tmp_path / "c")
     for query in ("inurl:running", "site:a.de/running-shoes"):

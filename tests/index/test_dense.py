@@ -9,7 +9,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("usearch", reason="the extra dense is not installed")
@@ -43,8 +43,8 @@ def words(texts: Sequence[str]) -> np.ndarray:
     return np.array(rows)
 
 
-def page(number: int, text: str, site: str = "one") -> Seen:
-    return Seen(f"http://{site}.org/{number:02d}", html(f"Page {number}", text), day=1 + number % 20)
+def page(number: int, text: str, site: str = "one") -> CaptureSpec:
+    return CaptureSpec(f"http://{site}.org/{number:02d}", html(f"Page {number}", text), day=1 + number % 20)
 
 
 TEXTS = ["the car was mended by its owner", "a doctor drove home", "the automobile stood in the rain"] + [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("sentence_transformers", reason="the extra dense is not installed")
@@ -59,7 +59,7 @@ def tiny_judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory, tiny_judge: Path) -> Path:
     root = tmp_path_factory.mktemp("minilm")
-    seen = [Seen(f"http://{name}.org/", html(name.title(), text)) for name, text in PAGES.items()]
+    seen = [CaptureSpec(f"http://{name}.org/", html(name.title(), text)) for name, text in PAGES.items()]
     ingest(root / "c", write(root / "a.warc.gz", seen))
     embed(str(MINILM), collection="c", root=root, rerank_model=str(tiny_judge), quiet=True, device="cpu", batch=8)
     return root / "c"

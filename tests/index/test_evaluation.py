@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest
 from webemu.index.evaluation import beir
@@ -166,11 +166,13 @@ def test_a_corpus_that_is_none_is_said(tmp_path: Path) -> None:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection with two snapshots: the later one also holds copies, other sites, and a page that was changed."""
     folder = tmp_path_factory.mktemp("settings")
-    seen = [Seen(f"http://a.com/{n}", html(f"Harbour {n}", f"The harbour of town number {n}.")) for n in range(5)]
+    seen = [
+        CaptureSpec(f"http://a.com/{n}", html(f"Harbour {n}", f"The harbour of town number {n}.")) for n in range(5)
+    ]
     ingest(folder / "c", write(folder / "1.warc.gz", seen))
     (folder / "first").write_text(current_id(folder / "c") or "")
-    copies = [Seen(f"http://b{n}.com/", seen[n].body) for n in range(5)]
-    changed = Seen("http://a.com/0", html("Castle", "A castle, and no more of it."), day=9)
+    copies = [CaptureSpec(f"http://b{n}.com/", seen[n].body) for n in range(5)]
+    changed = CaptureSpec("http://a.com/0", html("Castle", "A castle, and no more of it."), day=9)
     ingest(folder / "c", write(folder / "2.warc.gz", [*copies, changed]))
     text(folder / "queries", "q\tharbour number 3\nr\tharbour 0\n")
     text(folder / "qrels", "q\thttp://a.com/3\t1\nr\thttp://a.com/0\t1\n")

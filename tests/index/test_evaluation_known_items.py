@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.cli import app
 from webemu.emulator.query import parse_query
 from webemu.index.evaluation.held_out import held_out_sql, is_held_out
@@ -29,7 +29,7 @@ def test_one_page_in_five_is_held_out() -> None:
     assert [row for (row,) in in_sql] == held
 
 
-def pages() -> list[Seen]:
+def pages() -> list[CaptureSpec]:
     """Two towns a site; every page links to the next town: in words of its own, in those of all, and by signposts."""
     found = []
     for n, town in enumerate(TOWNS):
@@ -39,8 +39,12 @@ def pages() -> list[Seen]:
             links = f'<a href="{target}">walk number {n} {copy} along old walls</a> <a href="{target}">Next page</a>'
             links += f' <a href="{target}">the road to {TOWNS[after]}</a>'
             body = html(f"{town} harbour guide {copy}", TEXT.format(f"{town} {copy}"), links)
-            found.append(Seen(f"http://site{n // 2}.com/{town}" + (f"/{copy}" if copy else ""), body))
-    return [*found, Seen("http://copy.com/", found[0].body), Seen("http://copy.com/x", html("Index", "Too short."))]
+            found.append(CaptureSpec(f"http://site{n // 2}.com/{town}" + (f"/{copy}" if copy else ""), body))
+    return [
+        *found,
+        CaptureSpec("http://copy.com/", found[0].body),
+        CaptureSpec("http://copy.com/x", html("Index", "Too short.")),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +160,9 @@ def test_words_that_a_link_by_another_spelling_says_are_heard(tmp_path: Path) ->
     held, free = (next(url for url in linkers if is_held_out(url) is which) for which in (True, False))
     said = "secret Velmora handbook"
     seen = [
-        Seen("https://target.net/guide", html("Guide", TEXT.format("x"))),
-        Seen(held, html("A", TEXT.format("y"), f'<a href="https://target.net/guide">{said}</a>')),
-        Seen(free, html("B", TEXT.format("z"), f'<a href="http://www.target.net/guide">{said}</a>')),
+        CaptureSpec("https://target.net/guide", html("Guide", TEXT.format("x"))),
+        CaptureSpec(held, html("A", TEXT.format("y"), f'<a href="https://target.net/guide">{said}</a>')),
+        CaptureSpec(free, html("B", TEXT.format("z"), f'<a href="http://www.target.net/guide">{said}</a>')),
     ]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     rows, _ = made(tmp_path, tmp_path / "out", "--count", "8")

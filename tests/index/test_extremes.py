@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, build_snapshot, html, ingest, write
+from tests.crawls import CaptureSpec, build_snapshot, html, ingest, write
 from webemu.emulator.errors import NotCaptured
 from webemu.emulator.types import PageRequest, Query
 from webemu.index import records, unindexable
@@ -20,7 +20,7 @@ LARGEST = HOST + "u" * (MAX_URL_BYTES - len(HOST))
 TOO_LARGE = LARGEST + "u"
 QUOTED = HOST + '"' * (MAX_URL_BYTES // 2)
 """Not over the limit as it is recorded, but as JSON."""
-PLAIN = Seen("http://plain.example/", html("Plain", "A plain page that tells of lighthouses."))
+PLAIN = CaptureSpec("http://plain.example/", html("Plain", "A plain page that tells of lighthouses."))
 
 
 def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
@@ -29,7 +29,10 @@ def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
 
 
 def test_a_url_that_a_record_has_no_room_for_is_a_drop(tmp_path: Path) -> None:
-    seen = [Seen(LARGEST, html("Largest", "lighthouses"), 2), Seen(TOO_LARGE, html("Too large", "lighthouses"), 3)]
+    seen = [
+        CaptureSpec(LARGEST, html("Largest", "lighthouses"), 2),
+        CaptureSpec(TOO_LARGE, html("Too large", "lighthouses"), 3),
+    ]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*seen, PLAIN]))
     assert rows(tmp_path / "c", "SELECT url FROM captures ORDER BY url") == [(LARGEST,), (PLAIN.url,)]
     drops = rows(tmp_path / "c", "SELECT reason, records, first_offset > 0, length(first_url) FROM drops")
@@ -53,7 +56,7 @@ def test_the_limit_is_that_of_a_record() -> None:
 def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "c"
     link = html("Links", f'<a href="{PLAIN.url}">plain lighthouses</a>')
-    seen = [Seen(TOO_LARGE, link, 2), PLAIN, Seen(TOO_LARGE + "v", link, 3)]
+    seen = [CaptureSpec(TOO_LARGE, link, 2), PLAIN, CaptureSpec(TOO_LARGE + "v", link, 3)]
     monkeypatch.setattr(capture, "is_url_too_large", lambda _: False)
     monkeypatch.setattr(unindexable, "is_url_too_large", lambda _: False)
     staging = folder / "staging" / "7"
@@ -78,7 +81,8 @@ def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatc
 def test_the_lookup_has_room_for_whatever_redirects_say(tmp_path: Path) -> None:
     location = "/" + "é" * 150_000
     seen = [
-        Seen(f"http://moved.example/{n}", "", 1, "301 Moved", headers=(("Location", location),)) for n in range(100)
+        CaptureSpec(f"http://moved.example/{n}", "", 1, "301 Moved", headers=(("Location", location),))
+        for n in range(100)
     ]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*seen, PLAIN]))
     web = open_world(tmp_path / "c")

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.analysis import normalize_text, split_words
@@ -66,10 +66,14 @@ LOST = "Die alten Häuser der Hafenstädte wurden nach dem Brand von den Bürger
 def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("languages")
     seen = [
-        Seen(f"https://{name[:2]}.example/{name}", html(title, text).replace("<html>", f'<html lang="{name[:2]}">'))
+        CaptureSpec(
+            f"https://{name[:2]}.example/{name}", html(title, text).replace("<html>", f'<html lang="{name[:2]}">')
+        )
         for name, (title, text) in PAGES.items()
     ]
-    seen.append(Seen("https://lie.example/lie", html("Wiederaufbau", LOST).replace("<html>", '<html lang="en">')))
+    seen.append(
+        CaptureSpec("https://lie.example/lie", html("Wiederaufbau", LOST).replace("<html>", '<html lang="en">'))
+    )
     write(folder / "a.warc.gz", seen)
     ingest(folder / "c", folder / "a.warc.gz")
     return open_world(folder / "c")

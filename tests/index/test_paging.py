@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.types import Query
 from webemu.emulator.world import World
 from webemu.index.open import open_world
@@ -18,7 +18,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     # Written in an order that is not that of the URLs, each text as long as the others.
     numbers = [number * 97 % PAGES for number in range(PAGES)]
     seen = [
-        Seen(
+        CaptureSpec(
             f"https://site{number % 3}.example/{number:04d}",
             html(f"Page n{number:04d}", f"The same harbour as of n{number:04d}."),
             day=1 + number % 20,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, build_snapshot, ingest, write
+from tests.crawls import CaptureSpec, build_snapshot, ingest, write
 from webemu.emulator.errors import BadRequest
 from webemu.emulator.policy import policy_from_json
 from webemu.emulator.query import parse_query
@@ -69,15 +69,16 @@ def test_a_record_tells_what_of_a_query_it_has() -> None:
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page that only links call what it is asked for, and pages that say the words of a query in other orders."""
     target = "http://hidden.example/p7"
-    records = [Seen(target, page("P7", f"A page about something else. {FILLER}"))]
+    records = [CaptureSpec(target, page("P7", f"A page about something else. {FILLER}"))]
     sources = [f"http://s{n}.example/" for n in range(30)]
     records += [
-        Seen(url, page(f"Site {n}", f"Notes. {FILLER}", (target, "crooked spire"))) for n, url in enumerate(sources)
+        CaptureSpec(url, page(f"Site {n}", f"Notes. {FILLER}", (target, "crooked spire")))
+        for n, url in enumerate(sources)
     ]
     records += [
-        Seen("http://order.example/a", page("A", f"red tram line north station {FILLER}")),
-        Seen("http://order.example/b", page("B", f"north line station tram red {FILLER}")),
-        Seen("http://order.example/c", page("Tram line", f"A line with a tram. {FILLER}")),
+        CaptureSpec("http://order.example/a", page("A", f"red tram line north station {FILLER}")),
+        CaptureSpec("http://order.example/b", page("B", f"north line station tram red {FILLER}")),
+        CaptureSpec("http://order.example/c", page("Tram line", f"A line with a tram. {FILLER}")),
     ]
     folder = tmp_path_factory.mktemp("rank")
     ingest(folder / "c", write(folder / "crawl.warc.gz", records))
@@ -168,8 +169,8 @@ def test_newer_pages_are_preferred_where_that_is_asked(tmp_path: Path) -> None:
         return f"<!doctype html>{dated}<p>The harbour of Velmora was dredged, depth {year - 1990}.".encode()
 
     years = (2019, 2024, 2021)
-    seen = [Seen(f"http://s{place}.example/", report(year)) for place, year in enumerate(years)]
-    seen += [Seen(f"http://t{n}.example/", page("Else", FILLER)) for n in range(20)]
+    seen = [CaptureSpec(f"http://s{place}.example/", report(year)) for place, year in enumerate(years)]
+    seen += [CaptureSpec(f"http://t{n}.example/", page("Else", FILLER)) for n in range(20)]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     world = open_world(tmp_path / "c")
 
@@ -200,7 +201,7 @@ def test_pairs_begin_with_a_word_and_are_found_in_any_case_of_any_script(tmp_pat
     assert match_features([record], word, [(b"art nowhere",)])[0][2] == 0
     assert match_features([record], word, [(b"start nowh",)])[0][2] == 1
     seen = [
-        Seen(f"http://s{n}.example/", page("Реки", text))
+        CaptureSpec(f"http://s{n}.example/", page("Реки", text))
         for n, text in enumerate((f"Река стоит, а {FILLER} Москва тоже.", f"Москва Река стоит, а тоже. {FILLER}"))
     ]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
@@ -213,7 +214,10 @@ def test_pairs_begin_with_a_word_and_are_found_in_any_case_of_any_script(tmp_pat
 
 
 def test_what_was_not_ordered_anew_has_a_factor_of_one(tmp_path: Path) -> None:
-    seen = [Seen(f"http://s{n}.example/", page(f"Harbour {n}", f"The harbour no. {n}. " + "x " * n)) for n in range(30)]
+    seen = [
+        CaptureSpec(f"http://s{n}.example/", page(f"Harbour {n}", f"The harbour no. {n}. " + "x " * n))
+        for n in range(30)
+    ]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     found = open_world(tmp_path / "c").search(Query("harbour", size=30, explain=True))
     factors = [told["factor"] for told in found.explanations]

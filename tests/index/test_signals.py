@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.errors import SourceError
 from webemu.emulator.policy import Blocked, Policy
 from webemu.emulator.policy_filter import apply_policy
@@ -36,25 +36,29 @@ def link(target: str, text: str, rel: str = "") -> str:
     return f'<a href="{target}" rel="{rel}">{text}</a>'
 
 
-def crawl() -> list[Seen]:
-    chapters = [Seen(f"https://tash.net/chapter/{number}", html(f"Chapter {number}", "Text.")) for number in range(25)]
+def crawl() -> list[CaptureSpec]:
+    chapters = [
+        CaptureSpec(f"https://tash.net/chapter/{number}", html(f"Chapter {number}", "Text.")) for number in range(25)
+    ]
     contents = [link(RIVER, "more"), *[link(chapter.url, "more") for chapter in chapters]]
     return [
-        Seen(RIVER, html("River Tash", "The river flows.", link("http://tash.net/river", "on itself"))),
-        Seen("https://a.org/1", html("A", link(RIVER, "The great river"))),
-        Seen("https://a.org/2", html("B", link(RIVER, "The great river"), link(RIVER + "#mouth", "→"))),
-        Seen("https://b.org/", html("C", link(RIVER, "the GREAT river", "external nofollow"))),
-        Seen("https://c.org/1", html("D", link("http://www.tash.net/river/index.html", "the other spelling"))),
-        Seen("https://c.org/2", html("E", link("https://tash.net/old", "the old name"))),
-        Seen("https://tash.net/old", "", status="301 Moved", headers=(("Location", RIVER),)),
-        Seen("https://www.tash.net/", html("F", link(RIVER, "river page"))),
-        Seen("https://tash.net/contents", html("Contents", *contents)),
+        CaptureSpec(RIVER, html("River Tash", "The river flows.", link("http://tash.net/river", "on itself"))),
+        CaptureSpec("https://a.org/1", html("A", link(RIVER, "The great river"))),
+        CaptureSpec("https://a.org/2", html("B", link(RIVER, "The great river"), link(RIVER + "#mouth", "→"))),
+        CaptureSpec("https://b.org/", html("C", link(RIVER, "the GREAT river", "external nofollow"))),
+        CaptureSpec("https://c.org/1", html("D", link("http://www.tash.net/river/index.html", "the other spelling"))),
+        CaptureSpec("https://c.org/2", html("E", link("https://tash.net/old", "the old name"))),
+        CaptureSpec("https://tash.net/old", "", status="301 Moved", headers=(("Location", RIVER),)),
+        CaptureSpec("https://www.tash.net/", html("F", link(RIVER, "river page"))),
+        CaptureSpec("https://tash.net/contents", html("Contents", *contents)),
         *chapters,
-        *[Seen(url, html("Teller", link(RIVER, f"told {number}"))) for number, url in enumerate(TELLERS)],
-        Seen("https://wire.org/bridge?id=7", html("Bridge opened", STORY)),
-        Seen("https://gazette.net/2024/01/bridge", html("Bridge opened", STORY, "This report first appeared in Wire.")),
-        Seen("https://gazette.net/agency/bridge", html("Bridge opened", STORY, "From our agency.")),
-        Seen("https://other.org/bridge", html("Bridge opened", STORY.replace("Ada Brenn", "Odo Pell"))),
+        *[CaptureSpec(url, html("Teller", link(RIVER, f"told {number}"))) for number, url in enumerate(TELLERS)],
+        CaptureSpec("https://wire.org/bridge?id=7", html("Bridge opened", STORY)),
+        CaptureSpec(
+            "https://gazette.net/2024/01/bridge", html("Bridge opened", STORY, "This report first appeared in Wire.")
+        ),
+        CaptureSpec("https://gazette.net/agency/bridge", html("Bridge opened", STORY, "From our agency.")),
+        CaptureSpec("https://other.org/bridge", html("Bridge opened", STORY.replace("Ada Brenn", "Odo Pell"))),
     ]
 
 
@@ -220,7 +224,7 @@ def test_ranks_of_other_hosts_leave_the_earlier_ones(catalog: duckdb.DuckDBPyCon
 
 
 def test_a_wrong_ranks_file_is_found_before_anything_is_ingested(tmp_path: Path) -> None:
-    source = write(tmp_path / "a.warc.gz", [Seen("http://a.org/", html("A", "text"))])
+    source = write(tmp_path / "a.warc.gz", [CaptureSpec("http://a.org/", html("A", "text"))])
     with pytest.raises(SourceError, match="not a ranks file"):
         run(expand_sources([str(source)]).sources, tmp_path / "c", 1, quiet=True, host_ranks=source)
     assert not (tmp_path / "c" / "catalog.duckdb").exists()
@@ -229,8 +233,8 @@ def test_a_wrong_ranks_file_is_found_before_anything_is_ingested(tmp_path: Path)
 def test_titles_that_look_like_queries_are_not_suggested_when_they_are_blocked(tmp_path: Path) -> None:
     bad = ["The \u201cSecret\u201d Plan", "Foo * Bar", "Zebra manual"]
     open_pages = [("The harbour", "A secret plan."), ("Foo baz bar", "Nothing.")]
-    seen = [Seen(f"http://bad.example/{n}", html(title, "Hidden.")) for n, title in enumerate(bad)]
-    seen += [Seen(f"http://good.example/{n}", html(title, text)) for n, (title, text) in enumerate(open_pages)]
+    seen = [CaptureSpec(f"http://bad.example/{n}", html(title, "Hidden.")) for n, title in enumerate(bad)]
+    seen += [CaptureSpec(f"http://good.example/{n}", html(title, text)) for n, (title, text) in enumerate(open_pages)]
     ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", seen))
     world = open_world(tmp_path / "c")
     blocked = apply_policy(world, Policy(blocked=Blocked(domains=("bad.example",))))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.crawls import Seen, build_snapshot, html, ingest, write
+from tests.crawls import CaptureSpec, build_snapshot, html, ingest, write
 from webemu.emulator.errors import NotCaptured, PayloadError, SnapshotError, ViewUnavailable
 from webemu.emulator.types import PageRequest, Query
 from webemu.emulator.world import World
@@ -22,26 +22,28 @@ FILLER = "The council met on Tuesday and spoke about roads, bridges and the pric
 JAPANESE = "日本の首都は東京都です。人口は千四百万人です。" * 5
 
 
-def first_crawl() -> list[Seen]:
+def first_crawl() -> list[CaptureSpec]:
     return [
-        Seen("https://www.velmora.org/", html("Velmora", "Velmora is a town on the river Tash.", FILLER), 2),
-        Seen("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Ada Brenn.", FILLER), 2),
-        Seen("https://tash.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
-        Seen("https://mirror.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
-        Seen("https://tash.net/guide.pdf", b"%PDF-1.4 broken", 3, mime="application/pdf"),
-        Seen("https://tash.net/logo.png", b"\x89PNG\r\n\x1a\n0000", 3, mime="image/png"),
-        Seen("https://jp.net/tokyo", html("東京", JAPANESE), 4),
-        Seen("http://velmora.org/", "", 2, "301 Moved", headers=(("Location", "https://www.velmora.org/"),)),
-        Seen("https://tash.net/gone", html("Gone", "This page is gone."), 3, "404 Not Found"),
-        Seen("https://tash.net/notes.txt", FILLER + "notes about lighthouses", 3, mime="text/plain"),
-        Seen("dns:tash.net", "20240101120000\ntash.net. 300 IN A 1.2.3.4\n", 3, kind="resource", mime="text/dns"),
+        CaptureSpec("https://www.velmora.org/", html("Velmora", "Velmora is a town on the river Tash.", FILLER), 2),
+        CaptureSpec("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Ada Brenn.", FILLER), 2),
+        CaptureSpec("https://tash.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
+        CaptureSpec("https://mirror.net/river", html("River Tash", "The river Tash flows past Velmora.", FILLER), 3),
+        CaptureSpec("https://tash.net/guide.pdf", b"%PDF-1.4 broken", 3, mime="application/pdf"),
+        CaptureSpec("https://tash.net/logo.png", b"\x89PNG\r\n\x1a\n0000", 3, mime="image/png"),
+        CaptureSpec("https://jp.net/tokyo", html("東京", JAPANESE), 4),
+        CaptureSpec("http://velmora.org/", "", 2, "301 Moved", headers=(("Location", "https://www.velmora.org/"),)),
+        CaptureSpec("https://tash.net/gone", html("Gone", "This page is gone."), 3, "404 Not Found"),
+        CaptureSpec("https://tash.net/notes.txt", FILLER + "notes about lighthouses", 3, mime="text/plain"),
+        CaptureSpec(
+            "dns:tash.net", "20240101120000\ntash.net. 300 IN A 1.2.3.4\n", 3, kind="resource", mime="text/dns"
+        ),
     ]
 
 
-def second_crawl() -> list[Seen]:
+def second_crawl() -> list[CaptureSpec]:
     return [
-        Seen("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Odo Pell.", FILLER), 20),
-        Seen(
+        CaptureSpec("https://www.velmora.org/mayor", html("Mayor of Velmora", "The mayor is Odo Pell.", FILLER), 20),
+        CaptureSpec(
             "https://tash.net/river",
             "",
             21,
@@ -52,7 +54,7 @@ def second_crawl() -> list[Seen]:
                 "WARC-Profile": "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
             },
         ),
-        Seen("https://lost.net/x", "", 22, kind="revisit", warc={"WARC-Payload-Digest": "sha1:NOWHERE"}),
+        CaptureSpec("https://lost.net/x", "", 22, kind="revisit", warc={"WARC-Payload-Digest": "sha1:NOWHERE"}),
     ]
 
 
@@ -278,9 +280,9 @@ def test_a_flipped_byte_in_any_file_is_told(files: tuple[Path, Path], tmp_path: 
 
 
 def test_another_file_of_the_same_name_is_not_read_for_the_first(tmp_path: Path) -> None:
-    warc = write(tmp_path / "x.warc.gz", [Seen("http://aaa.example/", html("A", "first"))])
+    warc = write(tmp_path / "x.warc.gz", [CaptureSpec("http://aaa.example/", html("A", "first"))])
     ingest(tmp_path / "c", warc)
-    write(warc, [Seen("http://bbb.example/", html("B", "other"))])
+    write(warc, [CaptureSpec("http://bbb.example/", html("B", "other"))])
     ingest(tmp_path / "c", warc)
     web = open_world(tmp_path / "c")
     assert b"other" in web.payload(PageRequest("http://bbb.example/", "raw"))[1].body
@@ -292,7 +294,7 @@ def test_another_file_of_the_same_name_is_not_read_for_the_first(tmp_path: Path)
 
 
 def test_a_moved_file_is_found_again(tmp_path: Path) -> None:
-    warc = write(tmp_path / "x.warc.gz", [Seen("http://aaa.example/", html("A", "first"))])
+    warc = write(tmp_path / "x.warc.gz", [CaptureSpec("http://aaa.example/", html("A", "first"))])
     ingest(tmp_path / "c", warc)
     before = current_id(tmp_path / "c")
     ingest(tmp_path / "c", warc.rename(tmp_path / "y.warc.gz"))
@@ -304,8 +306,8 @@ def test_a_file_of_ftp_is_opened_and_a_urn_is_not_taken_for_its_page(tmp_path: P
     warc = write(
         tmp_path / "x.warc.gz",
         [
-            Seen("ftp://files.example/README", "read me", kind="resource", mime="text/plain"),
-            Seen("https://files.example/page", html("A", "first")),
+            CaptureSpec("ftp://files.example/README", "read me", kind="resource", mime="text/plain"),
+            CaptureSpec("https://files.example/page", html("A", "first")),
         ],
     )
     ingest(tmp_path / "c", warc)

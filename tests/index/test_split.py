@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.index.here import Here
 from webemu.emulator.errors import EmulatorError, NotCaptured, SnapshotError
 from webemu.emulator.policy import Blocked, Policy
@@ -35,10 +35,10 @@ NEWS = " ".join(
     f"On day {n} the council of the harbour heard {n * 7} fishermen who were tired of the fog." for n in range(40)
 )
 FEW = [
-    Seen("https://one.example/old", status="301 Moved", headers=(("Location", "https://two.example/newer"),)),
-    Seen("https://two.example/newer", html("New home", "Where the old address leads to")),
-    *(Seen(f"https://{name}.example/news", html("Harbour news", NEWS)) for name in ("three", "nine", "ten")),
-    Seen("https://six.example/gone", html("Not here", "Nothing"), status="404 Not Found"),
+    CaptureSpec("https://one.example/old", status="301 Moved", headers=(("Location", "https://two.example/newer"),)),
+    CaptureSpec("https://two.example/newer", html("New home", "Where the old address leads to")),
+    *(CaptureSpec(f"https://{name}.example/news", html("Harbour news", NEWS)) for name in ("three", "nine", "ten")),
+    CaptureSpec("https://six.example/gone", html("Not here", "Nothing"), status="404 Not Found"),
 ]
 
 

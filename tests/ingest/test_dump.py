@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.emulator.errors import SourceError
 from webemu.emulator.types import PageRequest, Query
 from webemu.index.catalog import Catalog
@@ -169,7 +169,7 @@ def test_a_dump_is_known_by_its_bytes(data: bytes, kind: str, tmp_path: Path) ->
 
 def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path: Path) -> None:
     folder = tmp_path / "web"
-    write(folder / "a.warc.gz", [Seen("https://a.example/", html("A"))])
+    write(folder / "a.warc.gz", [CaptureSpec("https://a.example/", html("A"))])
     (folder / "tasks.jsonl").write_bytes(lines(WIKI))
     assert [one.name for one in expand_sources([str(folder)]).sources] == ["a.warc.gz"]
     assert [one.name for one in expand_sources([str(folder / "*.jsonl")]).sources] == ["tasks.jsonl"]

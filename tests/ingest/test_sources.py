@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.ingest import flawed
 from webemu.emulator.errors import SourceError
 from webemu.index.digests import hash_file
@@ -194,7 +194,7 @@ def test_what_is_no_file_is_no_archive_whatever_its_name(tmp_path: Path) -> None
 
 def test_a_path_that_is_no_text_is_named_and_harms_no_other(tmp_path: Path) -> None:
     """A catalog holds text: such a file could not be found again."""
-    good = write(tmp_path / "good.warc.gz", [Seen("http://a.example/", html("Good", "Words."))])
+    good = write(tmp_path / "good.warc.gz", [CaptureSpec("http://a.example/", html("Good", "Words."))])
     odd = Path(os.fsdecode(bytes(tmp_path / "odd-") + b"\xff\xfe.warc.gz"))
     odd.write_bytes(good.read_bytes() + b"\n")
     report = ingest(tmp_path / "c", odd, good)

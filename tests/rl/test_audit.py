@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.rl.worlds import serving, webemu
 from webemu.emulator.cli import app
 from webemu.emulator.errors import BadRequest
@@ -43,13 +43,13 @@ ROWS = [
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("audit")
-    records = [Seen(url, page) for url, page in PAGES.items()]
-    old = Seen(f"{SITE}/wick", html("Wick - Facts", "Its mayor is Ada Holm."), day=1)
+    records = [CaptureSpec(url, page) for url, page in PAGES.items()]
+    old = CaptureSpec(f"{SITE}/wick", html("Wick - Facts", "Its mayor is Ada Holm."), day=1)
     extra = [
-        *(Seen(f"{SITE}/old-wick", status="301 Moved", headers=(("Location", f"{SITE}/wick"),)), old),
-        *(Seen(f"https://site-{n}.example/", html(f"Page {n}", f"Number {n} of the sea.")) for n in range(20)),
+        *(CaptureSpec(f"{SITE}/old-wick", status="301 Moved", headers=(("Location", f"{SITE}/wick"),)), old),
+        *(CaptureSpec(f"https://site-{n}.example/", html(f"Page {n}", f"Number {n} of the sea.")) for n in range(20)),
     ]
-    write(root / "facts.warc.gz", [*extra, *(Seen(seen.url, seen.body, day=2) for seen in records)])
+    write(root / "facts.warc.gz", [*extra, *(CaptureSpec(seen.url, seen.body, day=2) for seen in records)])
     webemu("ingest", str(root / "facts.warc.gz"), "--root", str(root), "--collection", "facts", "-q")
     return root
 

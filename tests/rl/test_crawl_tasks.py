@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from tests.rl.worlds import serving
 from webemu.agent_client import Client
 from webemu.emulator.errors import CatalogError
@@ -76,20 +76,22 @@ ANCHORED = html(
 LICENCE = html("Licence terms", FILL, "The licence was granted in 1998 by the owners of the mill.")
 SITE = "https://north.example"
 LINKING = [
-    Seen(
+    CaptureSpec(
         f"https://{name}.example/", html(f"Page of {name}", f"See <a href='{SITE}/charter'>the oldest law</a>. {FILL}")
     )
     for name in ("one", "two", "three")
 ]
 CRAWLED = [
-    Seen(f"{SITE}/arlind", TOWN.replace("184", "99"), day=1),
-    Seen(f"{SITE}/arlind", TOWN, day=2),
-    Seen(f"{SITE}/orvale", ORVALE),
-    Seen(f"{SITE}/quay", QUAY),
-    Seen(f"{SITE}/hostile", HOSTILE),
-    Seen(f"{SITE}/charter", ANCHORED.replace("<main>", "<main><h1>Charter</h1>")),
-    Seen(f"{SITE}/licence", LICENCE),
-    Seen("https://alt.example/dorf", html("Dorf", "Das Dorf liegt im Tal und wurde 1271 von Mönchen gegründet. " * 8)),
+    CaptureSpec(f"{SITE}/arlind", TOWN.replace("184", "99"), day=1),
+    CaptureSpec(f"{SITE}/arlind", TOWN, day=2),
+    CaptureSpec(f"{SITE}/orvale", ORVALE),
+    CaptureSpec(f"{SITE}/quay", QUAY),
+    CaptureSpec(f"{SITE}/hostile", HOSTILE),
+    CaptureSpec(f"{SITE}/charter", ANCHORED.replace("<main>", "<main><h1>Charter</h1>")),
+    CaptureSpec(f"{SITE}/licence", LICENCE),
+    CaptureSpec(
+        "https://alt.example/dorf", html("Dorf", "Das Dorf liegt im Tal und wurde 1271 von Mönchen gegründet. " * 8)
+    ),
     *LINKING,
 ]
 

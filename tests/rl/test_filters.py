@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawls import Seen, html, write
+from tests.crawls import CaptureSpec, html, write
 from tests.rl.openai_server import Fault, openai_server
 from tests.rl.worlds import serving, webemu
 from webemu.emulator.errors import BadRequest
@@ -52,7 +52,7 @@ PAGES = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("filters")
-    write(root / "small.warc.gz", [Seen(url, page) for url, page in PAGES.items()])
+    write(root / "small.warc.gz", [CaptureSpec(url, page) for url, page in PAGES.items()])
     webemu("ingest", str(root / "small.warc.gz"), "--root", str(root), "-q")
     with serving(root) as (url, _):
         yield url

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawls import Seen, html, ingest, write
+from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.rl import longform
 from webemu.rl.environment import Episode
 from webemu.rl.rewards import rubric_of
@@ -157,7 +157,7 @@ def test_claims_stand_under_their_headings(tmp_path: Path) -> None:
         "All of the herring of Wick is salted in the great hall beside the harbour.",
         "The pages of this atlas were written by those who live there and were read by others.",
     )
-    ingest(tmp_path / "c", write(tmp_path / "w.warc.gz", [Seen("https://a.example/wick", page)]))
+    ingest(tmp_path / "c", write(tmp_path / "w.warc.gz", [CaptureSpec("https://a.example/wick", page)]))
     with Crawl(tmp_path / "c") as crawl:
         (one,) = crawl.iterate_pages()
         found = [(claim.aspect, claim.value) for claim in find_claims(one, "Wick")]
