@@ -85,7 +85,7 @@ class Attacked:
 
 
 def received(client: socket.socket, end: bytes | None = None) -> bytes:
-    """What comes until a mark, or until the server closes; a reset ends it too."""
+    """Return the bytes that come until a mark, or until the server closes; a reset ends them too."""
     answer = bytearray()
     with suppress(ConnectionError):
         while (end is None or end not in answer) and (some := client.recv(1 << 20)):

@@ -54,7 +54,9 @@ def world_of(root: Path, *more: CaptureSpec) -> World:
     return open_world(collection(root, *more))
 
 
-def asked(world: World, target: str, host: str = "web.archive.org", method: str = "GET", **headers: str) -> Response:
+def ask_archive(
+    world: World, target: str, host: str = "web.archive.org", method: str = "GET", **headers: str
+) -> Response:
     """The answer of an archive, without a socket."""
     path, _, query = target.partition("?")
     named = {name.lower().replace("_", "-").encode(): value.encode() for name, value in headers.items()}
@@ -63,12 +65,12 @@ def asked(world: World, target: str, host: str = "web.archive.org", method: str 
     return reply
 
 
-wayback = partial(asked, host="web.archive.org")
-index = partial(asked, host="index.commoncrawl.org")
-data = partial(asked, host="data.commoncrawl.org")
+wayback = partial(ask_archive, host="web.archive.org")
+index = partial(ask_archive, host="index.commoncrawl.org")
+data = partial(ask_archive, host="data.commoncrawl.org")
 
 
 def header(reply: Response, name: str) -> str:
-    values = [value.decode() for found, value in reply.headers if found.lower() == name.lower().encode()]
+    values = [value.decode() for field_name, value in reply.headers if field_name.lower() == name.lower().encode()]
     assert len(values) <= 1, values
     return values[0] if values else ""

@@ -1,4 +1,4 @@
-"""What fails on the server's disk is told to no client: paths of the machine are in the log alone."""
+"""No failure of the server's disk tells a client more than it may know: paths of the machine stay in the log."""
 
 import json
 import os
@@ -115,7 +115,7 @@ JSON_ASKS = (
 FETCH = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "fetch", "arguments": {"url": URL}}}
 
 
-def asked(server: Server) -> Iterator[tuple[str, requests.Response]]:
+def answers_of_doors(server: Server) -> Iterator[tuple[str, requests.Response]]:
     """Every door, asked for a page whose payload may be gone."""
     where = quote(URL, safe="")
     opened = server.ask("POST", "/v1/sessions", json={"task": "t"})
@@ -144,7 +144,7 @@ def json_lines(text: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-def told(answer: requests.Response) -> str:
+def whole_answer(answer: requests.Response) -> str:
     """Everything of an answer as text."""
     lines = [f"{name}: {value}" for each in (*answer.history, answer) for name, value in each.headers.items()]
     return "\n".join([*lines, answer.text])
@@ -158,9 +158,9 @@ def test_a_damaged_warc_file_is_told_without_its_path(tmp_path: Path, damage: Ca
     damage(warc)
     with serving(root) as server:
         assert "Boats and nets" in server.ask("GET", f"/v1/fetch?url={quote(URL)}").text
-        answers = list(asked(server))
+        answers = list(answers_of_doors(server))
         for name, answer in answers:
-            assert str(tmp_path) not in told(answer), name
+            assert str(tmp_path) not in whole_answer(answer), name
             assert answer.status_code != 500, name
         kinds = dict(answers)
         for view in ("raw", "html", "markdown", "links"):
@@ -224,8 +224,8 @@ def test_a_snapshot_that_cannot_be_opened_is_told_without_its_path(
     ingest(root / "c", write(tmp_path / "crawl.warc.gz", [CaptureSpec(URL, PAGE)]))
     damage(root)
     with serving(root) as server:
-        for name, answer in asked(server):
-            assert str(tmp_path) not in told(answer), name
+        for name, answer in answers_of_doors(server):
+            assert str(tmp_path) not in whole_answer(answer), name
         answer = server.ask("GET", "/v1/search?q=harbour")
         assert (answer.status_code, answer.headers["X-Webemu-Failure"]) == (503, "infrastructure")
         assert answer.json()["error"]["reason"] == "snapshot-unavailable"
@@ -243,5 +243,5 @@ def test_what_sessions_need_and_have_not_is_told_without_its_path(tmp_path: Path
         for policy in ({"snapshot": first}, {"snapshot": "0" * 16}, {"snapshot": "../../c"}, {"task": "t"}):
             answer = server.ask("POST", "/v1/sessions", json=policy)
             assert answer.status_code >= 400, policy
-            assert str(tmp_path) not in told(answer)
-            assert "Errno" not in told(answer)
+            assert str(tmp_path) not in whole_answer(answer)
+            assert "Errno" not in whole_answer(answer)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.api.test_fuzz import Asked, ask
+from tests.api.test_fuzz import RawRequest, ask
 from tests.attacked import Attacked, attacked, received
 from tests.crawls import CaptureSpec, html, ingest, write
 from webemu.api.app import App, create_app
@@ -23,7 +23,7 @@ CAPTURED = [
     CaptureSpec("http://localhost:8800/page", html("Twin", "captured at our own authority")),
 ]
 Door = Callable[[Attacked, str], bytes]
-URLS = [seen.url for seen in CAPTURED]
+URLS = [capture.url for capture in CAPTURED]
 SELF = '{"status":"ok"'
 
 
@@ -112,16 +112,16 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
 
 
 def test_a_page_captured_at_our_own_authority_is_the_page(app: App) -> None:
-    def told(path: str) -> tuple[int, bytes]:
+    def get_page(path: str) -> tuple[int, bytes]:
         async def proxied(scope: object, *wires: object) -> None:
             await app.doors.web({**scope, PROXIED: True}, *wires)  # type: ignore[dict-item]
 
-        status, _, body = asyncio.run(ask(proxied, Asked("GET", "localhost:8800", path)))
+        status, _, body = asyncio.run(ask(proxied, RawRequest("GET", "localhost:8800", path)))
         return status, body
 
-    assert told("/page")[0] == 200
-    assert b"captured at our own authority" in told("/page")[1]
-    assert SELF.encode() in told("/health")[1]
+    assert get_page("/page")[0] == 200
+    assert b"captured at our own authority" in get_page("/page")[1]
+    assert SELF.encode() in get_page("/health")[1]
 
 
 def test_the_ports_it_listens_on_are_its_own() -> None:

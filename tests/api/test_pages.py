@@ -144,8 +144,8 @@ def test_results_are_numbered_marked_and_paged(get: Get) -> None:
 
 
 def test_all_pages_together_hold_every_result_once(get: Get) -> None:
-    found = [title for page in range(1, 9) for title in titles(search(get, "harbour", f"&page={page}"))]
-    assert len(found) == len(set(found)) == 71
+    all_titles = [title for page in range(1, 9) for title in titles(search(get, "harbour", f"&page={page}"))]
+    assert len(all_titles) == len(set(all_titles)) == 71
 
 
 def test_words_of_scripts_without_spaces_are_marked(get: Get) -> None:
@@ -206,10 +206,10 @@ def test_the_page_is_framed_without_scripts(get: Get) -> None:
 
 def test_every_capture_can_be_chosen(get: Get) -> None:
     page = view(get, "https://a.example/", "text").text
-    found = re.findall(r'<li><a href="(/view[^"]*at=\d{14})"( aria-current="true")?>', page)
-    assert [bool(current) for _, current in found] == [False, True, False]
-    said = [re.findall(r"<pre.*?>(.*?)</pre>", get(href.replace("&amp;", "&")).text, re.DOTALL) for href, _ in found]
-    assert ["first" in said[0][0], "second" in said[1][0], "no more" in said[2][0]] == [True, True, True]
+    matches = re.findall(r'<li><a href="(/view[^"]*at=\d{14})"( aria-current="true")?>', page)
+    assert [bool(current) for _, current in matches] == [False, True, False]
+    texts = [re.findall(r"<pre.*?>(.*?)</pre>", get(href.replace("&amp;", "&")).text, re.DOTALL) for href, _ in matches]
+    assert ["first" in texts[0][0], "second" in texts[1][0], "no more" in texts[2][0]] == [True, True, True]
 
 
 def test_headers_are_shown_as_recorded(get: Get) -> None:
@@ -239,7 +239,7 @@ def test_what_has_no_text_says_so(get: Get) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "said"),
+    ("path", "status", "message"),
     [
         ("/view?url=https://a.example/none", 404, "site%3Aa.example"),
         ("/view?url=https://nowhere.example/", 404, "This site was not crawled"),
@@ -248,11 +248,11 @@ def test_what_has_no_text_says_so(get: Get) -> None:
         ("/view?url=https://a.example/&at=soon", 400, "is not a time"),
     ],
 )
-def test_problems_are_pages_too(get: Get, path: str, status: int, said: str) -> None:
+def test_problems_are_pages_too(get: Get, path: str, status: int, message: str) -> None:
     answer = get(path)
     assert (answer.status_code, answer.headers["Content-Type"]) == (status, "text/html; charset=utf-8")
     assert answer.headers["X-Webemu-Reason"]
-    assert said in answer.text
+    assert message in answer.text
 
 
 def test_hostile_texts_are_escaped(get: Get) -> None:
@@ -304,8 +304,8 @@ def test_every_filter_can_be_taken_off(get: Get, text: str, name: str, value: st
 def test_suggestions_are_titles(get: Get) -> None:
     answer = get("/suggest?q=light")
     assert answer.headers["Content-Type"] == "application/x-suggestions+json"
-    begun, found, said, links = answer.json()
-    assert (begun, found, said) == ("light", ["Lighthouse museum", "Harbour lights"], ["", ""])
+    prefix, suggestions, descriptions, links = answer.json()
+    assert (prefix, suggestions, descriptions) == ("light", ["Lighthouse museum", "Harbour lights"], ["", ""])
     assert links[0] == "http://localhost:8800/search?q=Lighthouse+museum"
     assert get("/suggest?q=Lantern%20F").json()[1] == ["The lantern fair"], "the name of the site is left out"
     assert get("/suggest?q=harbour").json()[1][:2] == ["Harbour 0", "Harbour 1"]

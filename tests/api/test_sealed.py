@@ -77,7 +77,7 @@ def test_no_route_of_the_api_asks_anybody(app: App, outbound: list[tuple[str, ob
         for follow in (0, 1)
     ]
     searches = ["/v1/search?q=harbour", "/v1/search?q=site:a.example", "/v1/search?q=site:münchen.de"]
-    others = [
+    other_requests = [
         "/health",
         "/v1/stats",
         "/docs",
@@ -86,7 +86,7 @@ def test_no_route_of_the_api_asks_anybody(app: App, outbound: list[tuple[str, ob
         *("/", "/search?q=harbour", "/view?url=https://a.example/", "/suggest?q=h", "/opensearch.xml", "/favicon.ico"),
         "/v1/find?url=https://a.example/&pattern=out",
     ]
-    assert set(ask(app, fetches + searches + others, "http://localhost")) == {200, 404, 406}
+    assert set(ask(app, fetches + searches + other_requests, "http://localhost")) == {200, 404, 406}
     assert outbound == []
 
 
