@@ -31,10 +31,10 @@ AGAIN = CaptureSpec("https://example.com/a", html("Newer"), 9)
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("listing")
-    seen = [CaptureSpec(url, html(url), 3) for url in URLS]
-    seen.append(CaptureSpec("https://example.com/a", "", 12, kind="revisit", warc={"WARC-Refers-To-Target-URI": URLS[1],
-                     "WARC-Refers-To-Date": "2024-01-09T12:00:00Z"}))  # fmt: skip
-    write(folder / "one" / "crawl.warc.gz", seen)
+    records = [CaptureSpec(url, html(url), 3) for url in URLS]
+    original = {"WARC-Refers-To-Target-URI": URLS[1], "WARC-Refers-To-Date": "2024-01-09T12:00:00Z"}
+    records.append(CaptureSpec("https://example.com/a", "", 12, kind="revisit", warc=original))
+    write(folder / "one" / "crawl.warc.gz", records)
     write(folder / "two" / "crawl.warc.gz", [AGAIN])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lookup, "BATCH_PAIRS", 5)  # written in many transactions
@@ -78,8 +78,8 @@ def test_archives_have_names_of_their_own_and_give_back_their_records(web: World
     captures: list[Capture] = [capture for _, group in web.listing("", "\U0010ffff") for capture in group]
     for capture in captures:
         file, offset, length = capture.record
-        whole = Path(file).read_bytes()
-        assert b"".join(web.bytes_of(at[file], offset, length)) == whole[offset : offset + length]
+        content = Path(file).read_bytes()
+        assert b"".join(web.bytes_of(at[file], offset, length)) == content[offset : offset + length]
         assert at[file].first_time <= capture.time <= at[file].last_time
     assert len({capture.record for capture in captures}) == len(captures)
     assert b"".join(web.bytes_of(archives[0], 10**9, 5)) == b""

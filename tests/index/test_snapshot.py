@@ -76,7 +76,7 @@ def web(folder: Path) -> World:
     return open_world(folder)
 
 
-def found(web: World, text: str, **options: object) -> list[str]:
+def urls_of_hits(web: World, text: str, **options: object) -> list[str]:
     return [hit.url for hit in web.search(Query(text, **options)).hits]  # type: ignore[arg-type]
 
 
@@ -88,7 +88,7 @@ def test_the_page_that_says_it_comes_first_and_shows_it(web: World) -> None:
 
 
 def test_exact_duplicates_are_shown_once_by_url(web: World) -> None:
-    assert [url for url in found(web, "river tash") if url.endswith("/river")] == ["https://mirror.net/river"]
+    assert [url for url in urls_of_hits(web, "river tash") if url.endswith("/river")] == ["https://mirror.net/river"]
 
 
 @pytest.mark.parametrize(
@@ -105,16 +105,16 @@ def test_exact_duplicates_are_shown_once_by_url(web: World) -> None:
     ],
 )
 def test_every_operator_finds_its_page(web: World, query: str, expected: str) -> None:
-    assert found(web, query)[:1] == [expected]
+    assert urls_of_hits(web, query)[:1] == [expected]
 
 
 @pytest.mark.parametrize("query", ["", "zzzz", "mayor filetype:pdf", '"Velmora past flows"', "site:nowhere.org", "?!"])
 def test_no_result_is_an_empty_answer(web: World, query: str) -> None:
-    assert found(web, query) == []
+    assert urls_of_hits(web, query) == []
 
 
 def test_unsuccessful_pages_are_not_found_but_can_be_read(web: World) -> None:
-    assert found(web, '"This page is gone"') == []
+    assert urls_of_hits(web, '"This page is gone"') == []
     page = web.fetch(PageRequest("https://tash.net/gone"))
     assert (page.capture.status, page.title) == (404, "Gone")
 
@@ -125,7 +125,7 @@ def test_as_of_finds_and_opens_the_version_of_that_day(web: World) -> None:
     assert "Ada Brenn" in hit.snippet
     assert "Ada Brenn" in web.fetch(PageRequest(hit.url, at_time=day)).content
     assert "Odo Pell" in web.fetch(PageRequest(hit.url)).content
-    assert found(web, "mayor", as_of=datetime(2023, 1, 1, tzinfo=UTC)) == []
+    assert urls_of_hits(web, "mayor", as_of=datetime(2023, 1, 1, tzinfo=UTC)) == []
 
 
 def test_a_revisit_has_its_own_date_and_the_body_it_repeats(web: World) -> None:
@@ -258,24 +258,24 @@ def test_a_snapshot_is_verified_and_damage_is_told(files: tuple[Path, Path], tmp
 
 def every_file(folder: Path) -> list[Path]:
     snapshot = folder / "snapshots" / (current_id(folder) or "")
-    own = [path for path in snapshot.rglob("*") if path.is_file()]
+    own_files = [path for path in snapshot.rglob("*") if path.is_file()]
     shards = [path for path in (folder / "shards").rglob("*") if path.is_file() and path.stat().st_nlink == 1]
-    return own + shards
+    return own_files + shards
 
 
 def test_a_flipped_byte_in_any_file_is_told(files: tuple[Path, Path], tmp_path: Path) -> None:
     ingest(tmp_path / "c", files[0])
     for path in every_file(tmp_path / "c"):
-        whole = path.read_bytes()
-        if not whole:
+        content = path.read_bytes()
+        if not content:
             continue
-        middle = len(whole) // 2
-        path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
         faults: list[str] = []
         try:
             verify_snapshot(tmp_path / "c", current_id(tmp_path / "c") or "", faults.append)
         finally:
-            path.write_bytes(whole)
+            path.write_bytes(content)
         assert faults, path
 
 
