@@ -132,8 +132,8 @@ def test_damage_costs_what_follows_it_and_no_more(tmp_path: Path) -> None:
 
 
 def test_a_cut_parquet_file_is_named(tmp_path: Path) -> None:
-    whole = parquet(tmp_path / "whole.parquet").read_bytes()
-    report = dropped(tmp_path, whole[:-20], "cut.parquet")
+    sound = parquet(tmp_path / "whole.parquet").read_bytes()
+    report = dropped(tmp_path, sound[:-20], "cut.parquet")
     assert (report.captures, report.drops) == (0, {"damaged-parquet": 1})
 
 
@@ -180,7 +180,7 @@ def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "expected"),
     [
         (
             {"text": "a", "metadata": {"url": "https://a.example/", "date": "2020-01-02"}},
@@ -197,9 +197,9 @@ def test_dumps_are_named_or_meant_by_a_glob_and_not_picked_from_folders(tmp_path
         ({"text": "\ud800", "url": "https://"}, "https://x.invalid/3 1970-01-01 "),
     ],
 )
-def test_a_row_says_it_in_many_ways(row: dict[str, Any], said: str) -> None:
+def test_a_row_says_it_in_many_ways(row: dict[str, Any], expected: str) -> None:
     text = read_row(Row(0, row), 3, "x.invalid")
-    assert f"{text.url} {text.time:%Y-%m-%d} {text.title}" == said
+    assert f"{text.url} {text.time:%Y-%m-%d} {text.title}" == expected
 
 
 @pytest.mark.parametrize(

@@ -36,13 +36,13 @@ def content(folder: Path) -> dict[str, str]:
 
 
 def working(node: Node) -> list[psutil.Process]:
-    """Those that read a source there: processes of their own, below that of the task."""
-    found = []
-    for one in node.running():
+    """Return the processes of a node that read a source: each has its own, below that of the task."""
+    processes = []
+    for process in node.running():
         with suppress(psutil.NoSuchProcess):
-            if "spawn_main" in " ".join(one.cmdline()):
-                found.append(one)
-    return found
+            if "spawn_main" in " ".join(process.cmdline()):
+                processes.append(process)
+    return processes
 
 
 def test_a_node_lost_in_the_middle_changes_nothing(tmp_path: Path, cluster: Cluster) -> None:
@@ -85,10 +85,10 @@ def test_a_record_that_kills_its_worker_loses_its_text_alone(tmp_path: Path, clu
 
 def test_what_a_machine_does_not_see_is_told_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.warc.gz"
-    done, made = ingest_job(Job(1, "nowhere.warc.gz", str(path), None, "", 0), lambda at: None)
+    done, sections = ingest_job(Job(1, "nowhere.warc.gz", str(path), None, "", 0), lambda at: None)
     assert str(path) in done.error
     assert socket.gethostname() in done.error
-    assert made == {}
+    assert sections == {}
 
 
 def test_without_a_cluster_it_says_how_to_start_one(tmp_path: Path) -> None:
