@@ -90,8 +90,8 @@ def test_a_model_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
     assert told["overall"]["figures"]["grounded"]["mean"] <= told["overall"]["figures"]["em"]["mean"]
     assert told["overall"]["figures"]["tokens"]["mean"] > 100
     assert all(row["prompt_tokens"] > 0 for row in rows)
-    assert 2 <= server.most <= 8
-    asked = server.asked[0]
+    assert 2 <= server.peak_open <= 8
+    asked = server.requests[0]
     assert (asked["temperature"], asked["max_tokens"], asked["top_k"]) == (0.7, 64, 5)
     assert {tool["function"]["name"] for tool in asked["tools"]} == {"search", "open", "find", "finish"}
     assert "stand-in" in (tmp_path / "m" / "report.html").read_text()
@@ -110,8 +110,8 @@ def test_pass_at_k_of_a_model_that_is_right_now_and_then(world: World, tasks: Pa
     told = json.loads((tmp_path / "k" / "summary.json").read_text())["overall"]["figures"]
     assert told["em"]["mean"] == pytest.approx(sum(row["seed"] % 2 for row in rows) / 32)
     assert told["pass@1"]["mean"] < told["pass@2"]["mean"] <= told["pass@4"]["mean"]
-    assert "tools" not in server.asked[0]
-    assert server.asked[0]["stop"] == ["\nObservation:"]
+    assert "tools" not in server.requests[0]
+    assert server.requests[0]["stop"] == ["\nObservation:"]
 
 
 def test_the_same_run_gives_the_same_lines(world: World, tasks: Path, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_what_was_masked_is_made_again(world: World, tasks: Path, tmp_path: Path
     assert all(row["reward"] is None for row in lines(out) if row["mask"])
     with openai_server(script) as server:
         code, said, _ = evaluate(world, out, *model, server.url)
-    assert len(server.asked) == 3 * len(third)
+    assert len(server.requests) == 3 * len(third)
     assert (code, "masked    " in said) == (0, False)
     told = json.loads((out / "summary.json").read_text())
     assert (told["overall"]["masked"], told["made again"]) == (0, len(third))
