@@ -118,9 +118,9 @@ def test_the_dashboard_is_told_what_was_searched_and_by_whom(ask: Ask, ask_witho
     for query in ("b", "a+b", "a%20b", "a%20b"):  # the last one is remembered
         ask("GET", f"/v1/search?q={query}")
     ask("POST", "/v1/search", json={"queries": ["a b", {"q": "c"}]})
-    figures = ask("GET", "/dashboard/figures").json()
-    assert figures["places"]["/v1/search"]["statuses"] == {"200": 5}
-    assert (figures["workers"], figures["world"]["snapshot"]) == (1, "5d0c0ffee5d0c0ff")
+    dashboard = ask("GET", "/dashboard/figures").json()
+    assert dashboard["places"]["/v1/search"]["statuses"] == {"200": 5}
+    assert (dashboard["workers"], dashboard["world"]["snapshot"]) == (1, "5d0c0ffee5d0c0ff")
     assert ask_without_snapshot("GET", "/dashboard/figures").json()["world"] == {}
 
 
@@ -129,9 +129,9 @@ def test_searches_that_are_counted_are_bounded() -> None:
     for number in range(10_000):
         counters.record_query(f"query {number}")
         counters.record_query(b"q=often&size=3")
-    figures = counters.worker_figures()
+    worker_counts = counters.worker_figures()
     assert len(counters._queries) <= 4096
-    assert next(iter(figures["queries"].items())) == ("often", 10_000)
+    assert next(iter(worker_counts["queries"].items())) == ("often", 10_000)
     for _ in range(5):
         counters.record_query("often")
     assert counters.worker_figures()["queries"]["often"] == 10_005

@@ -94,10 +94,12 @@ def within(name: str, *command: str) -> str:
     return subprocess.run(line, check=True, capture_output=True, text=True).stdout
 
 
-def link(namespace: str, one_device: str, one_address: str, other: str, other_device: str, other_address: str) -> None:
+def link(
+    one_namespace: str, one_device: str, one_address: str, other: str, other_device: str, other_address: str
+) -> None:
     """A cable between two namespaces."""
-    ip("link", "add", one_device, "netns", namespace, "type", "veth", "peer", "name", other_device, "netns", other)
-    for name, device, address in ((namespace, one_device, one_address), (other, other_device, other_address)):
+    ip("link", "add", one_device, "netns", one_namespace, "type", "veth", "peer", "name", other_device, "netns", other)
+    for name, device, address in ((one_namespace, one_device, one_address), (other, other_device, other_address)):
         ip("-n", name, "address", "add", f"{address}/24", "dev", device)
         ip("-n", name, "link", "set", device, "up")
 

@@ -138,8 +138,8 @@ def test_all_at_once_are_written_down_once_each(remembering: Server) -> None:
 
 
 def figures(server: Server) -> dict[str, int]:
-    figures: dict[str, int] = server.json("GET", "/v1/stats")[1]["process"]["cache"]
-    return figures
+    cache_counts: dict[str, int] = server.json("GET", "/v1/stats")[1]["process"]["cache"]
+    return cache_counts
 
 
 def test_services_without_a_session_remember_too(remembering: Server, forgetting: Server) -> None:

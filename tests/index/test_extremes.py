@@ -29,11 +29,11 @@ def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
 
 
 def test_a_url_that_a_record_has_no_room_for_is_a_drop(tmp_path: Path) -> None:
-    records = [
+    captures = [
         CaptureSpec(LARGEST, html("Largest", "lighthouses"), 2),
         CaptureSpec(TOO_LARGE, html("Too large", "lighthouses"), 3),
     ]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*records, PLAIN]))
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*captures, PLAIN]))
     assert rows(tmp_path / "c", "SELECT url FROM captures ORDER BY url") == [(LARGEST,), (PLAIN.url,)]
     drops = rows(tmp_path / "c", "SELECT reason, records, first_offset > 0, length(first_url) FROM drops")
     assert drops == [("url-too-large", 1, True, 1000)]
@@ -56,11 +56,11 @@ def test_the_limit_is_that_of_a_record() -> None:
 def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "c"
     link = html("Links", f'<a href="{PLAIN.url}">plain lighthouses</a>')
-    records = [CaptureSpec(TOO_LARGE, link, 2), PLAIN, CaptureSpec(TOO_LARGE + "v", link, 3)]
+    captures = [CaptureSpec(TOO_LARGE, link, 2), PLAIN, CaptureSpec(TOO_LARGE + "v", link, 3)]
     monkeypatch.setattr(capture, "is_url_too_large", lambda _: False)
     monkeypatch.setattr(unindexable, "is_url_too_large", lambda _: False)
     staging = folder / "staging" / "7"
-    path = str(write(tmp_path / "a.warc.gz", records))
+    path = str(write(tmp_path / "a.warc.gz", captures))
     ingest_job(Job(7, "a.warc.gz", path, None, "warc.gz", 1), folder, staging, lambda _: None)
     with Catalog(folder) as catalog:
         catalog.import_staging(staging)
@@ -80,11 +80,11 @@ def test_what_an_older_version_took_in_becomes_a_drop(tmp_path: Path, monkeypatc
 
 def test_the_lookup_has_room_for_whatever_redirects_say(tmp_path: Path) -> None:
     location = "/" + "é" * 150_000
-    records = [
+    captures = [
         CaptureSpec(f"http://moved.example/{n}", "", 1, "301 Moved", headers=(("Location", location),))
         for n in range(100)
     ]
-    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*records, PLAIN]))
+    ingest(tmp_path / "c", write(tmp_path / "a.warc.gz", [*captures, PLAIN]))
     web = open_world(tmp_path / "c")
     assert web.fetch(PageRequest(PLAIN.url)).title == "Plain"
     assert len(web.locate(PageRequest("http://moved.example/7", follow=False)).redirect) > 900_000

@@ -135,11 +135,11 @@ def test_what_ranked_a_result_is_told(world: World) -> None:
 
 
 def test_pages_of_results_fit_together_where_the_best_are_ordered_anew(world: World) -> None:
-    urls = [hit.url for hit in world.search(Query("nothing of note happened", size=33)).hits]
-    assert len(urls) > RERANK_DEPTH
+    single_page_urls = [hit.url for hit in world.search(Query("nothing of note happened", size=33)).hits]
+    assert len(single_page_urls) > RERANK_DEPTH
     parts = [urls_of for page in range(1, 12) for urls_of in
              [hit.url for hit in world.search(Query("nothing of note happened", page=page, size=3)).hits]]  # fmt: skip
-    assert parts == urls
+    assert parts == single_page_urls
 
 
 def test_weights_are_part_of_what_a_snapshot_is(crawl: Path) -> None:

@@ -69,9 +69,9 @@ def test_each_broken_rule_halves_the_quality(text: str, broken: int) -> None:
 
 
 def signature(text: str) -> bytes:
-    quality = measure_quality(text, count_words(text)).signature
-    assert quality is not None
-    return quality
+    text_quality = measure_quality(text, count_words(text)).signature
+    assert text_quality is not None
+    return text_quality
 
 
 def test_signatures_tell_how_alike_texts_are() -> None:

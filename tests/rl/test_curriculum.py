@@ -41,9 +41,9 @@ class Learner:
     def chance(self, recipe: str) -> float:
         return 1 / (1 + math.exp(self.difficulty[recipe] - self.skill[recipe]))
 
-    def attempt(self, task: Task) -> float:
-        p = self.chance(task.recipe)
-        self.skill[task.recipe] += 0.05 * p * (1 - p)
+    def attempt(self, drawn_task: Task) -> float:
+        p = self.chance(drawn_task.recipe)
+        self.skill[drawn_task.recipe] += 0.05 * p * (1 - p)
         return float(self._rng.random() < p)
 
 
