@@ -82,7 +82,7 @@ class EpisodeLogic:
                 self._mask_episode(error)
         return EpisodeRecord(
             *(state.task, state.answer, state.citations, requests, dict(state.parts_by_page), dict(state.redirects)),
-            *(state.end, state.mask, state.turns, state.invalid_calls),
+            *(state.end, state.mask, state.turns, state.invalid_calls, dict(state.titles), state.questions),
         )
 
     def _session_policy(self) -> dict[str, object]:
@@ -162,6 +162,7 @@ class EpisodeLogic:
         """Record that a page showed a text, as evidence for the rewards."""
         parts_by_page, page_key = self.state.parts_by_page, url_key(page.url)
         self.state.opened.setdefault(page.url)  # a dict as an ordered set
+        self.state.titles[page_key] = page.title
         parts_by_page[page_key] = (*parts_by_page.get(page_key, ()), views.strip_link_numbers(text))
 
     def _data_observation(

@@ -1,5 +1,5 @@
 """Ways to get a reward without earning it. Each is played over a real server, mostly by one who knows the gold answer,
-and earns less than the ceiling of an honest attempt that searched and was wrong."""
+and earns nothing, like an honest attempt that searched and was wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.rl.worlds import HOSTILE, World
 from webemu.agent_client import Client
 from webemu.rl.environment import Episode
-from webemu.rl.rewards import COST_FLOOR, SHORT, WRONG_ANSWER_CAP
+from webemu.rl.rewards import COST_FLOOR, SHORT
 from webemu.rl.rubric import Score
 from webemu.rl.state import Limits
 from webemu.rl.tasks import NOT_FOUND, Evidence, Task
@@ -529,11 +529,11 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_earns_less_than_an_honest_wrong_answer(world: World, client: Client, name: str) -> None:
+def test_an_attack_earns_nothing(world: World, client: Client, name: str) -> None:
     for kind in KINDS:
         found = score(client, world.of(kind), ATTACKS[name])
         assert found.reward is not None, found.mask
-        assert found.reward < WRONG_ANSWER_CAP, (kind, found.terms)
+        assert found.reward == 0, (kind, found.terms)
 
 
 def honest(episode: Episode, task: Task) -> None:
@@ -550,12 +550,11 @@ def test_an_honest_answer_earns_all(world: World, client: Client, kind: str) -> 
     assert score(client, world.of(kind), honest).reward == 1.0
 
 
-def test_an_honest_wrong_answer_earns_the_ceiling_and_no_more(world: World, client: Client) -> None:
+def test_a_wrong_answer_earns_as_much_as_none(world: World, client: Client) -> None:
     task = world.of("founded_by")
-    found = score(client, task, guessed("Marine electronics"))
-    assert found.reward == WRONG_ANSWER_CAP
-    assert found.terms["correct"] == 0
-    assert score(client, task, guessed("Who never was")).reward == 0.0
+    for answer in ("Marine electronics", "Founder", "Who never was", "unknown", "not found"):
+        found = score(client, task, guessed(answer))
+        assert (found.reward, found.terms["correct"]) == (0, 0), answer
 
 
 def test_waste_costs_only_the_right(world: World, client: Client) -> None:
@@ -573,7 +572,7 @@ def test_waste_costs_only_the_right(world: World, client: Client) -> None:
     assert right.reward is not None
     assert COST_FLOOR <= right.reward < 1
     assert right.terms["repeats"] == 8
-    assert wrong.reward == WRONG_ANSWER_CAP
+    assert wrong.reward == 0
     assert wrong.terms["cost"] == 1
 
 
@@ -606,7 +605,7 @@ def test_controls_of_gold(world: World, client: Client) -> None:
     ]
     assert own == [1.0] * 40
     assert len(shuffled) > 30
-    assert max(reward or 0 for reward in (*shuffled, *invented)) <= WRONG_ANSWER_CAP
+    assert max(reward or 0 for reward in (*shuffled, *invented)) == 0
 
 
 def test_a_random_agent_earns_nothing(world: World, client: Client) -> None:
@@ -620,4 +619,4 @@ def test_a_random_agent_earns_nothing(world: World, client: Client) -> None:
             finish(episode, " ".join(draw.sample(page.split(), 2)), "r1")
 
         rewards.append(score(client, task, played).reward or 0)
-    assert max(rewards) <= WRONG_ANSWER_CAP
+    assert max(rewards) == 0
