@@ -79,15 +79,16 @@ def score_grounding(record: EpisodeRecord) -> float:
 
 def score_cost(record: EpisodeRecord) -> float:
     """Return 1 if the answer is wrong; otherwise less for each request beyond what the hops need, but at least
-    `COST_FLOOR`. A repeated request counts twice.
+    `COST_FLOOR`. A repeated request counts twice. A question to the user counts as a request.
     """
     if not check_correct(record):
         return 1.0
     # The agent does not pay for faults that the environment injected.
     request_count = len(record.requests) - sum(one.had_fault or one.failed for one in record.requests)
-    extra_requests = max(0, request_count - REQUESTS_PER_HOP * record.task.hops - SPARE_REQUESTS) + count_repeats(
-        record.requests
-    )
+    request_count += len(record.questions)
+    # A question that leaves something open needs a question to the user.
+    allowance = REQUESTS_PER_HOP * record.task.hops + SPARE_REQUESTS + len(record.task.user)
+    extra_requests = max(0, request_count - allowance) + count_repeats(record.requests)
     return max(COST_FLOOR, 1 - COST_PER_REQUEST * extra_requests)
 
 
@@ -143,12 +144,21 @@ def _truncate_answer(record: EpisodeRecord) -> str:
     return record.answer[:2000]
 
 
+def check_asking(record: EpisodeRecord) -> float:
+    """1 if the user was asked exactly where the question leaves something open: a clear task without a question, or an
+    open one whose user could say something; else 0.
+    """
+    return any(one.has_reply for one in record.questions) if record.task.user else not record.questions
+
+
 METRICS = (
     Term("correct", "metric", check_correct),
     Term("f1", "metric", lambda record: f1(_truncate_answer(record), record.task.answers)),
     Term("requests", "metric", lambda record: len(record.requests)),
     Term("searches", "metric", lambda record: sum(len(one.searches) for one in record.requests)),
     Term("opened", "metric", lambda record: len(find_opened_urls(record.requests))),
+    Term("asked", "metric", lambda record: len(record.questions)),
+    Term("asked_when_needed", "metric", check_asking),
     Term("repeats", "metric", lambda record: count_repeats(record.requests)),
     Term("bytes", "metric", lambda record: sum(one.bytes for one in record.requests)),
     Term("weather", "metric", lambda record: sum(bool(one.weather) for one in record.requests)),

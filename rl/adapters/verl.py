@@ -24,7 +24,7 @@ from webemu.rl.adapters.environment_config import (
     read_seed,
     unpack_task,
 )
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.chat import answer_rules
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import LONG, SHORT
@@ -35,7 +35,7 @@ EXTRA_FIELD: Final = "webemu"
 """Extra field of a trajectory that holds the episode's score."""
 TERM_NAMES = tuple(dict.fromkeys(term.name for term in (*SHORT.terms, *LONG.terms)))
 """Names of all reward terms; every row reports all of them, because verl wants equal keys."""
-_TOOL_SCHEMAS = {tool["function"]["name"]: tool for tool in list_tools(has_user=True)}
+_TOOL_SCHEMAS = {tool["function"]["name"]: tool for tool in TOOLS}
 
 
 class AgentData(Protocol):
@@ -130,7 +130,7 @@ def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:
 
 
 def _build_row(index: int, task: Task, seed: int) -> dict[str, object]:
-    tool_names = [tool["function"]["name"] for tool in list_tools(bool(task.user))]
+    tool_names = [tool["function"]["name"] for tool in TOOLS]
     tool_kwargs = {"create_kwargs": {"task": pack_task(task), "seed": seed}}
     return {
         "data_source": "webemu",

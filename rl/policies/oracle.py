@@ -12,6 +12,8 @@ from webemu.rl.policies import observation_parsing
 from webemu.rl.policies.attempt import Attempt
 from webemu.rl.record import url_key
 from webemu.rl.tasks import Evidence
+from webemu.rl.tasks.phrases import find_names
+from webemu.rl.user import list_topics
 from webemu.rl.verify import normalise
 from webemu.rl.views import strip_link_numbers
 
@@ -29,7 +31,7 @@ async def play_with_gold(attempt: Attempt) -> None:
     """Play an attempt with knowledge of the gold answer and its evidence."""
     task = attempt.task
     for reply in task.user:
-        await attempt.act("ask_user", question=f"What about {reply.words[0]}?")
+        await attempt.act("ask_user", question=f"What about the {list_topics(reply)[0]}?")
     if task.answer_type == "none" and not task.evidence:
         await _search_twice(attempt)
     text_by_url = await _read_evidence(attempt)
@@ -48,7 +50,7 @@ async def play_with_gold(attempt: Attempt) -> None:
 async def _search_twice(attempt: Attempt) -> None:
     """Search twice in different words, which is required before "not found" is believed."""
     words = normalise(attempt.question).split()
-    for query in (attempt.question, " ".join(words[len(words) // 2 :])):
+    for query in (attempt.question, " ".join(find_names(attempt.question)) or " ".join(words[len(words) // 2 :])):
         await attempt.act("search", query=query)
 
 

@@ -38,4 +38,4 @@ class SftRow(TypedDict):
 
     messages: list[Message]
     tools: list[Mapping[str, object]]
-    """Schemas in OpenAI's function format (`webemu.rl.arguments.list_tools`)."""
+    """Schemas in OpenAI's function format (`webemu.rl.arguments.TOOLS`)."""

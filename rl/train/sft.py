@@ -14,7 +14,7 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.tasks import Task
 from webemu.rl.train import distributed
 from webemu.rl.train.best import select_best_episodes
@@ -50,7 +50,7 @@ def collect_rows(
     traces = play_traces(loop_thread, tasks, dict(stage.mix), episodes.limits, job.seed) if tasks else []
     system: list[Message] = [{"role": "system", "content": episodes.system}] if episodes.system else []
     conversations = best + [system + messages for messages in traces]
-    return [{"messages": messages, "tools": list(list_tools(False))} for messages in conversations]
+    return [{"messages": messages, "tools": list(TOOLS)} for messages in conversations]
 
 
 def train_sft(job: TrainingJob, chat_model: ChatModel, rows: Sequence[SftRow]) -> SFTTrainer:

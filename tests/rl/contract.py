@@ -33,7 +33,7 @@ class Case:
     @property
     def names_only_tools(self) -> bool:
         """Whether every call names a tool and has an object: all that trainers hand over which answer the rest."""
-        offered = {"search", "open", "find", "finish", *(["ask_user"] if self.task.user else [])}
+        offered = {"search", "open", "find", "finish", "ask_user"}
         return all(name in offered and isinstance(given, dict) for name, given in self.calls)
 
 

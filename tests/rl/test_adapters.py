@@ -20,7 +20,7 @@ from webemu.rl.adapters import gym, trl
 from webemu.rl.adapters.environment_config import EnvironmentConfig, close_clients, pack_task, read_seed, unpack_task
 from webemu.rl.adapters.http import EpisodeRegistry, build_app
 from webemu.rl.adapters.text_tool_calls import TextCall, parse_calls, tool_manual
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.state import Limits
 from webemu.rl.tasks import save
 
@@ -177,8 +177,8 @@ def test_calls_are_read_from_text(text: str) -> None:
 
 
 def test_the_manual_names_every_tool() -> None:
-    text = tool_manual(list_tools(has_user=True))
-    assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in list_tools(has_user=True))
+    text = tool_manual(TOOLS)
+    assert all(f'"name": "{tool["function"]["name"]}"' in text for tool in TOOLS)
     assert parse_calls(text)[-1] == TextCall("search", {"query": "…"})
 
 

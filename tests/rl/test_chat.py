@@ -64,15 +64,15 @@ def test_what_is_broken_is_told_by_the_episode() -> None:
 
 
 def test_the_manual_names_all_tools_and_arguments() -> None:
-    manual = react.describe_tools(arguments.list_tools(True))
-    for tool in arguments.list_tools(True):
+    manual = react.describe_tools(arguments.TOOLS)
+    for tool in arguments.TOOLS:
         assert f"\n{tool['function']['name']}: " in manual
         for name in tool["function"]["parameters"]["properties"]:
             assert f'"{name}"' in manual
 
 
 def test_a_conversation_begins() -> None:
-    tools = arguments.list_tools(False)
+    tools = arguments.TOOLS
     native, plain = (chat.start_conversation(one, "", "Who?", tools) for one in (NATIVE, REACT))
     assert [one["role"] for one in native] == ["system", "user"]
     assert "Action Input" in plain[0]["content"]

@@ -93,7 +93,7 @@ def test_a_model_is_measured(world: World, tasks: Path, tmp_path: Path) -> None:
     assert 2 <= server.peak_open <= 8
     asked = server.requests[0]
     assert (asked["temperature"], asked["max_tokens"], asked["top_k"]) == (0.7, 64, 5)
-    assert {tool["function"]["name"] for tool in asked["tools"]} == {"search", "open", "find", "finish"}
+    assert {tool["function"]["name"] for tool in asked["tools"]} == {"search", "open", "find", "finish", "ask_user"}
     assert "stand-in" in (tmp_path / "m" / "report.html").read_text()
 
 

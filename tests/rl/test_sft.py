@@ -67,7 +67,7 @@ def test_a_conversation() -> None:
     assert [one["tool_call_id"] for one in told["messages"][3::2]] == [call["id"] for call in calls[:2]]
     assert len({call["id"] for call in calls}) == 3
     assert all(len(call["id"]) == 9 and call["id"].isalnum() for call in calls)
-    assert [tool["function"]["name"] for tool in told["tools"]] == ["search", "open", "find", "finish"]
+    assert [tool["function"]["name"] for tool in told["tools"]] == ["search", "open", "find", "finish", "ask_user"]
 
 
 def test_nothing_of_the_gold_is_in_it() -> None:

@@ -28,6 +28,9 @@ def client(world: World) -> Iterator[Client]:
     [
         ("In WHICH region?", "The one in Kellmark."), ("Which one do you mean?", "The one in Kellmark."),
         ("what year", "In 2011."), ("regional?", NO_HELP), ("Tell me the answer", NO_HELP), ("?!", NO_HELP),
+        ("who what when where which year?", NO_HELP), ("Which region and which year?", NO_HELP), ("where", NO_HELP),
+        ("Which region? Which year?", NO_HELP), ("region year occupation", NO_HELP), ("What is the answer?", NO_HELP),
+        ("In which year was that? I ask " + "again and " * 20, NO_HELP), ("Where do the people live?", KNOWN[0].says),
     ],
 )  # fmt: skip
 def test_the_user_says_what_is_asked_for(episode: Episode, asked: str, said: str) -> None:
@@ -35,17 +38,35 @@ def test_the_user_says_what_is_asked_for(episode: Episode, asked: str, said: str
     seen = episode.call("ask_user", {"question": asked})
     assert (seen.text, seen.kind, seen.done) == (said, "user", False)
     assert episode.record().requests == ()
+    assert [one.has_reply for one in episode.record().questions] == [said != NO_HELP]
 
 
-def test_who_has_no_user_cannot_ask(episode: Episode) -> None:
+def test_the_user_can_be_asked_about_every_task(episode: Episode) -> None:
+    """A tool that only some tasks had would say which questions leave something open."""
+    names = ["search", "open", "find", "finish", "ask_user"]
+    for replies in ((), KNOWN):
+        episode.reset(Task("t", "How many live there?", ("a",), user=replies))
+        assert [tool["function"]["name"] for tool in episode.tools] == names
+        assert "needs question" in episode.call("ask_user", {}).text
     episode.reset(Task("t", "q", ("a",)))
-    assert [tool["function"]["name"] for tool in episode.tools] == ["search", "open", "find", "finish"]
-    seen = episode.call("ask_user", {"question": "year?"})
-    assert seen.kind == "misuse"
-    assert "ask_user" not in seen.text.partition("The tools are")[2]
-    episode.reset(Task("t", "q", ("a",), user=KNOWN))
-    assert episode.tools[-1]["function"]["name"] == "ask_user"
-    assert "needs question" in episode.call("ask_user", {}).text
+    assert episode.call("ask_user", {"question": "In which year?"}).text == NO_HELP
+
+
+def test_asking_costs_a_request_and_is_measured(world: World, client: Client) -> None:
+    clear = world.of("mayor")
+    open_one = replace(clear, user=KNOWN)
+    source = clear.evidence[0].url
+    right = [("open", {"link": source}), said(clear.answers[0], source)]
+    ask = ("ask_user", {"question": "In which region?"})
+    for task, questions, full, needed in ((clear, 0, 1.0, 1), (clear, 1, 1.0, 0), (clear, 3, 0.98, 0),
+                                          (open_one, 1, 1.0, 1), (open_one, 0, 1.0, 0)):  # fmt: skip
+        episode = Episode(client)
+        episode.reset(task)
+        for name, arguments in (*[ask] * questions, *right):
+            episode.call(name, arguments)
+        score = SHORT.score(episode.record())
+        assert score.reward == pytest.approx(full)
+        assert (score.terms["asked"], score.terms["asked_when_needed"]) == (questions, needed)
 
 
 def reward(client: Client, task: Task, *calls: tuple[str, dict[str, object]]) -> float:
@@ -69,6 +90,10 @@ def test_not_found_is_believed_after_two_searches(client: Client) -> None:
     assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("Not found.")) == 1.0
     assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("It cannot be found")) == 1.0
     assert reward(client, task, *looked("mayor of Xq"), said("not found")) == 0.0
+    assert reward(client, task, *looked("Xq", "Xq zz"), said("not found")) == 0.0
+    assert reward(client, task, *looked("Xq zz", "Xq yy"), said("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "mayors of Xq please"), said("not found")) == 0.0
+    assert reward(client, task, *looked("mayor of Xq", "mayor of Wick"), said("not found")) == 0.0
     assert reward(client, task, *looked("mayor of Xq", "Mayor of xq!"), said("not found")) == 0.0
     assert reward(client, task, said("not found")) == 0.0
     assert reward(client, task, *looked("mayor of Xq", "Xq town"), said("not found", "r1")) == 0.0

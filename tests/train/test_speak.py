@@ -99,7 +99,7 @@ def test_a_call_comes_back_as_it_was_said(words: Any, name: str, given: dict[str
     assert [call["function"] for call in said["tool_calls"]] == [{"name": name, "arguments": given}]
     assert said["content"] == ""
     if given.get("citations") != []:
-        parse_arguments(name, given, has_user=True)
+        parse_arguments(name, given)
 
 
 def test_several_calls_and_a_text_come_back(words: Any) -> None:

@@ -22,7 +22,7 @@ from trl import GRPOConfig
 from tests.train.test_rollout import played
 from tests.train.toy import BRIEF, FULL, WORDS, good, of
 from tests.trainers import tiny
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.curriculum import Curriculum
 from webemu.rl.environment import AsyncEpisode
 from webemu.rl.rewards import rubric_of
@@ -77,7 +77,7 @@ def rows(toy: ServedWeb, limits: Any = BRIEF, count: int = 8) -> list[dict[str, 
     mix = {"good": 0.5, "guess": 0.2, "unread": 0.2, "astray": 0.1}
     with EventLoopThread(toy.server) as room:
         made = play_traces(room, of(toy, "fact", count), mix, limits, 0)
-    return [{"messages": messages, "tools": list(list_tools(False))} for messages in made]
+    return [{"messages": messages, "tools": list(TOOLS)} for messages in made]
 
 
 def test_rows_keep_their_own_arguments_and_no_null_is_said(toy: ServedWeb) -> None:
@@ -110,7 +110,7 @@ def test_sft_learns_from_what_the_model_says_after_the_prompt_of_its_episodes(
     assert changed(before, trainer.model)
     assert [row["step"] for row in read_steps(tmp_path)] == []  # a line for each ten steps
     for row, made in zip(given, trainer.train_dataset, strict=True):
-        prompt = ChatCodec(words).encode_prompt(Task("1", row["messages"][0]["content"], ("x",)), list_tools(False))
+        prompt = ChatCodec(words).encode_prompt(Task("1", row["messages"][0]["content"], ("x",)), TOOLS)
         ids, own = made["input_ids"], [label != -100 for label in made["labels"]]
         assert ids[: len(prompt)] == prompt
         assert not any(own[: len(prompt)])

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from webemu.rl.arguments import list_tools
 from webemu.rl.state import Limits
 from webemu.rl.tasks import Task
 from webemu.rl.train.recipe import Web
@@ -16,7 +15,6 @@ from webemu.rl.train.rollout import Ids
 from webemu.rl.train.served_web import ServedWeb, serve_web
 
 os.environ["TRL_EXPERIMENTAL_SILENCE"] = "1"
-TOOLS = list_tools(has_user=True)
 BRIEF = Limits(turns=4, calls=3, results=3, brief=True, retries=0)
 FULL = Limits(turns=4, calls=3, results=3, retries=0)
 Said = tuple[str, dict[str, Any]]

@@ -20,7 +20,7 @@ import openai
 
 from tests.train.test_steps import qwen, small
 from tests.train.toy import WORDS
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.train.chat_model import ChatModel, save_model
 from webemu.rl.train.served_web import ServedWeb
 
@@ -46,7 +46,7 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_openais_client_is_answered(address: str) -> None:
     client = openai.OpenAI(base_url=address, api_key="none")
     assert [one.id for one in client.models.list()] == ["toy"]
-    made = client.chat.completions.create(model="toy", messages=ASKED, tools=list(list_tools(False)), max_tokens=7)
+    made = client.chat.completions.create(model="toy", messages=ASKED, tools=list(TOOLS), max_tokens=7)
     assert 0 < made.usage.completion_tokens <= 7 < made.usage.prompt_tokens
     assert made.choices[0].finish_reason in ("length", "stop", "tool_calls")
 

@@ -20,15 +20,15 @@ from tests.rl.worlds import World
 from tests.trainers import tiny
 from webemu.rl.adapters import trl
 from webemu.rl.adapters.environment_config import EnvironmentConfig
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.state import Limits
 
 LIMITS = Limits(characters=300, retries=0)
 
 
 def test_the_schemas_are_the_episodes() -> None:
-    env = trl.AskingEnv(EnvironmentConfig())
-    for tool in list_tools(has_user=True):
+    env = trl.SearchEnv(EnvironmentConfig())
+    for tool in TOOLS:
         name = tool["function"]["name"]
         schema, wanted = get_json_schema(getattr(env, name))["function"], tool["function"]
         assert (schema["name"], schema["description"]) == (name, wanted["description"])

@@ -21,7 +21,7 @@ from tests.rl.contract import NAMES, SEED, Case, Played, case, expected, line, p
 from tests.rl.worlds import World
 from webemu.rl.adapters import verl
 from webemu.rl.adapters.environment_config import close_clients
-from webemu.rl.arguments import list_tools
+from webemu.rl.arguments import TOOLS
 from webemu.rl.state import Limits
 
 FUNCTIONS = Path(verl.__file__).with_name("verl_functions.py")
@@ -40,7 +40,7 @@ def configured(folder: Path, url: str, one: Case) -> list[Any]:
     where = place(url, one)
     limits = {name: getattr(where.limits, name) for name in ("turns", "calls", "retries")}
     config = {"type": "native", "server": url, "limits": limits, "policy": where.policy}
-    named = [tool["function"]["name"] for tool in list_tools(has_user=True)]
+    named = [tool["function"]["name"] for tool in TOOLS]
     told = [{"class_name": "webemu.rl.adapters.verl.EpisodeTool", "config": config | {"tool": name}} for name in named]
     OmegaConf.save({"tools": told}, folder / "tools.yaml")
     return load_all_tools(str(folder / "tools.yaml"), None)
