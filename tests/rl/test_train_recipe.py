@@ -16,10 +16,17 @@ import pytest
 from webemu.rl.chat import answer_rules
 from webemu.rl.curriculum import Curriculum, Plan
 from webemu.rl.rubric import Score
-from webemu.rl.tasks import Evidence, Task
+from webemu.rl.tasks import AnswerType, Evidence, Task
 from webemu.rl.train.best import select_best_episodes
-from webemu.rl.train.choose import has_reward_spread, play_groups, score_outcome, shuffle_answers
+from webemu.rl.train.choose import (
+    has_reward_spread,
+    level_small_spreads,
+    play_groups,
+    score_outcome,
+    shuffle_answers,
+)
 from webemu.rl.train.manifest import is_figure, read_manifest, write_manifest
+from webemu.rl.train.messages import system_messages
 from webemu.rl.train.recipe import EpisodeSettings, RecipeError, list_shipped, parse_recipe, read_recipe
 from webemu.rl.train.rollout import Rollout, Timing
 from webemu.rl.train.step_log import StepLog, compute_figures, is_grounded, read_steps
@@ -72,7 +79,7 @@ def test_shipped_recipes_can_be_read() -> None:
 
 def test_episodes_are_played_as_the_recipe_says() -> None:
     recipe = parse_recipe(f'policy = {{ day = "2024-05-01" }}\n{WHOLE}[limits]\ncalls = 5\n[model]\nsystem = "rules"\n')
-    assert recipe.episodes == EpisodeSettings(recipe.limits, {"day": "2024-05-01"}, answer_rules(""), "")
+    assert recipe.episodes == EpisodeSettings(recipe.limits, {"day": "2024-05-01"}, "rules", "")
     assert recipe.episodes.limits_under_control.calls == 5
     without_tools = replace(recipe, control="no-tools", model=replace(recipe.model, system="Be brief.")).episodes
     assert (without_tools.system, without_tools.limits.calls) == ("Be brief.", 5)
@@ -129,6 +136,33 @@ def test_all_of_a_stage_can_be_said() -> None:
     assert stage.horizon == ((0, 6), (100, 12))
     assert stage.noise == {"dead_links": [0.0, 0.3]}
     assert (stage.recipes, stage.clip) == (("fact",), (0.2, 0.3))
+
+
+@pytest.mark.parametrize("answer_type", ["", "name", "none", "report"])
+def test_the_prompt_is_that_of_the_answer_type(answer_type: AnswerType) -> None:
+    """A report must not be learned under the rules of short answers; evaluation has the same prompt."""
+    assert system_messages("rules", answer_type) == [{"role": "system", "content": answer_rules(answer_type)}]
+    assert system_messages("Be brief.", answer_type) == [{"role": "system", "content": "Be brief."}]
+    assert system_messages("", answer_type) == []
+
+
+def test_scaling_and_the_least_spread_belong_to_the_recipe() -> None:
+    stage = parse_recipe(f'{WHOLE}scale_rewards = "none"\nmin_spread = 0.2\n').stages[0]
+    assert (stage.scale_rewards, stage.min_spread) == ("none", 0.2)
+    with pytest.raises(RecipeError, match="scale_rewards must be group, batch, none, got 'std'"):
+        parse_recipe(f'{WHOLE}scale_rewards = "std"\n')
+
+
+def test_costs_alone_teach_nothing() -> None:
+    """Divided by its deviation, a cost of 0.02 would be as large as right against wrong."""
+    right, mixed = [1.0, 0.98, 1.0, None], [1.0, 0.98, 0.0, 0.0]
+    made = [scored(TASKS[0], n, reward) for n, reward in enumerate(right)]
+    assert has_reward_spread(made)
+    assert not has_reward_spread(made, 0.1)
+    levelled = level_small_spreads([*right, *mixed], 4, 0.1)
+    assert levelled == [pytest.approx(2.98 / 3)] * 3 + [None, *mixed]
+    assert level_small_spreads([None, None], 2, 0.1) == [None, None]
+    assert level_small_spreads([*right, *mixed], 4, 0.0) == [*right, *mixed]
 
 
 class Played:
