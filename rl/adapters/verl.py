@@ -2,14 +2,15 @@
 
 verl makes and releases a tool object for each call, so the episode is attached to the trajectory (`agent_data`). Its
 score goes into the trajectory's extra fields, which verl passes to `compute_score`. verl itself answers unknown tools
-and broken JSON. A score must be a number: a masked episode scores 0 and sets `masked`.
+and broken JSON. A score must be a number: a masked episode scores 0 and sets `masked`;
+`neutralize_batch` then takes it out of the advantages.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, MutableMapping
-from typing import Final, Protocol, TypedDict
+from typing import Any, Final, Protocol, TypedDict
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -24,6 +25,7 @@ from webemu.rl.adapters.environment_config import (
     read_seed,
     unpack_task,
 )
+from webemu.rl.adapters.masking import neutralize_masked
 from webemu.rl.arguments import TOOLS
 from webemu.rl.chat import answer_rules
 from webemu.rl.environment import AsyncEpisode
@@ -48,6 +50,13 @@ class ExtraInfo(TypedDict, total=False):
     """Extra fields of a row, as verl passes them to `compute_score`; the key is `EXTRA_FIELD`."""
 
     webemu: EpisodeResult
+
+
+class Batch(Protocol):
+    """Batch of verl (`DataProto`), as far as it is used here."""
+
+    batch: MutableMapping[str, Any]
+    non_tensor_batch: Mapping[str, Any]
 
 
 class Trajectory:
@@ -122,6 +131,19 @@ def compute_score(
     terms = {name: float(outcome["terms"].get(name) or 0.0) for name in TERM_NAMES}
     state = {"masked": float(bool(outcome["masked"])), "ended": float(bool(outcome["end"]))}
     return {"score": float(outcome["reward"] or 0.0)} | terms | state
+
+
+def neutralize_batch(data: Batch) -> None:
+    """Give masked episodes the mean reward of their group, so that their advantage is 0 (`neutralize_masked`).
+
+    verl 0.9.1 has no mask of its own: call this on the batch before its `compute_advantage`, which reads only the sum
+    of `token_level_rewards` of each row.
+    """
+    rewards, extra = data.batch["token_level_rewards"], data.non_tensor_batch
+    scores = [float(score) for score in rewards.sum(dim=-1)]
+    levelled = neutralize_masked(scores, extra["masked"].tolist(), extra["uid"].tolist())
+    for number, (score, level) in enumerate(zip(scores, levelled, strict=True)):
+        rewards[number, 0] += level - score
 
 
 def build_rows(tasks: Iterable[Task], seed: int = 0) -> list[dict[str, object]]:

@@ -167,3 +167,18 @@ def test_rows_travel_through_parquet(world: World, tmp_path: Path) -> None:
         assert row["extra_info"]["tool_selection"] == wanted["extra_info"]["tool_selection"]
         for name, kwargs in wanted["extra_info"]["tools_kwargs"].items():
             assert row["tools_kwargs"][name] == kwargs
+
+
+def test_a_masked_row_has_no_advantage() -> None:
+    import numpy as np
+    import torch
+    from verl import DataProto
+    from verl.trainer.ppo.ray_trainer import AdvantageEstimator, compute_advantage
+
+    rewards = torch.zeros(4, 3)
+    rewards[:, 2] = torch.tensor([1.0, 0.0, 0.0, 0.0])
+    extra = {"masked": np.array([0.0, 0.0, 1.0, 0.0], dtype=object), "uid": np.array(["a"] * 4, dtype=object)}
+    data = DataProto.from_dict({"token_level_rewards": rewards, "response_mask": torch.ones(4, 3)}, extra)
+    verl.neutralize_batch(data)
+    done = compute_advantage(data, AdvantageEstimator.GRPO, norm_adv_by_std_in_grpo=False)
+    assert done.batch["advantages"][:, 0].tolist() == pytest.approx([2 / 3, -1 / 3, 0.0, -1 / 3])
