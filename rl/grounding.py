@@ -16,7 +16,7 @@ from webemu.rl.gates import classify_form, contains_phrase
 from webemu.rl.passages import Passage, normalise_cells, split_passages
 from webemu.rl.tasks.phrases import find_names
 from webemu.rl.verify import normalise
-from webemu.rl.wording import denies, name_words, relation_words
+from webemu.rl.wording import denies, is_outdated, name_words, relation_words
 
 MIN_NAME_SHARE = 2 / 3
 """Share of the words of the question's names that a passage, its headings and the page's title must have."""
@@ -43,6 +43,8 @@ _FORM_WORDS = frozenset("year date day month time number many much old century".
 _KIND = re.compile(r"\b(?:which|what|whose)\s+(?:[\w'’-]+\s+of\s+)?([\w'’-]+)", re.IGNORECASE)
 _SUPERLATIVE = re.compile(r"\b(?!(?:for|inter|harv|requ|gu|mod|prot|cont|near|ne)est\b)\w{2,}(?<!w)est\b")
 _MONTHS = frozenset("january february march april may june july august september october november december".split())
+_PRESENT = re.compile(r"(?:\w+ ){1,3}?(?:is|are)\b")
+_PAST_WORD = re.compile(r"\b(?:was|were|former\w*|until|first|last|before|previous|old|did)\b")
 _DATE_TOKEN = re.compile(r"date(\d{4})\d*")
 _FIGURE = re.compile(r"(?:date|minus)?\d+(?:point\d+)?")
 _YEAR_LIKE = re.compile(r"date\d+|1\d{3}|20\d{2}")
@@ -71,6 +73,8 @@ class Claim:
     """Stems of the name that leads to the last page of a question over several pages; empty if it is not known."""
     is_chain: bool = False
     """True for a question over several pages."""
+    is_present: bool = False
+    """True if the question asks for what is so now."""
     superlatives: frozenset[str] = frozenset()
     """Relation words such as `largest`, without which a passage says something else."""
 
@@ -94,7 +98,8 @@ def claim_of(question: str, answers: tuple[str, ...], bridge: str = "", is_chain
     kind = _KIND.search(question)
     kinds = relation & relation_words(normalise(kind[1])) if kind else frozenset[str]()
     superlatives = relation & relation_words(" ".join(_SUPERLATIVE.findall(normal_question)))
-    return Claim(normal_answers, names, relation, kinds, _words_of_name(bridge), is_chain, superlatives)
+    is_present = bool(_PRESENT.match(normal_question)) and not _PAST_WORD.search(normal_question)
+    return Claim(normal_answers, names, relation, kinds, _words_of_name(bridge), is_chain, is_present, superlatives)
 
 
 def bears(text: str, title: str, claim: Claim) -> bool:
@@ -126,8 +131,10 @@ def find_places(passages: Sequence[Passage], answer: str) -> list[int]:
 
 
 def states(normal_text: str, answer: str) -> bool:
-    """True if a normalised text contains a normalised answer. A date states its year as well."""
-    if contains_phrase(normal_text, answer):
+    """True if a normalised text contains a normalised answer, which may be a possessive (`nasas`). A date states its
+    year as well.
+    """
+    if contains_phrase(normal_text, answer) or (answer[-1:].isalpha() and contains_phrase(normal_text, f"{answer}s")):
         return True
     is_year = len(answer) == 4 and answer.isdigit()
     return is_year and any(date[1] == answer for date in _DATE_TOKEN.finditer(normal_text))
@@ -159,6 +166,8 @@ def _bears_at(passages: Sequence[Passage], place: int, answer: str, title: str, 
     """True if the passage at a place bears the answer that it contains."""
     one = passages[place]
     if _is_part_of_name(one.text, answer, claim) or denies(one.text, answer, claim.relation):
+        return False
+    if _is_by_another(one.normal, answer, claim) or (claim.is_present and is_outdated(one.text, claim.relation)):
         return False
     own, window = (_without(text, answer) for text in (one.normal, _window(passages, place)))
     above = _without(f"{title} {one.heading}", answer)
@@ -219,6 +228,16 @@ def _is_nearer_to_another_figure(one: Passage, answer: str, claim: Claim) -> boo
 def _is_rival(token: str, answer: str) -> bool:
     """True if a token is a figure that could be taken for the answer: a year for a year, a count for a count."""
     return bool(_FIGURE.fullmatch(token)) and bool(_YEAR_LIKE.fullmatch(token)) == bool(_YEAR_LIKE.fullmatch(answer))
+
+
+def _is_by_another(normal_text: str, answer: str, claim: Claim) -> bool:
+    """True if a passage says by whom the relation is ("directed by …"), and the answer stands behind another "by"."""
+    words = normal_text.split()
+    before_answer = f" {normal_text} ".partition(f" {answer} ")[0]
+    starts = [position for position, word in enumerate(words) if word == "by" and position]
+    of_relation = [at for at in starts if claim.relation & relation_words(words[at - 1])]
+    last = max((at for at in starts if at < len(before_answer.split())), default=-1)
+    return bool(of_relation) and last >= 0 and last not in of_relation
 
 
 def _is_part_of_name(text: str, answer: str, claim: Claim) -> bool:

@@ -14,8 +14,8 @@ End = Literal["", "finished", "turns", "masked"]
 """Way in which an episode ended; empty while it runs."""
 
 
-MAX_TITLE_CHARACTERS = 200
-"""Characters of the first line of a page that stand for a missing title."""
+MAX_TITLE_CHARACTERS = 90
+"""Characters of a first line that may stand for a missing title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,14 @@ class EpisodeRecord:
         return self.redirects.get(url_key(url), url_key(url))
 
     def title_of(self, citation: str) -> str:
-        """Return the title of a page that was shown; its first line if it has none."""
+        """Return the title of a page that was shown. If it has none, its first line may be one: empty if that is too
+        long or a sentence.
+        """
         final_key = self.final_key(citation)
         first_part = next(iter(self.parts_by_page.get(final_key, ())), "")
-        return self.titles.get(final_key) or first_part.lstrip()[:MAX_TITLE_CHARACTERS].partition("\n")[0]
+        first_line = first_part.lstrip()[: MAX_TITLE_CHARACTERS + 1].partition("\n")[0].strip()
+        is_title = len(first_line) <= MAX_TITLE_CHARACTERS and not first_line.endswith((".", "!", "?"))
+        return self.titles.get(final_key) or (first_line if is_title else "")
 
 
 def url_key(url: str) -> str:

@@ -25,8 +25,8 @@ _SYNONYMS = """
     born birth birthplace birthday native
     died death dead die dies deceased
     wrote written writer writes author authored novelist
-    founded founder establish established formed created creator cofounded cofounder inception started
-    make maker made makes manufacturer manufactured manufactures produced producer produces production built builder
+    founded founder establish established formed created creator cofounded cofounder inception
+    make maker made makes manufacturer manufactured manufactures produced producer produces production
     population people inhabitants residents live lives living populated
     employ employees staff workforce workers
     long length
@@ -55,15 +55,25 @@ _SYNONYMS = """
     lead leads led leader head
     teacher taught teach
     nation country
+    discover discovered discoverer discovery discoveries
+    fall fell fallen
+    sink sank sunk
+    hold held
+    rule ruled ruler reign reigned
+    build built builder
+    draw drew drawn
 """
 """Words of one relation, a line for each. A word stands in one line only."""
 _DENIAL = re.compile(
     r"\b(?:not(?! (?:only|until|just|merely|least|far|yet|to be|in doubt|in question))|never|no longer|neither|nor"
-    r"|\w+n['’]t|cannot|none of)\b",
+    r"|\w+n['’]t|cannot|none of|lost|failed to|runner-up)\b",
     re.IGNORECASE,
 )
+"""Words by which a clause says that something is not so; losing a contest is one of them."""
+_PAST = re.compile(r"\b(?:until (?:\w+ ){0,2}\d{4}|formerly|no longer|used to be)\b|\bformer (\w+)", re.IGNORECASE)
+"""Words by which a sentence says that something was so and is not any more."""
 _FALSEHOOD = re.compile(
-    r"\b(?:myths?|untrue|falsely|false|mistaken(?:ly)?|erroneous(?:ly)?|wrong(?:ly)?|incorrect(?:ly)?|misconceptions?"
+    r"\b(?:myths?|untrue|falsely|false|mistaken(?:ly)?|erroneous(?:ly)?|wrongly|incorrect(?:ly)?|misconceptions?"
     r"|hoax|contrary to|rumou?rs?|rumou?red|debunked|disproved|disproven|denie[sd]|deny|refuted|used to be"
     r"|(?:formerly|once|previously|long|originally) (?:thought|believed|assumed|considered|held to|said to))\b",
     re.IGNORECASE,
@@ -127,10 +137,19 @@ def denies(sentence: str, answer: str, relation: Iterable[str]) -> bool:
     """
     if _FALSEHOOD.search(sentence):
         return True
-    if not _DENIAL.search(sentence):
+    if not _DENIAL.search(sentence) or "lost" in relation:
         return False
     clauses = (clause.strip() for clause in _CLAUSE_END.split(sentence))
     return any(_clause_denies(clause, answer, frozenset(relation)) for clause in clauses if _DENIAL.search(clause))
+
+
+def is_outdated(sentence: str, relation: Iterable[str]) -> bool:
+    """True if a sentence says what was so formerly, which is no answer to what is so.
+
+    is_outdated("Bonn is the former capital.", {"capit"})  # True
+    """
+    mention = _PAST.search(sentence)
+    return bool(mention) and (not mention[1] or bool(relation_words(normalise(mention[1])) & frozenset(relation)))
 
 
 def _clause_denies(clause: str, answer: str, relation: frozenset[str]) -> bool:

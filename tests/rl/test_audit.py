@@ -17,7 +17,8 @@ from webemu.emulator.errors import BadRequest
 from webemu.emulator.types import PageRequest
 from webemu.index.open import open_world
 from webemu.rl.tasks import Evidence, Task, save
-from webemu.rl.tasks.audit import read_questions
+from webemu.rl.tasks.audit import bears_answer, build_claim, read_questions
+from webemu.rl.tasks.cached_client import PageText
 from webemu.rl.tasks.question_fields import FieldNames, parse_question_row
 from webemu.rl.tasks.subset import write_subset
 
@@ -183,3 +184,31 @@ def test_what_cannot_be_cut(root: Path) -> None:
         write_subset(root / "facts", root / "facts", [f"{SITE}/wick"], [], 1, 0)
     with pytest.raises(BadRequest, match="none of 1 URLs"):
         write_subset(root / "facts", root / "new", ["https://gone.example/"], [], 1, 0)
+
+
+LABELS = [json.loads(line) for line in (Path(__file__).parent / "data" / "audit_labels.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("gold", [None, True, False], ids=["all", "gold pages", "results"])
+def test_answerable_can_be_believed(gold: bool | None, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows were labelled by hand: does the page bear the answer to the question?"""
+    rows = [row for row in LABELS if gold is None or row["gold"] == gold]
+    found = [
+        bears_answer(
+            PageText("https://a.example/", row["title"], row["text"]),
+            build_claim(row["question"], row["answers"], int(row["gold"])),
+            row["gold"],
+        )
+        for row in rows
+    ]
+    hits = sum(one and row["bears"] for one, row in zip(found, rows, strict=True))
+    precision, recall = hits / sum(found), hits / sum(row["bears"] for row in rows)
+    with capsys.disabled():
+        print(f"audit, {len(rows)} rows: precision {precision:.3f}, recall {recall:.3f}")
+    assert precision >= 0.9
+    assert recall >= 0.85
+
+
+def test_the_labels_are_even() -> None:
+    assert (len(LABELS), sum(row["bears"] for row in LABELS)) == (100, 50)
+    assert {row["gold"] for row in LABELS} == {True, False}
