@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from webemu.rl.gates import classify_form, contains_phrase
 from webemu.rl.passages import Passage, normalise_cells, split_passages
-from webemu.rl.tasks.phrases import find_names
+from webemu.rl.tasks.phrases import STOP_WORDS, find_names
 from webemu.rl.verify import normalise
 from webemu.rl.wording import denies, is_outdated, name_words, relation_words
 
@@ -22,7 +22,7 @@ MIN_NAME_SHARE = 2 / 3
 """Share of the words of the question's names that a passage, its headings and the page's title must have."""
 MIN_RELATION_SHARE = 1 / 2
 """Share of the question's relation words that a passage must have, if the question names its subject."""
-MIN_WORD_SHARE = 0.6
+MIN_WORD_SHARE = 0.5
 """Share of all content words that a passage must have, if the question names nothing."""
 MIN_CHAIN_SHARE = 1 / 3
 """Share of the relation words that must stand with the answer of a question over several pages: a page has only the
@@ -45,6 +45,7 @@ _SUPERLATIVE = re.compile(r"\b(?!(?:for|inter|harv|requ|gu|mod|prot|cont|near|ne
 _MONTHS = frozenset("january february march april may june july august september october november december".split())
 _PRESENT = re.compile(r"(?:\w+ ){1,3}?(?:is|are)\b")
 _PAST_WORD = re.compile(r"\b(?:was|were|former\w*|until|first|last|before|previous|old|did)\b")
+_SHORT_IS = re.compile(r"\b(who|what|when|where|how)['’]s\b", re.IGNORECASE)
 _DATE_TOKEN = re.compile(r"date(\d{4})\d*")
 _FIGURE = re.compile(r"(?:date|minus)?\d+(?:point\d+)?")
 _YEAR_LIKE = re.compile(r"date\d+|1\d{3}|20\d{2}")
@@ -59,7 +60,7 @@ _TITLE_NOUNS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a passage must say to bear an answer."""
+    """Conditions that a passage must meet to bear an answer."""
 
     answers: tuple[str, ...]
     """Accepted answers, normalised."""
@@ -68,7 +69,7 @@ class Claim:
     relation: frozenset[str]
     """Words of the question that are neither its names nor the form of the answer."""
     kinds: frozenset[str]
-    """Those of the relation words that only say what kind of thing is asked for, such as `town`."""
+    """Relation words that only say what kind of thing is asked for, such as `town`."""
     bridge: frozenset[str] = frozenset()
     """Stems of the name that leads to the last page of a question over several pages; empty if it is not known."""
     is_chain: bool = False
@@ -86,9 +87,10 @@ def claim_of(question: str, answers: tuple[str, ...], bridge: str = "", is_chain
     claim_of("Who founded Lumura Group?", ("Tito Salardo",)).relation  # {"founded"}
     """
     normal_answers = tuple(dict.fromkeys(filter(None, map(normalise, answers))))
-    answer_words = frozenset(word for answer in normal_answers for word in name_words(answer))
+    # In a choice, a name of the question is the answer; it cannot be its own subject.
+    choices = [name_words(answer) for answer in normal_answers]
     name_texts = _subject_names(question)
-    names = tuple(words for words in map(_words_of_name, name_texts) if words and not words <= answer_words)
+    names = tuple(words for words in map(_words_of_name, name_texts) if words and words not in choices)
     normal_question = normalise(question)
     all_words = [word for word in normal_question.split() if not word.isdigit()]
     in_names = {word for name in name_texts for word in normalise(name).split()}
@@ -109,7 +111,7 @@ def bears(text: str, title: str, claim: Claim) -> bool:
     bears("Irving Berlin wrote songs.", "Irving Berlin", claim)  # False
     """
     passages = split_passages(text)
-    page = f"{normalise(title)} {' '.join(one.normal for one in passages)}" if _is_person_like(claim) else ""
+    page = f"{normalise(title)} {' '.join(passage.normal for passage in passages)}" if _is_person_like(claim) else ""
     return any(
         _bears_at(passages, place, answer, normalise(title), page, claim)
         for answer in claim.answers
@@ -122,8 +124,8 @@ def find_places(passages: Sequence[Passage], answer: str) -> list[int]:
     by the end of a passage counts for the first.
     """
     places: list[int] = []
-    for number, one in enumerate(passages):
-        if states(one.normal, answer) or _is_cut(passages, number, answer):
+    for number, passage in enumerate(passages):
+        if states(passage.normal, answer) or _is_cut(passages, number, answer):
             places.append(number)
             if len(places) == MAX_PLACES:
                 break
@@ -143,7 +145,7 @@ def states(normal_text: str, answer: str) -> bool:
 def quote_is_near(text: str, quote: str, value: str) -> bool:
     """True if the text has the quote itself, or the value among the quote's other words."""
     normal_value, words = normalise(value), relation_words(normalise_cells(quote))
-    if contains_phrase(" ".join(one.normal for one in split_passages(text)), normalise_cells(quote)):
+    if contains_phrase(" ".join(passage.normal for passage in split_passages(text)), normalise_cells(quote)):
         return True
     words -= relation_words(normal_value)
     passages = split_passages(text)
@@ -158,35 +160,46 @@ def has_mirror(text: str, quote: str) -> bool:
     """True if the text has the whole quote, and the quote is too long to stand on a page about something else."""
     normal_quote = normalise_cells(quote)
     return len(normal_quote.split()) >= MIN_MIRROR_WORDS and contains_phrase(
-        " ".join(one.normal for one in split_passages(text)), normal_quote
+        " ".join(passage.normal for passage in split_passages(text)), normal_quote
     )
 
 
 def _bears_at(passages: Sequence[Passage], place: int, answer: str, title: str, page: str, claim: Claim) -> bool:
     """True if the passage at a place bears the answer that it contains."""
-    one = passages[place]
-    if _is_part_of_name(one.text, answer, claim) or denies(one.text, answer, claim.relation):
+    passage = passages[place]
+    if _is_part_of_name(passage.text, answer, claim) or denies(passage.text, answer, claim.relation):
         return False
-    if _is_by_another(one.normal, answer, claim) or (claim.is_present and is_outdated(one.text, claim.relation)):
+    if _is_by_another(passage.normal, answer, claim) or (
+        claim.is_present and is_outdated(passage.text, claim.relation)
+    ):
         return False
-    own, window = (_without(text, answer) for text in (one.normal, _window(passages, place)))
-    above = _without(f"{title} {one.heading}", answer)
-    beside, near = (claim.relation & relation_words(f"{text} {above}") for text in (own, window))
-    if claim.relation and not (beside and claim.superlatives <= near):
+    own_text, window = (_without(text, answer) for text in (passage.normal, _window(passages, place)))
+    above = _without(f"{title} {passage.heading}", answer)
+    words_beside, words_near = (claim.relation & relation_words(f"{text} {above}") for text in (own_text, window))
+    if claim.relation and not (words_beside and claim.superlatives <= words_near):
         return False
-    if one.is_sentence and _is_nearer_to_another_figure(one, answer, claim):
-        return False
-    if len(near) < _least_relation(claim) * len(claim.relation):
+    if len(words_near) < _least_relation(claim) * len(claim.relation):
         return False
     scope = f"{window} {above}"
     if claim.bridge:
-        by_names = bool(claim.names) and len(near) >= MIN_NAMED_CHAIN_SHARE * len(claim.relation)
+        by_names = bool(claim.names) and len(words_near) >= MIN_NAMED_CHAIN_SHARE * len(claim.relation)
         return _has_names(scope, page, (claim.bridge,)) or (by_names and _has_names(scope, page, claim.names))
     if claim.is_chain:
         return True
     # A kind of thing alone ("town") is little: then the sentence of the answer must name the subject itself.
-    is_weak = bool(near) and near <= claim.kinds < claim.relation and one.is_sentence
-    return not claim.names or _has_names(own if is_weak else scope, page, claim.names)
+    is_weak = bool(words_near) and words_near <= claim.kinds < claim.relation and passage.is_sentence
+    return not claim.names or _has_names(own_text if is_weak else scope, page, claim.names)
+
+
+def _says_otherwise(passage: Passage, answer: str, claim: Claim) -> bool:
+    """True if the passage denies the answer, says that it was so formerly, or says it of something else."""
+    return (
+        _is_part_of_name(passage.text, answer, claim)
+        or denies(passage.text, answer, claim.relation)
+        or (claim.is_present and is_outdated(passage.text, claim.relation))
+        or _is_by_another(passage.normal, answer, claim)
+        or (passage.is_sentence and _is_nearer_to_another_figure(passage, answer, claim))
+    )
 
 
 def _least_relation(claim: Claim) -> float:
@@ -200,23 +213,23 @@ def _has_names(scope: str, page: str, names: Iterable[frozenset[str]]) -> bool:
     """True if enough words of the names stand in the scope. The rest of a name may stand elsewhere on the page if its
     words begin there, as a surname does.
     """
-    words, found, total = name_words(scope), 0, 0
+    words, match_count, total = name_words(scope), 0, 0
     page_words: frozenset[str] | None = None
     for name in names:
         total += len(name)
         if name & words and not name <= words and page:
             page_words = name_words(page) if page_words is None else page_words
-            found += len(name) if name <= page_words else len(name & words)
+            match_count += len(name) if name <= page_words else len(name & words)
         else:
-            found += len(name & words)
-    return found >= MIN_NAME_SHARE * total
+            match_count += len(name & words)
+    return match_count >= MIN_NAME_SHARE * total
 
 
-def _is_nearer_to_another_figure(one: Passage, answer: str, claim: Claim) -> bool:
+def _is_nearer_to_another_figure(passage: Passage, answer: str, claim: Claim) -> bool:
     """True if each relation word of the answer's passage stands nearer to another figure of the answer's form."""
     if classify_form(answer) not in ("number", "date"):
         return False
-    tokens = one.normal.split()
+    tokens = passage.normal.split()
     hits = [n for n, token in enumerate(tokens) if states(token, answer)]
     rivals = [n for n, token in enumerate(tokens) if _is_rival(token, answer) and n not in hits]
     anchors = [n for n, token in enumerate(tokens) if claim.relation & relation_words(token)]
@@ -253,23 +266,23 @@ def _is_within_name(text: str, occurrence: re.Match[str], claim: Claim) -> bool:
     before = _WORD_BEFORE.search(text[max(0, occurrence.start() - 60) : occurrence.start()])
     after = _WORD_AFTER.match(text[occurrence.end() : occurrence.end() + 60])
     neighbours = [match[1] for match in (before, after) if match]
-    known = claim.relation.union(*claim.names)
+    question_words = claim.relation.union(*claim.names)
     return any(
         word[0].isupper()
         and word.casefold() not in _TITLE_NOUNS
-        and not (relation_words(normalise(word)) | name_words(normalise(word))) & known
+        and not (relation_words(normalise(word)) | name_words(normalise(word))) & question_words
         for word in neighbours
     )
 
 
 def _is_cut(passages: Sequence[Passage], number: int, answer: str) -> bool:
-    """True if an answer of several words begins in a passage and ends in the next one of the same paragraph."""
+    """True if an answer of several words begins in a passage and ends in the next passage of the same paragraph."""
     if " " not in answer or number + 1 >= len(passages):
         return False
-    one, following = passages[number], passages[number + 1]
-    if one.block != following.block or states(following.normal, answer):
+    passage, following = passages[number], passages[number + 1]
+    if passage.block != following.block or states(following.normal, answer):
         return False
-    return states(f"{one.normal[-len(answer) :]} {following.normal[: len(answer)]}", answer)
+    return states(f"{passage.normal[-len(answer) :]} {following.normal[: len(answer)]}", answer)
 
 
 def _window(passages: Sequence[Passage], place: int) -> str:
@@ -277,7 +290,7 @@ def _window(passages: Sequence[Passage], place: int) -> str:
     if not passages[place].is_sentence:
         return passages[place].normal
     near = passages[max(0, place - 1) : place + 2]
-    return " ".join(one.normal for one in near if one.is_sentence)
+    return " ".join(passage.normal for passage in near if passage.is_sentence)
 
 
 def _without(normal_text: str, answer: str) -> str:
@@ -287,13 +300,15 @@ def _without(normal_text: str, answer: str) -> str:
 
 def _subject_names(question: str) -> list[str]:
     """Return the names in a question, without bare figures and dates and without a capital at its beginning."""
+    question = _SHORT_IS.sub(r"\1 is", question)
     names = [name for name in find_names(question) if not _is_time(name)]
-    is_verb = len(names) > 1 and question.startswith(f"{names[0]} ") and " " not in names[0]
-    return names[1:] if is_verb else names
+    is_first_word = bool(names) and question.startswith(f"{names[0]} ") and " " not in names[0]
+    return names[1:] if is_first_word else names
 
 
 def _is_time(name: str) -> bool:
-    return all(word.isdigit() or word in _MONTHS or _DATE_TOKEN.fullmatch(word) for word in normalise(name).split())
+    words = (word for word in normalise(name).split() if word not in STOP_WORDS)
+    return all(word.isdigit() or word in _MONTHS or _DATE_TOKEN.fullmatch(word) for word in words)
 
 
 def _words_of_name(name: str) -> frozenset[str]:

@@ -17,15 +17,17 @@ MIN_STEM_LENGTH = 4
 _ENDINGS = re.compile(r"(?:ations?|ings?|ments?|ions?|ors?|ers?|est|ed|es|s|e|ly|al)$")
 _CONSONANT_Y = re.compile(r"(?:ies|(?<=[^aeiou])y)$")
 _GENERIC_WORDS = frozenset(
-    """actually also become becomes became call called come currently exactly find get give given go got happen happened
-    happens just know known list mean please s take takes taken took tell today use used whats whos""".split()
+    """able actually also associated become becomes became believe believed believes call called come
+    consider considered currently exactly example find get give given go got happen happened happens just kind know
+    known list main mainly mean original originally part please said say says section sort stated take takes taken took
+    tell term times today type types use used using whats whos word""".split()
 )
 """Words that say nothing about the relation that a question asks for."""
 _SYNONYMS = """
     born birth birthplace birthday native
     died death dead die dies deceased
     wrote written writer writes author authored novelist
-    founded founder establish established formed created creator cofounded cofounder inception
+    founded founder establish established created creator cofounded cofounder inception
     make maker made makes manufacturer manufactured manufactures produced producer produces production
     population people inhabitants residents live lives living populated
     employ employees staff workforce workers
@@ -149,7 +151,9 @@ def is_outdated(sentence: str, relation: Iterable[str]) -> bool:
     is_outdated("Bonn is the former capital.", {"capit"})  # True
     """
     mention = _PAST.search(sentence)
-    return bool(mention) and (not mention[1] or bool(relation_words(normalise(mention[1])) & frozenset(relation)))
+    if mention is None:
+        return False
+    return not mention[1] or bool(relation_words(normalise(mention[1])) & frozenset(relation))
 
 
 def _clause_denies(clause: str, answer: str, relation: frozenset[str]) -> bool:
