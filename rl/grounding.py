@@ -167,11 +167,7 @@ def has_mirror(text: str, quote: str) -> bool:
 def _bears_at(passages: Sequence[Passage], place: int, answer: str, title: str, page: str, claim: Claim) -> bool:
     """True if the passage at a place bears the answer that it contains."""
     passage = passages[place]
-    if _is_part_of_name(passage.text, answer, claim) or denies(passage.text, answer, claim.relation):
-        return False
-    if _is_by_another(passage.normal, answer, claim) or (
-        claim.is_present and is_outdated(passage.text, claim.relation)
-    ):
+    if _says_otherwise(passage, answer, claim):
         return False
     own_text, window = (_without(text, answer) for text in (passage.normal, _window(passages, place)))
     above = _without(f"{title} {passage.heading}", answer)
