@@ -16,9 +16,10 @@ import pytest
 
 pytest.importorskip("trl")
 
-from tests.train.toy import BRIEF, FULL, TOOLS, WORDS, Said, good, of, turn
+from tests.train.toy import BRIEF, FULL, WORDS, Said, good, of, turn
 from webemu.agent_client import Client
 from webemu.agent_client.errors import ClientError
+from webemu.rl.arguments import TOOLS
 from webemu.rl.environment import Episode
 from webemu.rl.rewards import rubric_of
 from webemu.rl.state import Limits

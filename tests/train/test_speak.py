@@ -18,9 +18,9 @@ from trl.chat_template_utils import (
     supports_tool_calling,
 )
 
-from tests.train.toy import TOOLS, WORDS, turn
+from tests.train.toy import WORDS, turn
 from tests.trainers import tiny
-from webemu.rl.arguments import parse_arguments
+from webemu.rl.arguments import TOOLS, parse_arguments
 from webemu.rl.tasks import Task
 from webemu.rl.train import tiny_models
 from webemu.rl.train.sampling import ChatCodec, prepare_tokenizer
