@@ -114,7 +114,7 @@ def test_the_ids_are_what_the_template_makes_of_the_messages(toy: ServedWeb, wor
     task = of(toy, "fact")[0]
     rollout = played(toy, words, [(task, good(task))], limits)[0]
     messages = [*ChatCodec(words).opening_messages(task), *rollout.messages[:-1]]
-    conversation = words.apply_chat_template(messages, tokenize=False, tools=list(TOOLS[:4]))
+    conversation = words.apply_chat_template(messages, tokenize=False, tools=list(TOOLS))
     assert words.decode(rollout.prompt_ids + rollout.ids) == conversation.rstrip("\n")
     assert words(conversation, add_special_tokens=False)["input_ids"][: len(rollout.prompt_ids)] == rollout.prompt_ids
 
