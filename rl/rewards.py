@@ -9,13 +9,15 @@ condition they taught a small model never to search (docs/environment.md).
 from __future__ import annotations
 
 from webemu.rl import gates, longform
+from webemu.rl.answers import is_equivalent
 from webemu.rl.evidence import is_supported_by
 from webemu.rl.ledger import count_repeats, find_opened_urls
 from webemu.rl.record import EpisodeRecord, url_key
 from webemu.rl.rubric import Rubric, Term
+from webemu.rl.sanitizing import has_template_tokens
 from webemu.rl.tasks import Task
 from webemu.rl.tasks.phrases import find_names
-from webemu.rl.verify import f1, is_exact_match, normalise
+from webemu.rl.verify import f1, normalise
 from webemu.rl.wording import relation_words
 
 MAX_CITATIONS = 5
@@ -38,28 +40,34 @@ def check_finished(record: EpisodeRecord) -> float:
 
 
 def check_format(record: EpisodeRecord) -> float:
-    """1 if the answer is one plain line and the citations are not too many, else 0."""
-    return len(record.citations) <= MAX_CITATIONS and gates.is_plain(record.answer[: longform.MAX_REPORT_CHARACTERS])
+    """1 if the answer is one plain line, or correct and without tricks, and the citations are not too many, else 0."""
+    return len(record.citations) <= MAX_CITATIONS and (
+        gates.is_plain(record.answer[: longform.MAX_REPORT_CHARACTERS])
+        or (check_correct(record) and not has_template_tokens(record.answer))
+    )
 
 
 def check_length(record: EpisodeRecord) -> float:
-    """1 if the answer is not much longer than the accepted ones, else 0."""
-    return gates.is_short(record.answer, record.task.answers)
+    """1 if the answer is correct or not much longer than the accepted ones, else 0."""
+    return check_correct(record) or gates.is_short(record.answer, record.task.answers)
 
 
 def check_single(record: EpisodeRecord) -> float:
-    """1 if the answer is one answer, not a list or a choice, else 0."""
-    return gates.is_single(_truncate_answer(record), record.task.answers)
+    """1 if the answer is correct or one answer, not a list or a choice, else 0."""
+    return check_correct(record) or gates.is_single(_truncate_answer(record), record.task.answers)
 
 
 def check_own_words(record: EpisodeRecord) -> float:
-    """1 if the answer does not repeat the question, else 0."""
-    return gates.is_not_from_question(_truncate_answer(record), record.task.question, record.task.answers)
+    """1 if the answer is correct or does not repeat the question, else 0."""
+    return check_correct(record) or gates.is_not_from_question(_truncate_answer(record), record.task.question, record.task.answers)
 
 
 def check_correct(record: EpisodeRecord) -> float:
-    """1 if the answer equals an accepted answer after normalisation, else 0."""
-    return is_exact_match(_truncate_answer(record), record.task.answers)
+    """1 if the answer says an accepted answer as a person would judge it (`webemu.rl.answers`), else 0."""
+    task = record.task
+    return is_equivalent(
+        record.answer, task.answers, task.answer_type, task.question, [one.quote for one in task.evidence]
+    )
 
 
 def score_grounding(record: EpisodeRecord) -> float:

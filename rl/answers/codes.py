@@ -1,0 +1,61 @@
+"""Codes such as "3–1", "12B", "3.10", "978-3-16-148410-0", and URLs: signs count, and nothing is a number."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from webemu.rl.answers.mention import Reading, Span
+
+_CHUNK = re.compile(r"[^\s,;()\"]+")
+_DASHES = str.maketrans("–—−‐‑", "-----")
+_URL = re.compile(r"(?:https?://)?(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s<>()\[\]\"'*]*)?", re.IGNORECASE)
+MIN_LONG_CODE = 8
+"""Digits from which on hyphens in a code may be left out."""
+
+
+def has_code_form(gold: str) -> bool:
+    """True if an accepted answer is made of letters, digits and signs without spaces, or its last word is."""
+    return bool(re.fullmatch(r"(?:[A-Z][a-z]+ )?(?=\S*\d)\S+", gold)) and not re.fullmatch(r"[^\W\d_]+-?\d*", gold)
+
+
+def find_code(text: str, gold: str) -> Reading:
+    """Return where a text has a code, and the other codes of its form."""
+    wanted = _plain(gold.split()[-1])
+    shape = _shape(wanted)
+    hits, rivals = [], []
+    for match in _CHUNK.finditer(text):
+        end = match.end() - (len(match[0]) - len(match[0].rstrip(".:!'")))
+        chunk = _plain(text[match.start() : end])
+        if chunk == wanted or (re.fullmatch(r"v\.?", chunk[: -len(wanted)] or "x") and chunk.endswith(wanted)):
+            hits.append(Span(match.start(), end))
+        elif any(c.isdigit() for c in chunk) and (_shape(chunk)[:1] == shape[:1] or len(chunk) > 1):
+            rivals.append(Span(match.start(), end))
+    return Reading(tuple(hits), tuple(rivals))
+
+
+def urls_agree(answer: str, gold: str) -> bool:
+    """True if the only URL of a short answer is the accepted one, up to scheme, fragment and closing slash."""
+    if len(answer) > 3 * len(gold) + 120 or re.search(r"\bnot\b|n't\b|\bor\b|\?\s*$", answer):
+        return False
+    found = {_url_key(match[0].rstrip(".,;:!")) for match in _URL.finditer(answer)}
+    return found == {_url_key(gold.strip())}
+
+
+def _url_key(url: str) -> str:
+    parts = urlsplit(url if "://" in url else f"//{url}")
+    host = parts.netloc.casefold().removeprefix("www.")
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{host}{parts.path.rstrip('/')}{query}"
+
+
+def _plain(chunk: str) -> str:
+    plain = chunk.translate(_DASHES).casefold()
+    if re.fullmatch(r"\d+:\d+", plain):
+        plain = plain.replace(":", "-")
+    long_form = re.fullmatch(r"\d[\d-]+[\dx]", plain) and sum(c.isdigit() for c in plain) >= MIN_LONG_CODE
+    return plain.replace("-", "") if long_form else plain
+
+
+def _shape(chunk: str) -> str:
+    return re.sub(r"\d+", "0", re.sub(r"[a-z]+", "a", chunk))

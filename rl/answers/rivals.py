@@ -1,0 +1,48 @@
+"""Other names in an answer that names one: capitalised words that neither the question nor the answer explains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from webemu.rl.answers.dates import find_days
+from webemu.rl.answers.folding import Word, split_words
+from webemu.rl.answers.mention import Span
+from webemu.rl.answers.names import MAX_WORDS
+from webemu.rl.answers.sentences import split_sentences
+from webemu.rl.answers.wording import FUNCTION_WORDS, OPENINGS, ROLES, TITLES
+
+_CALENDAR = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday"
+    " thursday friday saturday sunday ad bc ce bce am pm ii iii iv i jr sr english german french spanish italian british"
+    " american european latin river".split()
+)
+
+
+def find_rival_names(text: str, hits: Iterable[Span], question: str) -> list[Span]:
+    """Return the runs of capitalised words outside the hits that are not in the question."""
+    hit_spans = [*hits, *(Span(one.start, one.end) for one in find_days(text))]
+    known = {word.plain.removesuffix("'s") for word in split_words(question)}
+    starts = {span.start for span in split_sentences(text)}
+    runs: list[Span] = []
+    previous: Word | None = None
+    for word in split_words(text)[:MAX_WORDS]:
+        is_name = _is_name(word, starts, known) and not any(s.start < word.end and word.start < s.end for s in hit_spans)
+        if is_name and previous and runs and runs[-1].end == previous.end and text[previous.end : word.start] in (" ", "-", ". "):
+            runs[-1] = Span(runs[-1].start, word.end)
+        elif is_name:
+            runs.append(Span(word.start, word.end))
+        previous = word
+    return runs
+
+
+def _is_name(word: Word, sentence_starts: set[int], known: set[str]) -> bool:
+    """True if a word looks like (a part of) a name that nothing explains."""
+    plain = word.plain.removesuffix("'s")
+    if not word.is_capitalised or plain in known or plain in _CALENDAR or plain in FUNCTION_WORDS:
+        return False
+    if plain in TITLES or re.fullmatch(r"[IVX]+", word.text):
+        return False
+    if len(plain) > 5 and any(one.startswith(plain[:5]) for one in known):
+        return False
+    return not (word.start in sentence_starts and plain in OPENINGS | ROLES)
